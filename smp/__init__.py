@@ -1,0 +1,49 @@
+"""One SPMD program on this computer as a shared-memory machine, and what the machine charges for shared memory.
+
+    host        open this computer as a machine
+    local       compile a loop over local data          stream      one that touches shared words
+    compiled    barrier and atomics for such loops
+    Profile     what was measured of a machine          errors      everything that smp raises
+
+``python -m smp.microbench`` measures the machine.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import errors
+from ._compile import local, stream
+from .arrays import GlobalArray
+from .errors import SmpError
+from .machine import Machine, host
+from .processor import Processor
+from .run import Run
+
+if TYPE_CHECKING:
+    from . import compiled
+    from .profile import Profile
+
+__version__ = "0.1.0"
+__all__ = [
+    "GlobalArray",
+    "Machine",
+    "Processor",
+    "Profile",
+    "Run",
+    "SmpError",
+    "compiled",
+    "errors",
+    "host",
+    "local",
+    "stream",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "compiled":  # imports Numba
+        return importlib.import_module(".compiled", __name__)
+    if name == "Profile":  # imports SciPy
+        return importlib.import_module(".profile", __name__).Profile
+    raise AttributeError(f"module 'smp' has no attribute {name!r}")

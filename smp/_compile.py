@@ -1,0 +1,229 @@
+"""The one door to Numba: compiled loops, made on first use and kept on disk.
+
+Importing smp does not import Numba.  A loop decorated here is an ordinary Python function until it is
+called; the first call loads Numba, registers every primitive with it, and compiles:
+
+    @local    a loop over local data             @stream   a loop that touches atomics or cells
+    @inline   a small function for use in loops  primitive  see ``_atomics``
+
+On the host ``local`` and ``stream`` are compiled alike; they are two names because an emulated machine
+charges the first by a formula and interprets the second.
+
+Machine code is cached in a folder named by a hash of smp's sources, because Numba's own check does not see
+a change in a callee that lives in another file.  One lock file serialises compilation between processes:
+different signatures of one function that are compiled at once could otherwise spoil each other's cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ParamSpec, TypeVar, cast
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_numba: ModuleType | None = None
+_registrations: list[Callable[[ModuleType], None]] = []
+announce: Callable[[str], None] | None = None
+"""Called with a loop's name just before it is compiled afresh (not when it is loaded from disk)."""
+
+
+@functools.cache
+def cache_folder() -> Path:
+    """Return the folder of this version's machine code, made if absent.
+
+    ``SMP_CACHE_DIR`` overrides the place, which is otherwise ``$XDG_CACHE_HOME/smp`` or ``~/.cache/smp``.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(source.read_bytes())
+    digest.update(sys.version.encode())
+    home = os.environ.get("SMP_CACHE_DIR")
+    base = Path(home) if home else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "smp"
+    folder = base / digest.hexdigest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a read-only home: compile anew in a private folder rather than fail
+        import tempfile
+
+        folder = Path(tempfile.gettempdir()) / f"smp-cache-{os.getuid()}" / digest.hexdigest()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+@contextlib.contextmanager
+def compile_lock() -> Iterator[None]:
+    """Hold the one lock under which machine code is made; the kernel frees it if the holder dies."""
+    with open(cache_folder() / "lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def numba() -> ModuleType:
+    """Return Numba, imported at the first call, with every primitive registered."""
+    global _numba
+    if _numba is None:
+        import numba as module
+
+        _numba = module
+        from . import _instructions  # noqa: F401  (its import registers the machine instructions)
+
+        for register in _registrations:
+            register(module)
+    return _numba
+
+
+def _register(register: Callable[[ModuleType], None]) -> None:
+    _registrations.append(register)
+    if _numba is not None:
+        register(_numba)
+
+
+def inline(function: Callable[P, R]) -> Callable[P, R]:
+    """Let compiled loops call ``function``; Python calls it as it stands."""
+    _register(lambda module: module.extending.register_jitable(function))
+    return function
+
+
+def overloads(function: Callable[..., Any], implementation: Callable[..., Any]) -> None:
+    """Compile calls of ``function`` inside loops as calls of ``implementation``, which Numba knows."""
+    _register(lambda module: module.extending.overload(function)(implementation))
+
+
+def local(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a loop over local data with Numba, without the GIL, cached on disk.
+
+    Parameters
+    ----------
+    function : callable
+        Plain Python in Numba's subset.  It may call other loops and the names of `smp.compiled`.
+
+    Returns
+    -------
+    callable
+        The same function, compiled for each new combination of argument types at its first call.
+
+    Examples
+    --------
+    >>> import numpy as np, smp
+    >>> @smp.local
+    ... def total(a):
+    ...     s = 0
+    ...     for x in a:
+    ...         s += x
+    ...     return s
+    >>> total(np.arange(10))
+    45
+    """
+    dispatcher: Callable[..., R] | None = None
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        nonlocal dispatcher
+        if dispatcher is None:
+            dispatcher = _dispatcher(function)
+        return dispatcher(*args, **kwargs)
+
+    _register(lambda module: module.extending.overload(call, strict=False)(lambda *_: function))
+    return call
+
+
+def stream(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a loop that touches atomics or cells; on the host the same as `local`."""
+    return local(function)
+
+
+def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
+    """A Numba dispatcher whose cache lies in our folder and which compiles under the lock."""
+    module = numba()
+    config = module.config
+    before, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder())
+    try:
+        try:
+            made = module.njit(nogil=True, cache=True)(function)
+        except RuntimeError:  # no file to key the cache by: a function typed at a prompt
+            made = module.njit(nogil=True)(function)
+    finally:
+        config.CACHE_DIR = before
+    compile_one = made.compile
+
+    def compile_locked(signature: Any) -> Any:
+        with compile_lock():
+            known = sum(made.stats.cache_hits.values())
+            try:
+                result = compile_one(signature)
+            except (EOFError, ValueError, KeyError, OSError, ImportError) as damage:
+                if type(damage).__module__.startswith("numba"):
+                    raise
+                _forget_cache()
+                result = compile_one(signature)
+            if announce is not None and sum(made.stats.cache_hits.values()) == known:
+                announce(function.__name__)
+            return result
+
+    made.compile = compile_locked
+    return cast("Callable[..., R]", made)
+
+
+def _forget_cache() -> None:
+    """Throw the cached code away: a file in it is damaged, and which one Numba does not say."""
+    for entry in cache_folder().iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry, ignore_errors=True)
+        elif entry.name != "lock":
+            entry.unlink(missing_ok=True)
+
+
+def object_code(function: Callable[..., Any], arguments: int) -> bytes:
+    """Compile ``function`` of ``arguments`` int64 to int64 into an object file that exports its name.
+
+    The object refers to nothing but libc: no reference counts, no exceptions, none of Numba's helpers.
+    """
+    numba()
+    import llvmlite.binding as llvm
+    from numba.core import compiler, registry, types
+
+    flags = compiler.Flags()
+    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+    flags.nrt = True
+    flags.error_model = "numpy"  # a division never raises
+    target = registry.cpu_target
+    compiled = compiler.compile_extra(
+        target.typing_context,
+        target.target_context,
+        function,
+        (types.int64,) * arguments,
+        types.int64,
+        flags,
+        {},
+    )
+    names = [f"i64 %a{k}" for k in range(arguments)]
+    inner = compiled.fndesc.llvm_func_name
+    wrapper = f"""
+define i64 @"{function.__name__}"({", ".join(names)}) {{
+  %result = alloca i64
+  %error = alloca ptr
+  %status = call i32 @"{inner}"(ptr %result, ptr %error{"".join(", " + name for name in names)})
+  %value = load i64, ptr %result
+  ret i64 %value
+}}
+"""
+    module = llvm.parse_assembly(compiled.library.get_llvm_str() + wrapper)
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), opt=3, reloc="static", codemodel="large"
+    )
+    for defined in [*module.functions, *module.global_variables]:
+        if not defined.is_declaration and defined.name != function.__name__:
+            defined.linkage = "internal"
+    passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+    passes.getModulePassManager().run(module, passes)  # inlines, then drops what nobody calls
+    return bytes(machine.emit_object(module))

@@ -1,0 +1,107 @@
+"""The runtime's own entry points as machine code that needs no Numba to be called.
+
+Importing Numba and setting up its compiler takes about half a second; loading finished machine code through
+LLVM takes some milliseconds.  So these few functions are compiled once, kept as an object file beside Numba's
+cache, and loaded by every process; programs whose loops are Numba's pay for Numba themselves.
+
+Every argument and result is an int64, the first is the address of the machine's words.  The calls release the
+interpreter lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import _compile, _wait
+from . import barrier as _barrier
+from ._atomics import words_at
+
+Entry = Callable[..., int]
+
+
+def arrive(address: int, sign: int) -> int:
+    return _barrier.arrive(words_at(address, _wait.SYNC_WORDS), sign)
+
+
+def await_passed(address: int, epoch: int, deadline: int) -> int:
+    return _barrier.await_passed(words_at(address, _wait.SYNC_WORDS), epoch, deadline)
+
+
+def synchronise(address: int, sign: int, deadline: int) -> int:
+    return _barrier.synchronise(words_at(address, _wait.SYNC_WORDS), sign, deadline)
+
+
+def abort(address: int, kind: int, rank: int) -> int:
+    return _wait.abort(words_at(address, _wait.SYNC_WORDS), kind, rank)
+
+
+class Core:
+    """The entry points, callable from Python."""
+
+    arrive: Entry
+    await_passed: Entry
+    synchronise: Entry
+    abort: Entry
+
+    _entries = ((arrive, 2), (await_passed, 3), (synchronise, 3), (abort, 3))
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine  # owns the machine code
+        for function, count in self._entries:
+            prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)
+            setattr(self, function.__name__, prototype(engine.get_function_address(function.__name__)))
+
+
+def _store_path() -> Path:
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    host = f"{llvm.get_host_cpu_name()}-{llvmlite.__version__}"
+    return _compile.cache_folder() / f"core-{host}.pickle"
+
+
+def _made(path: Path) -> list[bytes]:
+    """Compile the entry points and keep them; the file is written beside and renamed."""
+    if _compile.announce is not None:
+        _compile.announce("the runtime")
+    objects = [_compile.object_code(function, arguments) for function, arguments in Core._entries]
+    beside = path.with_suffix(f".{os.getpid()}")
+    beside.write_bytes(pickle.dumps(objects))
+    beside.replace(path)
+    return objects
+
+
+def _kept(path: Path) -> list[bytes] | None:
+    """The kept object files, or None where there are none or they are damaged."""
+    try:
+        objects = pickle.loads(path.read_bytes())
+    except (OSError, EOFError, pickle.UnpicklingError, ValueError):
+        return None
+    whole = isinstance(objects, list) and len(objects) == len(Core._entries)
+    return objects if whole and all(isinstance(code, bytes) for code in objects) else None
+
+
+@functools.cache
+def core() -> Core:
+    """Return the entry points, compiled if this is the first time ever on this computer."""
+    import llvmlite.binding as llvm
+
+    path = _store_path()
+    objects = _kept(path)
+    if objects is None:
+        with _compile.compile_lock():
+            objects = _kept(path) or _made(path)
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    for code in objects:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return Core(engine)

@@ -1,0 +1,157 @@
+"""The host machine's port: processes of this computer that share one segment.
+
+    header of the segment        sync words │ a board for each processor │ two slots for each processor
+
+``exchange`` uses the two slots in turn.  Round k is written to slot k % 2, published by a barrier and read.  The
+slot is written again in round k + 2, after the barrier of round k + 1, at which everybody has read round k.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _wait
+from ._board import BOARD, Board
+from ._core import core
+from ._segments import PAGE, Segment
+from .arrays import GlobalArray, attach
+from .barrier import signature
+from .errors import Aborted, WaitTimeout
+
+SLOT = 1 << 16  # bytes; longer blocks are exchanged in several rounds
+_LENGTH = 8  # the slot opens with the length of the whole block
+
+
+class Mismatch(Aborted):
+    """This processor took part in another collective than the others; says in which."""
+
+
+def boards_at(rank: int) -> int:
+    """Offset of a processor's board."""
+    return PAGE + rank * BOARD
+
+
+def slots_at(size: int) -> int:
+    """Offset of the first slot."""
+    return -(-boards_at(size) // PAGE) * PAGE
+
+
+def header(size: int) -> int:
+    """Bytes of the segment's header for so many processors."""
+    return slots_at(size) + 2 * size * SLOT
+
+
+class HostPort:
+    """One processor's connection to the host machine; see `Port`.
+
+    Parameters
+    ----------
+    ask : callable
+        ``ask(nbytes) -> offset`` has the parent give out a block; used by processor 0 only.
+    """
+
+    def __init__(self, segment: Segment, rank: int, size: int, ask: Callable[[int], int]) -> None:
+        self.segment, self.rank, self.size, self._ask = segment, rank, size, ask
+        self.sync = segment.words(0, _wait.SYNC_WORDS)
+        self.board = Board(segment, boards_at(rank))
+        slots = segment.bytes_at(slots_at(size), 2 * size * SLOT)
+        self._slots = [[slots[(k * size + r) * SLOT :][:SLOT] for r in range(size)] for k in (0, 1)]
+        self._round = 0
+        self._core, self._address = core(), segment.address
+        self.clock = time.perf_counter
+        self.doing = ""
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> GlobalArray:
+        offset = self._ask(nbytes) if self.rank == 0 else 0
+        blocks = self.exchange(f"allocation of {dtype}{list(shape)}", offset.to_bytes(8, "little"))
+        start = int.from_bytes(blocks[0], "little")
+        self.segment.ask_for_huge_pages(start, nbytes)
+        return attach(self.segment, start, nbytes, shape, dtype)
+
+    def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
+        if out is None:
+            return np.array(array.view[index])
+        if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and array.ndim == 1:
+            np.take(array.view, index, out=out, mode="raise")
+            return out
+        part = array.view[index]
+        if np.shape(part) != out.shape or array.dtype != out.dtype:
+            raise ValueError(
+                f"copy_in of {array.dtype}{list(np.shape(part))} into out={out.dtype}{list(out.shape)}: they must agree"
+            )
+        out[...] = part
+        return out
+
+    def put(self, array: GlobalArray, index: Any, values: Any) -> None:
+        array.view[index] = values
+
+    def arrive(self, description: str) -> int:
+        self.doing = description
+        self.board.here()
+        return self._core.arrive(self._address, signature(description))
+
+    def passed(self, ticket: int) -> bool:
+        return int(self.sync[_wait.EPOCH]) != ticket
+
+    def wait(self, ticket: int, timeout: float | None = None) -> None:
+        self._ended(self._core.await_passed(self._address, ticket, _deadline(timeout)), timeout)
+
+    def synchronise(self, description: str, timeout: float | None = None) -> None:
+        self.doing = description
+        self.board.here()
+        status = self._core.synchronise(self._address, signature(description), _deadline(timeout))
+        if status:
+            self._ended(status, timeout)
+
+    def _ended(self, status: int, timeout: float | None) -> None:
+        if status == _wait.EXPIRED:
+            raise WaitTimeout(
+                f"processor {self.rank} waited {timeout} s at {self.doing!r} and not all of the {self.size} processors "
+                "came; give it longer, or see what the others do in run.timeline()"
+            )
+        if status == _wait.ABORTED:
+            kind = int(self.sync[_wait.ABORT]) % 256
+            raise Mismatch(self.doing) if kind == _wait.MISMATCHED else Aborted
+
+    def exchange(self, description: str, block: bytes) -> list[bytes]:
+        parts: list[list[bytes]] = [[] for _ in range(self.size)]
+        room = SLOT - _LENGTH
+        done, longest = 0, 1
+        while done < longest:
+            slots = self._slots[self._round % 2]
+            self._round += 1
+            chunk = block[done : done + room]
+            mine = slots[self.rank]
+            mine[:_LENGTH] = len(block).to_bytes(_LENGTH, "little")
+            mine[_LENGTH : _LENGTH + len(chunk)] = chunk
+            self.synchronise(description)
+            for part, slot in zip(parts, slots, strict=True):
+                length = int.from_bytes(slot[:_LENGTH], "little")
+                longest = max(longest, length)
+                part.append(bytes(slot[_LENGTH : _LENGTH + max(0, min(room, length - done))]))
+            done += room
+        return [b"".join(part) for part in parts]
+
+    def call(self, loop: Callable[..., Any], *args: Any) -> Any:
+        return loop(*args)
+
+    def mark(self, step: int, phase: int, label: str) -> None:
+        self.board.mark(step, phase, label)
+
+    def new_run(self) -> None:
+        """Forget the run before; the parent has cleared the barrier."""
+        self._round = 0
+        self.board.clear()
+
+
+def _deadline(timeout: float | None) -> int:
+    if timeout is None:
+        return 0
+    if not timeout >= 0:
+        raise ValueError(f"a timeout is a number of seconds from 0, not {timeout}")
+    return time.monotonic_ns() + int(timeout * 1e9) + 1

@@ -1,0 +1,252 @@
+"""The machine instruction of each primitive in ``_atomics``: LLVM atomics, intrinsics and two C symbols.
+
+Imported by ``_compile`` together with Numba, and by nothing else.  The futex and the clocks are reached
+through libc's ``syscall`` and ``clock_gettime``, declared as external symbols: code that holds a ctypes
+pointer could not be cached on disk.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+from numba.np import arrayobj
+
+from . import _atomics
+from ._compile import overloads
+
+ORDER = "seq_cst"  # one total order of all primitives: the protocols are stated and modelled under it
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+_FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "ppc64le": 221, "s390x": 238}.get(platform.machine())
+_LINUX = sys.platform == "linux" and _FUTEX is not None
+_FUTEX_WAIT, _FUTEX_WAKE = 0, 1  # shared between processes: not the private variants
+
+Codegen = Callable[[Any, Any, Any, Any], Any]
+
+
+def _element(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Pointer to ``words[i]``; no wrap-around of negative indices, no bounds check."""
+    array = arrayobj.make_array(signature.args[0])(context, builder, args[0])
+    return cgutils.get_item_pointer(context, builder, signature.args[0], array, [args[1]])
+
+
+def _words(words: Any, integer: bool = True) -> Any:
+    """The element type of a one-dimensional array, or a typing error."""
+    if not isinstance(words, types.Array) or words.ndim != 1:
+        raise TypingError(f"atomics work on one-dimensional arrays, not on {words}")
+    if not isinstance(words.dtype, types.Integer) and (integer or not isinstance(words.dtype, types.Float)):
+        raise TypingError(f"this atomic does not work on elements of type {words.dtype}")
+    return words.dtype
+
+
+def _libc(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
+    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
+
+
+@intrinsic
+def _load(typing: Any, words: Any, i: Any) -> Any:
+    dtype = _words(words, integer=False)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load_atomic(_element(context, builder, signature, args), ORDER, dtype.bitwidth // 8)
+
+    return dtype(words, types.intp), code
+
+
+@intrinsic
+def _store(typing: Any, words: Any, i: Any, value: Any) -> Any:
+    dtype = _words(words, integer=False)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store_atomic(args[2], _element(context, builder, signature, args), ORDER, dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(words, types.intp, dtype), code
+
+
+def _read_modify_write(operation: str) -> Any:
+    @intrinsic
+    def instruction(typing: Any, words: Any, i: Any, value: Any) -> Any:
+        dtype = _words(words)
+
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.atomic_rmw(operation, _element(context, builder, signature, args), args[2], ORDER)
+
+        return dtype(words, types.intp, dtype), code
+
+    return instruction
+
+
+_exchange = _read_modify_write("xchg")
+_fetch_add = _read_modify_write("add")
+
+
+@intrinsic
+def _compare_exchange(typing: Any, words: Any, i: Any, expected: Any, value: Any) -> Any:
+    dtype = _words(words)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _element(context, builder, signature, args)
+        return builder.extract_value(builder.cmpxchg(pointer, args[2], args[3], ORDER, ORDER), 0)
+
+    return dtype(words, types.intp, dtype, dtype), code
+
+
+@intrinsic
+def _pause(typing: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if platform.machine() in ("x86_64", "AMD64"):
+            builder.call(_libc(builder, "llvm.x86.sse2.pause", ir.VoidType(), []), [])
+        elif platform.machine() in ("aarch64", "arm64"):
+            builder.call(_libc(builder, "llvm.aarch64.hint", ir.VoidType(), [_I32]), [_I32(1)])
+        return context.get_dummy_value()
+
+    return types.void(), code
+
+
+def _prefetch_for(write: int) -> Any:
+    @intrinsic
+    def instruction(typing: Any, words: Any, i: Any) -> Any:
+        if not isinstance(words, types.Array):
+            raise TypingError(f"prefetch takes an array, not {words}")
+
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = builder.bitcast(_element(context, builder, signature, args), cgutils.voidptr_t)
+            function = _libc(
+                builder, "llvm.prefetch.p0", ir.VoidType(), [cgutils.voidptr_t, _I32, _I32, _I32]
+            )
+            builder.call(function, [pointer, _I32(write), _I32(3), _I32(1)])
+            return context.get_dummy_value()
+
+        return types.void(words, types.intp), code
+
+    return instruction
+
+
+_prefetch = _prefetch_for(0)
+_prefetch_write = _prefetch_for(1)
+
+
+def _clock_of(kind: int) -> Any:
+    @intrinsic
+    def instruction(typing: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            when = cgutils.alloca_once(builder, ir.ArrayType(_I64, 2))
+            function = _libc(builder, "clock_gettime", _I32, [_I32, cgutils.voidptr_t])
+            builder.call(function, [_I32(kind), builder.bitcast(when, cgutils.voidptr_t)])
+            pair = builder.load(when)
+            seconds, rest = builder.extract_value(pair, 0), builder.extract_value(pair, 1)
+            return builder.add(builder.mul(seconds, _I64(1_000_000_000)), rest)
+
+        return types.int64(), code
+
+    return instruction
+
+
+_clock = _clock_of(time.CLOCK_MONOTONIC)
+_thread_clock = _clock_of(time.CLOCK_THREAD_CPUTIME_ID)
+
+
+@intrinsic
+def _peek(typing: Any, address: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(builder.inttoptr(args[0], ir.PointerType(_I64)))
+
+    return types.int64(types.int64), code
+
+
+@intrinsic
+def _words_at(typing: Any, address: Any, count: Any) -> Any:
+    array_type = types.Array(types.int64, 1, "C")
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = arrayobj.make_array(array_type)(context, builder)
+        arrayobj.populate_array(
+            array,
+            data=builder.inttoptr(args[0], array.data.type),
+            shape=cgutils.pack_array(builder, [args[1]]),
+            strides=cgutils.pack_array(builder, [_I64(8)]),
+            itemsize=_I64(8),
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    return array_type(types.int64, types.int64), code
+
+
+def _sleep_for(builder: Any, nanoseconds: Any) -> Any:
+    """A timespec on the stack."""
+    when = cgutils.alloca_once(builder, ir.ArrayType(_I64, 2))
+    billion = _I64(1_000_000_000)
+    pair = builder.insert_value(ir.Constant(ir.ArrayType(_I64, 2), None), builder.sdiv(nanoseconds, billion), 0)
+    builder.store(builder.insert_value(pair, builder.srem(nanoseconds, billion), 1), when)
+    return builder.ptrtoint(when, _I64)
+
+
+@intrinsic
+def _futex_wait(typing: Any, words: Any, i: Any, expected: Any, nanoseconds: Any) -> Any:
+    dtype = _words(words)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        when = _sleep_for(builder, args[3])
+        if not _LINUX:  # a bounded sleep instead; the caller looks again, as after any spurious wake
+            nanosleep = _libc(builder, "nanosleep", _I32, [_I64, _I64])
+            builder.call(nanosleep, [when, _I64(0)])
+            return context.get_dummy_value()
+        address = builder.ptrtoint(_element(context, builder, signature, args), _I64)
+        expected = args[2] if args[2].type == _I64 else builder.zext(args[2], _I64)
+        function = _libc(builder, "syscall", _I64, [_I64] * 7)
+        wait = [_I64(_FUTEX), address, _I64(_FUTEX_WAIT), expected, when, _I64(0), _I64(0)]
+        builder.call(function, wait)
+        return context.get_dummy_value()
+
+    return types.void(words, types.intp, dtype, types.int64), code
+
+
+@intrinsic
+def _futex_wake(typing: Any, words: Any, i: Any, count: Any) -> Any:
+    _words(words)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not _LINUX:
+            return _I64(0)
+        address = builder.ptrtoint(_element(context, builder, signature, args), _I64)
+        function = _libc(builder, "syscall", _I64, [_I64] * 7)
+        wake = [_I64(_FUTEX), address, _I64(_FUTEX_WAKE), args[2], _I64(0), _I64(0), _I64(0)]
+        return builder.call(function, wake)
+
+    return types.int64(words, types.intp, types.int64), code
+
+
+# Numba wants a lambda of the same parameters for each; the names are those of ``_atomics``.
+overloads(_atomics.load, lambda words, i: lambda words, i: _load(words, i))
+overloads(_atomics.store, lambda words, i, value: lambda words, i, value: _store(words, i, value))
+overloads(_atomics.exchange, lambda words, i, value: lambda words, i, value: _exchange(words, i, value))
+overloads(
+    _atomics.compare_exchange,
+    lambda words, i, expected, value: (
+        lambda words, i, expected, value: _compare_exchange(words, i, expected, value)
+    ),
+)
+overloads(_atomics.fetch_add, lambda words, i, value: lambda words, i, value: _fetch_add(words, i, value))
+overloads(_atomics.pause, lambda: lambda: _pause())
+overloads(_atomics.prefetch, lambda words, i: lambda words, i: _prefetch(words, i))
+overloads(_atomics.prefetch_write, lambda words, i: lambda words, i: _prefetch_write(words, i))
+overloads(_atomics.clock, lambda: lambda: _clock())
+overloads(_atomics.thread_clock, lambda: lambda: _thread_clock())
+overloads(_atomics.peek, lambda address: lambda address: _peek(address))
+overloads(_atomics.words_at, lambda address, count: lambda address, count: _words_at(address, count))
+overloads(
+    _atomics.futex_wait,
+    lambda words, i, expected, nanoseconds: (
+        lambda words, i, expected, nanoseconds: _futex_wait(words, i, expected, nanoseconds)
+    ),
+)
+overloads(_atomics.futex_wake, lambda words, i, count: lambda words, i, count: _futex_wake(words, i, count))

@@ -1,0 +1,39 @@
+"""What this process may use of the computer: CPUs and memory, affinity and cgroup quotas respected."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from pathlib import Path
+
+import psutil
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def _number(path: Path) -> list[str]:
+    with contextlib.suppress(OSError):
+        return path.read_text().split()
+    return []
+
+
+def usable_cpus(cgroup: Path = CGROUP) -> list[int]:
+    """Return the CPUs that this process may run on, as many as its quota is worth, lowest first."""
+    cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    quota = _number(cgroup / "cpu.max")  # version 2: "max 100000" or "150000 100000"
+    if not quota:
+        quota = _number(cgroup / "cpu/cpu.cfs_quota_us") + _number(cgroup / "cpu/cpu.cfs_period_us")
+    if len(quota) == 2 and quota[0] not in ("max", "-1") and int(quota[1]) > 0:
+        cpus = cpus[: max(1, math.ceil(int(quota[0]) / int(quota[1])))]
+    return cpus
+
+
+def available_memory(cgroup: Path = CGROUP) -> int:
+    """Return the bytes that can still be taken without swapping or a cgroup's killer."""
+    free = int(psutil.virtual_memory().available)
+    for limit, used in (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")):
+        bound, taken = _number(cgroup / limit), _number(cgroup / used)
+        if bound and taken and bound[0] != "max":
+            free = min(free, int(bound[0]) - int(taken[0]))
+    return max(free, 0)

@@ -1,0 +1,114 @@
+"""Programs, arguments and results as bytes: what is importable by name, everything else by value.
+
+Plain pickle first, in C: it is quick, and refuses what cannot travel.  Functions and classes of ``__main__``,
+lambdas, closures and notebook cells go through dill, by value; dill by itself would silently copy locks and
+open files, so those are refused here, by name.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import socket
+import threading
+import types
+from typing import Any
+
+from .errors import NotPicklable, SmpError
+
+_REFUSED: tuple[type, ...] = (
+    type(threading.Lock()),
+    type(threading.RLock()),
+    threading.Thread,
+    threading.Condition,
+    threading.Event,
+    threading.Semaphore,
+    io.IOBase,
+    socket.socket,
+    types.GeneratorType,
+    types.CoroutineType,
+    types.FrameType,
+)
+
+
+class _ByValue(Exception):
+    """Something of ``__main__``, or nameless, is in there: dill is needed."""
+
+
+class _ByName(pickle.Pickler):
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, type | types.FunctionType) and getattr(obj, "__module__", None) == "__main__":
+            raise _ByValue
+        return NotImplemented
+
+
+def _by_value(obj: Any) -> bytes:
+    import dill
+
+    class Pickler(dill.Pickler):  # type: ignore[misc]
+        def save(self, part: Any, save_persistent_id: bool = True) -> None:
+            if isinstance(part, _REFUSED):
+                raise NotPicklable(f"a {type(part).__name__} ({part!r:.80}) lives in one process only")
+            super().save(part, save_persistent_id)
+
+    file = io.BytesIO()
+    Pickler(file, protocol=pickle.HIGHEST_PROTOCOL, recurse=True).dump(obj)
+    return file.getvalue()
+
+
+def dumps(obj: Any) -> bytes:
+    """Return the object as bytes, or raise whatever says that it cannot be."""
+    file = io.BytesIO()
+    try:
+        _ByName(file, protocol=pickle.HIGHEST_PROTOCOL).dump(obj)
+        return file.getvalue()
+    except (_ByValue, pickle.PicklingError, AttributeError, TypeError):
+        return _by_value(obj)
+
+
+def loads(data: bytes) -> Any:
+    """Return the object that `dumps` made these bytes of."""
+    try:
+        return pickle.loads(data)
+    except ModuleNotFoundError as error:
+        raise NotPicklable(
+            f"module {error.name!r} cannot be imported in the processors; it must be on sys.path when the machine starts"
+        ) from error
+
+
+def dump_call(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+    """Return a call as bytes.
+
+    Raises
+    ------
+    NotPicklable
+        The message names the first part that cannot be sent: the program, what it closes over, an argument.
+    """
+    try:
+        return dumps((program, args, kwargs))
+    except Exception as error:
+        culprit, why = _culprit(program, args, kwargs) or ("the call", error)
+        raise NotPicklable(
+            f"{culprit} cannot be sent to the processors: {why}; pass plain data, or make it inside the program"
+        ) from error
+
+
+def _culprit(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Exception] | None:
+    name = getattr(program, "__name__", repr(program))
+    parts: list[tuple[str, Any]] = [(f"argument {i}", value) for i, value in enumerate(args)]
+    parts += [(f"argument {key!r}", value) for key, value in kwargs.items()]
+    code = getattr(program, "__code__", None)
+    if code is not None:
+        cells = zip(code.co_freevars, program.__closure__ or (), strict=False)
+        parts += [(f"{cell_name!r}, which {name!r} closes over,", cell.cell_contents) for cell_name, cell in cells]
+        names = program.__globals__
+        parts += [(f"the global {n!r}, which {name!r} uses,", names[n]) for n in code.co_names if n in names]
+    parts.append((f"the program {name!r}", program))
+    for what, value in parts:
+        try:
+            dumps(value)
+        except SmpError as error:
+            return what, error
+        except Exception as error:
+            return what, TypeError(f"{type(error).__name__}: {error}")
+    return None

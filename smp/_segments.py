@@ -1,0 +1,151 @@
+"""The shared memory of one machine: one anonymous segment, reserved large, filled as it is touched.
+
+    ┌────────────┬──────────────────┬──────────────────────────────────────────────┐
+    │ sync words │ boards and slots │ blocks of global arrays, page-aligned        │
+    └────────────┴──────────────────┴──────────────────────────────────────────────┘
+    0            page               HEADER(p)                        physical memory
+
+A memfd has no name: when the last process that maps it dies, however it dies, the kernel frees it.  Every
+process maps the whole of it at its start, so an array is a pair (offset, shape) and making one sends nothing.
+Only the parent gives out blocks; a block is given back, and its memory with it, when its last array goes.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import mmap
+import os
+import weakref
+from typing import Any
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from ._limits import available_memory
+from .errors import MachineError, OutOfSharedMemory
+
+PAGE = mmap.PAGESIZE
+HUGE = 2 << 20  # bytes of a huge page; blocks at least so large are aligned to it
+
+attached: weakref.WeakValueDictionary[int, Segment] = weakref.WeakValueDictionary()
+"""The segments that this process maps, by the inode of their memfd, which is the same in every process."""
+
+
+class Block:
+    """A run of bytes of a segment; arrays on it keep it, and the last of them gives it back."""
+
+    def __init__(self, segment: Segment, offset: int, nbytes: int) -> None:
+        self.offset, self.nbytes = offset, nbytes
+        self.segment = segment
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        address = self.segment.address + self.offset
+        return {"version": 3, "typestr": "|u1", "shape": (self.nbytes,), "data": (address, False)}
+
+
+class Segment:
+    """One machine's shared memory as this process sees it.
+
+    Parameters
+    ----------
+    fd : int or None
+        An inherited memfd to attach to; None makes a new one, whose blocks this process gives out.
+    header : int
+        Bytes at the start that are not for arrays; only for a new one.
+    """
+
+    def __init__(self, fd: int | None = None, header: int = PAGE) -> None:
+        self.owner = os.getpid() if fd is None else 0
+        if fd is None:
+            fd = os.memfd_create("smp", os.MFD_CLOEXEC)
+            size = (header + psutil.virtual_memory().total) // HUGE * HUGE + HUGE
+            os.ftruncate(fd, size)
+        self.fd, self.size = fd, os.fstat(fd).st_size
+        try:
+            self._map = mmap.mmap(fd, self.size, mmap.MAP_SHARED | getattr(mmap, "MAP_NORESERVE", 0))
+        except OSError as error:
+            os.close(fd)
+            raise MachineError(
+                f"cannot reserve {self.size / 2**30:.0f} GiB of address space for shared memory ({error.strerror}); "
+                "raise the limit on virtual memory (ulimit -v)"
+            ) from error
+        self.address = int(np.frombuffer(self._map, np.uint8, 1).ctypes.data)
+        self.id = os.fstat(fd).st_ino
+        self.rank: int | None = None  # which processor this process is; None in the parent
+        self._free: list[tuple[int, int]] = [(header, self.size - header)]  # (offset, bytes), ascending
+        self._blocks: weakref.WeakValueDictionary[int, Block] = weakref.WeakValueDictionary()
+        self._taken = 0
+        attached[self.id] = self
+
+    def words(self, offset: int, count: int) -> NDArray[np.int64]:
+        """View ``count`` int64 words at a byte offset."""
+        return np.frombuffer(self._map, np.int64, count, offset)
+
+    def bytes_at(self, offset: int, count: int) -> memoryview:
+        """View bytes at an offset."""
+        return memoryview(self._map)[offset : offset + count]
+
+    def block(self, offset: int, nbytes: int) -> Block:
+        """The block at an offset: in the parent the one that was given out, elsewhere a view of it."""
+        return self._blocks.get(offset) or Block(self, offset, nbytes)
+
+    def allocate(self, nbytes: int) -> Block:
+        """Give out a block; its memory is zero and none of it touched.
+
+        Raises
+        ------
+        OutOfSharedMemory
+            When it would not fit into the memory that is left, with what the machine holds already.
+        """
+        length = max(PAGE, -(-nbytes // PAGE) * PAGE)
+        untouched = max(0, self._taken - os.fstat(self.fd).st_blocks * 512)
+        left = available_memory() - untouched
+        if length > left:
+            raise OutOfSharedMemory(
+                f"a global array of {nbytes:,} bytes does not fit: {max(left, 0):,} bytes are left "
+                f"beside the {self._taken:,} that this machine's arrays hold; free some, or use smaller ones"
+            )
+        align = HUGE if length >= HUGE else PAGE
+        for k, (offset, space) in enumerate(self._free):
+            start = -(-offset // align) * align
+            if start + length <= offset + space:
+                before, after = (offset, start - offset), (start + length, offset + space - start - length)
+                self._free[k : k + 1] = [run for run in (before, after) if run[1] > 0]
+                break
+        else:
+            raise OutOfSharedMemory(f"no free run of {nbytes:,} bytes in a segment of {self.size:,}")
+        if align == HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+            with contextlib.suppress(OSError):  # asked for; a kernel without them says no
+                self._map.madvise(mmap.MADV_HUGEPAGE, start, length)
+        block = Block(self, start, nbytes)
+        self._taken += length
+        self._blocks[start] = block
+        weakref.finalize(block, self._give_back, start, length).atexit = False
+        return block
+
+    def ask_for_huge_pages(self, offset: int, nbytes: int) -> None:
+        """Ask for huge pages in this process's own mapping of a large block."""
+        if nbytes >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+            with contextlib.suppress(OSError):
+                self._map.madvise(mmap.MADV_HUGEPAGE, offset, nbytes // PAGE * PAGE)
+
+    def _give_back(self, offset: int, length: int) -> None:
+        if os.getpid() != self.owner:  # a forked copy of the parent: not its memory to free
+            return
+        with contextlib.suppress(OSError, ValueError):
+            self._map.madvise(mmap.MADV_REMOVE, offset, length)
+        self._taken -= length
+        k = bisect.bisect(self._free, (offset, length))
+        self._free.insert(k, (offset, length))
+        for i in (k, k - 1):  # join with the run behind, then with the run before
+            if 0 <= i < len(self._free) - 1 and sum(self._free[i]) == self._free[i + 1][0]:
+                self._free[i : i + 2] = [(self._free[i][0], self._free[i][1] + self._free[i + 1][1])]
+
+    def close(self) -> None:
+        """Let go of the descriptor; the memory goes with the last array on it."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1

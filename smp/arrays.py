@@ -1,0 +1,121 @@
+"""Global arrays: NumPy arrays in the memory that all processors of a machine share.
+
+A global array is a name that every process of the machine understands: (segment, offset, shape, dtype).  Host
+code works on it through its NumPy view.  A program reads and writes it in supersteps, where the accesses are
+counted; indexing it directly on a processor is refused, because nothing would count it or order it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ._segments import Block, Segment, attached
+from .errors import MachineError, PhaseError
+
+Shape = int | Sequence[int]
+
+
+class GlobalArray:
+    """An array in shared memory, made by a machine or, collectively, by its processors.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : numpy.dtype
+    view : numpy.ndarray
+        The array itself, in this process, without copy.  Accesses through it are not counted.
+
+    Examples
+    --------
+    >>> import numpy as np, smp
+    >>> with smp.host(2) as machine:
+    ...     squares = machine.array(np.arange(5) ** 2)
+    ...     squares[1:3] = 0
+    ...     print(squares[:], squares.dtype)
+    [ 0  0  0  9 16] int64
+    """
+
+    __slots__ = ("__weakref__", "_block", "dtype", "shape", "view")
+
+    def __init__(self, block: Block, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._block, self.shape, self.dtype = block, shape, dtype
+        self.view: NDArray[Any] = np.asarray(block).view(dtype).reshape(shape) if block.nbytes else np.empty(shape, dtype)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.view.size
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes."""
+        return self.view.nbytes
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return self.view.ndim
+
+    def __len__(self) -> int:
+        return len(self.view)
+
+    def __repr__(self) -> str:
+        return f"GlobalArray(shape={self.shape}, dtype={self.dtype})"
+
+    def _on_host(self) -> NDArray[Any]:
+        rank = self._block.segment.rank
+        if rank is not None:
+            raise PhaseError(
+                f"processor {rank} accesses a global array outside a superstep; use step.copy_in and step.copy_out, "
+                "which are counted, or array.view, which is not"
+            )
+        return self.view
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._on_host()[index]
+
+    def __setitem__(self, index: Any, values: Any) -> None:
+        self._on_host()[index] = values
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self._on_host(), dtype=dtype, copy=copy)
+
+    def __reduce__(self) -> tuple[Callable[..., GlobalArray], tuple[Any, ...]]:
+        block = self._block
+        return _attach, (block.segment.id, block.offset, block.nbytes, self.shape, self.dtype)
+
+
+def _attach(segment_id: int, offset: int, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
+    segment = attached.get(segment_id)
+    if segment is None:
+        raise MachineError(
+            "a global array of another machine was sent here; an array can be used only by the machine that made it"
+        )
+    return GlobalArray(segment.block(offset, nbytes), shape, dtype)
+
+
+def checked(shape: Shape, dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Return a clean (shape, dtype, bytes), or refuse at the border what no array can be."""
+    made = np.dtype(dtype)
+    if made.hasobject:
+        raise TypeError(f"a global array cannot hold Python objects (dtype {made}): they live in one process only")
+    if made.itemsize == 0:
+        raise TypeError(f"a global array needs a dtype with a size, not {made!r}; give the length, as in 'U16'")
+    sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    for n in sizes:
+        if isinstance(n, bool) or not isinstance(n, int | np.integer):
+            raise TypeError(f"the shape of a global array is made of integers, not of {n!r}")
+        if n < 0:
+            raise ValueError(f"the shape of a global array has a negative length: {shape!r}")
+    lengths = tuple(int(n) for n in sizes)
+    return lengths, made, math.prod(lengths) * made.itemsize
+
+
+def attach(segment: Segment, offset: int, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
+    """The global array at an offset of this process's segment."""
+    return _attach(segment.id, offset, nbytes, shape, dtype)

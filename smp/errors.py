@@ -1,0 +1,102 @@
+"""Every error that smp raises on purpose.
+
+    SmpError
+    ├── MachineError            the machine cannot start, or can no longer be used
+    │   ├── MachineClosed       it was closed, or a failure ended it
+    │   └── OutOfSharedMemory   (MemoryError)
+    ├── ProgramError            a run ended before its program did
+    │   ├── ProcessorRaised     an exception on one processor
+    │   ├── ProcessorDied       a signal or exit ended one processor
+    │   └── CollectiveMismatch  the processors do not take part in the same collective
+    ├── NotPicklable            (TypeError) a program or argument cannot be sent to the processors
+    ├── PhaseError              a global access outside its phase of the superstep
+    ├── WaitTimeout             (TimeoutError) a wait reached its deadline
+    ├── Unsupported             this kind of machine cannot do that
+    ├── ProfileError            a profile is missing, damaged or of another machine
+    ├── FitError                (ValueError) a model cannot be fitted from these numbers
+    └── InvalidList             (ValueError) not a linked list: a cycle, a stray successor, two tails
+
+    Aborted                     inside a program: another processor failed; ends this one quietly
+
+Each message states the fact with its numbers, the cause, and the way out.
+"""
+
+
+class SmpError(Exception):
+    """The root of the errors that smp raises on purpose."""
+
+
+class MachineError(SmpError):
+    """The machine cannot start, or can no longer be used."""
+
+
+class MachineClosed(MachineError):
+    """The machine was closed, or a failure ended it."""
+
+
+class OutOfSharedMemory(MachineError, MemoryError):
+    """A global array does not fit into the memory that is left."""
+
+
+class ProgramError(SmpError):
+    """A run ended before its program did.
+
+    Attributes
+    ----------
+    rank : int or None
+        The processor that failed first, where there is a single one.
+    remote_traceback : str
+        What was running on that processor, as text; empty when nothing could be told.
+    """
+
+    def __init__(self, message: str, rank: int | None = None, remote_traceback: str = "") -> None:
+        super().__init__(message)
+        self.rank = rank
+        self.remote_traceback = remote_traceback
+
+
+class ProcessorRaised(ProgramError):
+    """An exception on one processor ended the run; it is the ``__cause__`` where it could be sent."""
+
+
+class ProcessorDied(ProgramError):
+    """A signal or an exit ended one processor's process, and so the run and the machine."""
+
+
+class CollectiveMismatch(ProgramError):
+    """The processors did not take part in the same collective, or one returned while others waited."""
+
+
+class NotPicklable(SmpError, TypeError):
+    """A program, an argument or a result cannot be sent between processes; the message names the part."""
+
+
+class PhaseError(SmpError):
+    """A global access outside its phase of the superstep."""
+
+
+class WaitTimeout(SmpError, TimeoutError):
+    """A wait reached its deadline."""
+
+
+class Unsupported(SmpError):
+    """This kind of machine cannot do that; the message names the way out."""
+
+
+class ProfileError(SmpError):
+    """A profile is missing, damaged, or not of this machine."""
+
+
+class FitError(SmpError, ValueError):
+    """A model cannot be fitted from these numbers."""
+
+
+class InvalidList(SmpError, ValueError):
+    """The successors do not form one linked list; the message names the node."""
+
+
+class Aborted(BaseException):
+    """Another processor failed: this processor's program ends here.
+
+    Derived from ``BaseException`` so that ``except Exception`` in a program does not swallow it.
+    """

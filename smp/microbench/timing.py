@@ -1,0 +1,115 @@
+"""The method of all measurements, once.
+
+A *point* is a compiled loop that does a given amount of work. It is run in windows of 0.2 to 2 ms, each
+stamped by the wall clock and by the thread's CPU time, and judged by what was seen around it (`windows`);
+a few of them make a *visit* (`visit`), and all that are clean the point's statistics (`result`):
+
+    round 1    visit C   visit A   visit B        every round visits all points in a new random order,
+    round 2    visit A   visit B   visit C        so that no slow moment of the computer falls on one
+    round 3    visit B   visit C   visit A        point alone; further rounds while there is time left
+
+Points of two or more processors take their windows themselves: see `overlap`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .plan import Tick
+from .result import Result, summarise
+from .visit import Clock, Point, cost_from_outside, take_visit
+from .windows import LIMITS, Flag, Limits, MeasurementError, Windows, flags
+
+__all__ = ["Clock", "Flag", "Limits", "MeasurementError", "Point", "Result", "measure_points", "schedule"]
+
+
+def schedule(points: Sequence[object], rounds: int, rng: np.random.Generator) -> list[list[int]]:
+    """Return for each round the indices of all points in random order.
+
+    Examples
+    --------
+    >>> sorted(schedule("abc", 2, np.random.default_rng(1))[1])
+    [0, 1, 2]
+    """
+    return [rng.permutation(len(points)).tolist() for _ in range(rounds)]
+
+
+def measure_points(
+    points: Sequence[Point],
+    budget_s: float,
+    rng: np.random.Generator,
+    clock: Clock,
+    rounds: int = 3,
+    tick: Tick | None = None,
+    limits: Limits = LIMITS,
+) -> list[Result]:
+    """Measure points in random order, round by round, while there is time.
+
+    Parameters
+    ----------
+    points : sequence of Point
+    budget_s : float
+        Seconds to spend; exceeded where the rounds asked for take longer.
+    rng : numpy.random.Generator
+        Orders the visits.
+    clock : Clock
+    rounds : int
+        Fewest rounds.
+    tick : callable, optional
+        Told of the progress after each visit.
+    limits : Limits
+
+    Returns
+    -------
+    list of Result
+        In the order of `points`, in ns an operation.
+
+    Raises
+    ------
+    MeasurementError
+        When the budget or a point's operations are not positive, or when a point does no work.
+
+    Notes
+    -----
+    Each visit takes 4 to 32 windows, as many as fit into its share of the budget.
+    """
+    if not 0 < budget_s < np.inf or rounds < 1:
+        raise MeasurementError(f"a budget of {budget_s} s and {rounds} rounds: both must be above zero")
+    for point in points:
+        if point.operations < 1:
+            raise MeasurementError(
+                f"point {point.key!r} has {point.operations} operations: one or more, please"
+            )
+    if not points:
+        return []
+    start, budget_ns = clock.wall(), budget_s * 1e9
+    outside_ns = cost_from_outside(clock)
+    share_ns = budget_ns / (rounds * len(points))
+    visits: list[list[Windows]] = [[] for _ in points]
+    repeats = [1] * len(points)
+
+    def elapsed() -> float:
+        return clock.wall() - start
+
+    done = 0
+    while done < rounds or elapsed() * (done + 1) / done <= budget_ns:
+        for place, index in enumerate(schedule(points, 1, rng)[0], 1):
+            windows, repeats[index] = take_visit(points[index], clock, repeats[index], share_ns, outside_ns)
+            windows["round"] = done
+            visits[index].append(windows)
+            if tick is not None:
+                planned = (done + place / len(points)) / rounds
+                tick(min(planned, elapsed() / budget_ns, 1.0), f"round {done + 1}: {points[index].key}")
+        done += 1
+    if tick is not None:
+        tick(1.0, f"{done} rounds")
+
+    measured = [np.concatenate(of_point) for of_point in visits]
+    rates = np.concatenate([windows[name] for windows in measured for name in ("before_GHz", "after_GHz")])
+    reference_GHz = float(np.median(rates[np.isfinite(rates)])) if np.isfinite(rates).any() else np.nan
+    for windows in measured:
+        windows["flags"] = flags(windows, reference_GHz, limits)
+    return [
+        summarise(point.key, windows, point.quote, point.ignore, limits)
+        for point, windows in zip(points, measured, strict=True)
+    ]
