@@ -23,7 +23,7 @@ from .run import Run
 
 if TYPE_CHECKING:
     from . import compiled
-    from .profile import Profile
+    from .microbench.profile import Profile
 
 __version__ = "0.1.0"
 __all__ = [
@@ -45,5 +45,5 @@ def __getattr__(name: str) -> Any:
     if name == "compiled":  # imports Numba
         return importlib.import_module(".compiled", __name__)
     if name == "Profile":  # imports SciPy
-        return importlib.import_module(".profile", __name__).Profile
+        return importlib.import_module(".microbench.profile", __name__).Profile
     raise AttributeError(f"module 'smp' has no attribute {name!r}")

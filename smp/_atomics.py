@@ -1,7 +1,7 @@
 """The primitives: what each one means, in Python; ``_instructions`` holds the machine instruction beside it.
 
     load store exchange compare_exchange fetch_add     on one element of a one-dimensional array
-    pause prefetch prefetch_write                      hints
+    pause prefetch prefetch_write flush                hints
     clock thread_clock                                 nanoseconds
     peek words_at                                      raw memory, for probes and for the runtime's own words
     futex_wait futex_wake                              block on a word and wake those who do
@@ -103,6 +103,11 @@ def prefetch(words: Words, i: int) -> None:
 @primitive
 def prefetch_write(words: Words, i: int) -> None:
     """Ask for the line of ``words[i]``, to write."""
+
+
+@primitive
+def flush(words: Words, i: int) -> None:
+    """Send the line of ``words[i]`` from all caches to memory, where the machine has an instruction for it."""
 
 
 @primitive

@@ -33,7 +33,9 @@ class Place:
         at = f"{self.file}:{self.line}" if self.file else ""
         if self.step is None:
             return at
-        step = f"{_PHASES[self.phase]} of superstep {self.step}" + (f" ({self.label!r})" if self.label else "")
+        step = f"{_PHASES[self.phase]} of superstep {self.step}" + (
+            f" ({self.label!r})" if self.label else ""
+        )
         return f"{at}, in {step}" if at else f"in {step}"
 
 
@@ -75,7 +77,9 @@ class Board:
     def seen(self) -> Place:
         """Where the processor was last seen."""
         step, phase, line = (int(word) for word in self._words[:3])
-        return Place(None if step < 0 else step, _read(self._label), max(phase, 0) % 4, _read(self._place), line)
+        return Place(
+            None if step < 0 else step, _read(self._label), max(phase, 0) % 4, _read(self._place), line
+        )
 
 
 def is_ours(filename: str) -> bool:

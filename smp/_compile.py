@@ -23,18 +23,19 @@ import hashlib
 import os
 import shutil
 import sys
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_NAME = "__smp_loop__"
 _numba: ModuleType | None = None
+_revived: dict[str, Callable[..., Any]] = {}
 _registrations: list[Callable[[ModuleType], None]] = []
-announce: Callable[[str], None] | None = None
-"""Called with a loop's name just before it is compiled afresh (not when it is loaded from disk)."""
 
 
 @functools.cache
@@ -134,7 +135,21 @@ def local(function: Callable[P, R]) -> Callable[P, R]:
         return dispatcher(*args, **kwargs)
 
     _register(lambda module: module.extending.overload(call, strict=False)(lambda *_: function))
+    setattr(call, _NAME, uuid.uuid4().hex)
     return call
+
+
+def loop_name(thing: Any) -> str:
+    """Return the name that stands for a compiled loop in all processes; nothing for anything else."""
+    return str(vars(thing).get(_NAME, "")) if isinstance(thing, FunctionType) else ""
+
+
+def revive(name: str, function: Callable[P, R]) -> Callable[P, R]:
+    """Return the loop of that name, made of ``function`` if this process does not have it yet."""
+    if name not in _revived:
+        _revived[name] = local(function)
+        setattr(_revived[name], _NAME, name)
+    return _revived[name]
 
 
 def stream(function: Callable[P, R]) -> Callable[P, R]:
@@ -158,17 +173,13 @@ def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
 
     def compile_locked(signature: Any) -> Any:
         with compile_lock():
-            known = sum(made.stats.cache_hits.values())
             try:
-                result = compile_one(signature)
+                return compile_one(signature)
             except (EOFError, ValueError, KeyError, OSError, ImportError) as damage:
                 if type(damage).__module__.startswith("numba"):
                     raise
                 _forget_cache()
-                result = compile_one(signature)
-            if announce is not None and sum(made.stats.cache_hits.values()) == known:
-                announce(function.__name__)
-            return result
+                return compile_one(signature)
 
     made.compile = compile_locked
     return cast("Callable[..., R]", made)

@@ -68,8 +68,6 @@ def _store_path() -> Path:
 
 def _made(path: Path) -> list[bytes]:
     """Compile the entry points and keep them; the file is written beside and renamed."""
-    if _compile.announce is not None:
-        _compile.announce("the runtime")
     objects = [_compile.object_code(function, arguments) for function, arguments in Core._entries]
     beside = path.with_suffix(f".{os.getpid()}")
     beside.write_bytes(pickle.dumps(objects))

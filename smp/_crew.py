@@ -131,11 +131,17 @@ class Crew:
                     left = None if until is None else until - time.monotonic()
                     if left is not None and left <= 0:
                         self._kill(pending)
-                        failures += [Death(rank, None, self._board(rank), "") for rank in pending if not failures]
+                        failures += [
+                            Death(rank, None, self._board(rank), "") for rank in pending if not failures
+                        ]
                         break
                     for fd, _ in poll.poll(None if left is None else left * 1000 + 1):
                         rank = sources[fd]
-                        found = self._event(pending) if rank is None else self._answer(rank, answers, blocks, poll)
+                        found = (
+                            self._event(pending)
+                            if rank is None
+                            else self._answer(rank, answers, blocks, poll)
+                        )
                         if rank in answers:
                             pending.discard(rank)
                         failures += found
@@ -229,7 +235,9 @@ class Crew:
         self.closed = why
         handler = None
         try:
-            handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not leave half of it
+            handler = signal.signal(
+                signal.SIGINT, signal.SIG_IGN
+            )  # a second Ctrl-C must not leave half of it
         except ValueError:
             pass  # not the main thread, which alone gets them
         try:

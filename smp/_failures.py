@@ -33,7 +33,9 @@ class Interrupted(Failure):
 class Raised(Failure):
     """A processor's program raised an exception."""
 
-    def __init__(self, rank: int, size: int, kind: str, text: str, sent: bytes, trace: str, place: Place) -> None:
+    def __init__(
+        self, rank: int, size: int, kind: str, text: str, sent: bytes, trace: str, place: Place
+    ) -> None:
         super().__init__(kind)
         self.rank = rank
         at = f" at {place}" if str(place) else ""
@@ -67,7 +69,9 @@ class Death(Failure):
         elif self._code < 0:
             number = -self._code
             name = signal.Signals(number).name if number in signal.valid_signals() else "an unknown signal"
-            hint = " (the kernel sends it when memory runs out: see its log)" if number == signal.SIGKILL else ""
+            hint = (
+                " (the kernel sends it when memory runs out: see its log)" if number == signal.SIGKILL else ""
+            )
             message = f"{who} was killed by {name} ({number}){hint}{seen}"
         else:
             message = f"{who} ended with status {self._code}, by os._exit or inside a library{seen}"

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
@@ -134,6 +135,28 @@ _prefetch = _prefetch_for(0)
 _prefetch_write = _prefetch_for(1)
 
 
+def _flush_instruction() -> str:
+    """The quickest flush that the CPU has: clflushopt does not wait for the one before it."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return ""
+    return "llvm.x86.clflushopt" if get_host_cpu_features().get("clflushopt") else "llvm.x86.sse2.clflush"
+
+
+@intrinsic
+def _flush(typing: Any, words: Any, i: Any) -> Any:
+    if not isinstance(words, types.Array):
+        raise TypingError(f"flush takes an array, not {words}")
+    name = _flush_instruction()
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if name:
+            pointer = builder.bitcast(_element(context, builder, signature, args), cgutils.voidptr_t)
+            builder.call(_libc(builder, name, ir.VoidType(), [cgutils.voidptr_t]), [pointer])
+        return context.get_dummy_value()
+
+    return types.void(words, types.intp), code
+
+
 def _clock_of(kind: int) -> Any:
     @intrinsic
     def instruction(typing: Any) -> Any:
@@ -185,7 +208,9 @@ def _sleep_for(builder: Any, nanoseconds: Any) -> Any:
     """A timespec on the stack."""
     when = cgutils.alloca_once(builder, ir.ArrayType(_I64, 2))
     billion = _I64(1_000_000_000)
-    pair = builder.insert_value(ir.Constant(ir.ArrayType(_I64, 2), None), builder.sdiv(nanoseconds, billion), 0)
+    pair = builder.insert_value(
+        ir.Constant(ir.ArrayType(_I64, 2), None), builder.sdiv(nanoseconds, billion), 0
+    )
     builder.store(builder.insert_value(pair, builder.srem(nanoseconds, billion), 1), when)
     return builder.ptrtoint(when, _I64)
 
@@ -239,6 +264,7 @@ overloads(_atomics.fetch_add, lambda words, i, value: lambda words, i, value: _f
 overloads(_atomics.pause, lambda: lambda: _pause())
 overloads(_atomics.prefetch, lambda words, i: lambda words, i: _prefetch(words, i))
 overloads(_atomics.prefetch_write, lambda words, i: lambda words, i: _prefetch_write(words, i))
+overloads(_atomics.flush, lambda words, i: lambda words, i: _flush(words, i))
 overloads(_atomics.clock, lambda: lambda: _clock())
 overloads(_atomics.thread_clock, lambda: lambda: _thread_clock())
 overloads(_atomics.peek, lambda address: lambda address: _peek(address))

@@ -16,7 +16,9 @@ from . import _nursery
 from .errors import MachineError
 
 METHODS = ("forkserver", "spawn", "fork")
-_ours: weakref.WeakSet[socket.socket] = weakref.WeakSet()  # what a forked copy of this process must not hold open
+_ours: weakref.WeakSet[socket.socket] = (
+    weakref.WeakSet()
+)  # what a forked copy of this process must not hold open
 _roots: dict[str, socket.socket] = {}  # start method -> root of the nursery that serves it
 _lock = threading.Lock()
 
@@ -53,9 +55,14 @@ def _start_nursery(method: str) -> socket.socket:
     )
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-c", code], pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=False
+            [sys.executable, "-c", code],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            start_new_session=False,
         )
-    threading.Thread(target=process.wait, name="smp nursery", daemon=True).start()  # no zombie when it retires
+    threading.Thread(
+        target=process.wait, name="smp nursery", daemon=True
+    ).start()  # no zombie when it retires
     return ours
 
 

@@ -20,7 +20,11 @@ def _number(path: Path) -> list[str]:
 
 def usable_cpus(cgroup: Path = CGROUP) -> list[int]:
     """Return the CPUs that this process may run on, as many as its quota is worth, lowest first."""
-    cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    cpus = (
+        sorted(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else list(range(os.cpu_count() or 1))
+    )
     quota = _number(cgroup / "cpu.max")  # version 2: "max 100000" or "150000 100000"
     if not quota:
         quota = _number(cgroup / "cpu/cpu.cfs_quota_us") + _number(cgroup / "cpu/cpu.cfs_period_us")
@@ -32,7 +36,10 @@ def usable_cpus(cgroup: Path = CGROUP) -> list[int]:
 def available_memory(cgroup: Path = CGROUP) -> int:
     """Return the bytes that can still be taken without swapping or a cgroup's killer."""
     free = int(psutil.virtual_memory().available)
-    for limit, used in (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")):
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
         bound, taken = _number(cgroup / limit), _number(cgroup / used)
         if bound and taken and bound[0] != "max":
             free = min(free, int(bound[0]) - int(taken[0]))

@@ -60,7 +60,9 @@ class Nursery:
             if idle and self.retiring:
                 return
             ready = self.poll.poll(LINGER * 1000 if idle else None)
-            if not ready:  # from now on the parent is refused, and starts another; what it sent before is served
+            if (
+                not ready
+            ):  # from now on the parent is refused, and starts another; what it sent before is served
                 self.root.shutdown(socket.SHUT_RD)
             for fd, _ in ready:
                 if fd == self.parent_fd:

@@ -1,8 +1,8 @@
 """Programs, arguments and results as bytes: what is importable by name, everything else by value.
 
-Plain pickle first, in C: it is quick, and refuses what cannot travel.  Functions and classes of ``__main__``,
-lambdas, closures and notebook cells go through dill, by value; dill by itself would silently copy locks and
-open files, so those are refused here, by name.
+cloudpickle does it, with two rules of ours: what lives in one process only is refused instead of copied (cloudpickle
+would read an open file), and a compiled loop travels as its source with a name, so that a worker that has it already
+does not compile it again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ import threading
 import types
 from typing import Any
 
+import cloudpickle
+
+from ._compile import loop_name, revive
 from .errors import NotPicklable, SmpError
 
 _REFUSED: tuple[type, ...] = (
@@ -31,39 +34,21 @@ _REFUSED: tuple[type, ...] = (
 )
 
 
-class _ByValue(Exception):
-    """Something of ``__main__``, or nameless, is in there: dill is needed."""
-
-
-class _ByName(pickle.Pickler):
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, type | types.FunctionType) and getattr(obj, "__module__", None) == "__main__":
-            raise _ByValue
-        return NotImplemented
-
-
-def _by_value(obj: Any) -> bytes:
-    import dill
-
-    class Pickler(dill.Pickler):  # type: ignore[misc]
-        def save(self, part: Any, save_persistent_id: bool = True) -> None:
-            if isinstance(part, _REFUSED):
-                raise NotPicklable(f"a {type(part).__name__} ({part!r:.80}) lives in one process only")
-            super().save(part, save_persistent_id)
-
-    file = io.BytesIO()
-    Pickler(file, protocol=pickle.HIGHEST_PROTOCOL, recurse=True).dump(obj)
-    return file.getvalue()
+        if isinstance(obj, _REFUSED):
+            raise NotPicklable(f"a {type(obj).__name__} ({obj!r:.80}) lives in one process only")
+        name = loop_name(obj)
+        if name and obj.__module__ == "__main__":
+            return revive, (name, obj.__wrapped__)
+        return super().reducer_override(obj)
 
 
 def dumps(obj: Any) -> bytes:
     """Return the object as bytes, or raise whatever says that it cannot be."""
     file = io.BytesIO()
-    try:
-        _ByName(file, protocol=pickle.HIGHEST_PROTOCOL).dump(obj)
-        return file.getvalue()
-    except (_ByValue, pickle.PicklingError, AttributeError, TypeError):
-        return _by_value(obj)
+    _Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(obj)
+    return file.getvalue()
 
 
 def loads(data: bytes) -> Any:
@@ -100,7 +85,9 @@ def _culprit(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tup
     code = getattr(program, "__code__", None)
     if code is not None:
         cells = zip(code.co_freevars, program.__closure__ or (), strict=False)
-        parts += [(f"{cell_name!r}, which {name!r} closes over,", cell.cell_contents) for cell_name, cell in cells]
+        parts += [
+            (f"{cell_name!r}, which {name!r} closes over,", cell.cell_contents) for cell_name, cell in cells
+        ]
         names = program.__globals__
         parts += [(f"the global {n!r}, which {name!r} uses,", names[n]) for n in code.co_names if n in names]
     parts.append((f"the program {name!r}", program))

@@ -36,8 +36,6 @@ RETURN = "return from the program"
 
 def prepare() -> None:
     """Load, before forking workers, what each of them needs."""
-    import dill  # noqa: F401  (programs by value need it)
-
     _core.core()
 
 

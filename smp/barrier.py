@@ -92,5 +92,3 @@ def barrier(sync: Words) -> None:
     """
     if synchronise(sync, IN_A_LOOP, 0) != OK:
         raise Aborted
-
-

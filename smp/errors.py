@@ -14,9 +14,8 @@
     ├── Unsupported             this kind of machine cannot do that
     ├── ProfileError            a profile is missing, damaged or of another machine
     ├── FitError                (ValueError) a model cannot be fitted from these numbers
-    └── InvalidList             (ValueError) not a linked list: a cycle, a stray successor, two tails
-
-    Aborted                     inside a program: another processor failed; ends this one quietly
+    ├── InvalidList             (ValueError) not a linked list: a cycle, a stray successor, two tails
+    └── Aborted                 inside a program: another processor failed; ends this one quietly
 
 Each message states the fact with its numbers, the cause, and the way out.
 """
@@ -95,8 +94,8 @@ class InvalidList(SmpError, ValueError):
     """The successors do not form one linked list; the message names the node."""
 
 
-class Aborted(BaseException):
+class Aborted(SmpError):
     """Another processor failed: this processor's program ends here.
 
-    Derived from ``BaseException`` so that ``except Exception`` in a program does not swallow it.
+    A program that catches it meets it again at its next wait, at the latest when it returns.
     """

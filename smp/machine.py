@@ -1,8 +1,8 @@
 """Machines: where programs run.  This is the only module that names a kind of machine.
 
-    with smp.host(4) as machine:
-        numbers = machine.array(np.arange(1000))
-        run = machine.run(program, numbers)
+with smp.host(4) as machine:
+    numbers = machine.array(np.arange(1000))
+    run = machine.run(program, numbers)
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ class Machine:
             raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
         call = dump_call(program, args, kwargs)
         if not self._busy.acquire(blocking=False):
-            raise MachineError("this machine is running a program already; open another one for a second thread")
+            raise MachineError(
+                "this machine is running a program already; open another one for a second thread"
+            )
         try:
             start = time.perf_counter()
             answers, blocks = self._crew.call(call)
@@ -212,7 +214,9 @@ def host(
     cpus = usable_cpus()
     size = len(cpus) if processors is None else _count("processors", processors)
     if _count("streams", streams) != 1:
-        raise Unsupported(f"{streams} streams a processor: a processor of the host has one; use more processors")
+        raise Unsupported(
+            f"{streams} streams a processor: a processor of the host has one; use more processors"
+        )
     places: list[int | None] = [None] * size
     if pin is True or (pin is None and size <= len(cpus)):
         if size > len(cpus):
@@ -233,5 +237,3 @@ def _count(what: str, number: Any) -> int:
     if not 1 <= number <= MOST:
         raise ValueError(f"{what} must be from 1 to {MOST}, not {number}")
     return int(number)
-
-

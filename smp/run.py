@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .steps import joined
+from .steps import joined, summary
 
 if TYPE_CHECKING:
     from .models.interval import Interval
-    from .profile import Profile
+    from .microbench.profile import Profile
 
 _SHOWN = 20
+_PHASES = {"copy-in": "copy_in", "compute": "compute", "copy-out": "copy_out"}
 
 
 class Run:
@@ -66,26 +67,24 @@ class Run:
         ProfileError
             When no profile of this machine has been measured yet; says which command makes one.
         """
-        from .profile import Profile
+        from .microbench.profile import Profile
 
-        return (Profile.find() if profile is None else profile).interval(self.steps)
+        chosen = Profile.find() if profile is None else profile
+        return chosen.interval(summary(self.steps, self._spans), len(self.results))
 
     def __str__(self) -> str:
         size = len(self.results)
         lines = [f"run on {size} processor{'s' if size != 1 else ''}: {self.wall * 1e3:.3g} ms"]
-        steps = self.steps
-        numbers = np.unique(steps["step"])
-        if len(numbers):
-            lines.append(f"{'step':>5}  {'label':<20} {'h_r':>11} {'h_w':>11} {'M':>12} {'copy-in':>10} {'compute':>10} {'copy-out':>10}")  # fmt: skip
-        for number in numbers[:_SHOWN]:
-            rows = steps[steps["step"] == number]
-            m = int(rows["reads"].sum() + rows["writes"].sum())
-            times = "".join(f" {rows[phase].max() * 1e6:>7.1f} us" for phase in ("copy_in", "compute", "copy_out"))
-            lines.append(
-                f"{number:>5}  {rows['label'][0]:<20.20} {rows['reads'].max():>11,} {rows['writes'].max():>11,} {m:>12,}{times}"
-            )
-        if len(numbers) > _SHOWN:
-            lines.append(f"  ... and {len(numbers) - _SHOWN:,} more in run.steps")
+        rows = summary(self.steps, self._spans)
+        if len(rows):
+            counts = "".join(f"{name:>13}" for name in ("h_r", "h_w", "M"))
+            lines.append(f"{'step':>5}  {'label':<20}{counts}" + "".join(f"{name:>13}" for name in _PHASES))
+        for row in rows[:_SHOWN]:
+            counts = "".join(f"{row[name]:>13,}" for name in ("hr", "hw", "m"))
+            times = "".join(f"{row[name] * 1e6:>10,.1f} us" for name in _PHASES.values())
+            lines.append(f"{row['step']:>5}  {row['label']:<20.20}{counts}{times}")
+        if len(rows) > _SHOWN:
+            lines.append(f"  ... and {len(rows) - _SHOWN:,} more in run.steps")
         if self.dropped:
             lines.append(f"  {self.dropped:,} further supersteps were not recorded")
         return "\n".join(lines)

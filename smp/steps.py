@@ -46,6 +46,11 @@ SPAN = np.dtype(
         ("waited", np.float64),
     ]
 )
+SUMMARY = np.dtype(
+    [("step", np.int64), ("label", "U32")]
+    + [(name, np.int64) for name in ("hr", "hw", "m", "hr_bytes", "hw_bytes", "m_bytes")]
+    + [(name, np.float64) for name in ("copy_in", "compute", "copy_out")]
+)
 _COLUMNS = 13  # step, label, reads, writes, bytes read, bytes written, and the seven stamps
 
 
@@ -113,3 +118,39 @@ def joined(packs: Sequence[tuple[bytes, list[str], int]]) -> tuple[NDArray[np.vo
         all_spans[np.lexsort((all_spans["start"], all_spans["rank"]))],
         dropped,
     )
+
+
+def summary(steps: NDArray[np.void], spans: NDArray[np.void]) -> NDArray[np.void]:
+    """Return one row for each superstep: h_r, h_w, M in elements and bytes, and the seconds of its phases.
+
+    A phase takes as long as its slowest processor works, and then the barrier: the shortest wait of any.  So
+    processors that come late to a superstep do not lengthen its copy-in.
+
+    Parameters
+    ----------
+    steps : STEP array
+    spans : SPAN array
+
+    Returns
+    -------
+    SUMMARY array
+    """
+    numbers, inverse = np.unique(steps["step"], return_inverse=True)
+    rows = np.zeros(len(numbers), SUMMARY)
+    rows["step"] = numbers
+    rows["label"][inverse] = steps["label"]
+    for name, total, read, written in (
+        ("", "m", "reads", "writes"),
+        ("_bytes", "m_bytes", "bytes_read", "bytes_written"),
+    ):
+        np.maximum.at(rows["hr" + name], inverse, steps[read])
+        np.maximum.at(rows["hw" + name], inverse, steps[written])
+        np.add.at(rows[total], inverse, steps[read] + steps[written])
+    for phase in ("copy_in", "compute", "copy_out"):
+        own = spans[spans["phase"] == phase]
+        at = np.searchsorted(numbers, own["step"])
+        worked, waited = np.zeros(len(numbers)), np.full(len(numbers), np.inf)
+        np.maximum.at(worked, at, own["end"] - own["start"] - own["waited"])
+        np.minimum.at(waited, at, own["waited"])
+        rows[phase] = worked + np.where(np.isfinite(waited), waited, 0.0)
+    return rows

@@ -62,7 +62,9 @@ class Superstep:
         self._stamps.append(clock())
         self._phase += 1
 
-    def copy_in(self, array: GlobalArray, index: Any = ..., *, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    def copy_in(
+        self, array: GlobalArray, index: Any = ..., *, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
         """Read ``array[index]`` into local memory.
 
         Parameters
@@ -143,7 +145,9 @@ class Superstep:
         local = np.asarray(values)
         size = _size_of(view, index)
         if local.dtype.kind == "O" or not np.can_cast(local.dtype, view.dtype, "same_kind"):
-            raise TypeError(f"copy_out of {local.dtype} into a global array of {view.dtype}: convert with astype first")
+            raise TypeError(
+                f"copy_out of {local.dtype} into a global array of {view.dtype}: convert with astype first"
+            )
         if local.size not in (1, size):
             raise ValueError(f"copy_out of {local.size} values (shape {local.shape}) into {size} elements")
 
@@ -194,7 +198,9 @@ class Superstep:
 
 def _global(array: GlobalArray) -> GlobalArray:
     if not isinstance(array, GlobalArray):
-        raise TypeError(f"not a global array but a {type(array).__name__}; make one with machine.array or proc.array")
+        raise TypeError(
+            f"not a global array but a {type(array).__name__}; make one with machine.array or proc.array"
+        )
     return array
 
 

@@ -1,14 +1,16 @@
-"""Linear fits: certified data sets, planted coefficients, coverage of the intervals, signs, what is not known."""
+"""Linear fits: certified data sets, planted coefficients, coverage of intervals, signs, what is not known."""
 
 import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
 from smp.errors import FitError
 from smp.models.linear import Fit, fit
 
@@ -30,12 +32,12 @@ DIGITS = {
 }
 
 
-def digits(found: object, certified: object) -> float:
+def digits(found: ArrayLike, certified: ArrayLike) -> float:
     found, certified = np.atleast_1d(np.asarray(found)), np.atleast_1d(np.asarray(certified))
     return float(-np.log10(np.max(np.abs(found - certified) / np.abs(certified)) + 1e-16))
 
 
-def nist(name: str) -> tuple[Fit, dict[str, object]]:
+def nist(name: str) -> tuple[Fit, dict[str, Any]]:
     data = json.loads((NIST / f"{name}.json").read_text())
     x, y = np.array(data["x"], dtype=float), np.array(data["y"], dtype=float)
     powers = data["powers"]
@@ -168,7 +170,7 @@ def test_non_negative_fits_are_the_best_of_all_sign_patterns(
     bounded = np.array(data.draw(st.lists(st.booleans(), min_size=k, max_size=k)))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     y = np.abs(columns @ (planted * signs)) + 0.1 * columns @ planted * rng.uniform(0.5, 1.5, len(columns))
-    model = fit(columns, y, [f"t{i}" for i in range(k)], bounded)
+    model = fit(columns, y, [f"t{i}" for i in range(k)], bounded.tolist())
 
     rows = columns / y[:, None]
     norms = np.linalg.norm(rows, axis=0)
@@ -272,10 +274,10 @@ def test_equal_times_are_all_explained_by_the_constant() -> None:
     ],
 )
 def test_what_cannot_be_fitted_says_why(
-    columns: object, y: object, terms: list[str], nonnegative: list[bool] | None, message: str
+    columns: ArrayLike, y: ArrayLike, terms: list[str], nonnegative: list[bool] | None, message: str
 ) -> None:
     with pytest.raises(FitError, match=message):
-        fit(columns, y, terms, nonnegative)  # type: ignore[arg-type]
+        fit(columns, y, terms, nonnegative)
 
 
 def test_predict_refuses_other_terms() -> None:

@@ -31,10 +31,7 @@ RECORDED = [
 
 
 class FakeClock:
-    """A computer whose time passes only when the test says so.
-
-    `disturb` is called with the number of the window just run and may change any of the counters.
-    """
+    """A computer whose time passes only when the test says so."""
 
     timer_ns = 20.0
 
@@ -208,7 +205,7 @@ def test_a_point_says_why_it_is_not_valid() -> None:
     few = summarise("few", recorded([(300, 300, 0)] * 3))
     assert (few.valid, few.why) == (False, ["3 clean windows of 3, fewer than 5"])
     dirty = summarise("dirty", recorded([(300, 300, 0)] * 6 + [(300, 300, 1)] * 44))
-    assert dirty.why == ["12% of the windows are clean, under 25%"]
+    assert dirty.why == ["12% of the windows are clean, under 20%"]
     unstable = summarise("unstable", recorded([(300, 300, 0)] * 5 + [(600, 600, 0)] * 6))
     assert unstable.why == ["unstable: the median is 2.00 of the minimum, above 1.25"]
     short = recorded([(300, 300, 0)] * 9)
@@ -258,7 +255,7 @@ def test_the_engine_finds_the_truth_in_replayed_timings() -> None:
     (result,) = measure([Point("chase", run, LOADS)], clock, budget_s=0.5)
     assert result.windows["operations"].tolist() == [LOADS] * result.count
     assert result.median == pytest.approx(1.283, rel=0.02)
-    assert result.clean_fraction < 0.6, "windows after a switch do not count either"
+    assert result.clean_fraction < 0.3, "windows after a switch do not count either"
     assert result.valid
 
 
@@ -268,9 +265,11 @@ def test_what_is_timed_from_outside_is_charged_the_outer_clock() -> None:
     def run(repeat: int) -> None:
         clock.spend(100 * repeat)
 
-    (result,) = measure([Point("call", run)], clock)
-    assert (result.windows["timer_ns"] == 500).all()
-    assert result.minimum == 100
+    inside = steady(clock, 100.0, "inside")
+    outer, inner = measure([Point("call", run), inside], clock)
+    assert (outer.windows["timer_ns"] == 500).all()
+    assert (inner.windows["timer_ns"] == clock.timer_ns).all()
+    assert outer.minimum == inner.minimum == 100
 
 
 def test_at_least_three_rounds_however_small_the_budget() -> None:
@@ -315,6 +314,8 @@ def test_progress_grows_to_one(budget_s: float) -> None:
     fractions = [fraction for fraction, _ in seen]
     assert fractions == sorted(fractions)
     assert 0 < fractions[0] < fractions[-1] == 1
+    if budget_s > 0.1:
+        assert fractions[len(fractions) // 2] == pytest.approx(0.5, abs=0.1), "rounds beyond the third count"
     assert {text for _, text in seen[:3]} == {f"round 1: {key}" for key in "abc"}
 
 
@@ -388,6 +389,22 @@ def test_a_clock_that_slows_down_flags_the_visits_at_the_other_rate() -> None:
     assert all(result.value == pytest.approx(10, rel=1e-3) for result in results)
 
 
+def test_a_clock_that_slows_down_within_a_visit_flags_it() -> None:
+    clock = FakeClock()
+    calls = iter(range(1_000_000))
+    point = steady(clock, 10.0)
+
+    def run(repeat: int) -> tuple[int, int] | None:
+        clock.GHz = 2.5 if next(calls) < 60 else 2.0
+        return point.run(repeat)
+
+    (result,) = measure([Point("slows", run)], clock, budget_s=0.035)
+    rates = {(float(w["before_GHz"]), float(w["after_GHz"])) for w in result.windows}
+    assert {(2.5, 2.5), (2.5, 2.0), (2.0, 2.0)} == rates
+    mixed = (result.windows["before_GHz"] == 2.5) & (result.windows["after_GHz"] == 2.0)
+    assert (result.windows["flags"][mixed] == Flag.DRIFTED).all()
+
+
 def test_an_unknown_clock_rate_is_no_drift() -> None:
     clock = FakeClock()
     clock.GHz = math.nan
@@ -441,7 +458,7 @@ def processors(draw):
     return made, masks
 
 
-@given(processors(), st.integers(0, 10**17))
+@given(processors(), st.sampled_from([0, 10**17]))
 def test_overlap_is_what_counting_every_nanosecond_gives(case, origin: int) -> None:
     made, masks = case
     all_run = [
@@ -510,7 +527,8 @@ def test_time_stolen_during_a_run_flags_all_its_windows() -> None:
 
 
 def test_a_scattered_median_is_unstable() -> None:
-    rows = [(0, 100), (100, 200), (200, 300), (300, 500), (500, 700), (700, 900)]
+    lengths = [100, 100, 100, 100, 100, 200, 200, 200]
+    rows = [(sum(lengths[:k]), sum(lengths[: k + 1])) for k in range(len(lengths))]
     result = summarise("scattered", together([spans(rows)], 0.0), quote="median")
     assert result.why == ["unstable: the third quartile is 2.00 of the first, above 1.25"]
 

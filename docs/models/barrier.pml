@@ -56,6 +56,7 @@
 #define MISMATCH  1
 #define DIED      2
 #define RAISED    3
+#define LATE      4
 
 #define SHIFT           4
 #define ARRIVAL(sig)    (1 + ((sig) << SHIFT))
@@ -72,7 +73,7 @@ byte  finished;                 /* how many processors have ended, well or not *
 /* What the assertions need to know of each round; no part of the protocol. */
 byte  entered[ROUNDS + 2];      /* how many have arrived in it */
 byte  first_sig[ROUNDS + 2];    /* with which signature the first of them */
-bool  mixed[ROUNDS + 2];        /* and whether another one's differs */
+byte  mixed;                    /* and a bit for each round in which another's differs */
 
 /* ---- the machine ------------------------------------------------------------------------- */
 
@@ -97,6 +98,20 @@ inline fetch_add(w, v) {
     d_step { drain(me); word[w] = word[w] + v }
 }
 
+#ifdef SLICES                   /* who sleeps 20 ms at most needs no queue: a wake-up is but haste */
+
+inline futex_wake_all() { d_step { drain(me) } }
+
+inline futex_wait(expected) {
+    if
+    :: true                     /* woken, interrupted, or at the end of a slice */
+    :: true ->                  /* or slice after slice, as long as there is nothing to see */
+        word[EPOCH] != expected || word[ABORT] != 0
+    fi
+}
+
+#else
+
 inline futex_wake_all() {
 #ifdef BUG_WAKE_ONE
     d_step { drain(me); asleep = asleep & (asleep - 1) }
@@ -106,9 +121,6 @@ inline futex_wake_all() {
 }
 
 inline futex_wait(expected) {
-#ifdef SLICES
-    skip                        /* sleeping is but a delay: woken or not, the wait returns */
-#else
     atomic {
         drain(me);
         if
@@ -121,8 +133,9 @@ inline futex_wait(expected) {
         fi
     };
     !(asleep & BIT(me))         /* until woken */
-#endif
 }
+
+#endif
 
 /* ---- abort ------------------------------------------------------------------------------- */
 
@@ -148,9 +161,7 @@ inline raise_abort(cause) {
         fi
     };
 #endif
-#ifndef NO_ABORT_WAKE
     futex_wake_all()
-#endif
 }
 
 /* ---- the barrier ------------------------------------------------------------------------- */
@@ -160,7 +171,7 @@ inline raise_abort(cause) {
 inline note_arrival() {
     if
     :: entered[round] == 0 -> first_sig[round] = sig
-    :: else -> mixed[round] = mixed[round] || first_sig[round] != sig
+    :: else -> mixed = mixed | (first_sig[round] != sig -> BIT(round) : 0)
     fi;
     entered[round] = entered[round] + 1
 }
@@ -268,7 +279,11 @@ inline wait() {                 /* everyone but the last */
            look()
 #endif
 #ifdef DEADLINE
-        :: status = TIMED_OUT; break
+        :: status = TIMED_OUT;
+#ifdef AMENDED
+           raise_abort(LATE);
+#endif
+           break
 #endif
         od;
         announce(-1)
@@ -291,7 +306,7 @@ inline join() {
     :: else -> wait()
     fi;
     d_step {                    /* leaving: OK means that all have entered this round, and agree */
-        assert(status != OK || (entered[round] == P && !mixed[round]));
+        assert(status != OK || (entered[round] == P && !(mixed & BIT(round))));
         epoch = 0;
         before = 0
     }
@@ -299,7 +314,7 @@ inline join() {
 
 inline arrive() {
     status = WAITING;
-#ifdef ENTRY_CHECK
+#ifdef AMENDED
     status = (load(ABORT) != 0 -> ABORTED : WAITING);
 #endif
     if

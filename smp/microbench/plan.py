@@ -104,3 +104,19 @@ class Section:
 
     data: dict[str, Any]
     samples: dict[str, NDArray[np.void]]
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C in the middle of a probe that had already measured something that makes sense by itself.
+
+    Parameters
+    ----------
+    name : str
+        The section of the profile.
+    section : Section
+        What there is of it.
+    """
+
+    def __init__(self, name: str, section: Section) -> None:
+        super().__init__(name)
+        self.name, self.section = name, section

@@ -14,7 +14,8 @@ ROOT = Path("/")
 def read(path: Path) -> str | None:
     """Return a file's text without blanks around it; None where it cannot be read or is empty."""
     try:
-        return path.read_text(errors="replace").strip() or None
+        # the firmware's own strings end in a zero byte
+        return path.read_text(errors="replace").strip("\0 \t\n") or None
     except OSError:
         return None
 

@@ -83,7 +83,7 @@ class Limits:
     drift: float = 0.03
     overlap: float = 0.9
     clean_count: int = 5
-    clean_fraction: float = 0.25
+    clean_fraction: float = 0.2
     spread: float = 1.25
 
 

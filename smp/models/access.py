@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import FitError
+from ._types import FloatArray
 from .cost import columns, matrix_of, predict, term_names
-from .least_squares import FloatArray
 from .linear import Fit, fit
 from .measured import Measured
 from .published import PAPER_ERRORS, paper_errors
@@ -96,7 +96,8 @@ def fit_family(
 
     Notes
     -----
-    A set with fewer than k + 2 supersteps for k terms is left out: there may be no size above a cache.
+    A set with fewer than k + 2 supersteps of the usual suite, for k terms, is left out: there may be no
+    size above a cache.
     """
     if family not in FUNCTIONS:
         raise FitError(f"no access family {family!r}: choose one of {', '.join(FUNCTIONS)}")
@@ -110,20 +111,19 @@ def fit_family(
     for label, (over, up_to) in _sets(family, tiers, private).items():
         parts = {number: s.where((s.h > over) & (s.h <= up_to)) for number, s in suites.items()}
         for name in FUNCTIONS[family]:
-            fits = {
-                number: model
-                for number in (FIT_SUITE[family], 3)
-                if number in parts and (model := _fit(name, p, parts[number], tiers, label)) is not None
-            }
-            if not fits:
+            number, model = FIT_SUITE[family], _fit(name, p, parts[FIT_SUITE[family]], tiers, label)
+            if model is None:
                 continue
-            best = min(fits, key=lambda number: len(fits[number].unidentified))  # the usual one on a tie
+            if model.unidentified and 3 in parts:
+                other = _fit(name, p, parts[3], tiers, label)
+                if other is not None and len(other.unidentified) < len(model.unidentified):
+                    number, model = 3, other
             head: Row = {"family": family, "p": p, "name": name, "set": label}
-            functions.append({**head, "fit_suite": best, **_function(fits[best], parts[best].h)})
+            functions.append({**head, "fit_suite": number, **_function(model, parts[number].h)})
             validation += [
-                {**head, "suite": number, **_errors(functions[-1], part, tiers)}
-                for number, part in sorted(parts.items())
-                if number != best and len(part.seconds)
+                {**head, "suite": against, **_errors(functions[-1], part, tiers)}
+                for against, part in sorted(parts.items())
+                if against != number and len(part.seconds)
             ]
     return functions, validation
 

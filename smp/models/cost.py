@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import FitError
-from .least_squares import FloatArray
+from ._types import FloatArray
 
 _TERMS = {
     "H": ("L", "gh"),

@@ -12,13 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import FitError
-from .least_squares import BoolArray, FloatArray
+from ._types import BoolArray, FloatArray
 from .locality import inside, loc, m_over_g, verdict
 from .table import aligned, ratio_text, time_text
 
 __all__ = ["Accesses", "Interval", "inside", "interval", "loc", "m_over_g", "verdict"]
 
 _ROWS = 40  # a longer table is printed without its middle
+_COUNTS = ("step", "label", "h_r", "h_w", "M")
+_TIMES = ("measured", "good", "bad", "random")
+_PLACE = ("Loc", "M/G", "inside", "verdict")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +39,6 @@ class Accesses:
     hr: NDArray[Any]
     hw: NDArray[Any]
     m: NDArray[Any]
-
-    def __post_init__(self) -> None:
-        for name in ("hr", "hw", "m"):
-            object.__setattr__(self, name, np.asarray(getattr(self, name)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,14 +120,15 @@ class Interval:
     def __str__(self) -> str:
         if not len(self):
             return "no supersteps"
-        head = "step label h_r h_w M measured good bad random Loc M/G inside verdict".split()
+        head = [*_COUNTS, *_TIMES, *_PLACE]
         body = [self._cells(i) for i in range(len(self))]
         if len(body) > _ROWS:
             gap = ["..."] + [""] * (len(head) - 1)
             body = [*body[: _ROWS // 2], gap, *body[-_ROWS // 2 :]]
         rows = [head, *body, ["", *self.total._cells(0)[1:]]]
         if np.isnan(self.random).all():
-            rows = [row[:8] + row[9:] for row in rows]
+            without = head.index("random")
+            rows = [row[:without] + row[without + 1 :] for row in rows]
         return aligned(rows, words={1, len(rows[0]) - 1})
 
     def _cells(self, i: int) -> list[str]:

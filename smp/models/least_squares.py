@@ -11,13 +11,11 @@ units than about data.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import lsq_linear
 
 from ..errors import FitError
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from ._types import BoolArray, FloatArray
 
 CUTOFF = 1e-10  # singular values up to this share of the largest are rounding, not data
 CONDITION = 1e3  # beyond this ratio of singular values, three digits of data leave no digit of a coefficient

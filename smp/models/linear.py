@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import t as student
+from scipy.special import stdtrit  # the t quantile; scipy.stats would take half a second to import
 
 from ..errors import FitError
-from .least_squares import BoolArray, FloatArray, checked_system, free_terms, identify, r_squared, solve
+from ._types import BoolArray, FloatArray
+from .least_squares import checked_system, free_terms, identify, r_squared, solve
 
 CONFIDENCE = 0.95
 
@@ -174,7 +175,7 @@ def fit(
     with np.errstate(invalid="ignore"):  # 0 * inf: a perfect fit that leaves a term open, or a held term
         errors = np.where(np.isinf(variance), np.inf, residual * np.sqrt(variance)) / norms
     errors[~free] = 0.0
-    reach = errors * (float(student.ppf((1.0 + CONFIDENCE) / 2.0, freedom)) if freedom else 1.0)
+    reach = errors * (float(stdtrit(freedom, (1.0 + CONFIDENCE) / 2.0)) if freedom else 1.0)
     low = coefficients - reach
     low[bounded] = np.maximum(low[bounded], 0.0)
 

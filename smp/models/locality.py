@@ -9,7 +9,7 @@ good t_g             measured t_m                           bad t_b
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .least_squares import BoolArray, FloatArray
+from ._types import BoolArray, FloatArray
 
 # Below this M a superstep is mostly barrier and noise: the paper gives it no M/G either (tables 9 and 10).
 SMALL = 10_000

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import FitError
-from .least_squares import BoolArray, FloatArray
+from ._types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,210 @@
+"""The command ``python -m smp.microbench``: the only place of the package that prints or exits.
+
+Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved), 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from .. import __version__
+from .._compile import cache_folder
+from .._limits import usable_cpus
+from ..errors import SmpError
+from ..machine import MOST
+from . import report
+from .campaign import SECTIONS, Campaign, make_plan
+from .profile import Profile, ProfileWarning
+
+EXAMPLES = """
+examples:
+  python -m smp.microbench --quick             half a minute: every answer, roughly
+  python -m smp.microbench                     three minutes: answers to rely on
+  python -m smp.microbench --full -p 1,2,4,8   the papers' grids whole
+  python -m smp.microbench --only latency,lists
+  python -m smp.microbench --profile smp-report/profile.json            print it again, measure nothing
+  python -m smp.microbench --profile smp-report/profile.json --only lists   rank lists anew, with its cost functions
+  python -m smp.microbench --quick --json | jq .access.functions
+"""
+
+
+def _processors(text: str) -> tuple[int, ...]:
+    try:
+        numbers = tuple(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of whole numbers, such as 1,2,4") from None
+    wrong = [n for n in numbers if not 1 <= n <= MOST]
+    if wrong:
+        raise argparse.ArgumentTypeError(f"{wrong[0]} processors: from 1 to {MOST}")
+    return numbers
+
+
+def _sections(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip() for part in text.split(","))
+    for name in names:
+        if name not in SECTIONS:
+            raise argparse.ArgumentTypeError(f"no section {name!r}: choose from {', '.join(SECTIONS)}")
+    return names
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed: a whole number from 0")
+    return int(text)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="python -m smp.microbench",
+        description="Measure what this computer charges for shared memory, fit cost functions to it, rank lists, and show "
+        "where the measured times fall in the predicted intervals.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    size = made.add_mutually_exclusive_group()
+    size.add_argument(
+        "--quick",
+        dest="mode",
+        action="store_const",
+        const="quick",
+        help="thin grids, at most half a minute on 2 CPUs",
+    )
+    size.add_argument(
+        "--full",
+        dest="mode",
+        action="store_const",
+        const="full",
+        help="the papers' grids whole, some 15 minutes on 2 CPUs",
+    )
+    made.set_defaults(mode="default")
+    made.add_argument(
+        "-p",
+        "--processors",
+        type=_processors,
+        metavar="1,2,4",
+        help="numbers of processors (default: powers of two up to the CPUs)",
+    )
+    made.add_argument(
+        "--only", type=_sections, metavar="NAMES", help=f"measure only these, of {','.join(SECTIONS)}"
+    )
+    made.add_argument(
+        "--seed", type=_seed, default=1, metavar="N", help="of every random choice (default: 1)"
+    )
+    made.add_argument(
+        "--out",
+        type=Path,
+        default=Path("smp-report"),
+        metavar="DIR",
+        help="folder to write to (default: smp-report)",
+    )
+    made.add_argument(
+        "--profile", type=Path, metavar="FILE", help="use a saved profile; measures only what --only names"
+    )
+    made.add_argument("--json", action="store_true", help="print the profile as JSON instead of tables")
+    made.add_argument("--no-plots", action="store_true", help="draw nothing")
+    made.add_argument("--version", action="version", version=f"smp {__version__}")
+    return made
+
+
+def default_processors() -> tuple[int, ...]:
+    """Powers of two up to the CPUs that this process may use."""
+    return tuple(1 << k for k in range(len(usable_cpus()).bit_length()))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    options = parser().parse_args(arguments)
+    talk = Console(stderr=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ProfileWarning)
+        warnings.showwarning = lambda message, *_, **__: talk.print(f"warning: {message}", style="yellow")
+        try:
+            return _run(options, talk)
+        except KeyboardInterrupt:
+            talk.print("interrupted")
+            return 130
+        except (SmpError, OSError) as error:
+            talk.print(f"error: {error}", style="red", markup=False)
+            return 1
+
+
+def _run(options: argparse.Namespace, talk: Console) -> int:
+    base = Profile.load(options.profile) if options.profile else None
+    sections = options.only or (() if base is not None else tuple(SECTIONS))
+    code = 0
+    if sections:
+        options.out.mkdir(
+            parents=True, exist_ok=True
+        )  # a place that cannot be written is told before the work
+        plan = make_plan(options.mode, options.processors or default_processors(), options.seed)
+        if not any(cache_folder().glob("core-*")):
+            talk.print("first run on this computer: compiling the loops takes up to a minute more")
+        campaign = Campaign(plan, base)
+        try:
+            with _bar(talk) as bar:
+                campaign.measure(sections, bar)
+        except KeyboardInterrupt:
+            code = 130
+            talk.print("interrupted: saving what was measured")
+        files = campaign.save(options.out)
+        profile, samples = campaign.profile, campaign.samples
+    else:
+        assert base is not None
+        profile, samples, files = base, _samples(base), []
+    if options.json:
+        print(json.dumps(profile.data, indent=1))
+    else:
+        screen = Console(width=None if sys.stdout.isatty() else 100)
+        for part in [report.summary(profile.data), *report.sections(profile.data)]:
+            screen.print(part)
+    if not options.no_plots:
+        from . import plots
+
+        files += plots.draw(profile.data, samples, options.out)
+    if files:
+        talk.print(f"written to {options.out}: {', '.join(file.name for file in files)}")
+    return code
+
+
+class _Bar:
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=1.0)
+
+    def __call__(self, done: float, text: str) -> None:
+        self._progress.update(self._task, completed=done, description=text)
+
+
+@contextlib.contextmanager
+def _bar(talk: Console) -> Iterator[_Bar]:
+    """A progress bar with the time left."""
+    columns = (
+        TextColumn("{task.description:<44.44}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=talk, transient=True) as progress:
+        yield _Bar(progress)
+
+
+def _samples(profile: Profile) -> dict[str, np.ndarray]:
+    """The raw samples beside a saved profile, where they still are."""
+    if profile.path is None:
+        return {}
+    file = profile.path.with_name(str(profile.data.get("samples", "samples.npz")))
+    with contextlib.suppress(OSError, ValueError), np.load(file) as stored:
+        return dict(stored)
+    return {}

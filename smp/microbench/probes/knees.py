@@ -1,0 +1,170 @@
+"""Levels of a memory hierarchy, found in a curve of latency by array size.
+
+    log ns                   ________  memory
+                      ______/
+              _______/   :             a level is a run of sizes with about one latency;
+       ______/ :         :             its knee is where the curve is half-way up to the next, on a log scale
+            knee        knee
+       ------------------------- log bytes
+
+The curve is cut into runs so that the absolute deviations of log ns from each run's median are least, each
+size weighted by the octaves that it stands for.  A further level must explain as much as one octave of sizes
+that would be off by a factor of two, and rise by `RISE`.  Medians and absolute values let single bad points pass.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+RISE = 1.4
+"""Least ratio of one level's latency to that of the one before."""
+FEWEST = 2
+"""Sizes that a level has at least."""
+GAIN = math.log(2)
+"""Least reduction of the deviations by one more level, in octaves times ln ns."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level.
+
+    Parameters
+    ----------
+    ns : float
+        Median latency of its sizes.
+    knee_bytes : float or None
+        Where the curve leaves it, between two sizes; None for the last.
+    smallest_bytes, largest_bytes : float
+        The sizes that belong to it.
+    """
+
+    ns: float
+    knee_bytes: float | None
+    smallest_bytes: float
+    largest_bytes: float
+
+
+def find_levels(sizes: ArrayLike, ns: ArrayLike, most: int) -> list[Level]:
+    """Find the levels of a latency curve.
+
+    Parameters
+    ----------
+    sizes : array_like, shape (n,)
+        Array sizes in bytes, ascending.
+    ns : array_like, shape (n,)
+        Latency at each.
+    most : int
+        Most levels: one more than there are caches.
+
+    Returns
+    -------
+    list of Level
+        From the fastest to the slowest; at least one unless there are no sizes.
+
+    Notes
+    -----
+    Dynamic programming over n^2 / 2 runs: some 10 ms for 50 sizes.
+
+    Examples
+    --------
+    >>> levels = find_levels([1, 2, 4, 8, 16, 32], [1, 1, 1, 9, 9, 9], most=3)
+    >>> [level.ns for level in levels], round(levels[0].knee_bytes, 2)
+    ([1.0, 9.0], 5.66)
+    """
+    x, y = np.log2(np.asarray(sizes, np.float64)), np.log(np.asarray(ns, np.float64))
+    if x.size == 0:
+        return []
+    cost = _costs(y, _octaves(x))
+    chosen, least = [0, x.size], float(cost[0, x.size])
+    for count, ends in enumerate(_best_cuts(cost, most), 1):
+        deviation = sum(cost[i, j] for i, j in itertools.pairwise(ends)) + GAIN * (count - 1)
+        medians = [np.median(y[i:j]) for i, j in itertools.pairwise(ends)]
+        if deviation < least and all(b - a >= math.log(RISE) for a, b in itertools.pairwise(medians)):
+            chosen, least = ends, deviation
+    medians = [float(np.median(y[i:j])) for i, j in itertools.pairwise(chosen)]
+    knees = [
+        _crossing(x[cut - 1 : cut + 1], y[cut - 1 : cut + 1], (low + high) / 2)
+        for cut, low, high in zip(chosen[1:-1], medians, medians[1:], strict=False)
+    ]
+    return [
+        Level(math.exp(median), knee, 2.0 ** x[i], 2.0 ** x[j - 1])
+        for median, knee, (i, j) in zip(medians, [*knees, None], itertools.pairwise(chosen), strict=True)
+    ]
+
+
+def match(knees: Sequence[float], caches: Sequence[float]) -> list[int | None]:
+    """Say which cache each knee belongs to: in order, with the least total distance on a log scale.
+
+    Parameters
+    ----------
+    knees, caches : sequence of float
+        Bytes, ascending.
+
+    Returns
+    -------
+    list of int or None
+        For each knee the index of its cache; None for a knee too many.
+
+    Examples
+    --------
+    >>> match([40e3, 6e6], [32e3, 1e6, 8e6])
+    [0, 2]
+    """
+    k = min(len(knees), len(caches))
+
+    def distance(pair: tuple[tuple[int, ...], tuple[int, ...]]) -> float:
+        return sum(abs(math.log(knees[a] / caches[b])) for a, b in zip(*pair, strict=True))
+
+    pairs = itertools.product(
+        itertools.combinations(range(len(knees)), k), itertools.combinations(range(len(caches)), k)
+    )
+    found = dict(zip(*min(pairs, key=distance), strict=True))
+    return [found.get(i) for i in range(len(knees))]
+
+
+def _octaves(x: Floats) -> Floats:
+    """How many octaves each size stands for: half the distance between its neighbours."""
+    if x.size < 2:
+        return np.ones(x.size)
+    return np.asarray(np.gradient(x), np.float64)
+
+
+def _costs(y: Floats, weights: Floats) -> Floats:
+    """``cost[i, j]``: the weighted absolute deviation of y[i:j] from its median; infinite for too few."""
+    cost = np.full((y.size + 1, y.size + 1), np.inf)
+    for i in range(y.size):
+        for j in range(i + FEWEST, y.size + 1):
+            cost[i, j] = (weights[i:j] * np.abs(y[i:j] - np.median(y[i:j]))).sum()
+    if y.size < FEWEST:
+        cost[0, y.size] = 0.0
+    return cost
+
+
+def _best_cuts(cost: Floats, most: int) -> list[list[int]]:
+    """For 1, 2, ... runs the ends of the cheapest: [0, ..., n]; fewer than ``most`` where runs would be too short."""
+    n = cost.shape[0] - 1
+    least, cuts = cost[0].copy(), [[[0, j] for j in range(n + 1)]]
+    found = [cuts[0][n]]
+    for _ in range(1, most):
+        total = least[:, None] + cost
+        before = np.argmin(total, axis=0)
+        least = total[before, np.arange(n + 1)]
+        cuts.append([[*cuts[-1][before[j]], j] for j in range(n + 1)])
+        if np.isfinite(least[n]):
+            found.append(cuts[-1][n])
+    return found
+
+
+def _crossing(x: Floats, y: Floats, half: float) -> float:
+    """Bytes where the line between two sizes crosses a latency, or the nearer of both sizes."""
+    rise = y[1] - y[0]
+    share = 0.5 if rise <= 0 else float(np.clip((half - y[0]) / rise, 0, 1))
+    return float(2.0 ** (x[0] + share * (x[1] - x[0])))

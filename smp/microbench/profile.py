@@ -1,0 +1,278 @@
+"""A profile: all that was measured and fitted of one machine, as one JSON file with the raw samples beside it.
+
+    profile.json    versioned; names the machine and the conditions it was measured under
+    samples.npz     every window and superstep, as it was taken
+
+The last profile measured on a machine is also kept in the user's data folder under the machine's fingerprint, where
+`Profile.find` looks for it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ProfileError
+from ..models.cost import predict
+from ..models.interval import Accesses, Interval, interval
+from .conditions import fingerprint, machine
+from .hostclock import ClockRate
+
+FORMAT, VERSION = "smp-profile", 1
+BEST = {"good": "HrHwM-c", "bad": "HrHwM", "random": "HrHwM"}
+MEASURE = "python -m smp.microbench --quick"
+
+Seconds = NDArray[np.float64]
+
+
+class ProfileWarning(UserWarning):
+    """A profile can be used, but not without a word."""
+
+
+def kept_at(described: Mapping[str, Any]) -> Path:
+    """Where the last profile of a machine is kept: ``$SMP_DATA_DIR``, or ``$XDG_DATA_HOME/smp``, or ``~/.local/share/smp``."""
+    home = os.environ.get("SMP_DATA_DIR")
+    base = (
+        Path(home) if home else Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "smp"
+    )
+    return base / f"profile-{fingerprint(described)}.json"
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file whole or not at all: beside, then renamed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+class Profile:
+    """What was measured of one machine.
+
+    Parameters
+    ----------
+    data : dict
+        The JSON document.
+    path : Path, optional
+        Where it was read from.
+    """
+
+    def __init__(self, data: dict[str, Any], path: Path | None = None) -> None:
+        self.data, self.path = data, path
+
+    def __repr__(self) -> str:
+        described = self.data.get("machine", {})
+        return f"<profile of {described.get('name')} ({described.get('cpu')}), {self.data.get('created')}>"
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Profile:
+        """Read a profile.
+
+        Parameters
+        ----------
+        path : path_like
+            Of ``profile.json``, or of the folder it is in.
+
+        Returns
+        -------
+        Profile
+
+        Raises
+        ------
+        ProfileError
+            A file that is missing, damaged, of another format or of a later version; the message says which.
+
+        Warns
+        -----
+        ProfileWarning
+            When it was measured on another machine: its predictions are for that one.
+        """
+        file = Path(path)
+        file = file / "profile.json" if file.is_dir() else file
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ProfileError(f"there is no profile at {file}; {MEASURE} makes one") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise ProfileError(f"cannot read the profile {file}: {error}") from error
+        except json.JSONDecodeError as error:
+            raise ProfileError(
+                f"{file} is damaged or no profile: {error.msg} in line {error.lineno}; measure again with {MEASURE}"
+            ) from error
+        profile = cls(_checked(data, file), file)
+        mine = _this_machine()
+        theirs = profile.data["machine"]
+        if fingerprint(theirs) != fingerprint(mine):
+            warnings.warn(
+                f"{file} was measured on another machine: {theirs.get('name')} ({theirs.get('cpu')}, {theirs.get('cpus')} CPUs), "
+                f"this one is {mine['name']} ({mine['cpu']}, {mine['cpus']} CPUs); its predictions are for that machine",
+                ProfileWarning,
+                stacklevel=2,
+            )
+        return profile
+
+    @classmethod
+    def find(cls) -> Profile:
+        """Return the profile last measured on this machine.
+
+        Raises
+        ------
+        ProfileError
+            When there is none; says which command makes one.
+        """
+        file = kept_at(_this_machine())
+        if not file.exists():
+            raise ProfileError(
+                f"no profile of this machine has been measured yet; {MEASURE} makes one in half a minute"
+            )
+        return cls.load(file)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the profile to a file, whole or not at all."""
+        write(Path(path), json.dumps(self.data, indent=1, allow_nan=False))
+        self.path = Path(path)
+
+    def keep(self) -> None:
+        """Make this the profile that `find` returns on the machine it was measured on."""
+        self.save(kept_at(self.data["machine"]))
+
+    @property
+    def access(self) -> dict[str, Any]:
+        """The fitted cost functions; the profile's "access"."""
+        found = self.data.get("access")
+        if not found or not found.get("functions"):
+            raise ProfileError(
+                f"this profile has no cost functions: its access patterns were not measured; {MEASURE} measures all"
+            )
+        return dict(found)
+
+    @property
+    def processors(self) -> list[int]:
+        """The p whose access patterns were measured, ascending."""
+        return sorted({int(row["p"]) for row in self.access["functions"]})
+
+    def function(self, family: str, p: int, name: str | None = None, part: str = "all") -> dict[str, Any]:
+        """Return a fitted function, by default the family's best; see "access" in `load`'s file.
+
+        Raises
+        ------
+        ProfileError
+            When it was not fitted.
+        """
+        rows = [r for r in self.access["functions"] if (r["family"], r["p"], r["set"]) == (family, p, part)]
+        for wanted in [name] if name else [BEST[family], "HrHw", "HM", "H"]:
+            for row in rows:
+                if row["name"] == wanted:
+                    return dict(row)
+        raise ProfileError(
+            f"no function {name or BEST[family]} of the {family} family for p = {p} ({part}) in this profile"
+        )
+
+    def predict(self, family: str, p: int, hr: ArrayLike, hw: ArrayLike, m: ArrayLike) -> Seconds:
+        """Return the seconds that the machine charges for copy-in and copy-out in a family.
+
+        Parameters
+        ----------
+        family : {"good", "bad", "random"}
+        p : int
+            Processors.  One that was not measured is interpolated between its neighbours, or taken from the
+            nearest (see `basis`).
+        hr, hw, m : array_like (n,)
+            h_r, h_w and M in words.
+
+        Returns
+        -------
+        ndarray (n,) float64
+            Never below zero.
+        """
+        reads, writes, total = (np.atleast_1d(np.asarray(a, np.float64)) for a in (hr, hw, m))
+        weights = self._neighbours(p)
+        return np.asarray(sum(w * self._predict(family, q, reads, writes, total) for q, w in weights.items()))
+
+    def _neighbours(self, p: int) -> dict[int, float]:
+        known = self.processors
+        if p in known or p < known[0] or p > known[-1]:
+            return {min(known, key=lambda q: abs(q - p)): 1.0}
+        below, above = max(q for q in known if q < p), min(q for q in known if q > p)
+        share = (p - below) / (above - below)
+        return {below: 1 - share, above: share}
+
+    def basis(self, p: int) -> str:
+        """Say what predictions for p rest on, where p itself was not measured; else nothing."""
+        weights = self._neighbours(p)
+        if p in weights:
+            return ""
+        return f"p = {p} was not measured: predicted from p = {' and '.join(str(q) for q in sorted(weights))}"
+
+    def _predict(self, family: str, p: int, hr: Seconds, hw: Seconds, m: Seconds) -> Seconds:
+        tiers = [math.inf if tier["words"] is None else float(tier["words"]) for tier in self.access["tiers"]]
+        whole = predict(self.function(family, p), hr, hw, m, tiers)
+        if family != "good" or self.access.get("private_words") is None:
+            return whole
+        small = np.maximum(hr, hw) <= self.access["private_words"]
+        for part, chosen in (("R0", small), ("R1", ~small)):
+            try:
+                function = self.function(family, p, BEST[family], part)
+            except ProfileError:
+                continue  # too few sizes on that side of the cache: the function of all sizes stands
+            whole = np.where(chosen, predict(function, hr, hw, m, tiers), whole)
+        return whole
+
+    def interval(self, supersteps: NDArray[np.void], p: int) -> Interval:
+        """Return the interval of supersteps; `Run.interval` is the way to ask for it.
+
+        Parameters
+        ----------
+        supersteps : structured array
+            Of `smp.steps.summary`.
+        p : int
+            Processors.
+
+        Notes
+        -----
+        Good is charged by the bytes, which it streams, bad and random by the accesses, each of which moves a line.
+        The bad end is the larger of the two: where caches prefetch, scattered words can cost more than the paper's
+        worst pattern.
+        """
+        elements = Accesses(supersteps["hr"], supersteps["hw"], supersteps["m"])
+        size = self.access["word_bytes"]
+        words = Accesses(supersteps["hr_bytes"], supersteps["hw_bytes"], supersteps["m_bytes"])
+        good = self.predict("good", p, words.hr / size, words.hw / size, words.m / size)
+        bad = self.predict("bad", p, elements.hr, elements.hw, elements.m)
+        random = self.predict("random", p, elements.hr, elements.hw, elements.m)
+        phases = [supersteps[name] for name in ("copy_in", "compute", "copy_out")]
+        made = interval(supersteps["step"], supersteps["label"], elements, words, *phases, good, bad, random)
+        return made.noting(self.basis(p))
+
+
+def _this_machine() -> dict[str, Any]:
+    return machine(rate=ClockRate(math.nan, None))  # the clock rate is no part of the fingerprint
+
+
+def _checked(data: Any, file: Path) -> dict[str, Any]:
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ProfileError(f"{file} is no profile of smp: its format is not {FORMAT!r}")
+    version = data.get("version")
+    if not isinstance(version, int) or version < 1:
+        raise ProfileError(f"{file} is damaged: its version is {version!r}; measure again with {MEASURE}")
+    if version > VERSION:
+        raise ProfileError(
+            f"{file} is of version {version}, this smp reads up to {VERSION}: upgrade smp-runtime"
+        )
+    described = data.get("machine")
+    if not isinstance(described, dict) or not {"cpu", "cpus", "line_bytes", "caches"} <= set(described):
+        raise ProfileError(
+            f"{file} is damaged: it does not describe its machine; measure again with {MEASURE}"
+        )
+    return data
