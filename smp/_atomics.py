@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from ._compile import numba
 
 Words = NDArray[Any]
+Index = int | np.integer[Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -53,19 +54,19 @@ def primitive(meaning: F) -> F:
 
 
 @primitive
-def load(words: Words, i: int) -> Any:
+def load(words: Words, i: Index) -> Any:
     """Return ``words[i]``; nothing after it is seen to happen before it."""
     return words[i]
 
 
 @primitive
-def store(words: Words, i: int, value: Any) -> None:
+def store(words: Words, i: Index, value: Any) -> None:
     """Set ``words[i]``; nothing before it is seen to happen after it."""
     words[i] = value
 
 
 @primitive
-def exchange(words: Words, i: int, value: int) -> int:
+def exchange(words: Words, i: Index, value: int) -> int:
     """Set ``words[i]`` and return what was there."""
     old = words[i]
     words[i] = value
@@ -73,7 +74,7 @@ def exchange(words: Words, i: int, value: int) -> int:
 
 
 @primitive
-def compare_exchange(words: Words, i: int, expected: int, value: int) -> int:
+def compare_exchange(words: Words, i: Index, expected: int, value: int) -> int:
     """Set ``words[i]`` to ``value`` if it is ``expected``; return what was there."""
     old = words[i]
     if old == expected:
@@ -82,7 +83,7 @@ def compare_exchange(words: Words, i: int, expected: int, value: int) -> int:
 
 
 @primitive
-def fetch_add(words: Words, i: int, value: int) -> int:
+def fetch_add(words: Words, i: Index, value: int) -> int:
     """Add ``value`` to ``words[i]``, wrapping around, and return what was there."""
     old = words[i]
     with np.errstate(over="ignore"):
@@ -96,17 +97,17 @@ def pause() -> None:
 
 
 @primitive
-def prefetch(words: Words, i: int) -> None:
+def prefetch(words: Words, i: Index) -> None:
     """Ask for the line of ``words[i]``, to read; a hint that may name any address."""
 
 
 @primitive
-def prefetch_write(words: Words, i: int) -> None:
+def prefetch_write(words: Words, i: Index) -> None:
     """Ask for the line of ``words[i]``, to write."""
 
 
 @primitive
-def flush(words: Words, i: int) -> None:
+def flush(words: Words, i: Index) -> None:
     """Send the line of ``words[i]`` from all caches to memory, where the machine has an instruction for it."""
 
 
@@ -139,7 +140,7 @@ def words_at(address: int, count: int) -> Words:
 
 
 @primitive
-def futex_wait(words: Words, i: int, expected: int, nanoseconds: int) -> None:
+def futex_wait(words: Words, i: Index, expected: int, nanoseconds: int) -> None:
     """Sleep while the low 32 bits of ``words[i]`` are those of ``expected``, at most so long.
 
     May return early for no reason: look at the word again.
@@ -147,6 +148,6 @@ def futex_wait(words: Words, i: int, expected: int, nanoseconds: int) -> None:
 
 
 @primitive
-def futex_wake(words: Words, i: int, count: int) -> int:
+def futex_wake(words: Words, i: Index, count: int) -> int:
     """Wake at most ``count`` of those who sleep on ``words[i]``; return how many."""
     return 0

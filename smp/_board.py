@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
 
@@ -16,7 +17,8 @@ from ._segments import Segment
 BOARD = 1024  # bytes
 _WORDS, _LABEL, _PLACE = 4, 32, 96  # step, phase, line, unused; then label and place as UTF-8, 0-terminated
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_PHASES = ("the copy-in phase", "the compute phase", "the copy-out phase", "the end")
+_WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_worker.py")
+_PHASES = ("in the copy-in phase of", "in the compute phase of", "in the copy-out phase of", "after")
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,8 @@ class Place:
         at = f"{self.file}:{self.line}" if self.file else ""
         if self.step is None:
             return at
-        step = f"{_PHASES[self.phase]} of superstep {self.step}" + (
-            f" ({self.label!r})" if self.label else ""
-        )
-        return f"{at}, in {step}" if at else f"in {step}"
+        step = f"{_PHASES[self.phase]} superstep {self.step}" + (f" ({self.label!r})" if self.label else "")
+        return f"{at}, {step}" if at else step
 
 
 class Board:
@@ -55,6 +55,14 @@ class Board:
         self._last_label, self._last_code = "", None
         self._label[0] = self._place[0] = 0
 
+    def begin(self, program: Callable[..., object]) -> None:
+        """Note the program's own first line: all there is before its first superstep or collective."""
+        code = getattr(getattr(program, "func", program), "__code__", None)  # of a partial, its function's
+        if code is not None:
+            _write(self._place, code.co_filename)
+            self._words[2] = code.co_firstlineno
+            self._last_code = None
+
     def mark(self, step: int, phase: int, label: str) -> None:
         """Note the superstep, its phase, and the user's line."""
         self._words[0] = step
@@ -67,7 +75,9 @@ class Board:
     def here(self) -> None:
         """Note the line of the innermost frame that is not smp's own."""
         frame = sys._getframe(1)
-        while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        while frame.f_code.co_filename.startswith(_PACKAGE):
+            if frame.f_back is None or frame.f_code.co_filename == _WORKER:  # beyond is not the program
+                return
             frame = frame.f_back
         if frame.f_code is not self._last_code:
             _write(self._place, frame.f_code.co_filename)
@@ -77,9 +87,7 @@ class Board:
     def seen(self) -> Place:
         """Where the processor was last seen."""
         step, phase, line = (int(word) for word in self._words[:3])
-        return Place(
-            None if step < 0 else step, _read(self._label), max(phase, 0) % 4, _read(self._place), line
-        )
+        return Place(None if step < 0 else step, _read(self._label), max(phase, 0) % 4, _read(self._place), line)
 
 
 def is_ours(filename: str) -> bool:

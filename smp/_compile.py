@@ -50,14 +50,22 @@ def cache_folder() -> Path:
     digest.update(sys.version.encode())
     home = os.environ.get("SMP_CACHE_DIR")
     base = Path(home) if home else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "smp"
-    folder = base / digest.hexdigest()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        return _writable(base / digest.hexdigest())
     except OSError:  # a read-only home: compile anew in a private folder rather than fail
         import tempfile
 
-        folder = Path(tempfile.gettempdir()) / f"smp-cache-{os.getuid()}" / digest.hexdigest()
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private = Path(tempfile.gettempdir()) / f"smp-cache-{os.getuid()}"
+        private.mkdir(mode=0o700, exist_ok=True)
+        if private.stat().st_uid != os.getuid():  # somebody else's: code is loaded from it
+            private = Path(tempfile.mkdtemp(prefix="smp-cache-"))
+        return _writable(private / digest.hexdigest())
+
+
+def _writable(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{folder} is read-only")
     return folder
 
 
@@ -175,8 +183,8 @@ def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
         with compile_lock():
             try:
                 return compile_one(signature)
-            except (EOFError, ValueError, KeyError, OSError, ImportError) as damage:
-                if type(damage).__module__.startswith("numba"):
+            except Exception as error:  # what a damaged file raises when it is unpickled can be anything
+                if type(error).__module__.startswith("numba"):
                     raise
                 _forget_cache()
                 return compile_one(signature)
@@ -186,12 +194,10 @@ def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def _forget_cache() -> None:
-    """Throw the cached code away: a file in it is damaged, and which one Numba does not say."""
+    """Throw Numba's cached code away: a file in it is damaged, and which one Numba does not say."""
     for entry in cache_folder().iterdir():
         if entry.is_dir():
             shutil.rmtree(entry, ignore_errors=True)
-        elif entry.name != "lock":
-            entry.unlink(missing_ok=True)
 
 
 def object_code(function: Callable[..., Any], arguments: int) -> bytes:

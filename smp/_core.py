@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import os
 import pickle
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from . import barrier as _barrier
 from ._atomics import words_at
 
 Entry = Callable[..., int]
+_SUM = 16  # bytes of the check sum at the start of the file: damaged machine code would crash, not raise
 
 
 def arrive(address: int, sign: int) -> int:
@@ -69,20 +71,28 @@ def _store_path() -> Path:
 def _made(path: Path) -> list[bytes]:
     """Compile the entry points and keep them; the file is written beside and renamed."""
     objects = [_compile.object_code(function, arguments) for function, arguments in Core._entries]
+    data = pickle.dumps(objects)
     beside = path.with_suffix(f".{os.getpid()}")
-    beside.write_bytes(pickle.dumps(objects))
-    beside.replace(path)
+    try:
+        beside.write_bytes(_sum(data) + data)
+        beside.replace(path)
+    except OSError:  # a full disk: the next process compiles again
+        beside.unlink(missing_ok=True)
     return objects
 
 
 def _kept(path: Path) -> list[bytes] | None:
     """The kept object files, or None where there are none or they are damaged."""
     try:
-        objects = pickle.loads(path.read_bytes())
-    except (OSError, EOFError, pickle.UnpicklingError, ValueError):
+        content = path.read_bytes()
+    except OSError:
         return None
-    whole = isinstance(objects, list) and len(objects) == len(Core._entries)
-    return objects if whole and all(isinstance(code, bytes) for code in objects) else None
+    data = content[_SUM:]
+    return list(pickle.loads(data)) if data and content[:_SUM] == _sum(data) else None
+
+
+def _sum(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_SUM).digest()
 
 
 @functools.cache

@@ -4,33 +4,41 @@
     first failure, or Ctrl-C      the abort word is set: every wait in the machine ends
     GRACE later                   whoever has not answered yet is killed, and the machine is over
 
-A crew whose workers have all answered goes on, also after an exception; one that lost a worker does not.
+A crew whose workers have all answered goes on, also after an exception; one that lost a worker does not.  Messages
+to workers are short enough never to wait (what is long lies in the segment), and messages from them are taken piece
+by piece, so that nothing but an answer, a death or a deadline is ever waited for.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import select
-import signal
 import socket
 import sys
 import time
 from collections.abc import Sequence
-from multiprocessing.connection import Connection
 from typing import Any
 
 from . import _wait
 from ._board import Board
 from ._core import core
+from ._failures import Death, Failure, Raised, Unmatched, first
 from ._host import boards_at, header
-from ._launch import Channel
+from ._interrupt import HeldBack
+from ._launch import PATIENCE, Channel
+from ._limits import usable_cpus
+from ._line import Line
 from ._segments import Block, Segment
-from .errors import MachineClosed, MachineError, OutOfSharedMemory
-from ._failures import Death, Failure, Interrupted, Raised, Unmatched
+from .errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError
 
 GRACE = 0.5  # seconds for the others to notice a failure by themselves
 START = 60.0  # seconds for the workers to come up; a first import can be slow
+SHORT = 1 << 14  # bytes of a call that is sent as it is: it fits into a socket that is empty
 SPIN = 1000  # looks before a wait blocks, when each processor has a CPU: some 50 us
+
+Answer = tuple[Any, ...]
 
 
 class Crew:
@@ -44,145 +52,173 @@ class Crew:
         "forkserver", "spawn" or "fork".
     spin : bool
         Whether waits spin before they block.
+
+    Raises
+    ------
+    MachineError
+        When they do not come up.
     """
 
     def __init__(self, cpus: Sequence[int | None], method: str, spin: bool) -> None:
-        self.size = len(cpus)
+        self.size, self.closed = len(cpus), ""  # why, once it is
+        self._owner = os.getpid()
+        self._lines: list[Line] = []
+        self._boxes: list[io.FileIO] = []
+        self._alive: set[int] = set()  # ranks that were started, and whose end has not been told
+        self._pending: set[int] = set()  # ranks that owe an answer
+        self._stopped = False
         core()  # compiled here, once, if this is the first time ever: not in every worker
-        self.channel = Channel(method)
-        self.pids: list[int] = []
-        self.lines: list[Connection] = []
-        self.boxes: list[int] = []
-        self.closed = ""  # why, once it is
         try:
-            self.segment = Segment(header=header(self.size))
-            self._sync = self.segment.words(0, _wait.SYNC_WORDS)
-            self._sync[_wait.SIZE] = self.size
-            self._sync[_wait.RETRIES] = SPIN if spin else 0
-            for rank, cpu in enumerate(cpus):
-                self._start(rank, cpu)
-            self._collect(list(range(self.size)), time.monotonic() + START)
-        except BaseException:
-            self.close("it did not start")
+            with HeldBack() as ctrl_c:
+                self._channel = Channel(method)
+                self._come_up(cpus, spin, ctrl_c)
+        except BaseException as error:
+            self.close("it did not start", patience=0.0)
+            if isinstance(error, OSError):
+                raise MachineError(f"{self.size} processors cannot be started: {error.strerror}") from error
             raise
+
+    def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
+        self.segment = Segment(header=header(self.size))
+        self._sync = self.segment.words(0, _wait.SYNC_WORDS)
+        self._sync[_wait.SIZE] = self.size
+        self._sync[_wait.RETRIES] = SPIN if spin else 0
+        for rank, cpu in enumerate(cpus):
+            self._start(rank, cpu)
+        try:
+            self._collect(ctrl_c, time.monotonic() + START)
+        except ProgramError as error:
+            raise MachineError(f"the processors did not come up: {error}") from error
 
     def _start(self, rank: int, cpu: int | None) -> None:
         ours, theirs = socket.socketpair()
-        os.set_inheritable(ours.fileno(), False)
-        box = os.memfd_create("smp-box", os.MFD_CLOEXEC)
-        self.boxes.append(box)
-        self.lines.append(Connection(ours.detach()))
+        self._lines.append(Line(ours))
+        self._boxes.append(io.FileIO(os.memfd_create("smp-box")))
         spec = {
             "rank": rank,
             "size": self.size,
-            "cpu": cpu,
-            "path": sys.path,
-            "cwd": os.getcwd(),
-            "numba": "numba" in sys.modules,
+            "cpus": usable_cpus() if cpu is None else [cpu],
+            "path": [entry for entry in sys.path if isinstance(entry, str)],
+            "cwd": _folder(),
+            "environment": dict(os.environ),
         }
         with theirs:
-            self.pids.append(self.channel.start(spec, [theirs.fileno(), self.segment.fd, box]))
+            self._channel.start(rank, [theirs.fileno(), self.segment.file.fileno(), self._boxes[rank].fileno()])
+        self._alive.add(rank)
+        self._send(rank, spec)
 
-    def call(self, message: bytes) -> tuple[list[tuple[Any, ...]], list[Block]]:
+    def call(self, message: bytes, ctrl_c: HeldBack) -> tuple[list[Answer], list[Block]]:
         """Have every worker run a pickled call; return their answers, and the blocks made meanwhile.
 
         Raises
         ------
-        Failure
+        ProgramError
             What failed first.
         KeyboardInterrupt
             After the workers have stopped.
         MachineClosed
             When there is no machine any more.
         """
-        if self.closed:
-            raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.host()")
+        self._must_be_open()
+        what, block = self._handed_over(message)
         for word in (_wait.ABORT, _wait.ARRIVALS, _wait.SLEEPERS):
             self._sync[word] = 0
-        whole = False
+        why = "an exception came in between"
         try:
-            answers, blocks = self._collect(list(range(self.size)), None, ("run", message))
-            whole = True
-        except Failure as failure:
-            whole = failure.survivable
+            answers, blocks = self._collect(ctrl_c, None, ("run", what))
+        except ProgramError as error:
+            if self._stopped:
+                why = "close() was called while its program ran"
+                raise MachineClosed(f"this machine was closed: {why}") from None
+            why = str(error).splitlines()[0].removesuffix("; the machine is closed: open a new one")
+            raise
+        except (MachineError, KeyboardInterrupt) as error:
+            why = str(error) or "Ctrl-C, and not all processors stopped by themselves"
             raise
         finally:
-            if not whole:
-                self.close("a processor failed, or it was interrupted")
+            if self._pending or len(self._alive) < self.size:
+                self.close(why, patience=0.0)
+            del block
         return answers, blocks
 
+    def allocate(self, nbytes: int) -> Block:
+        """Give out memory for a global array."""
+        self._must_be_open()
+        return self.segment.allocate(nbytes)
+
+    def _must_be_open(self) -> None:
+        if self.closed:
+            raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.host()")
+        if os.getpid() != self._owner:
+            raise MachineError(f"this machine belongs to process {self._owner}; a fork of it must open one of its own")
+
+    def _handed_over(self, message: bytes) -> tuple[bytes | tuple[int, int], Block | None]:
+        """What to send for a message: itself, or where it lies in the segment; and its block."""
+        if len(message) <= SHORT:
+            return message, None
+        block = self.segment.allocate(len(message), "a call with arguments")
+        self.segment.bytes_at(block.offset, len(message))[:] = message
+        return (block.offset, len(message)), block
+
     def _collect(
-        self, waiting: list[int], until: float | None, order: Any = None
-    ) -> tuple[list[tuple[Any, ...]], list[Block]]:
+        self, ctrl_c: HeldBack, until: float | None, order: tuple[str, Any] | None = None
+    ) -> tuple[list[Answer], list[Block]]:
         """Send an order and gather one answer of each worker, or what failed first."""
-        answers: dict[int, tuple[Any, ...]] = {}
+        self._pending = set(range(self.size))
+        answers: dict[int, Answer] = {}
         blocks: list[Block] = []
         failures: list[Failure] = []
-        interrupt: KeyboardInterrupt | None = None
+        presses = 0
         poll, sources = self._poll()
-        pending = set(waiting)
-        while True:
-            try:
-                if order is not None:
-                    order, outgoing = None, order
-                    for rank in waiting:
-                        self._send(rank, outgoing)
-                while pending:
-                    left = None if until is None else until - time.monotonic()
-                    if left is not None and left <= 0:
-                        self._kill(pending)
-                        failures += [
-                            Death(rank, None, self._board(rank), "") for rank in pending if not failures
-                        ]
-                        break
-                    for fd, _ in poll.poll(None if left is None else left * 1000 + 1):
-                        rank = sources[fd]
-                        found = (
-                            self._event(pending)
-                            if rank is None
-                            else self._answer(rank, answers, blocks, poll)
-                        )
-                        if rank in answers:
-                            pending.discard(rank)
-                        failures += found
-                        if failures and until is None:
-                            until = time.monotonic() + GRACE
+        for rank in range(self.size) if order else ():
+            self._send(rank, order)
+        while self._pending:
+            left = None if until is None else until - time.monotonic()
+            if left is not None and left <= 0:
                 break
-            except KeyboardInterrupt as error:
-                first, interrupt = interrupt is None, error
+            for fd, _ in ctrl_c.poll(poll, None if left is None else left * 1000 + 1, presses):
+                if self.closed:  # by a signal's handler, under our feet
+                    raise MachineClosed(f"this machine was closed while its program ran: {self.closed}")
+                source = sources[fd]
+                failures += self._event() if source is None else self._answer(source, answers, blocks, poll)
+            if failures and until is None:
+                until = time.monotonic() + GRACE
+            if ctrl_c.presses > presses:
+                until = time.monotonic() + (GRACE if presses == 0 else 0.0)
+                presses = ctrl_c.presses
                 core().abort(self.segment.address, _wait.INTERRUPTED, -1)
-                until = time.monotonic() + (GRACE if first else 0)
-        if interrupt is not None:
-            if pending:  # some had to be killed
-                raise interrupt
-            raise Interrupted
+        for rank in self._pending:
+            self._channel.kill(rank)
+        if presses:
+            ctrl_c.answered = True
+            raise KeyboardInterrupt
+        if self._pending and not failures:  # it did not come up in time
+            failures = [Death(rank, None, self._board(rank).seen()) for rank in self._pending]
         if failures:
-            raise self._first(failures, answers)
-        return [answers[rank] for rank in sorted(answers)], blocks
+            raise self._error(failures, answers)
+        return [answers[rank] for rank in range(self.size)], blocks
 
     def _poll(self) -> tuple[select.poll, dict[int, int | None]]:
         poll = select.poll()
-        sources: dict[int, int | None] = {self.channel.socket.fileno(): None}
-        sources.update({line.fileno(): rank for rank, line in enumerate(self.lines)})
+        sources: dict[int, int | None] = {self._channel.socket.fileno(): None}
+        sources.update({line.fileno(): rank for rank, line in enumerate(self._lines)})
         for fd in sources:
             poll.register(fd, select.POLLIN)
         return poll, sources
 
     def _send(self, rank: int, message: Any) -> None:
-        try:
-            self.lines[rank].send(message)
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # it has died: the nursery tells
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: the nursery tells
+            self._lines[rank].send(message)
 
-    def _answer(
-        self, rank: int, answers: dict[int, tuple[Any, ...]], blocks: list[Block], poll: select.poll
-    ) -> list[Failure]:
-        """Take one message of a worker."""
+    def _answer(self, rank: int, answers: dict[int, Answer], blocks: list[Block], poll: select.poll) -> list[Failure]:
+        """Take what a worker sends."""
         try:
-            message = self.lines[rank].recv()
-        except (EOFError, OSError):
-            poll.unregister(self.lines[rank].fileno())
-            self.channel.kill(self.pids[rank])  # dead, and the nursery tells; or deaf, and no use any more
+            message = self._lines[rank].take()
+        except Exception:  # the end of the line, or what is no message
+            poll.unregister(self._lines[rank].fileno())
+            self._channel.kill(rank)  # dead, and the nursery tells; or deaf, and no use any more
+            return []
+        if message is None:  # not yet whole
             return []
         if message[0] == "allocate":
             try:
@@ -194,85 +230,88 @@ class Crew:
                 self._send(rank, ("block", block.offset))
             return []
         answers[rank] = message
+        self._pending.discard(rank)
         if message[0] == "raised":
-            return [Raised(rank, self.size, *message[1:])]
+            return [Raised(rank, *message[1:])]
         return [Unmatched(rank)] if message[0] == "mismatch" else []
 
-    def _event(self, pending: set[int]) -> list[Failure]:
+    def _event(self) -> list[Failure]:
         """Take one event of the nursery: a worker has ended."""
-        event = self.channel.receive()
+        event = self._channel.receive()
         if event is None:
-            raise MachineError("the process that starts the workers was killed, and they with it")
-        _, pid, code = event
-        rank = self.pids.index(pid)
-        pending.discard(rank)
+            raise MachineError("the process that starts the processors was killed, and they with it")
+        what, rank, code = event
+        self._alive.discard(rank)
+        self._pending.discard(rank)
         core().abort(self.segment.address, _wait.DIED, rank)
-        return [Death(rank, code, self._board(rank), self._box(rank))]
+        if what == "failed":
+            raise MachineError(f"processor {rank} of {self.size} cannot be started: {code}")
+        return [Death(rank, code, self._board(rank).seen(), self._box(rank))]
 
     def _board(self, rank: int) -> Board:
         return Board(self.segment, boards_at(rank))
 
     def _box(self, rank: int) -> str:
-        return os.pread(self.boxes[rank], 1 << 16, 0).decode(errors="replace")
+        return os.pread(self._boxes[rank].fileno(), 1 << 16, 0).decode(errors="replace")
 
-    def _first(self, failures: list[Failure], answers: dict[int, tuple[Any, ...]]) -> Failure:
-        """The failure that the abort word names, told with what the others were doing."""
-        rank = int(self._sync[_wait.ABORT]) // 256 - 1
-        for failure in failures:
-            if failure.survivable and any(isinstance(other, Death) for other in failures):
-                failure.survivable = False
-        chosen = next((f for f in failures if f.rank == rank), failures[0])
-        return chosen.told(answers, self.size)
+    def _error(self, failures: Sequence[Failure], answers: dict[int, Answer]) -> ProgramError:
+        error = first(failures, int(self._sync[_wait.ABORT])).told(answers, self.size)
+        stubborn = self._pending - {failure.rank for failure in failures}
+        if stubborn:
+            who = f"processor{'s' * (len(stubborn) > 1)} {', '.join(map(str, sorted(stubborn)))}"
+            error.add_note(f"{who} did not stop within {GRACE} s and {'were' if len(stubborn) > 1 else 'was'} killed.")
+        return error
 
-    def _kill(self, ranks: set[int]) -> None:
-        for rank in ranks:
-            self.channel.kill(self.pids[rank])
+    def stop(self) -> None:
+        """Kill the workers under a call that another thread waits for; the call then fails and closes."""
+        self._stopped = True
+        for rank in range(self.size):
+            self._channel.kill(rank)
 
-    def close(self, why: str) -> None:
-        """End the workers, and wait until they are gone; they get GRACE to go by themselves."""
-        if self.closed:
-            return
-        self.closed = why
-        handler = None
-        try:
-            handler = signal.signal(
-                signal.SIGINT, signal.SIG_IGN
-            )  # a second Ctrl-C must not leave half of it
-        except ValueError:
-            pass  # not the main thread, which alone gets them
-        try:
-            self._bury()
-        finally:
-            self.channel.close()
-            for line in self.lines:
+    def close(self, why: str, patience: float = GRACE) -> None:
+        """End the workers, and wait until they are gone; they get ``patience`` seconds to go by themselves."""
+        with HeldBack():
+            if self.closed:
+                return
+            self.closed = why
+            if os.getpid() != self._owner:
+                self._channel.forget()
+            elif hasattr(self, "_channel"):  # else there is not even a nursery
+                try:
+                    self._bury(patience)
+                finally:
+                    self._channel.close()
+            for line, box in zip(self._lines, self._boxes, strict=False):
                 line.close()
-            for box in self.boxes:
-                os.close(box)
+                box.close()
             if hasattr(self, "segment"):
                 self.segment.close()
-            if handler is not None:
-                signal.signal(signal.SIGINT, handler)
+                del self.segment, self._sync  # what is left of the memory is its arrays'
 
-    def _bury(self) -> None:
-        left = set(self.pids)
-        for rank in range(len(self.lines)):
+    def _bury(self, patience: float) -> None:
+        for rank in self._alive:
             self._send(rank, ("close", None))
         poll = select.poll()
-        poll.register(self.channel.socket.fileno(), select.POLLIN)
-        deadline = time.monotonic() + (0.0 if "failed" in self.closed else GRACE)
-        killed = False
-        while left:
-            wait = deadline - time.monotonic()
-            if wait <= 0 and not killed:
-                killed, deadline, wait = True, time.monotonic() + 5.0, 5.0
-                for pid in left:
-                    self.channel.kill(pid)
-            if not poll.poll(max(wait, 0) * 1000 + 1):
-                if killed:
-                    return
-                continue
-            event = self.channel.receive()
-            if event is None:
+        poll.register(self._channel.socket.fileno(), select.POLLIN)
+        deadline, killed = time.monotonic() + patience, False
+        while self._alive:
+            left = deadline - time.monotonic()
+            if left <= 0 and killed:
                 return
-            if event[0] == "ended":
-                left.discard(event[1])
+            if left <= 0:
+                deadline, killed = time.monotonic() + PATIENCE, True
+                for rank in self._alive:
+                    self._channel.kill(rank)
+            elif poll.poll(left * 1000 + 1):
+                event = self._channel.receive()
+                if event is None:
+                    return
+                self._alive.discard(event[1])
+
+
+def _folder() -> str | None:
+    """The working folder, where it still exists."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None

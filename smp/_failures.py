@@ -1,102 +1,132 @@
 """What can fail in a run, and how it is told.
 
 A failure names the processor, the exception or signal, the superstep and the line, and becomes the error that
-``machine.run`` raises.  It is survivable when every worker is still there and has answered.
+``machine.run`` raises.
 """
 
 from __future__ import annotations
 
+import re
 import signal
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from ._board import Board, Place
+from . import _wait
+from ._board import Place, is_ours
 from ._pickling import loads
 from .errors import CollectiveMismatch, ProcessorDied, ProcessorRaised, ProgramError
 
+_FRAME = re.compile(r'File "(.+)", line (\d+)')
+
 
 class Failure(Exception):
-    """Something ended a run; ``told`` completes it with what the other processors said."""
+    """Something ended a run.
 
-    survivable = True
-    rank: int | None = None
-    error: ProgramError
+    Attributes
+    ----------
+    kind : int
+        What it writes into the abort word.
+    rank : int
+    """
 
-    def told(self, answers: dict[int, tuple[Any, ...]], size: int) -> Failure:
-        """Return itself, its ``error`` made."""
-        raise AssertionError
+    kind: int
+    rank: int
 
-
-class Interrupted(Failure):
-    """Ctrl-C, and all processors have stopped in time."""
+    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> ProgramError:
+        """Return the error for the user, with what the other processors said."""
+        raise NotImplementedError
 
 
 class Raised(Failure):
     """A processor's program raised an exception."""
 
-    def __init__(
-        self, rank: int, size: int, kind: str, text: str, sent: bytes, trace: str, place: Place
-    ) -> None:
-        super().__init__(kind)
-        self.rank = rank
-        at = f" at {place}" if str(place) else ""
-        message = f"processor {rank} of {size} raised {kind}{': ' + text if text else ''}{at}"
-        self.error = ProcessorRaised(message, rank, trace)
-        self.error.add_note(f"On processor {rank}:\n{trace}")
-        if sent:
-            cause = loads(sent)
-            if isinstance(cause, BaseException):
-                self.error.__cause__ = cause
+    kind = _wait.RAISED
 
-    def told(self, answers: dict[int, tuple[Any, ...]], size: int) -> Failure:
-        return self
+    def __init__(self, rank: int, kind: str, text: str, sent: bytes, trace: str, place: Place) -> None:
+        super().__init__(kind)
+        self.rank, self._kind, self._text, self._sent, self._trace, self._place = rank, kind, text, sent, trace, place
+
+    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> ProgramError:
+        text = f": {self._text}" if self._text else ""
+        at = f" at {self._place}" if str(self._place) else ""
+        error = ProcessorRaised(
+            f"processor {self.rank} of {size} raised {self._kind}{text}{at}", self.rank, self._trace
+        )
+        error.add_note(f"On processor {self.rank}:\n{self._trace}")
+        error.__cause__ = _cause(self._sent)
+        return error
 
 
 class Death(Failure):
     """A processor's process ended; ``code`` is its exit status, negative for a signal, None for one that hung."""
 
-    survivable = False
+    kind = _wait.DIED
 
-    def __init__(self, rank: int, code: int | None, board: Board, box: str) -> None:
+    def __init__(self, rank: int, code: int | None, place: Place, box: str = "") -> None:
         super().__init__(str(code))
         self.rank, self._code, self._box = rank, code, box
-        self._place = board.seen()
+        self._place = _innermost(box, place)
 
-    def told(self, answers: dict[int, tuple[Any, ...]], size: int) -> Failure:
+    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> ProgramError:
         who = f"processor {self.rank} of {size}"
         seen = f"; last seen at {self._place}" if str(self._place) else "; it was idle"
         if self._code is None:
             message = f"{who} did not answer and was killed{seen}"
         elif self._code < 0:
             number = -self._code
-            name = signal.Signals(number).name if number in signal.valid_signals() else "an unknown signal"
-            hint = (
-                " (the kernel sends it when memory runs out: see its log)" if number == signal.SIGKILL else ""
-            )
+            name = signal.Signals(number).name if number in set(signal.Signals) else "a real-time signal"
+            hint = " (the kernel sends it when memory runs out: see its log)" if number == signal.SIGKILL else ""
             message = f"{who} was killed by {name} ({number}){hint}{seen}"
         else:
             message = f"{who} ended with status {self._code}, by os._exit or inside a library{seen}"
-        self.error = ProcessorDied(message + "; the machine is closed: open a new one", self.rank, self._box)
+        error = ProcessorDied(message + "; the machine is closed: open a new one", self.rank, self._box)
         if self._box:
-            self.error.add_note(f"On processor {self.rank}:\n{self._box}")
-        return self
+            error.add_note(f"On processor {self.rank}:\n{self._box}")
+        return error
 
 
 class Unmatched(Failure):
     """The processors were in different collectives."""
 
+    kind = _wait.MISMATCHED
+
     def __init__(self, rank: int) -> None:
         super().__init__(rank)
         self.rank = rank
 
-    def told(self, answers: dict[int, tuple[Any, ...]], size: int) -> Failure:
+    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> ProgramError:
         lines = [
             f"processor {rank}: {answer[1]} at {answer[2]}"
             for rank, answer in sorted(answers.items())
             if answer[0] == "mismatch"
         ]
-        self.error = CollectiveMismatch(
+        return CollectiveMismatch(
             "the processors do not take part in the same collective:\n  "
             + "\n  ".join(lines)
-            + "\nevery processor must call the same collectives, in the same order, with the same operator, dtype and shape"
+            + "\nall must call the same collectives, in the same order, with the same operator, dtype and shape"
         )
-        return self
+
+
+def first(failures: Iterable[Failure], abort_word: int) -> Failure:
+    """The failure that the abort word names; the first that was told where it names none of them."""
+    kind, rank = abort_word % 256, abort_word // 256 - 1
+    told = list(failures)
+    return next((f for f in told if f.kind == kind and rank in (-1, f.rank)), told[0])
+
+
+def _cause(sent: bytes) -> BaseException | None:
+    """The exception itself, where it comes out of its pickle."""
+    try:
+        cause = loads(sent) if sent else None
+    except Exception:  # of a class that only the processors have
+        return None
+    return cause if isinstance(cause, BaseException) else None
+
+
+def _innermost(box: str, place: Place) -> Place:
+    """The place, with the line at which the crash handler found the program."""
+    for file, line in _FRAME.findall(box):
+        if not is_ours(file):
+            return replace(place, file=file, line=int(line))
+    return place

@@ -24,6 +24,7 @@ from .barrier import signature
 from .errors import Aborted, WaitTimeout
 
 SLOT = 1 << 16  # bytes; longer blocks are exchanged in several rounds
+_EVER = 1e9  # seconds: longer timeouts are this long
 _LENGTH = 8  # the slot opens with the length of the whole block
 
 
@@ -65,6 +66,7 @@ class HostPort:
         self._core, self._address = core(), segment.address
         self.clock = time.perf_counter
         self.doing = ""
+        self._overdue: int | None = None  # ticket of a barrier at which a wait timed out: the arrival stands
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> GlobalArray:
         offset = self._ask(nbytes) if self.rank == 0 else 0
@@ -75,15 +77,16 @@ class HostPort:
 
     def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
         if out is None:
-            return np.array(array.view[index])
+            part = array.view[index]
+            if not isinstance(part, np.ndarray):  # one element: a scalar of NumPy's forgets lengths and byte order
+                return np.array(part, array.dtype)
+            return part if part.base is None else part.copy()  # an index array has made a copy already
         if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and array.ndim == 1:
+            _must_agree(index.shape, array.dtype, out)
             np.take(array.view, index, out=out, mode="raise")
             return out
         part = array.view[index]
-        if np.shape(part) != out.shape or array.dtype != out.dtype:
-            raise ValueError(
-                f"copy_in of {array.dtype}{list(np.shape(part))} into out={out.dtype}{list(out.shape)}: they must agree"
-            )
+        _must_agree(np.shape(part), part.dtype if isinstance(part, np.ndarray) else array.dtype, out)
         out[...] = part
         return out
 
@@ -91,6 +94,11 @@ class HostPort:
         array.view[index] = values
 
     def arrive(self, description: str) -> int:
+        if self._overdue is not None:
+            raise WaitTimeout(
+                f"processor {self.rank} has timed out at {self.doing!r}, where it stays counted in, and comes to "
+                f"{description!r}; call the same again first: it goes on waiting"
+            )
         self.doing = description
         self.board.here()
         return self._core.arrive(self._address, signature(description))
@@ -102,17 +110,28 @@ class HostPort:
         self._ended(self._core.await_passed(self._address, ticket, _deadline(timeout)), timeout)
 
     def synchronise(self, description: str, timeout: float | None = None) -> None:
+        if timeout is not None or self._overdue is not None:
+            self._within(timeout, description)
+            return
         self.doing = description
         self.board.here()
-        status = self._core.synchronise(self._address, signature(description), _deadline(timeout))
+        status = self._core.synchronise(self._address, signature(description), 0)
         if status:
             self._ended(status, timeout)
+
+    def _within(self, timeout: float | None, description: str) -> None:
+        """Synchronise in time, or leave the arrival for the next call, which goes on waiting."""
+        again = self._overdue is not None and description == self.doing
+        ticket = self._overdue if again and self._overdue is not None else self.arrive(description)
+        self._overdue = ticket
+        self.wait(ticket, timeout)
+        self._overdue = None
 
     def _ended(self, status: int, timeout: float | None) -> None:
         if status == _wait.EXPIRED:
             raise WaitTimeout(
                 f"processor {self.rank} waited {timeout} s at {self.doing!r} and not all of the {self.size} processors "
-                "came; give it longer, or see what the others do in run.timeline()"
+                "came; give it longer, or call it again, which goes on waiting"
             )
         if status == _wait.ABORTED:
             kind = int(self.sync[_wait.ABORT]) % 256
@@ -146,7 +165,15 @@ class HostPort:
     def new_run(self) -> None:
         """Forget the run before; the parent has cleared the barrier."""
         self._round = 0
+        self._overdue = None
         self.board.clear()
+
+
+def _must_agree(shape: tuple[int, ...], dtype: np.dtype[Any], out: NDArray[Any]) -> None:
+    if shape != out.shape or dtype != out.dtype:
+        raise ValueError(
+            f"copy_in of {dtype}{list(shape)} into out={out.dtype}{list(out.shape)}: shape and dtype must agree"
+        )
 
 
 def _deadline(timeout: float | None) -> int:
@@ -154,4 +181,4 @@ def _deadline(timeout: float | None) -> int:
         return 0
     if not timeout >= 0:
         raise ValueError(f"a timeout is a number of seconds from 0, not {timeout}")
-    return time.monotonic_ns() + int(timeout * 1e9) + 1
+    return min(time.monotonic_ns() + int(min(timeout, _EVER) * 1e9) + 1, 1 << 62)

@@ -120,9 +120,7 @@ def _prefetch_for(write: int) -> Any:
 
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             pointer = builder.bitcast(_element(context, builder, signature, args), cgutils.voidptr_t)
-            function = _libc(
-                builder, "llvm.prefetch.p0", ir.VoidType(), [cgutils.voidptr_t, _I32, _I32, _I32]
-            )
+            function = _libc(builder, "llvm.prefetch.p0", ir.VoidType(), [cgutils.voidptr_t, _I32, _I32, _I32])
             builder.call(function, [pointer, _I32(write), _I32(3), _I32(1)])
             return context.get_dummy_value()
 
@@ -208,9 +206,7 @@ def _sleep_for(builder: Any, nanoseconds: Any) -> Any:
     """A timespec on the stack."""
     when = cgutils.alloca_once(builder, ir.ArrayType(_I64, 2))
     billion = _I64(1_000_000_000)
-    pair = builder.insert_value(
-        ir.Constant(ir.ArrayType(_I64, 2), None), builder.sdiv(nanoseconds, billion), 0
-    )
+    pair = builder.insert_value(ir.Constant(ir.ArrayType(_I64, 2), None), builder.sdiv(nanoseconds, billion), 0)
     builder.store(builder.insert_value(pair, builder.srem(nanoseconds, billion), 1), when)
     return builder.ptrtoint(when, _I64)
 
@@ -256,9 +252,7 @@ overloads(_atomics.store, lambda words, i, value: lambda words, i, value: _store
 overloads(_atomics.exchange, lambda words, i, value: lambda words, i, value: _exchange(words, i, value))
 overloads(
     _atomics.compare_exchange,
-    lambda words, i, expected, value: (
-        lambda words, i, expected, value: _compare_exchange(words, i, expected, value)
-    ),
+    lambda words, i, expected, value: lambda words, i, expected, value: _compare_exchange(words, i, expected, value),
 )
 overloads(_atomics.fetch_add, lambda words, i, value: lambda words, i, value: _fetch_add(words, i, value))
 overloads(_atomics.pause, lambda: lambda: _pause())

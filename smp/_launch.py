@@ -5,20 +5,30 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import select
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from . import _nursery
 from .errors import MachineError
 
 METHODS = ("forkserver", "spawn", "fork")
-_ours: weakref.WeakSet[socket.socket] = (
-    weakref.WeakSet()
-)  # what a forked copy of this process must not hold open
+PATIENCE = 5.0  # seconds that a nursery without work gets to end; it takes some milliseconds
+_CODE = """\
+import sys
+sys.path[:] = {path!r}
+import socket
+from smp import _nursery, _worker
+_worker.prepare()
+_nursery.main(socket.socket(fileno={root}), {parent}, {fresh})
+"""
+_ours: weakref.WeakSet[socket.socket] = weakref.WeakSet()  # what a forked copy of this process must not hold open
 _roots: dict[str, socket.socket] = {}  # start method -> root of the nursery that serves it
 _lock = threading.Lock()
 
@@ -40,29 +50,35 @@ def _pair() -> tuple[socket.socket, socket.socket]:
     return ours, theirs
 
 
-def _start_nursery(method: str) -> socket.socket:
-    """Start a nursery and return its root."""
+def _copied() -> tuple[socket.socket, int]:
+    """Start a nursery that is a copy of this process; return its root and its process id."""
     ours, theirs = _pair()
+    for stream in (sys.stdout, sys.stderr):  # or the copies would print again what is still in there
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.flush()
     parent = os.getpid()
-    if method == "fork":
-        with theirs:
-            if os.fork() == 0:
-                _nursery.main(theirs, parent, False)
-            return ours
-    code = (
-        f"import sys; sys.path[:] = {sys.path!r}; import socket; from smp import _nursery, _worker; _worker.prepare();"
-        f"_nursery.main(socket.socket(fileno={theirs.fileno()}), {parent}, {method == 'spawn'})"
-    )
     with theirs:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            start_new_session=False,
-        )
-    threading.Thread(
-        target=process.wait, name="smp nursery", daemon=True
-    ).start()  # no zombie when it retires
+        pid = os.fork()
+        if pid == 0:
+            _nursery.main(theirs, parent, False)
+    return ours, pid
+
+
+def _fresh(method: str) -> socket.socket:
+    """Start a nursery that is a fresh interpreter; return its root."""
+    ours, theirs = _pair()
+    path = [entry for entry in sys.path if isinstance(entry, str)]  # import skips the others too
+    with theirs:
+        code = _CODE.format(path=path, root=theirs.fileno(), parent=os.getpid(), fresh=method == "spawn")
+        # The new interpreter inherits the blocked signal, so that a Ctrl-C cannot end it while it starts.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-c", code], pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    threading.Thread(target=process.wait, name="smp nursery", daemon=True).start()  # no zombie when it retires
     return ours
 
 
@@ -78,21 +94,21 @@ class Channel:
     def __init__(self, method: str) -> None:
         if method not in METHODS:
             raise ValueError(f"no start method {method!r}; there are {', '.join(METHODS)}")
-        self.method = method
+        self._own: int | None = None  # process id of a nursery that serves only this machine
         with _lock:
             if method == "fork":  # a copy of this process as it is now: one for each machine
-                self._root = _start_nursery(method)
+                self._root, self._own = _copied()
                 self.socket = self._open()
                 return
             for _ in range(2):  # the nursery may have retired since: then once more with a new one
                 if method not in _roots:
-                    _roots[method] = _start_nursery(method)
+                    _roots[method] = _fresh(method)
                 self._root = _roots[method]
                 with contextlib.suppress(OSError):
                     self.socket = self._open()
                     return
                 _roots.pop(method).close()
-        raise MachineError("the process that starts the workers ended at once; see its message above")
+        raise MachineError("the process that starts the processors ended at once; see its message above")
 
     def _open(self) -> socket.socket:
         ours, theirs = _pair()
@@ -100,34 +116,46 @@ class Channel:
             socket.send_fds(self._root, [b"c"], [theirs.fileno()])
         return ours
 
-    def start(self, spec: dict[str, Any], fds: list[int]) -> int:
-        """Start a worker that inherits ``fds``; return its process id."""
+    def start(self, rank: int, fds: Sequence[int]) -> None:
+        """Have a worker started that inherits ``fds``."""
+        order = pickle.dumps(("start", rank, "numba" in sys.modules))
         try:
-            socket.send_fds(self.socket, [pickle.dumps(("start", spec))], fds)
+            socket.send_fds(self.socket, [order], list(fds))
         except OSError as error:
-            raise MachineError(f"the process that starts the workers is gone ({error.strerror})") from error
-        while True:
-            event = self.receive()
-            if event is None:
-                raise MachineError("the process that starts the workers ended at once; see its message above")
-            if event[0] == "started":
-                return int(event[1])
+            raise MachineError(f"the process that starts the processors is gone ({error.strerror})") from error
 
     def receive(self) -> tuple[Any, ...] | None:
-        """Return the next event: ("started", pid), ("ended", pid, exit code), or None: the nursery is gone."""
+        """Return the next event, see `_nursery`; None: the nursery is gone."""
         try:
             message = self.socket.recv(_nursery.MESSAGE)
         except ConnectionResetError:
             return None
         return tuple(pickle.loads(message)) if message else None
 
-    def kill(self, pid: int) -> None:
-        """Kill a worker of this channel."""
+    def kill(self, rank: int) -> None:
+        """Kill a worker of this channel, if there is one of that rank."""
         with contextlib.suppress(OSError):
-            self.socket.send(pickle.dumps(("kill", pid)))
+            self.socket.send(pickle.dumps(("kill", rank)))
 
     def close(self) -> None:
-        """Kill what is left of the workers and close."""
+        """Have what is left of the workers killed, and close."""
         self.socket.close()
-        if self.method == "fork":
+        if self._own is None:
+            return
+        self._root.close()
+        with contextlib.suppress(ChildProcessError, ProcessLookupError):  # buried by the kernel, where it is told to
+            watch = select.poll()
+            pidfd = os.pidfd_open(self._own)
+            try:
+                watch.register(pidfd, select.POLLIN)
+                if not watch.poll(PATIENCE * 1000):
+                    signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            finally:
+                os.close(pidfd)
+            os.waitpid(self._own, 0)
+
+    def forget(self) -> None:
+        """Close in a forked copy of the process that opened it: the workers are not this one's to end."""
+        self.socket.close()
+        if self._own is not None:
             self._root.close()

@@ -12,7 +12,7 @@ import psutil
 CGROUP = Path("/sys/fs/cgroup")
 
 
-def _number(path: Path) -> list[str]:
+def _words(path: Path) -> list[str]:
     with contextlib.suppress(OSError):
         return path.read_text().split()
     return []
@@ -20,14 +20,10 @@ def _number(path: Path) -> list[str]:
 
 def usable_cpus(cgroup: Path = CGROUP) -> list[int]:
     """Return the CPUs that this process may run on, as many as its quota is worth, lowest first."""
-    cpus = (
-        sorted(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else list(range(os.cpu_count() or 1))
-    )
-    quota = _number(cgroup / "cpu.max")  # version 2: "max 100000" or "150000 100000"
+    cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    quota = _words(cgroup / "cpu.max")  # version 2: "max 100000" or "150000 100000"
     if not quota:
-        quota = _number(cgroup / "cpu/cpu.cfs_quota_us") + _number(cgroup / "cpu/cpu.cfs_period_us")
+        quota = _words(cgroup / "cpu/cpu.cfs_quota_us") + _words(cgroup / "cpu/cpu.cfs_period_us")
     if len(quota) == 2 and quota[0] not in ("max", "-1") and int(quota[1]) > 0:
         cpus = cpus[: max(1, math.ceil(int(quota[0]) / int(quota[1])))]
     return cpus
@@ -36,11 +32,12 @@ def usable_cpus(cgroup: Path = CGROUP) -> list[int]:
 def available_memory(cgroup: Path = CGROUP) -> int:
     """Return the bytes that can still be taken without swapping or a cgroup's killer."""
     free = int(psutil.virtual_memory().available)
-    for limit, used in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    for folder, limit, used, cache in (
+        (cgroup, "memory.max", "memory.current", "inactive_file"),
+        (cgroup / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     ):
-        bound, taken = _number(cgroup / limit), _number(cgroup / used)
+        bound, taken, about = _words(folder / limit), _words(folder / used), _words(folder / "memory.stat")
         if bound and taken and bound[0] != "max":
-            free = min(free, int(bound[0]) - int(taken[0]))
+            cached = dict(zip(about[::2], about[1::2], strict=False)).get(cache, 0)  # given up when it is needed
+            free = min(free, int(bound[0]) - int(taken[0]) + int(cached))
     return max(free, 0)

@@ -1,16 +1,18 @@
 """The process that makes and buries the workers of a host machine.
 
     parent ──root──▶ nursery        a new channel (a descriptor) for each machine
-    parent ◀─channel─▶ nursery      ("start", spec) + descriptors  ->  ("started", pid)
-           one per machine                                             ("ended", pid, status), when it ends
-                                    ("kill", pid)                      end of file: kill what is left of the machine
+    parent ◀─channel─▶ nursery      ("start", rank, numba?) + descriptors of the worker
+           one per machine          ("kill", rank)
+                                                        ("ended", rank, status), when it has ended
+                                                        ("failed", rank, why): it could not be started
+                                    end of file: kill what is left of the machine
       nursery ──fork or exec──▶ worker   killed by the kernel when the nursery dies
 
 The nursery is forked from the parent (start method ``fork``), or is a fresh interpreter that has imported what
 workers need and forks them from there (``forkserver``), or makes each of them a fresh interpreter too (``spawn``).
 It has one thread, so forking it is safe.  It watches the parent through a pidfd, not through PR_SET_PDEATHSIG, which
-would follow the parent's *thread*; workers follow the nursery's only thread.  It alone waits for the workers, so a
-process id that it is told to kill is never that of a stranger.  With no machine left it ends after a while.
+would follow the parent's *thread*; workers follow the nursery's only thread.  It alone waits for the workers, so what
+it is told to kill is never a stranger with a reused process id.  With no machine left it ends after a while.
 """
 
 from __future__ import annotations
@@ -24,13 +26,22 @@ import signal
 import socket
 import subprocess
 import sys
-from typing import Any
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from . import _compile
 
 LINGER = 10.0  # seconds that a nursery without machines stays, for the next one
-MESSAGE = 1 << 16
+MESSAGE = 1 << 12
 _PR_SET_PDEATHSIG = 1
+_FRESH = """\
+import sys
+sys.path[:] = {path!r}
+from smp import _worker
+_worker.start({nursery}, {fds})
+"""
 
 
 def die_with(parent: int) -> None:
@@ -41,6 +52,15 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
+@dataclass(frozen=True)
+class Child:
+    """A worker: its process, its rank, and its machine's channel."""
+
+    pid: int
+    rank: int
+    channel: socket.socket
+
+
 class Nursery:
     """The serving side; see the module."""
 
@@ -48,7 +68,7 @@ class Nursery:
         self.root, self.fresh, self.retiring = root, fresh, False
         self.poll = select.poll()
         self.channels: dict[int, socket.socket] = {}
-        self.children: dict[int, tuple[int, int]] = {}  # pidfd -> (pid, descriptor of its channel)
+        self.children: dict[int, Child] = {}  # by pidfd
         self.parent_fd = os.pidfd_open(parent)
         for fd in (root.fileno(), self.parent_fd):
             self.poll.register(fd, select.POLLIN)
@@ -60,9 +80,7 @@ class Nursery:
             if idle and self.retiring:
                 return
             ready = self.poll.poll(LINGER * 1000 if idle else None)
-            if (
-                not ready
-            ):  # from now on the parent is refused, and starts another; what it sent before is served
+            if not ready:  # from now on the parent is refused, and starts another; what it sent before is served
                 self.root.shutdown(socket.SHUT_RD)
             for fd, _ in ready:
                 if fd == self.parent_fd:
@@ -93,75 +111,80 @@ class Nursery:
         if not message:
             self._close(fd)
             return
-        order, what = pickle.loads(message)
-        if order == "start":
-            pid = self._start(what, fds)
+        order, rank, *rest = pickle.loads(message)
+        if order == "kill":
+            self._kill(channel, rank)
+            return
+        try:
+            pid = self._start(fds, *rest)
+        except OSError as error:  # no more processes, or no memory for one
+            self._tell(channel, ("failed", rank, error.strerror))
+        else:
+            pidfd = os.pidfd_open(pid)
+            self.children[pidfd] = Child(pid, rank, channel)
+            self.poll.register(pidfd, select.POLLIN)
+        finally:
             for passed in fds:
                 os.close(passed)
-            pidfd = os.pidfd_open(pid)
-            self.children[pidfd] = (pid, fd)
-            self.poll.register(pidfd, select.POLLIN)
-            self._tell(fd, ("started", pid))
-        elif order == "kill":
-            self._kill(lambda pid, _: pid == what)
 
-    def _start(self, spec: dict[str, Any], fds: list[int]) -> int:
-        spec["nursery"] = os.getpid()
-        if spec["numba"] and not self.fresh:  # the parent uses it: import it once here, not in every worker
-            _compile.numba()
+    def _start(self, fds: Sequence[int], numba: bool) -> int:
+        """Start a worker that inherits ``fds``; return its process id."""
+        nursery = os.getpid()
         if self.fresh:
-            spec["fds"] = fds
-            code = "import sys, pickle; from smp import _worker; _worker.start(pickle.loads(sys.stdin.buffer.read()))"
-            process = subprocess.Popen(
-                [sys.executable, "-c", f"import sys; sys.path[:] = {spec['path']!r}; {code}"],
-                stdin=subprocess.PIPE,
-                pass_fds=fds,
-            )
-            assert process.stdin is not None
-            with contextlib.suppress(BrokenPipeError):  # it died at once: its end is told like any other
-                process.stdin.write(pickle.dumps(spec))
-                process.stdin.close()
+            code = _FRESH.format(path=sys.path, nursery=nursery, fds=list(fds))
+            process = subprocess.Popen([sys.executable, "-c", code], pass_fds=fds)
             process.returncode = 0  # we wait for it ourselves
             return process.pid
+        if numba:  # the parent uses it: import it once here, not in every worker
+            _compile.numba()
         pid = os.fork()
         if pid:
             return pid
-        spec["fds"] = [os.dup(fd) for fd in fds]
+        kept = [os.dup(fd) for fd in fds]
         for mine in [self.root.fileno(), *self.channels, *self.children, *fds, self.parent_fd]:
             os.close(mine)
         from . import _worker
 
-        _worker.start(spec)
+        _worker.start(nursery, kept)
 
     def _bury(self, pidfd: int) -> None:
-        pid, channel = self.children.pop(pidfd)
+        child = self.children.pop(pidfd)
         self.poll.unregister(pidfd)
         os.close(pidfd)
-        _, status = os.waitpid(pid, 0)
-        self._tell(channel, ("ended", pid, os.waitstatus_to_exitcode(status)))
+        _, status = os.waitpid(child.pid, 0)
+        self._tell(child.channel, ("ended", child.rank, os.waitstatus_to_exitcode(status)))
 
-    def _tell(self, channel: int, what: tuple[Any, ...]) -> None:
-        if channel in self.channels:
+    def _tell(self, channel: socket.socket, what: tuple[Any, ...]) -> None:
+        if channel.fileno() >= 0:
             with contextlib.suppress(OSError):  # the machine is being dropped
-                self.channels[channel].send(pickle.dumps(what))
+                channel.send(pickle.dumps(what))
 
-    def _kill(self, chosen: Any) -> None:
-        for pid, channel in self.children.values():
-            if chosen(pid, channel):
-                os.kill(pid, signal.SIGKILL)
+    def _kill(self, channel: socket.socket, rank: int | None = None) -> None:
+        for child in self.children.values():
+            if child.channel is channel and rank in (None, child.rank):
+                os.kill(child.pid, signal.SIGKILL)
 
     def _close(self, fd: int) -> None:
-        self._kill(lambda _, channel: channel == fd)
+        channel = self.channels.pop(fd)
+        self._kill(channel)
         self.poll.unregister(fd)
-        self.channels.pop(fd).close()
+        channel.close()
 
 
-def main(root: socket.socket, parent: int, fresh: bool) -> None:
-    """Be a nursery; never returns."""
+def main(root: socket.socket, parent: int, fresh: bool) -> NoReturn:
+    """Be a nursery."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then says what to do
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a parent that ignores it would have the kernel bury the workers
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)  # what is typed is the parent's
+    os.close(null)
     status = 1
     try:
-        Nursery(root, parent, fresh).serve()
+        with contextlib.suppress(ProcessLookupError):  # the parent died before it could be watched
+            Nursery(root, parent, fresh).serve()
         status = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(status)  # and with it, by PR_SET_PDEATHSIG, whatever worker is left

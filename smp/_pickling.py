@@ -7,9 +7,11 @@ does not compile it again.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import pickle
 import socket
+import sys
 import threading
 import types
 from typing import Any
@@ -39,9 +41,17 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         if isinstance(obj, _REFUSED):
             raise NotPicklable(f"a {type(obj).__name__} ({obj!r:.80}) lives in one process only")
         name = loop_name(obj)
-        if name and obj.__module__ == "__main__":
+        if name and not _importable(obj):
             return revive, (name, obj.__wrapped__)
         return super().reducer_override(obj)
+
+
+def _importable(loop: Any) -> bool:
+    """Whether a worker finds the loop by its module and name."""
+    found: Any = None if loop.__module__ == "__main__" else sys.modules.get(loop.__module__)
+    for name in loop.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is loop
 
 
 def dumps(obj: Any) -> bytes:
@@ -51,13 +61,13 @@ def dumps(obj: Any) -> bytes:
     return file.getvalue()
 
 
-def loads(data: bytes) -> Any:
+def loads(data: bytes | memoryview) -> Any:
     """Return the object that `dumps` made these bytes of."""
     try:
         return pickle.loads(data)
     except ModuleNotFoundError as error:
         raise NotPicklable(
-            f"module {error.name!r} cannot be imported in the processors; it must be on sys.path when the machine starts"
+            f"module {error.name!r} cannot be imported in the processors; it must be on sys.path at the start"
         ) from error
 
 
@@ -84,10 +94,9 @@ def _culprit(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tup
     parts += [(f"argument {key!r}", value) for key, value in kwargs.items()]
     code = getattr(program, "__code__", None)
     if code is not None:
-        cells = zip(code.co_freevars, program.__closure__ or (), strict=False)
-        parts += [
-            (f"{cell_name!r}, which {name!r} closes over,", cell.cell_contents) for cell_name, cell in cells
-        ]
+        for closed, cell in zip(code.co_freevars, program.__closure__ or (), strict=False):
+            with contextlib.suppress(ValueError):  # not assigned yet
+                parts.append((f"{closed!r}, which {name!r} closes over,", cell.cell_contents))
         names = program.__globals__
         parts += [(f"the global {n!r}, which {name!r} uses,", names[n]) for n in code.co_names if n in names]
     parts.append((f"the program {name!r}", program))

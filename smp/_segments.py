@@ -13,9 +13,12 @@ Only the parent gives out blocks; a block is given back, and its memory with it,
 from __future__ import annotations
 
 import bisect
+import collections
 import contextlib
+import io
 import mmap
 import os
+import threading
 import weakref
 from typing import Any
 
@@ -59,25 +62,28 @@ class Segment:
 
     def __init__(self, fd: int | None = None, header: int = PAGE) -> None:
         self.owner = os.getpid() if fd is None else 0
+        # A file object, which closes itself wherever it is dropped.
+        self.file = io.FileIO(os.memfd_create("smp") if fd is None else fd, "r+")
         if fd is None:
-            fd = os.memfd_create("smp", os.MFD_CLOEXEC)
-            size = (header + psutil.virtual_memory().total) // HUGE * HUGE + HUGE
-            os.ftruncate(fd, size)
-        self.fd, self.size = fd, os.fstat(fd).st_size
+            total = header + psutil.virtual_memory().total
+            os.ftruncate(self.file.fileno(), total // HUGE * HUGE + HUGE)
+        about = os.fstat(self.file.fileno())
+        self.size, self.id = about.st_size, about.st_ino
         try:
-            self._map = mmap.mmap(fd, self.size, mmap.MAP_SHARED | getattr(mmap, "MAP_NORESERVE", 0))
+            flags = mmap.MAP_SHARED | getattr(mmap, "MAP_NORESERVE", 0)
+            self._map = mmap.mmap(self.file.fileno(), self.size, flags)
         except OSError as error:
-            os.close(fd)
             raise MachineError(
                 f"cannot reserve {self.size / 2**30:.0f} GiB of address space for shared memory ({error.strerror}); "
                 "raise the limit on virtual memory (ulimit -v)"
             ) from error
         self.address = int(np.frombuffer(self._map, np.uint8, 1).ctypes.data)
-        self.id = os.fstat(fd).st_ino
         self.rank: int | None = None  # which processor this process is; None in the parent
         self._free: list[tuple[int, int]] = [(header, self.size - header)]  # (offset, bytes), ascending
         self._blocks: weakref.WeakValueDictionary[int, Block] = weakref.WeakValueDictionary()
         self._taken = 0
+        self._lock = threading.Lock()
+        self._returned: collections.deque[tuple[int, int]] = collections.deque()
         attached[self.id] = self
 
     def words(self, offset: int, count: int) -> NDArray[np.int64]:
@@ -89,10 +95,24 @@ class Segment:
         return memoryview(self._map)[offset : offset + count]
 
     def block(self, offset: int, nbytes: int) -> Block:
-        """The block at an offset: in the parent the one that was given out, elsewhere a view of it."""
-        return self._blocks.get(offset) or Block(self, offset, nbytes)
+        """The block at an offset: in the parent the one that was given out, elsewhere a view of it.
 
-    def allocate(self, nbytes: int) -> Block:
+        Raises
+        ------
+        MachineError
+            In the parent, when it has been given back since.
+        """
+        if self.owner != os.getpid():
+            return Block(self, offset, nbytes)
+        known = self._blocks.get(offset)
+        if known is None or known.nbytes != nbytes:
+            raise MachineError(
+                "a global array that has ended was sent here: one that processors make ends with the run, unless its "
+                "program returns it; one of the machine's ends with the last reference to it"
+            )
+        return known
+
+    def allocate(self, nbytes: int, what: str = "a global array") -> Block:
         """Give out a block; its memory is zero and none of it touched.
 
         Raises
@@ -101,30 +121,33 @@ class Segment:
             When it would not fit into the memory that is left, with what the machine holds already.
         """
         length = max(PAGE, -(-nbytes // PAGE) * PAGE)
-        untouched = max(0, self._taken - os.fstat(self.fd).st_blocks * 512)
-        left = available_memory() - untouched
-        if length > left:
-            raise OutOfSharedMemory(
-                f"a global array of {nbytes:,} bytes does not fit: {max(left, 0):,} bytes are left "
-                f"beside the {self._taken:,} that this machine's arrays hold; free some, or use smaller ones"
-            )
         align = HUGE if length >= HUGE else PAGE
+        with self._lock:
+            self._take_back()
+            untouched = max(0, self._taken - os.fstat(self.file.fileno()).st_blocks * 512)
+            left = max(0, available_memory() - untouched)
+            if length > left:
+                raise OutOfSharedMemory(
+                    f"{what} of {nbytes:,} bytes does not fit: {left:,} bytes are left beside the {self._taken:,} that "
+                    "this machine's arrays hold; free some, or use smaller ones"
+                )
+            start = self._run_of(length, align)
+            block = Block(self, start, nbytes)
+            self._taken += length
+            self._blocks[start] = block
+            weakref.finalize(block, self._give_back, start, length).atexit = False
+        self.ask_for_huge_pages(start, length)
+        return block
+
+    def _run_of(self, length: int, align: int) -> int:
+        """Take the first free run that is long enough; return its offset."""
         for k, (offset, space) in enumerate(self._free):
             start = -(-offset // align) * align
             if start + length <= offset + space:
                 before, after = (offset, start - offset), (start + length, offset + space - start - length)
                 self._free[k : k + 1] = [run for run in (before, after) if run[1] > 0]
-                break
-        else:
-            raise OutOfSharedMemory(f"no free run of {nbytes:,} bytes in a segment of {self.size:,}")
-        if align == HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
-            with contextlib.suppress(OSError):  # asked for; a kernel without them says no
-                self._map.madvise(mmap.MADV_HUGEPAGE, start, length)
-        block = Block(self, start, nbytes)
-        self._taken += length
-        self._blocks[start] = block
-        weakref.finalize(block, self._give_back, start, length).atexit = False
-        return block
+                return start
+        raise OutOfSharedMemory(f"no free run of {length:,} bytes in a segment of {self.size:,}")
 
     def ask_for_huge_pages(self, offset: int, nbytes: int) -> None:
         """Ask for huge pages in this process's own mapping of a large block."""
@@ -133,19 +156,24 @@ class Segment:
                 self._map.madvise(mmap.MADV_HUGEPAGE, offset, nbytes // PAGE * PAGE)
 
     def _give_back(self, offset: int, length: int) -> None:
+        """Free a block's memory; runs whenever its last reference goes, be it in the middle of `allocate`."""
         if os.getpid() != self.owner:  # a forked copy of the parent: not its memory to free
             return
         with contextlib.suppress(OSError, ValueError):
             self._map.madvise(mmap.MADV_REMOVE, offset, length)
-        self._taken -= length
-        k = bisect.bisect(self._free, (offset, length))
-        self._free.insert(k, (offset, length))
-        for i in (k, k - 1):  # join with the run behind, then with the run before
-            if 0 <= i < len(self._free) - 1 and sum(self._free[i]) == self._free[i + 1][0]:
-                self._free[i : i + 2] = [(self._free[i][0], self._free[i][1] + self._free[i + 1][1])]
+        self._returned.append((offset, length))
+
+    def _take_back(self) -> None:
+        """Enter the blocks that were given back into the list of free runs."""
+        while self._returned:
+            offset, length = self._returned.popleft()
+            self._taken -= length
+            k = bisect.bisect(self._free, (offset, length))
+            self._free.insert(k, (offset, length))
+            for i in (k, k - 1):  # join with the run behind, then with the run before
+                if 0 <= i < len(self._free) - 1 and sum(self._free[i]) == self._free[i + 1][0]:
+                    self._free[i : i + 2] = [(self._free[i][0], self._free[i][1] + self._free[i + 1][1])]
 
     def close(self) -> None:
         """Let go of the descriptor; the memory goes with the last array on it."""
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
+        self.file.close()

@@ -92,9 +92,7 @@ class GlobalArray:
         return _attach, (block.segment.id, block.offset, block.nbytes, self.shape, self.dtype)
 
 
-def _attach(
-    segment_id: int, offset: int, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> GlobalArray:
+def _attach(segment_id: int, offset: int, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
     segment = attached.get(segment_id)
     if segment is None:
         raise MachineError(
@@ -107,13 +105,9 @@ def checked(shape: Shape, dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[A
     """Return a clean (shape, dtype, bytes), or refuse at the border what no array can be."""
     made = np.dtype(dtype)
     if made.hasobject:
-        raise TypeError(
-            f"a global array cannot hold Python objects (dtype {made}): they live in one process only"
-        )
+        raise TypeError(f"a global array cannot hold Python objects (dtype {made}): they live in one process only")
     if made.itemsize == 0:
-        raise TypeError(
-            f"a global array needs a dtype with a size, not {made!r}; give the length, as in 'U16'"
-        )
+        raise TypeError(f"a global array needs a dtype with a size, not {made!r}; give the length, as in 'U16'")
     sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     for n in sizes:
         if isinstance(n, bool) or not isinstance(n, int | np.integer):
@@ -124,8 +118,6 @@ def checked(shape: Shape, dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[A
     return lengths, made, math.prod(lengths) * made.itemsize
 
 
-def attach(
-    segment: Segment, offset: int, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> GlobalArray:
+def attach(segment: Segment, offset: int, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
     """The global array at an offset of this process's segment."""
     return _attach(segment.id, offset, nbytes, shape, dtype)

@@ -40,7 +40,7 @@ IN_A_LOOP = signature("barrier in a compiled loop")
 @inline
 def arrive(sync: Words, sign: int) -> int:
     """Arrive at the barrier, without waiting; return the epoch that `passed` compares."""
-    epoch = load(sync, EPOCH)
+    epoch: int = load(sync, EPOCH)
     before = fetch_add(sync, ARRIVALS, 1 + COUNT * sign)
     if before % COUNT == sync[SIZE] - 1:
         store(sync, ARRIVALS, 0)
@@ -56,7 +56,7 @@ def arrive(sync: Words, sign: int) -> int:
 @inline
 def passed(sync: Words, epoch: int) -> bool:
     """Whether all have arrived at the barrier of that epoch."""
-    return load(sync, EPOCH) != epoch
+    return bool(load(sync, EPOCH) != epoch)
 
 
 @inline

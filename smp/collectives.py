@@ -68,8 +68,4 @@ def _as_given(value: Any, total: Any) -> Any:
     if isinstance(value, np.ndarray):
         return np.asarray(total)
     scalar = np.asarray(total)[()]
-    return (
-        scalar.item()
-        if isinstance(value, int | float | complex) and not isinstance(value, np.generic)
-        else scalar
-    )
+    return scalar.item() if isinstance(value, int | float | complex) and not isinstance(value, np.generic) else scalar

@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from ._crew import Crew
-from ._failures import Failure, Interrupted
+from ._interrupt import HeldBack
+from ._launch import PATIENCE
 from ._limits import usable_cpus
 from ._pickling import dump_call, loads
 from .arrays import GlobalArray, Shape, checked
-from .errors import MachineError, NotPicklable, Unsupported
+from .errors import MachineError, NotPicklable, ProgramError, Unsupported
 from .processor import Processor, touch
 from .run import Run
 
@@ -43,6 +44,7 @@ class Machine:
         self._crew = crew
         self.size = crew.size
         self._busy = threading.Lock()
+        self._runner = 0  # the thread that waits for a program
         self._finalizer = weakref.finalize(self, crew.close, "it was dropped")
 
     def __enter__(self) -> Machine:
@@ -54,9 +56,17 @@ class Machine:
         self.close()
 
     def close(self) -> None:
-        """End the processors.  Arrays keep their values as long as something refers to them."""
-        self._crew.close("close() was called or its with block has ended")
-        self._finalizer.detach()
+        """End the processors, also under a program that runs.  Arrays keep their values while something holds them."""
+        elsewhere = self._runner not in (0, threading.get_ident())
+        if elsewhere:  # another thread waits for a program: that ends, and leaves the crew to this one
+            self._crew.stop()
+            elsewhere = self._busy.acquire(timeout=PATIENCE)
+        try:
+            self._crew.close("close() was called or its with block has ended")
+            self._finalizer.detach()
+        finally:
+            if elsewhere:
+                self._busy.release()
 
     def __repr__(self) -> str:
         state = f"closed: {self._crew.closed}" if self._crew.closed else "ready"
@@ -100,30 +110,27 @@ class Machine:
         if not callable(program):
             raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
         call = dump_call(program, args, kwargs)
-        if not self._busy.acquire(blocking=False):
-            raise MachineError(
-                "this machine is running a program already; open another one for a second thread"
-            )
-        try:
-            start = time.perf_counter()
-            answers, blocks = self._crew.call(call)
-            wall = time.perf_counter() - start
-            results = [loads(answer[1]) for answer in answers]
-            del blocks  # arrays made by processors end here, unless a result holds them
-        except Interrupted:
-            raise KeyboardInterrupt from None
-        except Failure as failure:
-            raise failure.error from failure.error.__cause__
-        finally:
-            self._busy.release()
+        with HeldBack() as ctrl_c:
+            if not self._busy.acquire(blocking=False):
+                raise MachineError("this machine is running a program already; open another one for a second thread")
+            try:
+                self._runner = threading.get_ident()
+                start = time.perf_counter()
+                answers, blocks = self._crew.call(call, ctrl_c)
+                wall = time.perf_counter() - start
+            except ProgramError as error:  # without the frames of the runtime, and what they hold
+                raise error.with_traceback(None) from error.__cause__
+            finally:
+                self._runner = 0
+                self._busy.release()
+        results = [loads(answer[1]) for answer in answers]
+        del blocks  # arrays made by processors end here, unless a result holds them
         return Run(results, [answer[2] for answer in answers], wall)
 
     def empty(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
         """Make a global array; see `zeros`."""
         lengths, made, nbytes = checked(shape, dtype)
-        if self._crew.closed:
-            self._crew.call(b"")  # raises, saying why
-        array = GlobalArray(self._crew.segment.allocate(nbytes), lengths, made)
+        array = GlobalArray(self._crew.allocate(nbytes), lengths, made)
         if nbytes >= _TOUCH:
             self.run(_touch, array)
         return array
@@ -149,7 +156,7 @@ class Machine:
         """
         return self.empty(shape, dtype)  # the memory of a new block is zero
 
-    def full(self, shape: Shape, value: Any, dtype: DTypeLike = None) -> GlobalArray:
+    def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray:
         """Make a global array filled with one value, by default of the value's dtype; see `zeros`."""
         array = self.empty(shape, np.asarray(value).dtype if dtype is None else dtype)
         array.view[...] = value
@@ -214,9 +221,7 @@ def host(
     cpus = usable_cpus()
     size = len(cpus) if processors is None else _count("processors", processors)
     if _count("streams", streams) != 1:
-        raise Unsupported(
-            f"{streams} streams a processor: a processor of the host has one; use more processors"
-        )
+        raise Unsupported(f"{streams} streams a processor: a processor of the host has one; use more processors")
     places: list[int | None] = [None] * size
     if pin is True or (pin is None and size <= len(cpus)):
         if size > len(cpus):

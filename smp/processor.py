@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import collectives
 from ._port import Port
+from ._segments import PAGE
 from .arrays import GlobalArray, Shape, checked
 from .collectives import Operator
 from .steps import Recorder
@@ -37,6 +39,11 @@ class Processor:
     def block(self, n: int) -> slice:
         """Return this processor's share of ``range(n)``: even, in order, the first ones longer by one.
 
+        Raises
+        ------
+        TypeError, ValueError
+            When ``n`` is not a whole number from 0.
+
         Examples
         --------
         >>> import smp
@@ -44,7 +51,9 @@ class Processor:
         ...     machine.run(lambda proc: proc.block(5)).results
         [slice(0, 3, None), slice(3, 5, None)]
         """
-        return share(n, self.rank, self.size)
+        if operator.index(n) < 0:
+            raise ValueError(f"there is no share of {n} elements")
+        return share(operator.index(n), self.rank, self.size)
 
     def superstep(self, label: str = "") -> Superstep:
         """Begin a superstep: copy-in, compute, copy-out, with a barrier after each (see `smp.superstep`).
@@ -68,7 +77,8 @@ class Processor:
         Raises
         ------
         WaitTimeout
-            When the others have not come in time; it ends the run unless the program catches it on none.
+            When the others have not come in time.  A program that catches it stays counted in at this barrier: its
+            next ``barrier`` goes on waiting there, and it must call that before any other collective.
         """
         self._port.synchronise("barrier", timeout)
 
@@ -116,11 +126,16 @@ class Processor:
         """Make a global array of zeros; see `empty`."""
         return self.empty(shape, dtype)  # the memory of a new block is zero
 
-    def full(self, shape: Shape, value: Any, dtype: DTypeLike = None) -> GlobalArray:
+    def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray:
         """Make a global array filled with one value; see `empty`."""
         array = self.empty(shape, np.asarray(value).dtype if dtype is None else dtype)
-        flat = array.view.reshape(-1)
-        flat[share(flat.size, self.rank, self.size)] = value
+        if np.ndim(value):
+            value = np.broadcast_to(value, array.shape)
+        if array.ndim == 0:
+            array.view[...] = value
+        else:
+            mine = share(len(array), self.rank, self.size)
+            array.view[mine] = value[mine] if np.ndim(value) else value
         self._port.synchronise("end of fill")
         return array
 
@@ -145,4 +160,4 @@ def touch(array: GlobalArray, rank: int, size: int) -> None:
     """Touch this processor's share of the pages, so that they lie in its own memory.  They stay zero."""
     octets: NDArray[np.uint8] = np.asarray(array._block)
     mine = share(octets.size, rank, size)
-    octets[mine][::4096] = 0
+    octets[mine][::PAGE] = 0

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from .steps import joined, summary
 
 if TYPE_CHECKING:
-    from .models.interval import Interval
     from .microbench.profile import Profile
+    from .models.interval import Interval
 
 _SHOWN = 20
 _PHASES = {"copy-in": "copy_in", "compute": "compute", "copy-out": "copy_out"}
@@ -70,12 +70,19 @@ class Run:
         from .microbench.profile import Profile
 
         chosen = Profile.find() if profile is None else profile
-        return chosen.interval(summary(self.steps, self._spans), len(self.results))
+        return chosen.interval(self.summary(), len(self.results))
+
+    def summary(self) -> NDArray[np.void]:
+        """Return one row for each superstep: h_r, h_w, M in elements and bytes, and the seconds of its phases.
+
+        A phase takes as long as its slowest processor works, and then the barrier (see `smp.steps.summary`).
+        """
+        return summary(self.steps, self._spans)
 
     def __str__(self) -> str:
         size = len(self.results)
         lines = [f"run on {size} processor{'s' if size != 1 else ''}: {self.wall * 1e3:.3g} ms"]
-        rows = summary(self.steps, self._spans)
+        rows = self.summary()
         if len(rows):
             counts = "".join(f"{name:>13}" for name in ("h_r", "h_w", "M"))
             lines.append(f"{'step':>5}  {'label':<20}{counts}" + "".join(f"{name:>13}" for name in _PHASES))
@@ -90,4 +97,5 @@ class Run:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<run on {len(self.results)} processors, {len(np.unique(self.steps['step']))} supersteps, {self.wall:.3g} s>"
+        count = len(np.unique(self.steps["step"]))
+        return f"<run on {len(self.results)} processors, {count} supersteps, {self.wall:.3g} s>"

@@ -34,7 +34,19 @@ Arrays = GlobalArray | tuple[GlobalArray, ...]
 class Superstep:
     """One superstep of one processor; made by ``proc.superstep(label)``, used in a ``with`` block."""
 
-    __slots__ = ("_bytes_read", "_bytes_written", "_deferred", "_label", "_phase", "_port", "_reads", "_recorder", "_stamps", "_step", "_writes")  # fmt: skip
+    __slots__ = (
+        "_bytes_read",
+        "_bytes_written",
+        "_deferred",
+        "_label",
+        "_phase",
+        "_port",
+        "_reads",
+        "_recorder",
+        "_stamps",
+        "_step",
+        "_writes",
+    )
 
     def __init__(self, port: Port, recorder: Recorder, step: int, label: str) -> None:
         self._port, self._recorder, self._step, self._label = port, recorder, step, label
@@ -62,9 +74,7 @@ class Superstep:
         self._stamps.append(clock())
         self._phase += 1
 
-    def copy_in(
-        self, array: GlobalArray, index: Any = ..., *, out: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
+    def copy_in(self, array: GlobalArray, index: Any = ..., *, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Read ``array[index]`` into local memory.
 
         Parameters
@@ -145,9 +155,7 @@ class Superstep:
         local = np.asarray(values)
         size = _size_of(view, index)
         if local.dtype.kind == "O" or not np.can_cast(local.dtype, view.dtype, "same_kind"):
-            raise TypeError(
-                f"copy_out of {local.dtype} into a global array of {view.dtype}: convert with astype first"
-            )
+            raise TypeError(f"copy_out of {local.dtype} into a global array of {view.dtype}: convert with astype first")
         if local.size not in (1, size):
             raise ValueError(f"copy_out of {local.size} values (shape {local.shape}) into {size} elements")
 
@@ -198,9 +206,7 @@ class Superstep:
 
 def _global(array: GlobalArray) -> GlobalArray:
     if not isinstance(array, GlobalArray):
-        raise TypeError(
-            f"not a global array but a {type(array).__name__}; make one with machine.array or proc.array"
-        )
+        raise TypeError(f"not a global array but a {type(array).__name__}; make one with machine.array or proc.array")
     return array
 
 

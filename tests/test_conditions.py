@@ -290,9 +290,7 @@ def test_the_line_is_asked_of_the_caches_then_of_the_processor(tmp_path: Path) -
         ),
     ],
 )
-def test_memory_respects_the_control_groups(
-    server: Path, files: dict[str, str], memory: tuple[int, int]
-) -> None:
+def test_memory_respects_the_control_groups(server: Path, files: dict[str, str], memory: tuple[int, int]) -> None:
     assert system.memory(plant(server, files)) == memory
 
 

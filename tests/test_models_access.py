@@ -139,8 +139,7 @@ def test_suites_2_and_3_favour_no_processor() -> None:
     rng = np.random.default_rng(5)
     p, h, repeats = 4, 1000, 2000
     second, third = (
-        np.array([[a.reads, a.writes] for a in suite(number, p, [h] * repeats, rng) if a.x == p])
-        for number in (2, 3)
+        np.array([[a.reads, a.writes] for a in suite(number, p, [h] * repeats, rng) if a.x == p]) for number in (2, 3)
     )
     # One of four reads h, the others h / 2 on average; in suite 3 all share 2 p h alike. Their standard
     # errors are 1% and less of h.
@@ -229,9 +228,7 @@ def test_good_recovers_the_papers_coefficients(p: int) -> None:
     assert set(rows) == {(name, label) for name in FUNCTIONS["good"] for label in ("R0", "R1", "all")}
     cached, beyond = rows["HrHwM-c", "R0"], rows["HrHwM-c", "R1"]
     start, rc, rm, wc, wm, g = GOOD_R1[p]
-    assert np.array(beyond["coefficients"]) * 1e6 == pytest.approx(
-        [start, rc, wc, rm, wm, g], rel=1e-5, abs=1e-5
-    )
+    assert np.array(beyond["coefficients"]) * 1e6 == pytest.approx([start, rc, wc, rm, wm, g], rel=1e-5, abs=1e-5)
     start, rc, _, wc, _, g = GOOD_R0[p]
     assert cached["terms"] == ["L", "ghr1", "ghw1", "gM"]
     assert np.array(cached["coefficients"]) * 1e6 == pytest.approx([start, rc, wc, g], rel=1e-6)
@@ -337,8 +334,7 @@ def test_no_access_and_no_small_superstep_costs_less_than_nothing() -> None:
     suites = measured("good", 4)
     # Writes that seem to save time, and a line that would cross zero before the smallest size.
     odd = {
-        number: Measured(s.hr, s.hw, s.m, 1e-8 * s.h + 1e-9 * s.m - 5e-10 * s.hw - 2e-5)
-        for number, s in suites.items()
+        number: Measured(s.hr, s.hw, s.m, 1e-8 * s.h + 1e-9 * s.m - 5e-10 * s.hw - 2e-5) for number, s in suites.items()
     }
     functions, _ = fit_family("good", 4, odd, TIERS)
     for row in functions:

@@ -46,9 +46,7 @@ def test_loc_is_linear_between_the_ends(good: float, ratio: float, share: float,
     assert loc(measured, good, bad) == pytest.approx(share, abs=1e-9)
     # Local computation on both sides drops out of Loc, up to the digits that it swallows.
     swallowed = 1e-14 * (compute + bad) / (bad - good)
-    assert loc(measured + compute, good + compute, bad + compute) == pytest.approx(
-        share, abs=1e-9 + swallowed
-    )
+    assert loc(measured + compute, good + compute, bad + compute) == pytest.approx(share, abs=1e-9 + swallowed)
 
 
 @given(seconds, st.floats(1.0, 100.0), seconds)

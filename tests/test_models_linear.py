@@ -108,9 +108,7 @@ def test_planted_coefficients_are_recovered(system: tuple[NDArray[np.float64], N
 
 
 @given(systems(), st.floats(1e-6, 1e6), st.integers(0, 2**32 - 1))
-def test_units_do_not_matter(
-    system: tuple[NDArray[np.float64], NDArray[np.float64]], scale: float, seed: int
-) -> None:
+def test_units_do_not_matter(system: tuple[NDArray[np.float64], NDArray[np.float64]], scale: float, seed: int) -> None:
     columns, planted = system
     y = columns @ planted * np.random.default_rng(seed).uniform(0.9, 1.1, len(columns))
     terms = [f"t{i}" for i in range(len(planted))]
@@ -124,9 +122,7 @@ def test_units_do_not_matter(
 
 
 @given(systems(), st.integers(0, 2**32 - 1))
-def test_it_minimises_the_relative_error(
-    system: tuple[NDArray[np.float64], NDArray[np.float64]], seed: int
-) -> None:
+def test_it_minimises_the_relative_error(system: tuple[NDArray[np.float64], NDArray[np.float64]], seed: int) -> None:
     columns, planted = system
     rng = np.random.default_rng(seed)
     y = columns @ planted * rng.uniform(0.7, 1.3, len(columns))

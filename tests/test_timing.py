@@ -452,9 +452,7 @@ def processors(draw):
         times = sorted(draw(st.lists(st.integers(0, 60), max_size=12)))
         rows = list(zip(times[::2], times[1::2], strict=False))
         made.append(spans(rows))
-        masks.append(
-            np.array(draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))), np.bool_)
-        )
+        masks.append(np.array(draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))), np.bool_))
     return made, masks
 
 

@@ -1,147 +1,176 @@
 /*
- * The abort word over the barrier of barrier.pml, which is included: the protocol is written once.
+ * The abort word over the barrier of barrier.pml. That file is included, for the protocol is stated
+ * once; here are the disturbances: programs that raise, return early or call the wrong collective,
+ * and processes that are killed.
  *
- *   here                    in the code
- *   ----------------------  -------------------------------------------------------------------
- *   raise_abort(cause)      abort(cause): compare_exchange(ABORT, 0, cause), then wake all
- *   Parent                  the process that watches the workers and calls abort(DIED)
- *   Killer                  SIGKILL, SIGSEGV, os._exit: any processors, at any step, even between
- *                           the fetch_add and the store of one arrival; what is in a dead
- *                           processor's store buffer still reaches memory
- *   sig                     which collective: BARRIER, REDUCE, or RETURN: the exit barrier, in
- *                           which every processor arrives whose program returns
- *   -DSLICES                the futex sleeps at most 20 ms at a time: a wait may always return
+ *   here                 in the code
+ *   -------------------  -------------------------------------------------------------------------
+ *   abort(kind)          smp/_wait.py: compare_exchange(ABORT, 0, cause), then wake all
+ *   Processor            a worker (smp/_worker.py): runs a program; whose program returns takes part
+ *                        in one more barrier, of the signature RETURN; whose program raises calls
+ *                        abort(RAISED); either way it answers and is idle
+ *   Parent               smp/_crew.py: watches the workers, calls abort(DIED) when one dies, and
+ *                        clears ABORT, ARRIVALS and SLEEPERS before the next run
+ *   Killer               SIGKILL, SIGSEGV, os._exit, at any step of any worker, also between the
+ *                        fetch_add and the store of one arrival, and between the two halves of an
+ *                        abort; what is in the store buffer of the dead still reaches memory
+ *   sign                 BARRIER, REDUCE, RETURN
+ *   SLICES               a sleep of at most 20 ms at a time: a wait may always return
  *
- * The programs are all programs of at most ROUNDS collectives. With
- *   -DKILLS       any processors are killed at any step;
- *   -DEXCEPTIONS  a program may raise wherever it is not in a collective: abort(RAISED);
+ * The programs are all those of at most ROUNDS collectives before RETURN, RUNS times over. With
+ *   -DKILLS=n     up to n processors are killed;
+ *   -DEXCEPTIONS  a program may raise between two collectives;
  *   -DCHOICES     a program may call either collective, or return early;
- *   -DDEADLINE    a sleeping wait may time out, and the program then raises;
- *   -DSTUBBORN    a program may swallow Aborted and WaitTimeout and call the next collective.
+ *   -DDEADLINE    a sleeping wait may expire, and its program raises;
+ *   -DSTUBBORN    a program may swallow Aborted or WaitTimeout and call its next collective.
  *
- * Checked here: everyone ends, though any processors die (under weak fairness: who can take a
- * step takes one some day); a round that returns OK was entered by all, with the same signature
- * (asserted in barrier.pml); the first cause stays; no death, exception or mismatch goes untold;
- * no abort is raised without its cause.
+ * Checked: everyone ends, whoever dies; who is told OK was in a round that all entered with one
+ * signature (asserted in barrier.pml); the first cause stays; no death, exception or mismatch goes
+ * untold; nothing is told that did not happen; the run after an aborted one is like the first.
+ *
+ * Two ways to look for a wait without end. As a deadlock: who has nothing to see may sleep slice
+ * after slice, which is a step that cannot be taken. And as a cycle: everyone_ends under weak
+ * fairness, where who can always take a step takes one some day.
  */
 
 #define DISTURBED
 #ifndef BUG_NO_SLICES
 #define SLICES
 #endif
+#ifndef ROUNDS
+#define ROUNDS 1
+#endif
+#ifndef RUNS
+#define RUNS 1
+#endif
 
+#define NONE     0
 #define BARRIER  1
 #define REDUCE   2
-#ifdef CLASHING_SIGNATURES      /* 1 + 3 + 2 = 3 * 2: a sum that hides a mismatch of three */
+#ifdef CLASHING_SIGNATURES      /* 1 + 3 + 2 = 3 * 2 */
 #define RETURN   3
 #else
 #define RETURN   4
 #endif
-#define RAISE    0
-
-#ifndef ROUNDS
-#define ROUNDS   1
-#endif
 
 #include "barrier.pml"
 
-byte killed;                    /* a bit for each rank */
-bool raised;                    /* some program raised */
-byte returned;                  /* how many programs ended well */
+#define ALL  (BIT(P) - 1)
 
-inline choose() {               /* what the program does next */
+byte run_number = 1;
+bool closed;                    /* the parent ends the workers */
+byte killed;                    /* a bit for each rank, as are the next two */
+byte answered;                  /* in this run */
+byte succeeded;                 /* in this run: the program and its RETURN */
+bool raised;                    /* in this run: some program has */
+
+inline choose() {               /* the program's next collective, or NONE: it raises */
     if
-    :: round <= ROUNDS -> sig = BARRIER
+    :: round <= ROUNDS -> sign = BARRIER
 #ifdef CHOICES
-    :: round <= ROUNDS -> sig = REDUCE
-    :: sig = RETURN
+    :: round <= ROUNDS -> sign = REDUCE
+    :: sign = RETURN
 #else
-    :: round > ROUNDS -> sig = RETURN
+    :: round > ROUNDS -> sign = RETURN
 #endif
 #ifdef EXCEPTIONS
-    :: sig = RAISE
+    :: sign = NONE
 #endif
     fi
 }
 
-inline exception() {
-    raised = true;
-    raise_abort(RAISED);
-    status = ABORTED
+inline call() {
+    if
+    :: sign == NONE -> raised = true; abort(RAISED); status = ABORTED
+#ifdef BUG_RETURN_UNANNOUNCED
+    :: sign == RETURN
+    :: sign != NONE && sign != RETURN -> synchronise()
+#else
+    :: sign != NONE -> synchronise()
+#endif
+    fi;
+    if
+    :: status == EXPIRED -> raised = true; abort(RAISED); status = ABORTED
+#ifdef STUBBORN
+    :: status != OK && sign != NONE && round <= ROUNDS -> status = OK
+#endif
+    :: status != EXPIRED
+    fi
 }
 
-inline end() {                  /* with its variables cleared, which SPIN would tell apart */
-    round = 0; sig = 0; status = 0; epoch = 0; before = 0; sleepers = 0;
-    finished++
+inline forget() {               /* SPIN would tell states apart by variables that matter no more */
+    round = 0; sign = NONE; status = OK; expected = 0; before = 0; sleepers = 0
 }
 
 proctype Processor(byte me) {
-    byte round, sig;
-    byte status = OK;
-    short epoch, before, sleepers;
+    byte number, round, sign, status;
+    short expected, before, sleepers;
 
     {
         do
-        :: atomic { status == OK && sig != RETURN -> round++; choose() };
-            if
-            :: sig == RAISE -> exception()
-#ifdef BUG_RETURN_UNANNOUNCED
-            :: sig == RETURN -> status = OK
-            :: sig != RAISE && sig != RETURN -> arrive()
-#else
-            :: sig != RAISE -> arrive()
-#endif
-            fi
-#ifdef STUBBORN
-        :: status != OK && round <= ROUNDS && sig != RETURN && sig != RAISE -> status = OK
-#endif
-        :: status == TIMED_OUT -> exception()
-        :: status == ABORTED || (status == OK && sig == RETURN) -> break
+        :: atomic { number != run_number -> number = run_number };
+            do
+            :: atomic { status == OK && sign != RETURN -> round++; choose() };
+                call()
+            :: atomic {
+                status == ABORTED || sign == RETURN ->
+                succeeded = succeeded | (status == OK -> BIT(me) : 0);
+                answered = answered | BIT(me);
+                forget();
+                break }
+            od
+        :: closed -> break
         od;
-        atomic { returned = returned + (status == OK -> 1 : 0); end() }
+        finished++
     } unless {
-        atomic { killed & BIT(me) -> asleep = asleep & ~BIT(me); end() }
+        atomic { killed & BIT(me) -> forget(); number = 0; finished++ }
     }
 }
 
 #ifdef KILLS
-proctype Killer() {
-    byte kills;
+
+proctype Killer() {             /* processors are alike, so to kill in the order of rank is any order */
     do
-    :: kills < KILLS -> atomic {
-        if
-        :: killed = killed | BIT(0)
-        :: killed = killed | BIT(1)
-#if P > 2
-        :: killed = killed | BIT(2)
-#endif
-        fi;
-        kills++ }
+    :: atomic { killed != BIT(KILLS) - 1 -> killed = 2 * killed + 1 }
     :: else -> break
     od
 }
+
 #endif
+
+inline next_run() {
+    word[ABORT] = 0;
+#ifndef BUG_ARRIVALS_NOT_CLEARED
+    word[ARRIVALS] = 0;
+#endif
+    word[SLEEPERS] = 0;
+    answered = 0; succeeded = 0; raised = false; mixed = 0;
+    for (number : 0 .. ROUNDS + 1) { entered[number] = 0; first_sign[number] = 0 }
+    number = 0;
+    run_number++
+}
 
 proctype Parent() {
     byte me = P;
-    byte noticed;
+    byte noticed, number;
 
     do
-#ifndef BUG_NOBODY_WATCHES
-    :: noticed != killed ->
-        noticed = killed;
-        raise_abort(DIED)
-    :: finished == P && noticed == killed -> break
+#ifdef BUG_NOBODY_WATCHES
+    :: noticed != killed -> noticed = killed
 #else
-    :: finished == P -> break
+    :: noticed != killed -> noticed = killed; abort(DIED)
 #endif
-    od;
-    atomic {
-        assert(word[ABORT] != 0 || returned == P);      /* nothing goes untold */
-        assert(word[ABORT] != DIED || killed);          /* and nothing is told without its cause */
-        assert(word[ABORT] != RAISED || raised);
-        assert(word[ABORT] != MISMATCH || mixed)
-    }
+    :: atomic {
+        (answered | killed) == ALL && noticed == killed ->
+        assert(word[ABORT] != 0 || succeeded == ALL);   /* nothing goes untold */
+        assert(word[ABORT] != RAISED || raised);        /* and all that is told has happened */
+        assert(word[ABORT] != DIED || killed);
+        assert(word[ABORT] != MISMATCHED || mixed);
+        if
+        :: killed || run_number == RUNS -> closed = true; break
+        :: else -> next_run()
+        fi }
+    od
 }
 
 init {

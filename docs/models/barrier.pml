@@ -1,35 +1,37 @@
 /*
- * The barrier of smp/barrier.py, and its wait of smp/_wait.py: spin, then block on a futex.
+ * The barrier of smp/barrier.py with its wait of smp/_wait.py: spin, then block on a futex.
  *
- *   here                    in the code
- *   ----------------------  -------------------------------------------------------------------
- *   word[ABORT]             0, or the first cause; every word lies on a cache line of its own
- *   word[ARRIVALS]          low bits: how many have arrived; above: the sum of their signatures
- *                           (the shift is 4 bits here, 16 in the code)
- *   word[EPOCH]             how many rounds are complete; the futex that waiters sleep on
- *   word[SLEEPERS]          how many are about to sleep, asleep, or just woken
- *   P, me                   size, rank
- *   arrive(sig)             the barrier; `status` is what it returns
- *   raise_abort(cause)      abort(cause)
- *   load fetch_add ...      the same names in smp/_atomics.py
+ *   here                          in the code
+ *   ----------------------------  ----------------------------------------------------------------
+ *   word[ABORT]                   0, or the first cause; each word lies on a cache line of its own
+ *   word[ARRIVALS]                how many have arrived in the low bits (4 here, 16 there); above
+ *                                 them the sum of their signatures
+ *   word[EPOCH]                   how many rounds are complete; the futex on which waiters sleep
+ *   word[SLEEPERS]                how many are about to sleep, asleep, or just woken
+ *   P, me, sign                   SIZE, rank, the signature of the collective
+ *   synchronise = arrive, then    the same names, the same order of loads and stores; `status` is
+ *   await_passed = spun, blocked  what they return; `expected` is the epoch that arrive returns
+ *   load fetch_add futex_wait     the same names in smp/_atomics.py
  *
- * One step of the model touches shared memory once, as one instruction does; a system call of
- * the futex is one step, as it is in the kernel under the lock of its queue.
+ * A step of the model touches shared memory once, as one instruction does. A system call on the
+ * futex is one step, as it is in the kernel under the lock of the futex's queue.
  *
- * Memory is that of x86. A plain (release) store goes into a buffer of the processor, and into
- * memory at any later time: before its next store, before its next locked instruction or system
- * call, or whenever process Memory pleases. Other loads do not wait for it. A sequentially
- * consistent store, fetch_add and compare_exchange write to memory at once.
+ * Memory is that of x86. A plain store goes into a buffer of its processor, of one entry here, and
+ * from there into memory at any later time: whenever process Memory pleases, but before the
+ * processor's next store, locked instruction or system call. Its loads do not wait for that. A
+ * sequentially consistent store, fetch_add and compare_exchange write to memory at once.
+ * The code's stores are all sequentially consistent. ARRIVALS is cleared by a plain one here: the
+ * protocol does not need more.
  *
- * A futex wait sleeps only if the word still has the expected value. A signal or a spurious wake
- * is a wait that returns although nothing happened: as the caller looks only at the words and
- * never at why it woke, returning late and returning without having slept are the same. So such
- * wakes are always possible, and yet a sleeper whom nobody wakes is a deadlock that SPIN reports.
- * The slice of 20 ms would hide such a loss: it exists only with -DSLICES (see abort.pml).
+ * A futex wait sleeps only if the word still has the expected value. A signal or a spurious wake is
+ * a wait that returns though nothing has happened. The caller looks at the words and never at why
+ * it woke, so to have slept and been woken for no reason is the same as not to have slept at all:
+ * this is always possible, and yet a sleeper whom nobody wakes is a deadlock, which SPIN reports.
+ * The slice of 20 ms would hide it. Here a sleep has no end but a wake-up; abort.pml has slices.
  *
- * Checked below: all processors pass ROUNDS rounds over the same words; nobody leaves a round
- * that some have not entered; everyone is told OK; everyone ends.
- * Planted bugs: the macros BUG_*, one at a time. scripts/models runs all; README.md lists them.
+ * Checked: P processors pass ROUNDS rounds over the same words; nobody leaves a round that some
+ * have not entered; every status is OK; everyone ends.
+ * Planted bugs: the macros BUG_*, one at a time; those about aborts are for abort.pml.
  */
 
 #ifndef P
@@ -39,75 +41,65 @@
 #define ROUNDS 3
 #endif
 
-/* The shared words, and what a store buffer holds when it is empty. */
+/* The shared words, and what an empty store buffer holds. */
 #define ABORT     0
 #define ARRIVALS  1
 #define EPOCH     2
 #define SLEEPERS  3
 #define NOTHING   4
 
-/* What arrive returns; WAITING while it has not. */
-#define WAITING   0
-#define OK        1
-#define ABORTED   2
-#define TIMED_OUT 3
+#define OK        0
+#define ABORTED   1
+#define EXPIRED   2
+#define CHANGING  3             /* not yet known */
 
-/* Causes of an abort. */
-#define MISMATCH  1
-#define DIED      2
-#define RAISED    3
-#define LATE      4
+/* Kinds of abort. */
+#define RAISED      1
+#define DIED        2
+#define MISMATCHED  3
+#define LATE        4           /* of the amended protocol only: see README.md */
 
-#define SHIFT           4
-#define ARRIVAL(sig)    (1 + ((sig) << SHIFT))
-#define COUNT(total)    ((total) & 15)
-#define SUM(total)      ((total) >> SHIFT)
-#define BIT(rank)       (1 << (rank))
+#define SHIFT          4
+#define COUNT(total)   ((total) & 15)
+#define SUM(total)     ((total) >> SHIFT)
+#define ARRIVAL(sign)  (1 + ((sign) << SHIFT))
+#define BIT(n)         (1 << (n))
 
 short word[4];
-byte  held[P + 1] = NOTHING;    /* the store buffers, the parent's last: which word is held back */
+byte  held[P + 1] = NOTHING;    /* the store buffers, the parent's last: the word held back */
 short value[P + 1];             /* and the value that it will get */
-byte  asleep;                   /* the kernel's queue of EPOCH, a bit for each rank */
-byte  finished;                 /* how many processors have ended, well or not */
+byte  asleep;                   /* the kernel's queue of EPOCH: a bit for each rank */
+byte  finished;                 /* how many processors have come to their end */
 
-/* What the assertions need to know of each round; no part of the protocol. */
-byte  entered[ROUNDS + 2];      /* how many have arrived in it */
-byte  first_sig[ROUNDS + 2];    /* with which signature the first of them */
-byte  mixed;                    /* and a bit for each round in which another's differs */
+/* For the assertions only. A round is the n-th collective of a program. */
+byte  entered[ROUNDS + 2];      /* how many have arrived in the round */
+byte  first_sign[ROUNDS + 2];   /* with which signature the first of them */
+byte  mixed;                    /* a bit for each round in which another's differs */
 
-/* ---- the machine ------------------------------------------------------------------------- */
+/* ---- the machine -------------------------------------------------------------------------- */
 
 inline drain(rank) {
     if
-    :: held[rank] != NOTHING -> word[held[rank]] = value[rank]; held[rank] = NOTHING; value[rank] = 0
+    :: held[rank] != NOTHING ->
+        word[held[rank]] = value[rank];
+        held[rank] = NOTHING;
+        value[rank] = 0
     :: else
     fi
 }
 
 #define load(w)  (held[me] == w -> value[me] : word[w])
 
-inline store_release(w, v) {
-    d_step { drain(me); held[me] = w; value[me] = v }
-}
+inline store(w, v)       { d_step { drain(me); word[w] = v } }
+inline store_plain(w, v) { d_step { drain(me); held[me] = w; value[me] = v } }
+inline fetch_add(w, v)   { d_step { drain(me); word[w] = word[w] + v } }
 
-inline store(w, v) {            /* sequentially consistent */
-    d_step { drain(me); word[w] = v }
-}
+#ifdef SLICES
 
-inline fetch_add(w, v) {
-    d_step { drain(me); word[w] = word[w] + v }
-}
+inline futex_wake_all() { d_step { drain(me) } }        /* makes haste, changes nothing else */
 
-#ifdef SLICES                   /* who sleeps 20 ms at most needs no queue: a wake-up is but haste */
-
-inline futex_wake_all() { d_step { drain(me) } }
-
-inline futex_wait(expected) {
-    if
-    :: true                     /* woken, interrupted, or at the end of a slice */
-    :: true ->                  /* or slice after slice, as long as there is nothing to see */
-        word[EPOCH] != expected || word[ABORT] != 0
-    fi
+inline futex_wait() {           /* slice after slice as long as there is nothing to see: who looked */
+    word[EPOCH] != expected || word[ABORT] != 0     /* in between would be where he was */
 }
 
 #else
@@ -120,7 +112,7 @@ inline futex_wake_all() {
 #endif
 }
 
-inline futex_wait(expected) {
+inline futex_wait() {
     atomic {
         drain(me);
         if
@@ -137,26 +129,26 @@ inline futex_wait(expected) {
 
 #endif
 
-/* ---- abort ------------------------------------------------------------------------------- */
+/* ---- smp/_wait.py ------------------------------------------------------------------------- */
 
-inline set_cause(cause) {       /* the first cause stays: nobody may write over it */
+inline set_cause(kind) {        /* the first cause stays: nobody may write over it */
     assert(word[ABORT] == 0);
-    word[ABORT] = cause
+    word[ABORT] = kind
 }
 
-inline raise_abort(cause) {
+inline abort(kind) {
 #if defined(BUG_ABORT_STORE)
-    d_step { drain(me); set_cause(cause) };
+    d_step { drain(me); set_cause(kind) };
 #elif defined(BUG_ABORT_TEST_THEN_STORE)
     if
-    :: load(ABORT) == 0 -> d_step { drain(me); set_cause(cause) }
+    :: load(ABORT) == 0 -> d_step { drain(me); set_cause(kind) }
     :: else
     fi;
 #else
-    d_step {                    /* compare_exchange(ABORT, 0, cause) */
+    d_step {                    /* compare_exchange(ABORT, 0, kind) */
         drain(me);
         if
-        :: word[ABORT] == 0 -> set_cause(cause)
+        :: word[ABORT] == 0 -> set_cause(kind)
         :: else
         fi
     };
@@ -164,79 +156,10 @@ inline raise_abort(cause) {
     futex_wake_all()
 }
 
-/* ---- the barrier ------------------------------------------------------------------------- */
-
-/* The caller's variables: byte me, round, sig, status; short epoch, before, sleepers. */
-
-inline note_arrival() {
-    if
-    :: entered[round] == 0 -> first_sig[round] = sig
-    :: else -> mixed = mixed | (first_sig[round] != sig -> BIT(round) : 0)
-    fi;
-    entered[round] = entered[round] + 1
-}
-
-inline add_arrival() {
-#ifdef BUG_ARRIVALS_NOT_ATOMIC
-    before = load(ARRIVALS);
-    d_step { drain(me); word[ARRIVALS] = before + ARRIVAL(sig); note_arrival() }
-#else
-    d_step { drain(me); before = word[ARRIVALS]; word[ARRIVALS] = before + ARRIVAL(sig); note_arrival() }
-#endif
-}
-
-inline publish() {
-#if defined(BUG_SLEEPERS_READ_FIRST)
-    sleepers = load(SLEEPERS);
-    store(EPOCH, epoch + 1);
-#elif defined(BUG_RELEASE_STORE)
-    store_release(EPOCH, epoch + 1);
-    sleepers = load(SLEEPERS);
-#else
-    store(EPOCH, epoch + 1);
-    sleepers = load(SLEEPERS);
-#endif
-    if
-    :: sleepers > 0 -> futex_wake_all()
-    :: else
-    fi;
-    sleepers = 0
-}
-
-inline reset_arrivals() {
-#ifdef BUG_RESET_COUNT_ONLY
-    store_release(ARRIVALS, (SUM(before) + sig) << SHIFT)
-#else
-    store_release(ARRIVALS, 0)
-#endif
-}
-
-inline release() {              /* the last arriver */
-#ifndef BUG_RESET_AFTER_PUBLISHING
-    reset_arrivals();
-#endif
-    if
-#ifndef BUG_MISMATCH_IGNORED
-    :: SUM(before) + sig != P * sig ->
-#ifdef BUG_MISMATCH_ADVANCES
-        publish();
-#endif
-        raise_abort(MISMATCH);
-        status = ABORTED
-#endif
-    :: else ->
-        publish();
-#ifdef BUG_RESET_AFTER_PUBLISHING
-        reset_arrivals();
-#endif
-        status = OK
-    fi
-}
-
-inline look() {                 /* ends the caller's loop; EPOCH first: a complete round is OK */
+inline look() {                 /* leaves the loop around it when there is something to see */
     atomic {
         if
-        :: load(EPOCH) != epoch -> status = OK; break
+        :: load(EPOCH) != expected -> status = OK; break
         :: else
         fi
     };
@@ -248,6 +171,122 @@ inline look() {                 /* ends the caller's loop; EPOCH first: a comple
         fi
     }
 #endif
+}
+
+inline spun() {                 /* any number of looks, none included */
+    do
+    :: look()
+    :: break
+    od
+}
+
+inline blocked() {
+    do
+    :: look();
+#ifdef DEADLINE
+        if
+        :: status = EXPIRED;
+#ifdef AMENDED
+            abort(LATE);
+#endif
+            break
+        :: true
+        fi;
+#endif
+        futex_wait();
+#ifdef BUG_WAKE_IS_RELEASE
+        status = OK;
+        break
+#endif
+    od
+}
+
+/* ---- smp/barrier.py ----------------------------------------------------------------------- */
+
+/* The caller's variables: byte me, round, sign, status; short expected, before, sleepers. */
+
+inline note_arrival() {
+    if
+    :: entered[round] == 0 -> first_sign[round] = sign
+    :: else -> mixed = mixed | (first_sign[round] != sign -> BIT(round) : 0)
+    fi;
+    entered[round] = entered[round] + 1
+}
+
+inline add_arrival() {          /* before = fetch_add(ARRIVALS, 1 + COUNT * sign) */
+#ifdef BUG_ARRIVALS_NOT_ATOMIC
+    before = load(ARRIVALS);
+    d_step { drain(me); word[ARRIVALS] = before + ARRIVAL(sign); note_arrival() }
+#else
+    d_step {
+        drain(me);
+        before = word[ARRIVALS];
+        word[ARRIVALS] = before + ARRIVAL(sign);
+        note_arrival()
+    }
+#endif
+}
+
+inline clear_arrivals() {
+#ifdef BUG_SUM_NOT_CLEARED
+    store_plain(ARRIVALS, (SUM(before) + sign) << SHIFT)
+#else
+    store_plain(ARRIVALS, 0)
+#endif
+}
+
+inline publish() {
+#if defined(BUG_SLEEPERS_READ_FIRST)
+    sleepers = load(SLEEPERS);
+    store(EPOCH, expected + 1);
+#elif defined(BUG_PLAIN_STORE)
+    store_plain(EPOCH, expected + 1);
+    sleepers = load(SLEEPERS);
+#else
+    store(EPOCH, expected + 1);
+    sleepers = load(SLEEPERS);
+#endif
+    if
+    :: sleepers > 0 -> sleepers = 0; futex_wake_all()
+    :: else
+    fi
+}
+
+inline complete() {             /* the last to arrive, and only it */
+#ifndef BUG_CLEARED_AFTER_PUBLISHING
+    clear_arrivals();
+#endif
+    if
+#ifndef BUG_MISMATCH_IGNORED
+    :: SUM(before) + sign != P * sign ->
+#ifdef BUG_MISMATCH_PUBLISHED
+        publish();
+#endif
+        abort(MISMATCHED)
+#endif
+    :: else ->
+        publish()
+#ifdef BUG_CLEARED_AFTER_PUBLISHING
+        ; clear_arrivals()
+#endif
+    fi
+}
+
+inline arrive() {
+#ifdef BUG_EPOCH_READ_LATE
+    add_arrival();
+    expected = load(EPOCH);
+#else
+    expected = load(EPOCH);
+    add_arrival();
+#endif
+#ifdef BUG_ONE_GENERATION
+    expected = 0;
+#endif
+    if
+    :: COUNT(before) == P - 1 -> complete()
+    :: else
+    fi
 }
 
 inline announce(change) {
@@ -262,66 +301,40 @@ inline announce(change) {
 #endif
 }
 
-inline wait() {                 /* everyone but the last */
-    do                          /* spin: any number of retries, none included */
-    :: look()
-    :: break
-    od;
+inline await_passed() {
+    status = CHANGING;
+    spun();
     if
-    :: status == WAITING ->
+    :: status == CHANGING ->
         announce(1);
-        do
-        :: futex_wait(epoch);
-#ifdef BUG_WAKE_IS_RELEASE
-           status = OK;
-           break
-#else
-           look()
-#endif
-#ifdef DEADLINE
-        :: status = TIMED_OUT;
-#ifdef AMENDED
-           raise_abort(LATE);
-#endif
-           break
-#endif
-        od;
+        blocked();
         announce(-1)
     :: else
     fi
 }
 
-inline join() {
-#if defined(BUG_ONE_GENERATION)
-    add_arrival();
-#elif defined(BUG_EPOCH_READ_LATE)
-    add_arrival();
-    epoch = load(EPOCH);
-#else
-    epoch = load(EPOCH);
-    add_arrival();
-#endif
-    if
-    :: COUNT(before) == P - 1 -> release()
-    :: else -> wait()
-    fi;
-    d_step {                    /* leaving: OK means that all have entered this round, and agree */
+inline take_part() {
+    arrive();
+    await_passed();
+    d_step {                    /* OK says that all have entered this round, and mean the same */
         assert(status != OK || (entered[round] == P && !(mixed & BIT(round))));
-        epoch = 0;
+        expected = 0;
         before = 0
     }
 }
 
-inline arrive() {
-    status = WAITING;
+inline synchronise() {
 #ifdef AMENDED
-    status = (load(ABORT) != 0 -> ABORTED : WAITING);
-#endif
     if
-    :: status == WAITING -> join()
-    :: else
+    :: load(ABORT) != 0 -> status = ABORTED
+    :: else -> take_part()
     fi
+#else
+    take_part()
+#endif
 }
+
+/* ---- the processes ------------------------------------------------------------------------ */
 
 proctype Memory() {
 end:
@@ -339,20 +352,18 @@ end:
 
 ltl everyone_ends { <> (finished == P) }
 
-/* ---- undisturbed processors -------------------------------------------------------------- */
-
-#ifndef DISTURBED               /* abort.pml has its own */
+#ifndef DISTURBED               /* abort.pml has processors of its own */
 
 proctype Processor(byte me) {
     byte round, status;
-    byte sig = 1;
-    short epoch, before, sleepers;
+    byte sign = 1;
+    short expected, before, sleepers;
 
     do
     :: round < ROUNDS ->
         round++;
-        arrive();
-        assert(status == OK)    /* undisturbed, nobody sees an abort */
+        synchronise();
+        assert(status == OK)
     :: else -> break
     od;
     finished++

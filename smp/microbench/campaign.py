@@ -140,7 +140,7 @@ class Campaign:
         }
 
     def save(self, folder: Path) -> list[Path]:
-        """Write ``profile.json`` and ``samples.npz``, each whole or not at all, and keep the profile for `Profile.find`."""
+        """Write ``profile.json`` and ``samples.npz``, whole or not at all; keep it for `Profile.find`."""
         folder.mkdir(parents=True, exist_ok=True)
         beside = folder / f".samples.{os.getpid()}.npz"
         try:

@@ -67,8 +67,8 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(
         prog="python -m smp.microbench",
-        description="Measure what this computer charges for shared memory, fit cost functions to it, rank lists, and show "
-        "where the measured times fall in the predicted intervals.",
+        description="Measure what this computer charges for shared memory, fit cost functions to it, rank lists, "
+        "and show where the measured times fall in the predicted intervals.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -95,12 +95,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="1,2,4",
         help="numbers of processors (default: powers of two up to the CPUs)",
     )
-    made.add_argument(
-        "--only", type=_sections, metavar="NAMES", help=f"measure only these, of {','.join(SECTIONS)}"
-    )
-    made.add_argument(
-        "--seed", type=_seed, default=1, metavar="N", help="of every random choice (default: 1)"
-    )
+    made.add_argument("--only", type=_sections, metavar="NAMES", help=f"measure only these, of {','.join(SECTIONS)}")
+    made.add_argument("--seed", type=_seed, default=1, metavar="N", help="of every random choice (default: 1)")
     made.add_argument(
         "--out",
         type=Path,
@@ -144,9 +140,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
     sections = options.only or (() if base is not None else tuple(SECTIONS))
     code = 0
     if sections:
-        options.out.mkdir(
-            parents=True, exist_ok=True
-        )  # a place that cannot be written is told before the work
+        options.out.mkdir(parents=True, exist_ok=True)  # a place that cannot be written is told before the work
         plan = make_plan(options.mode, options.processors or default_processors(), options.seed)
         if not any(cache_folder().glob("core-*")):
             talk.print("first run on this computer: compiling the loops takes up to a minute more")

@@ -71,9 +71,7 @@ def overlap(
         # relative to the first stamp, so that float64 holds every ns
         return np.asarray(np.interp(times - stamps[0], stamps - stamps[0], together), np.float64)
 
-    return [
-        (up_to(one["end"]) - up_to(one["start"])) / np.maximum(one["end"] - one["start"], 1) for one in spans
-    ]
+    return [(up_to(one["end"]) - up_to(one["start"])) / np.maximum(one["end"] - one["start"], 1) for one in spans]
 
 
 def together(

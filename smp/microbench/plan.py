@@ -80,9 +80,7 @@ class Plan:
         if self.mode not in MODES:
             raise PlanError(f"mode {self.mode!r} is not known: choose one of {', '.join(MODES)}")
         if not self.processors or min(self.processors) < 1:
-            raise PlanError(
-                f"processors {self.processors} asks for no run: name one count or more, from 1 up"
-            )
+            raise PlanError(f"processors {self.processors} asks for no run: name one count or more, from 1 up")
         if self.word_bytes < 1 or self.line_bytes % self.word_bytes or self.line_bytes < self.word_bytes:
             raise PlanError(
                 f"a line of {self.line_bytes} bytes does not hold a whole number of words of "

@@ -38,11 +38,9 @@ class ProfileWarning(UserWarning):
 
 
 def kept_at(described: Mapping[str, Any]) -> Path:
-    """Where the last profile of a machine is kept: ``$SMP_DATA_DIR``, or ``$XDG_DATA_HOME/smp``, or ``~/.local/share/smp``."""
+    """Where a machine's last profile is kept: ``$SMP_DATA_DIR``, ``$XDG_DATA_HOME/smp`` or ``~/.local/share/smp``."""
     home = os.environ.get("SMP_DATA_DIR")
-    base = (
-        Path(home) if home else Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "smp"
-    )
+    base = Path(home) if home else Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "smp"
     return base / f"profile-{fingerprint(described)}.json"
 
 
@@ -115,8 +113,8 @@ class Profile:
         theirs = profile.data["machine"]
         if fingerprint(theirs) != fingerprint(mine):
             warnings.warn(
-                f"{file} was measured on another machine: {theirs.get('name')} ({theirs.get('cpu')}, {theirs.get('cpus')} CPUs), "
-                f"this one is {mine['name']} ({mine['cpu']}, {mine['cpus']} CPUs); its predictions are for that machine",
+                f"{file} was measured on another machine: {_named(theirs)}; this one is {_named(mine)}; "
+                "its predictions are for that machine",
                 ProfileWarning,
                 stacklevel=2,
             )
@@ -208,6 +206,11 @@ class Profile:
         share = (p - below) / (above - below)
         return {below: 1 - share, above: share}
 
+    def overhead(self, p: int) -> float:
+        """Return the seconds that the runtime adds to a superstep of a program, good or bad."""
+        known = self.access.get("overhead_s", {})
+        return float(sum(w * known.get(str(q), 0.0) for q, w in self._neighbours(p).items()))
+
     def basis(self, p: int) -> str:
         """Say what predictions for p rest on, where p itself was not measured; else nothing."""
         weights = self._neighbours(p)
@@ -243,7 +246,7 @@ class Profile:
         -----
         Good is charged by the bytes, which it streams, bad and random by the accesses, each of which moves a line.
         The bad end is the larger of the two: where caches prefetch, scattered words can cost more than the paper's
-        worst pattern.
+        worst pattern.  What the runtime takes for a superstep that moves next to nothing is added to all of them.
         """
         elements = Accesses(supersteps["hr"], supersteps["hw"], supersteps["m"])
         size = self.access["word_bytes"]
@@ -251,13 +254,25 @@ class Profile:
         good = self.predict("good", p, words.hr / size, words.hw / size, words.m / size)
         bad = self.predict("bad", p, elements.hr, elements.hw, elements.m)
         random = self.predict("random", p, elements.hr, elements.hw, elements.m)
+        overhead = self.overhead(p)
         phases = [supersteps[name] for name in ("copy_in", "compute", "copy_out")]
-        made = interval(supersteps["step"], supersteps["label"], elements, words, *phases, good, bad, random)
+        made = interval(
+            supersteps["step"],
+            supersteps["label"],
+            elements,
+            words,
+            *phases,
+            *(t + overhead for t in (good, bad, random)),
+        )
         return made.noting(self.basis(p))
 
 
 def _this_machine() -> dict[str, Any]:
     return machine(rate=ClockRate(math.nan, None))  # the clock rate is no part of the fingerprint
+
+
+def _named(described: Mapping[str, Any]) -> str:
+    return f"{described.get('name')} ({described.get('cpu')}, {described.get('cpus')} CPUs)"
 
 
 def _checked(data: Any, file: Path) -> dict[str, Any]:
@@ -267,12 +282,8 @@ def _checked(data: Any, file: Path) -> dict[str, Any]:
     if not isinstance(version, int) or version < 1:
         raise ProfileError(f"{file} is damaged: its version is {version!r}; measure again with {MEASURE}")
     if version > VERSION:
-        raise ProfileError(
-            f"{file} is of version {version}, this smp reads up to {VERSION}: upgrade smp-runtime"
-        )
+        raise ProfileError(f"{file} is of version {version}, this smp reads up to {VERSION}: upgrade smp-runtime")
     described = data.get("machine")
     if not isinstance(described, dict) or not {"cpu", "cpus", "line_bytes", "caches"} <= set(described):
-        raise ProfileError(
-            f"{file} is damaged: it does not describe its machine; measure again with {MEASURE}"
-        )
+        raise ProfileError(f"{file} is damaged: it does not describe its machine; measure again with {MEASURE}")
     return data

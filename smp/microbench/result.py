@@ -115,7 +115,5 @@ def summarise(
     elif quote == "minimum" and median > limits.spread * low:
         why.append(f"unstable: the median is {median / low:.2f} of the minimum, above {limits.spread:.2f}")
     elif quote == "median" and third > limits.spread * first:
-        why.append(
-            f"unstable: the third quartile is {third / first:.2f} of the first, above {limits.spread:.2f}"
-        )
+        why.append(f"unstable: the third quartile is {third / first:.2f} of the first, above {limits.spread:.2f}")
     return Result(key, float(low), float(median), float(p95), quote, count, good / count, why, windows)

@@ -132,9 +132,7 @@ def calibrate(point: Point, clock: Clock, repeat: int = 1) -> int:
     return repeat
 
 
-def take_visit(
-    point: Point, clock: Clock, repeat: int, share_ns: float, outside_ns: float
-) -> tuple[Windows, int]:
+def take_visit(point: Point, clock: Clock, repeat: int, share_ns: float, outside_ns: float) -> tuple[Windows, int]:
     """Take windows of one point for its share of time; return them and the repeat count they fitted in."""
     start = clock.wall()
     if point.prepare is not None:

@@ -5,7 +5,7 @@ measured time and all predictions here include it; it drops out of Loc, and draw
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,10 @@ class Interval:
     loc, m_over_g : ndarray (n,) float64
     inside : ndarray (n,) bool
     verdict : ndarray (n,) str
-        As the functions of these names return them.
+        As the functions of these names return them, with the larger of `bad` and `random` as the bad end:
+        a machine that prefetches along lines can charge more for scattered words than for the bad pattern.
+    notes : tuple of str
+        What the predictions rest on, where that is not what was asked for.
     """
 
     step: NDArray[np.int64]
@@ -78,6 +81,7 @@ class Interval:
     m_over_g: FloatArray
     inside: BoolArray
     verdict: NDArray[np.str_]
+    notes: tuple[str, ...] = ()
 
     @property
     def hr(self) -> NDArray[Any]:
@@ -117,6 +121,10 @@ class Interval:
             random=added(self.random - self.compute),
         )
 
+    def noting(self, *notes: str) -> "Interval":
+        """Return the same with further notes; empty ones are left out."""
+        return replace(self, notes=(*self.notes, *(note for note in notes if note)))
+
     def __str__(self) -> str:
         if not len(self):
             return "no supersteps"
@@ -129,7 +137,7 @@ class Interval:
         if np.isnan(self.random).all():
             without = head.index("random")
             rows = [row[:without] + row[without + 1 :] for row in rows]
-        return aligned(rows, words={1, len(rows[0]) - 1})
+        return "\n".join([aligned(rows, words={1, len(rows[0]) - 1}), *self.notes])
 
     def _cells(self, i: int) -> list[str]:
         counts = [f"{int(a[i]):,}" for a in (self.hr, self.hw, self.m)]
@@ -201,6 +209,7 @@ def interval(
 
     measured = times["copy_in"] + times["compute"] + times["copy_out"]
     t_g, t_b, t_r = (times[name] + times["compute"] for name in ("good", "bad", "random"))
+    worst = np.fmax(t_b, t_r)
     return Interval(
         step=steps,
         label=labels,
@@ -213,8 +222,8 @@ def interval(
         good=t_g,
         bad=t_b,
         random=t_r,
-        loc=loc(measured, t_g, t_b),
+        loc=loc(measured, t_g, worst),
         m_over_g=m_over_g(measured, t_g),
-        inside=inside(measured, t_g, t_b),
-        verdict=verdict(measured, t_g, t_b, elements.m),
+        inside=inside(measured, t_g, worst),
+        verdict=verdict(measured, t_g, worst, elements.m),
     )

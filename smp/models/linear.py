@@ -151,9 +151,7 @@ def fit(
     matrix, measured = checked_system(columns, y, terms, relative)
     bounded = np.zeros(len(terms), dtype=bool) if nonnegative is None else np.asarray(nonnegative, dtype=bool)
     if bounded.shape != (len(terms),):
-        raise FitError(
-            f"{bounded.size} flags of non-negative terms for {len(terms)} terms: give one for each"
-        )
+        raise FitError(f"{bounded.size} flags of non-negative terms for {len(terms)} terms: give one for each")
 
     weights = 1.0 / measured if relative else np.ones_like(measured)
     rows, target = matrix * weights[:, None], measured * weights
@@ -172,9 +170,8 @@ def fit(
     freedom = len(target) - rank
     residual = float(np.sqrt(squares / freedom)) if freedom else np.inf
     coefficients = solution / norms
-    with np.errstate(invalid="ignore"):  # 0 * inf: a perfect fit that leaves a term open, or a held term
+    with np.errstate(invalid="ignore"):  # 0 * inf: a perfect fit that still leaves a term open
         errors = np.where(np.isinf(variance), np.inf, residual * np.sqrt(variance)) / norms
-    errors[~free] = 0.0
     reach = errors * (float(stdtrit(freedom, (1.0 + CONFIDENCE) / 2.0)) if freedom else 1.0)
     low = coefficients - reach
     low[bounded] = np.maximum(low[bounded], 0.0)

@@ -1,10 +1,10 @@
 """The compiled supersteps of the access patterns: Good, Bad and Random copy-in and copy-out.
 
-    family   word that processor i accesses at k                       before each phase
-    good     i t_max + k        its own run of the shared array        the run is touched backwards: what fits is in cache
-    bad      i + k t_line       one word of every line, next to those  the lines are flushed from all caches
-                                of the other processors
-    random   uniform over the words that Bad spans                     nothing
+    family   word that processor i accesses at k                   before each phase
+    good     i t_max + k    its own run of the shared array        the run is touched backwards: what fits is in cache
+    bad      i + k t_line   one word of every line, next to those  the lines are flushed from all caches
+                            of the other processors
+    random   uniform over the words that Bad spans                 nothing
 
 Copy-in copies ``reads`` words of the shared array into a local one, element by element, copy-out ``writes`` words
 back.  A barrier starts and ends each phase; a phase lasts until its barrier lets go.  Source: the SMP cost study,
@@ -23,9 +23,7 @@ from ...barrier import IN_A_LOOP, synchronise
 
 GOOD, BAD, RANDOM = 0, 1, 2
 FAMILIES = ("good", "bad", "random")
-FRESH = (
-    1 << 22
-)  # so far apart begin the random sequences of two phases: neither meets words that the other cached
+FRESH = 1 << 22  # so far apart begin the random sequences of two phases: neither meets words that the other cached
 STAMPS = 6  # columns of a repeat: copy-in ns, copy-out ns, CPU ns of both, own start and end of copying, ok
 
 Int64s = NDArray[np.int64]
@@ -33,17 +31,16 @@ Int64s = NDArray[np.int64]
 
 @inline
 def _scattered(k: int, words: int) -> int:
-    """The k-th of a fixed sequence of words, as if drawn at random: SplitMix64's finaliser, then a modulus by multiplication."""
+    """The k-th of a fixed sequence of words, as if drawn at random: SplitMix64's finaliser, scaled to the range."""
     z = np.uint64(k) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.int64(((z >> np.uint64(32)) * np.uint64(words)) >> np.uint64(32))
+    word: int = np.int64(((z >> np.uint64(32)) * np.uint64(words)) >> np.uint64(32))  # type: ignore[assignment]
+    return word
 
 
 @inline
-def _read(
-    family: int, shared: Int64s, local: Int64s, count: int, base: int, step: int, span: int, seed: int
-) -> None:
+def _read(family: int, shared: Int64s, local: Int64s, count: int, base: int, step: int, span: int, seed: int) -> None:
     if family == RANDOM:
         for k in range(count):
             local[k] = shared[_scattered(seed + k, span)]
@@ -56,9 +53,7 @@ def _read(
 
 
 @inline
-def _write(
-    family: int, shared: Int64s, local: Int64s, count: int, base: int, step: int, span: int, seed: int
-) -> None:
+def _write(family: int, shared: Int64s, local: Int64s, count: int, base: int, step: int, span: int, seed: int) -> None:
     if family == RANDOM:
         for k in range(count):
             shared[_scattered(seed + k, span)] = local[k]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ... import _wait
 from ..._limits import usable_cpus
+from ..._compile import local
 from ...arrays import GlobalArray
 from ...machine import Machine, host
 from ...models import access
@@ -26,7 +27,9 @@ from ...processor import Processor
 from ..plan import Plan, Section, Tick
 from .access_loops import FAMILIES, GOOD, STAMPS, supersteps
 
-ROUNDS = 3
+SUPERSTEPS = 300
+ROUNDS = {"quick": 3, "default": 5, "full": 5}
+DENSER = {"quick": "default", "default": "full", "full": "full"}
 SMALL_VISIT = 40_000  # words that a visit of a small pattern copies, in repeats
 CLEAN_CPU = 0.02  # wall may exceed CPU time by so much, and SLACK ns
 SLACK = 3_000
@@ -77,15 +80,20 @@ def measure(plan: Plan, tick: Tick) -> Section:
     validation: list[dict[str, Any]] = []
     patterns: list[dict[str, Any]] = []
     samples: list[NDArray[np.void]] = []
+    overheads: dict[str, float] = {}
     why: list[str] = []
     tiers = tiers_of(plan)
     capacities = [math.inf if tier["words"] is None else float(tier["words"]) for tier in tiers]
     private = next((tier["words"] for tier in reversed(tiers) if tier["words"] and not tier["shared"]), None)
-    weights = [p * p for p in plan.processors]  # patterns grow with p, and so does the memory they move
+    weights = [3 * p - 2 + (p == 1) for p in plan.processors]  # patterns of a size, more sizes for one processor
     for i, p in enumerate(plan.processors):
         done = sum(weights[:i]) / sum(weights)
         part = weights[i] / sum(weights)
-        taken, chosen = _measure_p(plan, p, lambda f, text, d=done, w=part: tick(d + w * f, text))
+
+        def inner(fraction: float, text: str, done: float = done, part: float = part) -> None:
+            tick(done + part * fraction, text)
+
+        taken, chosen, overheads[str(p)] = _measure_p(plan, p, inner)
         samples.append(taken)
         for family in range(len(FAMILIES)):
             measured, rows = _summary(taken, chosen, family, p)
@@ -102,6 +110,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
         "tiers": tiers,
         "private_words": private,
         "processors": list(plan.processors),
+        "overhead_s": overheads,
         "functions": functions,
         "validation": validation,
         "patterns": patterns,
@@ -131,13 +140,15 @@ def tiers_of(plan: Plan) -> list[dict[str, Any]]:
     return [*ascending, {"name": "beyond", "words": None, "shared": True}]
 
 
-def _measure_p(plan: Plan, p: int, tick: Tick) -> tuple[NDArray[np.void], dict[int, list[Pattern]]]:
+def _measure_p(plan: Plan, p: int, tick: Tick) -> tuple[NDArray[np.void], dict[int, list[Pattern]], float]:
     rng = np.random.default_rng([plan.seed, p])
-    chosen = {number: suite(number, p, sizes(plan.mode), rng) for number in (1, 2, 3)}
-    largest = max(max(int(a.reads.max()), int(a.writes.max())) for a in sum(chosen.values(), []))
+    # one processor has one pattern a size where two have four: with more sizes there is enough to fit
+    heights = sizes(DENSER[plan.mode] if p == 1 else plan.mode)
+    chosen = {number: suite(number, p, heights, rng) for number in (1, 2, 3)}
+    largest = max(max(int(a.reads.max()), int(a.writes.max())) for patterns in chosen.values() for a in patterns)
     line = plan.line_bytes // plan.word_bytes
     visits = [
-        Visit(family, number, index, pattern, _repeats(pattern))
+        Visit(family, number, index, pattern, _repeats(family, pattern))
         for family in range(len(FAMILIES))
         for number, patterns in chosen.items()
         for index, pattern in enumerate(patterns)
@@ -147,20 +158,44 @@ def _measure_p(plan: Plan, p: int, tick: Tick) -> tuple[NDArray[np.void], dict[i
     with host(p) as machine:
         shared = machine.zeros(max(p * T_MAX, largest * line + p), np.int64)
         machine.run(_warm, shared, line)
-        for turn in range(ROUNDS):
+        overhead = _overhead(machine, shared)
+        rounds = ROUNDS[plan.mode]
+        for turn in range(rounds):
             order = rng.permutation(len(visits))
             passed = np.cumsum(cost[order])
             for chunk in _chunks(order, cost):
                 batch = [visits[i] for i in chunk]
                 taken.append(_samples(machine, shared, line, batch, p, turn))
-                share = (turn + passed[np.flatnonzero(order == chunk[-1])[0]] / passed[-1]) / ROUNDS
+                share = (turn + passed[np.flatnonzero(order == chunk[-1])[0]] / passed[-1]) / rounds
                 tick(float(share), f"access patterns, p = {p}")
-    return np.concatenate(taken), chosen
+    return np.concatenate(taken), chosen, overhead
 
 
-def _repeats(pattern: Pattern) -> int:
-    """More supersteps a visit for small patterns, whose times are short; one for large ones."""
-    return 1 + SMALL_VISIT // max(pattern.h, 1)
+def _overhead(machine: Machine, shared: GlobalArray) -> float:
+    """Seconds that a program's superstep takes for next to nothing: what the runtime adds to the machine's charge.
+
+    The patterns' supersteps are compiled loops; a program's go through Python, as the paper's went through its fork.
+    """
+    phases = machine.run(_nearly_empty, shared).summary()
+    return float(np.median(phases["copy_in"] + phases["copy_out"]))
+
+
+def _nearly_empty(proc: Processor, shared: GlobalArray) -> None:
+    for _ in range(SUPERSTEPS):
+        with proc.superstep("nearly empty") as step:
+            step.copy_in_by(_first, shared)
+            step.compute()
+            step.copy_out_by(_first, shared)
+
+
+@local
+def _first(words: NDArray[np.int64]) -> int:
+    return int(words[0] == words[0])
+
+
+def _repeats(family: int, pattern: Pattern) -> int:
+    """Supersteps a visit: more of small patterns, whose times are short, and of Good ones, which are cheap."""
+    return (3 if family == GOOD else 1) * (1 + SMALL_VISIT // max(pattern.h, 1))
 
 
 def _words(visit: Visit, line: int) -> int:
@@ -301,6 +336,6 @@ def _summary(
                     "clean": len(clean),
                 }
             )
-        counts = [np.array([getattr(a, name) for a in patterns], float) for name in ("hr", "hw", "m")]
-        measured[number] = access.Measured(*counts, seconds)
+        hr, hw, m = (np.array([getattr(a, name) for a in patterns], float) for name in ("hr", "hw", "m"))
+        measured[number] = access.Measured(hr, hw, m, seconds)
     return measured, rows

@@ -125,9 +125,7 @@ def random_walk(nbytes: int, line_bytes: int, huge: bool, rng: np.random.Generat
     Linking costs 10 to 90 ns a node.
     """
     pages = Pages(nbytes, huge)
-    link_random(
-        pages.words, pages.address, line_bytes // 8, nbytes // line_bytes, int(rng.integers(1, 1 << 62))
-    )
+    link_random(pages.words, pages.address, line_bytes // 8, nbytes // line_bytes, int(rng.integers(1, 1 << 62)))
     return Walk(pages)
 
 

@@ -100,34 +100,29 @@ def find_levels(sizes: ArrayLike, ns: ArrayLike, most: int) -> list[Level]:
     ]
 
 
-def match(knees: Sequence[float], caches: Sequence[float]) -> list[int | None]:
+def match(knees: Sequence[float], caches: Sequence[float]) -> list[int]:
     """Say which cache each knee belongs to: in order, with the least total distance on a log scale.
 
     Parameters
     ----------
     knees, caches : sequence of float
-        Bytes, ascending.
+        Bytes, ascending; no more knees than caches.
 
     Returns
     -------
-    list of int or None
-        For each knee the index of its cache; None for a knee too many.
+    list of int
+        For each knee the index of its cache.
 
     Examples
     --------
     >>> match([40e3, 6e6], [32e3, 1e6, 8e6])
     [0, 2]
     """
-    k = min(len(knees), len(caches))
 
-    def distance(pair: tuple[tuple[int, ...], tuple[int, ...]]) -> float:
-        return sum(abs(math.log(knees[a] / caches[b])) for a, b in zip(*pair, strict=True))
-
-    pairs = itertools.product(
-        itertools.combinations(range(len(knees)), k), itertools.combinations(range(len(caches)), k)
-    )
-    found = dict(zip(*min(pairs, key=distance), strict=True))
-    return [found.get(i) for i in range(len(knees))]
+    choices = list(itertools.combinations(range(len(caches)), len(knees)))
+    logs = np.log(np.asarray(caches, np.float64))[np.array(choices, np.intp)]
+    distances = np.abs(np.log(np.asarray(knees, np.float64)) - logs).sum(axis=1)
+    return list(choices[int(np.argmin(distances))])
 
 
 def _octaves(x: Floats) -> Floats:

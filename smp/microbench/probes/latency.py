@@ -13,10 +13,9 @@ that a slow moment of the computer falls on no curve alone.
 
 from __future__ import annotations
 
-import math
+import mmap
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,45 +30,12 @@ from ..visit import Point
 from .chase import UNROLLED, Walk, link_strided, page_local_walk, random_walk
 from .knees import find_levels, match
 from .pages import Pages, huge_bytes, read_smaps
-from .rows import complaints, row, stack
+from .rows import complaints, key_of, row, stack
+from .sizes import EFFORTS, KIB, MIB, Effort, largest_array, random_sizes, stride_grid
 
-KIB, MIB = 1 << 10, 1 << 20
-SMALLEST = 64 * MIB
-"""Bytes that the largest array has at least, memory permitting: a reported cache may be smaller than the real."""
+CURVES = ("stride", "random", "page_local", "huge")
 PAGES_AT_HAND = 32
 """Small pages that every first-level TLB holds."""
-CURVES = ("stride", "random", "page_local", "huge")
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How much a mode measures.
-
-    Parameters
-    ----------
-    seconds : float
-        For the whole probe.
-    cap_bytes : int
-        Of the largest array.
-    size_step, stride_step : int
-        Ratio of one size of the stride curve to the one before; of one stride.
-    halves_up_to : int
-        Random sizes come in half octaves up to here, in octaves beyond.
-    """
-
-    seconds: float
-    cap_bytes: int
-    size_step: int
-    stride_step: int
-    halves_up_to: int
-
-
-EFFORTS = {
-    "quick": Effort(5.0, 128 * MIB, 8, 8, 0),
-    "default": Effort(28.0, 512 * MIB, 2, 4, 32 * MIB),
-    "full": Effort(120.0, 4096 * MIB, 2, 2, 4096 * MIB),
-}
-"""By mode."""
 
 Key = tuple[str, int, int]
 """Curve, bytes of the array, bytes of the stride."""
@@ -95,7 +61,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Notes
     -----
-    Takes 5, 28 or 120 s by mode, and twice to eight times the largest array of memory.
+    Takes 5, 28 or 120 s by mode, and up to nine times the largest array of memory.
     """
     start, effort = time.monotonic(), EFFORTS[plan.mode]
     clock, GHz = HostClock(), clock_rate().GHz
@@ -114,7 +80,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
         **page_walks(results, GHz),
         **levels(plan, results, GHz),
         "line_bytes": plan.line_bytes,
-        "page_bytes": _page_bytes(),
+        "page_bytes": mmap.PAGESIZE,
         "huge_pages": {"granted": not without, "why": without or None},
         "clock_GHz": GHz,
         "timer_ns": clock.timer_ns,
@@ -129,53 +95,11 @@ def measure(plan: Plan, tick: Tick) -> Section:
     return Section(data | {"valid": not why, "why": why}, {"latency": samples})
 
 
-def largest_array(plan: Plan, available: int | None) -> tuple[int, str | None]:
-    """Return the bytes of the largest array, a power of two, and why it is under four times the last cache.
-
-    Parameters
-    ----------
-    plan : Plan
-    available : int or None
-        Bytes of memory that may be used; None where that is not known.
-
-    Returns
-    -------
-    int
-    str or None
-    """
-    cache = max((cache.bytes for cache in plan.caches), default=0)
-    wanted = 1 << math.ceil(math.log2(max(4 * cache, SMALLEST)))
-    cap = EFFORTS[plan.mode].cap_bytes
-    # eight such arrays at most are in memory at once, and half of it is left to others
-    fits = wanted if available is None else 1 << max(20, math.floor(math.log2(max(1, available / 16))))
-    largest = min(wanted, cap, fits)
-    if largest >= wanted:
-        return largest, None
-    reason = f"{available or 0:,} bytes of memory are available" if fits < cap else f"the mode is {plan.mode}"
-    return largest, (
-        f"four times the last cache that the system reports ({cache:,} bytes) would be {wanted:,} bytes; "
-        f"arrays end at {largest:,} bytes, since {reason}"
-    )
-
-
-def stride_grid(effort: Effort, largest: int) -> list[tuple[int, int]]:
-    """Return the pairs of bytes and stride: sizes from 1 KiB up, strides from 8 bytes to the size."""
-    sizes = _powers(KIB, largest, effort.size_step)
-    return [(size, stride) for size in sizes for stride in _powers(8, size, effort.stride_step)]
-
-
-def random_sizes(plan: Plan, largest: int) -> list[int]:
-    """Return the sizes of the curves in random order, from 4 KiB up, in whole pages where there are some."""
-    octaves = _powers(4 * KIB, largest, 2)
-    halves = [3 * size // 2 for size in octaves[:-1] if 3 * size // 2 <= EFFORTS[plan.mode].halves_up_to]
-    return sorted(octaves + halves)
-
-
 def curves(results: list[Result], GHz: float) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of each curve."""
     made: dict[str, list[dict[str, Any]]] = {curve: [] for curve in CURVES}
     for result in results:
-        curve, nbytes, stride = _key(result)
+        curve, nbytes, stride = key_of(result)
         sizes = {"bytes": nbytes, "stride": stride} if curve == "stride" else {"bytes": nbytes}
         made[curve].append(sizes | row(result, GHz))
     return made
@@ -183,7 +107,7 @@ def curves(results: list[Result], GHz: float) -> dict[str, list[dict[str, Any]]]
 
 def page_walks(results: list[Result], GHz: float) -> dict[str, Any]:
     """Return what page walks cost by size: random order in small pages, less the same without page walks."""
-    known = {_key(result)[:2]: result for result in results if _key(result)[0] != "stride"}
+    known = {key_of(result)[:2]: result for result in results if key_of(result)[0] != "stride"}
     without = "huge" if any(curve == "huge" for curve, _ in known) else "page_local"
     rows = []
     for (curve, nbytes), result in known.items():
@@ -202,8 +126,8 @@ def page_walks(results: list[Result], GHz: float) -> dict[str, Any]:
 
 def levels(plan: Plan, results: list[Result], GHz: float) -> dict[str, Any]:
     """Return the levels found in the random curve, in huge pages if there is one, named after the caches."""
-    huge = {_key(result)[1]: result for result in results if _key(result)[0] == "huge"}
-    small = {_key(result)[1]: result for result in results if _key(result)[0] == "random"}
+    huge = {key_of(result)[1]: result for result in results if key_of(result)[0] == "huge"}
+    small = {key_of(result)[1]: result for result in results if key_of(result)[0] == "random"}
     # where there is no huge page for a size, there is no page walk either
     curve = small | huge
     sizes = sorted(curve)
@@ -248,7 +172,7 @@ def _walks(
     plan: Plan, sizes: list[int], rng: np.random.Generator, tick: Callable[[float, str], None]
 ) -> dict[Key, Walk]:
     """Link the walks of the random curves, each in memory of its own."""
-    line, page, done = plan.line_bytes, _page_bytes(), 0
+    line, page, done = plan.line_bytes, mmap.PAGESIZE, 0
     walks: dict[Key, Walk] = {}
     for nbytes in sizes:
         walks["random", nbytes, line] = random_walk(nbytes, line, False, rng)
@@ -282,22 +206,3 @@ def _random(plan: Plan, key: Key, walk: Walk) -> Point:
         lines.sum()
 
     return Point(key, walk, UNROLLED, touch if key[1] <= last else None, "median")
-
-
-def _key(result: Result) -> Key:
-    curve, nbytes, stride = result.key  # type: ignore[misc]
-    return curve, nbytes, stride
-
-
-def _powers(first: int, last: int, step: int) -> list[int]:
-    """``first`` times the powers of ``step``, and ``last``, which ends them."""
-    made = [first]
-    while made[-1] * step < last:
-        made.append(made[-1] * step)
-    return [*made, last] if last > first else made
-
-
-def _page_bytes() -> int:
-    import mmap
-
-    return mmap.PAGESIZE

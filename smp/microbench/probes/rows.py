@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..result import Result
 from ..windows import WINDOW
+
+
+def key_of(result: Result) -> tuple[Any, ...]:
+    """Return the key of a point whose keys are tuples."""
+    return cast("tuple[Any, ...]", result.key)
 
 
 def row(result: Result, GHz: float | None = None) -> dict[str, Any]:
@@ -60,7 +65,7 @@ def stack(results: Sequence[Result], names: Mapping[str, str]) -> NDArray[np.voi
     start = 0
     for result in results:
         part = joined[start : start + result.count]
-        for name, value in zip(names, np.atleast_1d(np.array(result.key, object)), strict=True):
+        for name, value in zip(names, key_of(result), strict=True):
             part[name] = value
         for name in WINDOW.names or ():
             part[name] = result.windows[name]

@@ -1,0 +1,73 @@
+"""List ranking: nanoseconds per element of every algorithm, and how many times faster than the compiled serial loop.
+
+    python benchmarks/list_ranking.py [n] [--processors 2] [--repeats 3] [--order random|ordered|reversed]
+
+The algorithms rank the same list on the same machine in turns, everything inside ``machine.run`` included; the best
+of the repeats is shown.  Two serial loops: one in this process's private memory, which may lie in huge pages, and
+one on processor 0 in the shared memory that the others work in.  The ratio is to the faster of the two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+import smp
+from smp.kernels import random_list
+from smp.kernels.list_ranking import PROGRAMS
+from smp.kernels.list_serial import rank_here
+from smp.kernels.lists import Nodes
+
+
+def listed(n: int, order: str) -> Nodes:
+    """A list of n int32 nodes."""
+    if order == "random":
+        return random_list(n)
+    step = 1 if order == "ordered" else -1
+    successor: Nodes = np.clip(np.arange(n, dtype=np.int32) + np.int32(step), 0, n - 1)
+    return successor
+
+
+def measured(n: int, order: str, processors: int, repeats: int, algorithms: list[str]) -> dict[str, float]:
+    """Seconds of each algorithm, the best of the repeats; every result is compared with the serial one."""
+    successor = listed(n, order)
+    best: dict[str, float] = {}
+    with smp.host(processors) as machine:
+        small, few = machine.array(listed(2000, order)), machine.empty(2000, np.int32)
+        rank_here(listed(2000, order))
+        for name in algorithms:  # compiles, or loads what is compiled
+            machine.run(PROGRAMS[name], small, few)
+        shared, ranks = machine.array(successor), machine.empty(n, np.int32)
+        for _ in range(repeats):
+            start = time.perf_counter()
+            expected = rank_here(successor)
+            best["serial, private"] = min(best.get("serial, private", np.inf), time.perf_counter() - start)
+            for name in algorithms:
+                ranks.view[:] = -1
+                run = machine.run(PROGRAMS[name], shared, ranks)
+                best[name] = min(best.get(name, np.inf), run.wall)
+                if not np.array_equal(ranks.view, expected):
+                    raise SystemExit(f"{name} gives other ranks than the serial loop")
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("n", nargs="?", type=float, default=1e6, help="length of the list (default 1e6)")
+    parser.add_argument("--processors", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--order", choices=("random", "ordered", "reversed"), default="random")
+    parser.add_argument("--algorithms", default=",".join(PROGRAMS), help="some of " + ", ".join(PROGRAMS))
+    options = parser.parse_args()
+    n = int(options.n)
+    best = measured(n, options.order, options.processors, options.repeats, options.algorithms.split(","))
+    serial = min(best["serial, private"], best.get("serial", np.inf))
+    print(f"{n:,} {options.order} int32 nodes, {options.processors} processors, best of {options.repeats}")
+    for name, seconds in best.items():
+        print(f"  {name:<16}{seconds / n * 1e9:9.2f} ns{serial / seconds:8.2f} x serial")
+
+
+if __name__ == "__main__":
+    main()

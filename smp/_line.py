@@ -1,0 +1,80 @@
+"""A line between the parent and a worker: pickled messages on a stream socket, each after its length in 8 bytes.
+
+The parent takes what has come and never waits for the rest, so that a worker which dies or stops in the middle of a
+message holds nobody up.
+"""
+
+from __future__ import annotations
+
+import pickle
+import socket
+from typing import Any
+
+_HEAD = 8
+_SMALL = 1 << 16  # bytes up to which head and body are sent together
+
+
+class Line:
+    """One end of a line."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._socket = end
+        self._begin(bytearray(_HEAD), head=True)
+
+    def fileno(self) -> int:
+        """The descriptor, for polling."""
+        return self._socket.fileno()
+
+    def _begin(self, part: bytearray, head: bool) -> None:
+        self._part, self._filled, self._is_head = part, 0, head
+
+    def send(self, message: Any) -> None:
+        """Send a message; waits while the other end does not take it."""
+        data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+        head = len(data).to_bytes(_HEAD, "little")
+        if len(data) <= _SMALL:
+            self._socket.sendall(head + data)
+        else:
+            self._socket.sendall(head)
+            self._socket.sendall(data)
+
+    def take(self, wait: bool = False) -> Any:
+        """Take what has come; return the message that it completes, or None.
+
+        Parameters
+        ----------
+        wait : bool
+            Whether to wait until there is something.
+
+        Raises
+        ------
+        EOFError, OSError
+            When the other end is gone.
+        """
+        flags = 0 if wait else socket.MSG_DONTWAIT
+        try:
+            with memoryview(self._part) as part:
+                count = self._socket.recv_into(part[self._filled :], 0, flags)
+        except BlockingIOError:
+            return None
+        if count == 0:
+            raise EOFError("the other end of the line is closed")
+        self._filled += count
+        if self._filled < len(self._part):
+            return None
+        whole = self._part
+        if self._is_head:
+            self._begin(bytearray(int.from_bytes(whole, "little")), head=False)
+            return None
+        self._begin(bytearray(_HEAD), head=True)
+        return pickle.loads(whole)
+
+    def receive(self) -> Any:
+        """Wait for a whole message and return it; raises as `take`."""
+        while (message := self.take(wait=True)) is None:
+            pass
+        return message
+
+    def close(self) -> None:
+        """Close this end."""
+        self._socket.close()

@@ -1,0 +1,250 @@
+"""The Reid-Miller algorithm: random sublists, advanced in lock-step, packed and shared out anew.
+
+    phase 1   every processor's active sublists take one link each, again and again; now and then the finished
+              ones are packed out, and less often the active ones are dealt out evenly to the processors
+
+                 sublist    0 1 2 3 4 5 6 7                       each column ends after its own length;
+                 link 1     o o o o o o o o                       a vector machine would drag the ends along
+                 link 2     o o   o o o   o
+                 pack       0 1 3 4 5 7
+                 link 3     o   o o   o
+                 pack       0 3 4 7          rebalance: 0 3 │ 4 7
+    phase 2   the list of the sublists is scanned (serially: it is short)
+    phase 3   the sublists are walked once more, from the rank at which each begins, and the ranks written
+
+Each successor is read twice.  Source: Reid-Miller and Blelloch, List ranking and list scan on the Cray C-90; the
+study of the Tera MTA, section 4.2 and figure 16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import GlobalArray, Processor, local
+from .._atomics import prefetch, prefetch_write
+from ..superstep import Superstep
+from .list_serial import rank_serial
+from .lists import Nodes, check_arrays, find_head, refuse
+from .sublists import END, Key, cut, get_links, offsets_along, place, put_links
+
+REBALANCE = 4
+_AHEAD = 32  # notes between asking for a rank's line and writing it
+_SUBLIST, _AT, _RANK = 0, 1, 2  # columns of a cursor; _AT of a finished one is END - 1 - the next sublist
+Cursors = NDArray[np.int64]
+
+
+@local
+def advance(
+    successor: Nodes,
+    key: Key,
+    count: int,
+    cursors: Cursors,
+    pack: int,
+    packs: int,
+    sign: int,
+    notes: Nodes,
+    values: Nodes,
+    left: NDArray[np.int64],
+) -> int:
+    """Take ``packs`` times ``pack`` links on all cursors; leave the active ones first and how many in ``left``.
+
+    Returns the number of successors read.  Where there is room for notes, the nodes and their ranks are noted.
+    No list needs more reads than it has nodes: what goes on for longer is left unfinished.
+    """
+    noting = len(notes) > 0
+    active, reads = len(cursors), 0
+    for _ in range(packs):
+        for _ in range(pack):
+            for k in range(active):
+                if cursors[k, 1] < 0:
+                    continue
+                x = np.uint64(cursors[k, 1])
+                y = np.uint64(successor[x])
+                if noting:
+                    notes[reads], values[reads] = x, cursors[k, 2]
+                reads += 1
+                cursors[k, 2] += sign
+                there = place(np.int64(y), key)
+                if y == x:
+                    cursors[k, 1] = END - 1 - END
+                elif there < count:
+                    cursors[k, 1] = END - 1 - there
+                else:
+                    cursors[k, 1] = np.int64(y)
+                    prefetch(successor, y)
+        k = 0
+        while k < active:
+            if cursors[k, 1] >= 0:
+                k += 1
+                continue
+            active -= 1
+            for column in range(3):
+                finished = cursors[k, column]
+                cursors[k, column] = cursors[active, column]
+                cursors[active, column] = finished
+        if active == 0 or reads > len(successor):
+            break
+    left[0] = active
+    return reads
+
+
+@local
+def scatter(ranks: Nodes, notes: Nodes, values: Nodes, count: int) -> int:
+    """Write the first ``count`` values to the nodes noted beside them; return their number."""
+    for i in range(count):
+        prefetch_write(ranks, np.uint64(notes[min(i + _AHEAD, count - 1)]))
+        ranks[np.uint64(notes[i])] = values[i]
+    return count
+
+
+class Traversal:
+    """How all processors take their cursors along the list, in supersteps.
+
+    Parameters
+    ----------
+    proc : Processor
+    successor : GlobalArray
+    key, count
+        Of the cut.
+    pack, rebalance : int
+        As for `rank_reid_miller`.
+    """
+
+    def __init__(
+        self, proc: Processor, successor: GlobalArray, key: Key, count: int, pack: int, rebalance: int
+    ) -> None:
+        self.proc, self.successor, self.key, self.count = proc, successor, key, count
+        self.pack, self.packs = pack, rebalance or len(successor)
+        self.pool = proc.empty((count + 1, 3), np.int64)
+
+    def run(
+        self,
+        label: str,
+        cursors: Cursors,
+        sign: int,
+        notes: Nodes,
+        values: Nodes,
+        put: Callable[[Superstep, Cursors, int], None],
+    ) -> bool:
+        """Walk until all are finished; return whether they are, within n reads.
+
+        In the copy-out of each superstep ``put(step, finished cursors, reads)`` hands on what was found.
+        """
+        proc, n, left = self.proc, len(self.successor), np.empty(1, np.int64)
+        reads_of_all = 0
+        dealt = slice(0, 0)
+        while True:
+            with proc.superstep(label) as step:
+                if dealt.stop:
+                    cursors = step.copy_in(self.pool, dealt)
+                reads = step.copy_in_by(
+                    advance,
+                    self.successor,
+                    self.key,
+                    self.count,
+                    cursors,
+                    self.pack,
+                    self.packs,
+                    sign,
+                    notes,
+                    values,
+                    left,
+                )
+                step.compute()
+                active = int(left[0])
+                put(step, cursors[active:], reads)
+            cursors = cursors[:active]
+            counts = np.array(proc.gather((active, reads)))
+            held, reads_of_all = counts[:, 0], reads_of_all + int(counts[:, 1].sum())
+            if held.sum() == 0 or reads_of_all >= n:
+                return int(held.sum()) == 0
+            dealt = slice(0, 0)
+            if held.max() - held.min() > 1:
+                before = int(held[: proc.rank].sum())
+                with proc.superstep("rebalance") as step:
+                    step.copy_out(self.pool, slice(before, before + active), cursors)
+                dealt = proc.block(int(held.sum()))
+
+
+def rank_reid_miller(
+    proc: Processor,
+    successor: GlobalArray,
+    ranks: GlobalArray,
+    *,
+    from_tail: bool = False,
+    sublists: int | None = None,
+    pack: int | None = None,
+    rebalance: int = REBALANCE,
+    seed: int = 0,
+) -> None:
+    """Rank a list by the Reid-Miller algorithm: an SPMD program.
+
+    Parameters
+    ----------
+    proc, successor, ranks, from_tail
+        As for `rank_serial`.
+    sublists : int, optional
+        About how many to cut (m of the paper); by default `default_sublists`.
+    pack : int, optional
+        Links between two packings; by default a quarter of a sublist's mean length.
+    rebalance : int
+        Packings between two rebalancings, that is in one superstep; 0 never rebalances.
+    seed : int
+        Of the random cut.
+
+    Raises
+    ------
+    InvalidList
+        On all processors; ``ranks`` holds nothing of use then.
+
+    Notes
+    -----
+    Supersteps, with s the count that `smp.kernels.sublists.cut` makes of ``sublists``: ``head`` (n reads), several of
+    ``reduce`` (n reads in all; 2 writes a sublist: the links travel in ``ranks``), ``scan`` (2 (s + 1) reads a
+    processor), several of ``expand`` (n reads and n writes in all), and between those ``rebalance`` where the
+    processors hold unequal numbers of active sublists (3 writes each, and 3 reads in the superstep after it).
+    """
+    check_arrays(successor, ranks)
+    n = len(successor)
+    if n < 2:
+        return rank_serial(proc, successor, ranks, from_tail=from_tail)
+    pieces = cut(n, find_head(proc, successor), default_sublists(n, proc.size) if sublists is None else sublists, seed)
+    numbers, starts = pieces.share(proc.rank, proc.size)
+    traversal = Traversal(
+        proc, successor, pieces.key, pieces.count, pack or max(1, n // (4 * (pieces.count + 1))), rebalance
+    )
+
+    def put_lengths(step: Superstep, finished: Cursors, reads: int) -> None:
+        links = np.column_stack((finished[:, _RANK], END - 1 - finished[:, _AT]))
+        put_links(step, ranks, finished[:, _SUBLIST], links)
+
+    none = np.empty(0, successor.dtype)
+    cursors = np.column_stack((numbers, starts, np.zeros_like(starts)))
+    valid = traversal.run("reduce", cursors, 1, none, none, put_lengths)
+    firsts = np.empty(pieces.count + 1, np.int64)
+    if valid:
+        with proc.superstep("scan") as step:
+            every = get_links(step, ranks, pieces)
+            step.compute()
+            valid = offsets_along(every, pieces.first, firsts) == n
+    if not valid:
+        refuse(proc, successor)
+
+    notes, values = np.empty(n, successor.dtype), np.empty(n, successor.dtype)  # no memory before they are written
+
+    def put_ranks(step: Superstep, finished: Cursors, reads: int) -> None:
+        step.copy_out_by(scatter, ranks, notes, values, reads)
+
+    first, sign = (n - 1 - firsts[numbers], -1) if from_tail else (firsts[numbers], 1)
+    traversal.run("expand", np.column_stack((numbers, starts, first)), sign, notes, values, put_ranks)
+
+
+def default_sublists(n: int, size: int) -> int:
+    """Return how many sublists to cut: 512 a processor, fewer where they would be shorter than 64 nodes.
+
+    In lock-step the lines asked for wait a whole link; 512 of them are as many as a first-level cache holds.
+    """
+    return max(1, min(n // 64, 512 * size))

@@ -1,0 +1,224 @@
+"""List ranking by every algorithm, by length and processors, each superstep in its interval.
+
+Random lists of int32 successors.  The compiled serial loop in private memory is what speed-ups are over.  Every result is
+compared with its ranks.  A time is the median of the repeats, everything inside ``machine.run`` included; the
+supersteps shown are those of the repeat nearest to it.  Source: the study of the Tera MTA, section 4, figure 17;
+the SMP cost study, section 5.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arrays import GlobalArray
+from ...errors import SmpError
+from ...kernels.list_ranking import PROGRAMS
+from ...kernels.list_serial import rank_here
+from ...kernels.lists import random_list
+from ...machine import Machine, host
+from ...models.interval import Interval
+from ...models.locality import SMALL
+from ...run import Run
+from ..plan import Plan, Section, Stopped, Tick
+from ..profile import Profile
+
+LENGTHS = {
+    "quick": (10_000, 100_000, 1_000_000),
+    "default": (1_000, 10_000, 100_000, 1_000_000, 4_000_000, 16_000_000),
+    "full": (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 4_000_000, 16_000_000, 64_000_000),
+}
+WYLLIE_UP_TO = 1_000_000  # it does n log n work: beyond, it says nothing new and takes most of the time
+REPEATS = 5
+FEWER_FROM, FEWER = 4_000_000, 3
+ALGORITHMS = tuple(name for name in PROGRAMS if name != "serial")
+
+SAMPLE = np.dtype([("n", "i8"), ("p", "i4"), ("algorithm", "U16"), ("repeat", "i4"), ("seconds", "f8")])
+
+
+class WrongRanks(SmpError):
+    """An algorithm's ranks are not those of the serial loop: a defect, not a measurement."""
+
+
+def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Section:
+    """Rank lists and set every superstep against its predictions.
+
+    Parameters
+    ----------
+    plan : Plan
+    tick : callable
+        Told the fraction done.
+    profile : Profile, optional
+        With fitted cost functions; without it there are no intervals.
+
+    Returns
+    -------
+    Section
+        ``rows``: one for each length, p and algorithm; ``steps``: their supersteps; ``serial``: the serial loop.
+
+    Raises
+    ------
+    Stopped
+        On Ctrl-C, with the rows measured so far.
+    """
+    found = _Found(profile)
+    lengths = LENGTHS[plan.mode]
+    cost = np.array([n + 20_000 for n in lengths for _ in (0, *plan.processors)], float)
+    done = iter(np.cumsum(cost) / cost.sum())
+    try:
+        lists = {n: random_list(n, plan.seed + n) for n in lengths}
+        expected: dict[int, NDArray[Any]] = {}
+        rank_here(lists[lengths[0]])
+        for n in lengths:
+            expected[n] = found.serial(lists[n])
+            tick(float(next(done)), f"serial list ranking, n = {n:,}")
+        for p in plan.processors:
+            with host(p) as machine:
+                _warm(machine)
+                for n in lengths:
+                    _rank(machine, lists[n], expected[n], found)
+                    tick(float(next(done)), f"list ranking, n = {n:,}, p = {p}")
+    except KeyboardInterrupt:
+        if found.rows:
+            raise Stopped("lists", found.section()) from None
+        raise
+    return found.section()
+
+
+def _warm(machine: Machine) -> None:
+    """Compile or load every loop."""
+    successor, ranks = machine.array(random_list(1_000)), machine.empty(1_000, np.int32)
+    for name in ALGORITHMS:
+        machine.run(PROGRAMS[name], successor, ranks)
+
+
+def _repeats(n: int) -> int:
+    return FEWER if n >= FEWER_FROM else REPEATS
+
+
+def _rank(machine: Machine, successor: NDArray[Any], expected: NDArray[Any], found: _Found) -> None:
+    n = len(successor)
+    shared, ranks = machine.array(successor), machine.empty(n, successor.dtype)
+    for name in ALGORITHMS:
+        if name == "wyllie" and n > WYLLIE_UP_TO:
+            continue
+        runs = [_ranked(machine, name, shared, ranks, expected) for _ in range(_repeats(n))]
+        found.add(n, machine.size, name, runs)
+
+
+def _ranked(machine: Machine, name: str, shared: GlobalArray, ranks: GlobalArray, expected: NDArray[Any]) -> Run:
+    ranks.view[:] = -1
+    run = machine.run(PROGRAMS[name], shared, ranks)
+    if not np.array_equal(ranks.view, expected):
+        raise WrongRanks(f"{name} on {machine.size} processors gives other ranks than the serial loop")
+    return run
+
+
+class _Found:
+    """The rows so far."""
+
+    def __init__(self, profile: Profile | None) -> None:
+        self.profile = profile
+        self.rows: list[dict[str, Any]] = []
+        self.steps: list[dict[str, Any]] = []
+        self.serials: list[dict[str, Any]] = []
+        self._samples: list[tuple[int, int, str, int, float]] = []
+        self._serial_seconds: dict[int, float] = {}
+
+    def serial(self, successor: NDArray[Any]) -> NDArray[Any]:
+        """Time the serial loop; return its ranks."""
+        n = len(successor)
+        seconds = []
+        for repeat in range(_repeats(n)):
+            start = time.perf_counter()
+            ranks = rank_here(successor)
+            seconds.append(time.perf_counter() - start)
+            self._samples.append((n, 1, "serial", repeat, seconds[-1]))
+        self._serial_seconds[n] = float(np.median(seconds))
+        ns = self._serial_seconds[n] / n * 1e9
+        self.serials.append({"n": n, "ns_per_element": ns, "repeats": len(seconds)})
+        return ranks
+
+    def add(self, n: int, p: int, name: str, runs: list[Run]) -> None:
+        """Add the repeats of one algorithm."""
+        seconds = np.array([run.wall for run in runs])
+        self._samples += [(n, p, name, repeat, s) for repeat, s in enumerate(seconds)]
+        median = float(np.median(seconds))
+        row: dict[str, Any] = {
+            "n": n,
+            "p": p,
+            "algorithm": name,
+            "seconds": median,
+            "ns_per_element": median / n * 1e9,
+            "speedup": self._serial_seconds[n] / median,
+            "repeats": len(runs),
+        }
+        if self.profile is not None:
+            typical = runs[int(np.abs(seconds - median).argmin())]
+            interval = typical.interval(self.profile)
+            row |= _total(interval)
+            self.steps += [{"n": n, "p": p, "algorithm": name, **step} for step in _steps(interval)]
+        self.rows.append(row)
+
+    def section(self) -> Section:
+        """What there is."""
+        why = []
+        if self.profile is None:
+            why.append("no cost functions: intervals need the section access, or --profile")
+        large = [step for step in self.steps if step["m"] >= SMALL]
+        example = max(large, key=lambda step: (step["n"], step["p"], step["m"]), default=None)
+        data = {
+            "rows": self.rows,
+            "serial": self.serials,
+            "steps": self.steps,
+            "superstep": example,
+            "valid": not why,
+            "why": why,
+        }
+        return Section(data, {"lists": np.array(self._samples, SAMPLE)})
+
+
+def _total(interval: Interval) -> dict[str, Any]:
+    """The totals of a run, and how many of its supersteps that are not too small to tell lie inside."""
+    total = interval.total
+    large = interval.m >= SMALL
+    return {
+        "measured_s": float(total.measured[0]),
+        "good_s": float(total.good[0]),
+        "bad_s": float(total.bad[0]),
+        "random_s": float(total.random[0]),
+        "loc": _number(total.loc[0]),
+        "m_over_g": _number(total.m_over_g[0]),
+        "inside": bool(total.inside[0]),
+        "supersteps": int(large.sum()),
+        "supersteps_inside": int((large & interval.inside).sum()),
+        "note": "; ".join(interval.notes),
+    }
+
+
+def _steps(interval: Interval) -> list[dict[str, Any]]:
+    return [
+        {
+            "step": int(interval.step[i]),
+            "label": str(interval.label[i]),
+            "hr": int(interval.hr[i]),
+            "hw": int(interval.hw[i]),
+            "m": int(interval.m[i]),
+            "measured_s": float(interval.measured[i]),
+            "good_s": float(interval.good[i]),
+            "bad_s": float(interval.bad[i]),
+            "random_s": float(interval.random[i]),
+            "loc": _number(interval.loc[i]),
+            "m_over_g": _number(interval.m_over_g[i]),
+            "inside": bool(interval.inside[i]),
+            "verdict": str(interval.verdict[i]),
+        }
+        for i in range(len(interval))
+    ]
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
