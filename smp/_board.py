@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+import sysconfig
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
@@ -18,6 +19,9 @@ BOARD = 1024  # bytes
 _WORDS, _LABEL, _PLACE = 4, 32, 96  # step, phase, line, unused; then label and place as UTF-8, 0-terminated
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_worker.py")
+_LIBRARIES = tuple(
+    os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
 _PHASES = ("in the copy-in phase of", "in the compute phase of", "in the copy-out phase of", "after")
 
 
@@ -93,6 +97,19 @@ class Board:
 def is_ours(filename: str) -> bool:
     """Whether a source file belongs to smp's runtime."""
     return filename.startswith(_PACKAGE)
+
+
+def innermost(frames: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    """The file and line to name of a traceback, innermost frame last: the user's own before a library's.
+
+    Returns
+    -------
+    tuple of str and int
+        Empty where all of it is the runtime's.
+    """
+    theirs = [frame for frame in frames if not is_ours(frame[0])]
+    own = [frame for frame in theirs if not frame[0].startswith((*_LIBRARIES, "<frozen "))]
+    return (own or theirs or [("", 0)])[-1]
 
 
 def _write(field: memoryview, text: str) -> None:

@@ -24,10 +24,11 @@ import os
 import shutil
 import sys
 import uuid
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TextIO, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,6 +36,7 @@ R = TypeVar("R")
 _NAME = "__smp_loop__"
 _numba: ModuleType | None = None
 _revived: dict[str, Callable[..., Any]] = {}
+_locks: weakref.WeakSet[TextIO] = weakref.WeakSet()
 _registrations: list[Callable[[ModuleType], None]] = []
 
 
@@ -73,8 +75,17 @@ def _writable(folder: Path) -> Path:
 def compile_lock() -> Iterator[None]:
     """Hold the one lock under which machine code is made; the kernel frees it if the holder dies."""
     with open(cache_folder() / "lock", "w") as file:
+        _locks.add(file)
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def _let_go() -> None:
+    for file in list(_locks):
+        file.close()
+
+
+os.register_at_fork(after_in_child=_let_go)  # or a child would hold the lock for as long as it lives
 
 
 def numba() -> ModuleType:

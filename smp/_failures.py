@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from . import _wait
-from ._board import Place, is_ours
+from ._board import Place, innermost
 from ._pickling import loads
 from .errors import CollectiveMismatch, ProcessorDied, ProcessorRaised, ProgramError
 
@@ -126,7 +126,5 @@ def _cause(sent: bytes) -> BaseException | None:
 
 def _innermost(box: str, place: Place) -> Place:
     """The place, with the line at which the crash handler found the program."""
-    for file, line in _FRAME.findall(box):
-        if not is_ours(file):
-            return replace(place, file=file, line=int(line))
-    return place
+    file, line = innermost([(file, int(line)) for file, line in reversed(_FRAME.findall(box))])
+    return replace(place, file=file, line=line) if file else place

@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from . import _compile, _core, _wait
-from ._board import Place, is_ours
+from ._board import Place, innermost, is_ours
 from ._host import HostPort, Mismatch
 from ._line import Line
 from ._nursery import die_with
@@ -180,11 +180,7 @@ class Worker:
 
     def _place(self, trace: TracebackType | None) -> Place:
         """Where the innermost frame of the user's stands in the traceback, in which superstep."""
-        file, line = "", 0
-        while trace is not None:
-            if not is_ours(trace.tb_frame.f_code.co_filename):
-                file, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
-            trace = trace.tb_next
+        file, line = innermost([(f.f_code.co_filename, number) for f, number in traceback.walk_tb(trace)])
         seen = self.port.board.seen()
         return Place(seen.step, seen.label, seen.phase, file or seen.file, line or seen.line)
 

@@ -108,13 +108,17 @@ def checked(shape: Shape, dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[A
         raise TypeError(f"a global array cannot hold Python objects (dtype {made}): they live in one process only")
     if made.itemsize == 0:
         raise TypeError(f"a global array needs a dtype with a size, not {made!r}; give the length, as in 'U16'")
-    sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    try:
+        sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    except TypeError:
+        raise TypeError(f"the shape of a global array is made of integers, not {shape!r}") from None
     for n in sizes:
         if isinstance(n, bool) or not isinstance(n, int | np.integer):
             raise TypeError(f"the shape of a global array is made of integers, not of {n!r}")
         if n < 0:
             raise ValueError(f"the shape of a global array has a negative length: {shape!r}")
-    lengths = tuple(int(n) for n in sizes)
+    lengths = tuple(int(n) for n in sizes) + made.shape  # of a dtype that is itself an array
+    made = made.base
     return lengths, made, math.prod(lengths) * made.itemsize
 
 

@@ -50,7 +50,7 @@ def _all(port: Port, name: str, value: Any, op: Operator) -> list[NDArray[Any]]:
         raise TypeError(f"{name} works on numbers and arrays of numbers, not on a {type(value).__name__}")
     if not callable(op):
         raise TypeError(f"{name} needs an operator of two arguments, such as np.add, not {op!r}")
-    operator = getattr(op, "__name__", repr(op))
+    operator = getattr(op, "__name__", type(op).__name__)
     blocks = port.exchange(f"{name}({operator}) of {mine.dtype}{list(mine.shape)}", mine.tobytes())
     return [np.frombuffer(block, mine.dtype).reshape(mine.shape) for block in blocks]
 
@@ -66,6 +66,7 @@ def _fold(op: Operator, blocks: list[NDArray[Any]]) -> Any:
 def _as_given(value: Any, total: Any) -> Any:
     """A number for a number, an array for an array."""
     if isinstance(value, np.ndarray):
-        return np.asarray(total)
+        made = np.asarray(total)
+        return made if made.flags.writeable else made.copy()  # not the block that came in
     scalar = np.asarray(total)[()]
     return scalar.item() if isinstance(value, int | float | complex) and not isinstance(value, np.generic) else scalar

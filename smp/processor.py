@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -13,6 +13,7 @@ from ._port import Port
 from ._segments import PAGE
 from .arrays import GlobalArray, Shape, checked
 from .collectives import Operator
+from .errors import NotPicklable
 from .steps import Recorder
 from .superstep import Superstep
 
@@ -35,6 +36,9 @@ class Processor:
 
     def __repr__(self) -> str:
         return f"<processor {self.rank} of {self.size}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise NotPicklable(f"processor {self.rank} stays in its process; send what is needed of it, such as its rank")
 
     def block(self, n: int) -> slice:
         """Return this processor's share of ``range(n)``: even, in order, the first ones longer by one.
@@ -64,7 +68,7 @@ class Processor:
             Its name in ``run.steps``; the same on all processors, at most 32 characters are kept.
         """
         self._steps += 1
-        return Superstep(self._port, self._recorder, self._steps - 1, label)
+        return Superstep(self._port, self._recorder, self._steps - 1, str(label))
 
     def barrier(self, timeout: float | None = None) -> None:
         """Wait until every processor is here.

@@ -60,6 +60,7 @@ class Recorder:
     def __init__(self, limit: int = LIMIT) -> None:
         self.labels: dict[str, int] = {}
         self.dropped = 0
+        self.going_on: int | None = None  # the superstep that has begun and not ended
         self._rows = array("d")
         self._limit = limit * _COLUMNS
 

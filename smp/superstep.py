@@ -14,6 +14,7 @@ So no read of a superstep sees a write of the same superstep.  Source: the SMP c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -56,6 +57,14 @@ class Superstep:
         self._stamps: list[float] = []
 
     def __enter__(self) -> Superstep:
+        around = self._recorder.going_on
+        if around is not None or self._stamps:
+            where = "a second time" if around is None else f"inside superstep {around}"
+            raise PhaseError(
+                f"superstep {self._step} ({self._label!r}) begins {where}: supersteps follow one another; end the one "
+                "before, and make each with proc.superstep()"
+            )
+        self._recorder.going_on = self._step
         self._port.mark(self._step, COPY_IN, self._label)
         self._stamps.append(self._port.clock())
         return self
@@ -135,15 +144,15 @@ class Superstep:
     def copy_out(self, array: GlobalArray, index: Any, values: Any) -> None:
         """Write ``array[index] = values`` once all processors have ended their computation.
 
-        The values are kept by reference: do not change them before the superstep ends.  Where processors write
-        the same element, one of their values stands, whole.
+        The values and the index are kept by reference: do not change them before the superstep ends.  Where
+        processors write the same element, one of their values stands, whole where it has at most 8 bytes.
 
         Parameters
         ----------
         array : GlobalArray
         index : anything NumPy takes
         values : array_like
-            Of a shape that fits the index; the number of elements of the target is counted as writes.
+            Of a shape that fits the index, as NumPy broadcasts; the elements of the target are counted as writes.
 
         Raises
         ------
@@ -151,20 +160,16 @@ class Superstep:
             At once, when the index or the values do not fit.
         """
         self._must_be(COMPUTE, "copy_out")
-        view = _global(array).view
-        local = np.asarray(values)
-        size = _size_of(view, index)
-        if local.dtype.kind == "O" or not np.can_cast(local.dtype, view.dtype, "same_kind"):
-            raise TypeError(f"copy_out of {local.dtype} into a global array of {view.dtype}: convert with astype first")
-        if local.size not in (1, size):
-            raise ValueError(f"copy_out of {local.size} values (shape {local.shape}) into {size} elements")
+        shape, dtype = _target(_global(array).view, index)
+        local = _fitting(values, shape, dtype)
 
         def write() -> None:
             self._port.put(array, index, local)
 
         self._deferred.append(write)
+        size = math.prod(shape)
         self._writes += size
-        self._bytes_written += size * view.itemsize
+        self._bytes_written += size * dtype.itemsize
 
     def copy_out_by(self, loop: Callable[..., int], array: Arrays, *args: Any) -> None:
         """Write by a compiled loop of one's own, once all processors have ended their computation.
@@ -190,6 +195,7 @@ class Superstep:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._recorder.going_on = None
         if kind is not None:
             return
         if self._phase == COPY_IN:
@@ -221,13 +227,31 @@ def _counted(count: Any, verb: str) -> int:
     return int(count)
 
 
-def _size_of(view: NDArray[Any], index: Any) -> int:
-    """How many elements ``view[index]`` has, raising what NumPy raises; an integer array is not gathered."""
+def _target(view: NDArray[Any], index: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and dtype of ``view[index]``, raising what NumPy raises; an integer array is not gathered."""
     if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and view.ndim == 1:
         if index.size and not (-len(view) <= index.min() and index.max() < len(view)):
             raise IndexError(f"index {_stray(index, len(view))} is out of bounds for {len(view)} elements")
-        return index.size
-    return int(np.size(view[index]))
+        return index.shape, view.dtype
+    part = view[index]
+    return np.shape(part), part.dtype if isinstance(part, np.ndarray) else view.dtype
+
+
+def _fitting(values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The values as an array that can be assigned to a part of that shape and dtype."""
+    local = np.asarray(values)
+    plain = not hasattr(values, "dtype")
+    if plain and (dtype.names or (dtype.kind == "u" and local.dtype.kind == "i")):
+        local = np.asarray(values, dtype)  # Python's own numbers have no sign or size of their own
+    if local.dtype.kind == "O" or not np.can_cast(local.dtype, dtype, "same_kind"):
+        raise TypeError(f"copy_out of {local.dtype} into a global array of {dtype}: convert with astype first")
+    extra = max(0, local.ndim - len(shape))  # as NumPy does, further axes in front are let go if they are 1 long
+    fits = local.shape[:extra] == (1,) * extra and all(
+        n in (1, m) for n, m in zip(local.shape[extra:][::-1], shape[::-1], strict=False)
+    )
+    if local.shape != shape and not fits:
+        raise ValueError(f"copy_out of values of shape {local.shape} into {math.prod(shape)} elements of shape {shape}")
+    return local
 
 
 def _stray(index: NDArray[Any], length: int) -> int:

@@ -15,22 +15,23 @@
  *                        fetch_add and the store of one arrival, and between the two halves of an
  *                        abort; what is in the store buffer of the dead still reaches memory
  *   sign                 BARRIER, REDUCE, RETURN
- *   SLICES               a sleep of at most 20 ms at a time: a wait may always return
+ *   SLICES               a sleep of at most 20 ms at a time, so that no wake-up is needed
  *
  * The programs are all those of at most ROUNDS collectives before RETURN, RUNS times over. With
  *   -DKILLS=n     up to n processors are killed;
  *   -DEXCEPTIONS  a program may raise between two collectives;
  *   -DCHOICES     a program may call either collective, or return early;
- *   -DDEADLINE    a sleeping wait may expire, and its program raises;
- *   -DSTUBBORN    a program may swallow Aborted or WaitTimeout and call its next collective.
+ *   -DDEADLINE    a sleeping wait may expire; its program raises, or calls the same collective again,
+ *                 which goes on waiting, or another, which refuses;
+ *   -DSTUBBORN    a program may swallow Aborted and call its next collective.
  *
  * Checked: everyone ends, whoever dies; who is told OK was in a round that all entered with one
  * signature (asserted in barrier.pml); the first cause stays; no death, exception or mismatch goes
  * untold; nothing is told that did not happen; the run after an aborted one is like the first.
  *
- * Two ways to look for a wait without end. As a deadlock: who has nothing to see may sleep slice
- * after slice, which is a step that cannot be taken. And as a cycle: everyone_ends under weak
- * fairness, where who can always take a step takes one some day.
+ * A wait without end is looked for in two ways. As a deadlock: nobody can take a step, and somebody
+ * has not ended. And as a cycle: everyone_ends is false of an execution under weak fairness, in
+ * which every process that can take a step from some time on takes one.
  */
 
 #define DISTURBED
@@ -44,7 +45,6 @@
 #define RUNS 1
 #endif
 
-#define NONE     0
 #define BARRIER  1
 #define REDUCE   2
 #ifdef CLASHING_SIGNATURES      /* 1 + 3 + 2 = 3 * 2 */
@@ -64,7 +64,13 @@ byte answered;                  /* in this run */
 byte succeeded;                 /* in this run: the program and its RETURN */
 bool raised;                    /* in this run: some program has */
 
-inline choose() {               /* the program's next collective, or NONE: it raises */
+#ifdef EXCEPTIONS
+#define MAY_RAISE  (status == EXPIRED || (status == OK && sign != RETURN))
+#else
+#define MAY_RAISE  (status == EXPIRED)
+#endif
+
+inline choose() {               /* the program's next collective */
     if
     :: round <= ROUNDS -> sign = BARRIER
 #ifdef CHOICES
@@ -73,52 +79,57 @@ inline choose() {               /* the program's next collective, or NONE: it ra
 #else
     :: round > ROUNDS -> sign = RETURN
 #endif
-#ifdef EXCEPTIONS
-    :: sign = NONE
-#endif
-    fi
-}
-
-inline call() {
-    if
-    :: sign == NONE -> raised = true; abort(RAISED); status = ABORTED
-#ifdef BUG_RETURN_UNANNOUNCED
-    :: sign == RETURN
-    :: sign != NONE && sign != RETURN -> synchronise()
-#else
-    :: sign != NONE -> synchronise()
-#endif
-    fi;
-    if
-    :: status == EXPIRED -> raised = true; abort(RAISED); status = ABORTED
-#ifdef STUBBORN
-    :: status != OK && sign != NONE && round <= ROUNDS -> status = OK
-#endif
-    :: status != EXPIRED
     fi
 }
 
 inline forget() {               /* SPIN would tell states apart by variables that matter no more */
-    round = 0; sign = NONE; status = OK; expected = 0; before = 0; sleepers = 0
+    round = 0; sign = 0; status = OK; overdue = 0; expected = 0; before = 0; sleepers = 0
+}
+
+inline answer() {
+    atomic {
+        succeeded = succeeded | (status == OK -> BIT(me) : 0);
+        answered = answered | BIT(me);
+        forget()
+    }
+}
+
+inline program() {
+    do
+    :: atomic {
+        status == OK && sign != RETURN ->
+#ifdef BUG_ARRIVES_AGAIN
+        round++;
+#else
+        round = round + (overdue == 0 -> 1 : 0);        /* one collective, however often it is called */
+#endif
+        choose() };
+#ifdef BUG_RETURN_UNANNOUNCED
+        if
+        :: sign == RETURN
+        :: sign != RETURN -> synchronise()
+        fi
+#else
+        synchronise()
+#endif
+    :: atomic { status == EXPIRED && round <= ROUNDS -> status = OK; sign = 0 }
+#ifdef STUBBORN
+    :: atomic { status == ABORTED && sign != RETURN && round <= ROUNDS -> status = OK }
+#endif
+    :: MAY_RAISE -> raised = true; abort(RAISED); status = ABORTED; break
+    :: status == ABORTED || (status == OK && sign == RETURN) -> break
+    od
 }
 
 proctype Processor(byte me) {
-    byte number, round, sign, status;
+    byte number, round, sign, status, overdue;
     short expected, before, sleepers;
 
     {
         do
         :: atomic { number != run_number -> number = run_number };
-            do
-            :: atomic { status == OK && sign != RETURN -> round++; choose() };
-                call()
-            :: atomic {
-                status == ABORTED || sign == RETURN ->
-                succeeded = succeeded | (status == OK -> BIT(me) : 0);
-                answered = answered | BIT(me);
-                forget();
-                break }
-            od
+            program();
+            answer()
         :: closed -> break
         od;
         finished++

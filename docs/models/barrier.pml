@@ -11,6 +11,8 @@
  *   P, me, sign                   SIZE, rank, the signature of the collective
  *   synchronise = arrive, then    the same names, the same order of loads and stores; `status` is
  *   await_passed = spun, blocked  what they return; `expected` is the epoch that arrive returns
+ *   overdue                       HostPort._overdue of smp/_host.py: a wait has expired, its arrival
+ *                                 stands, and the next call goes on waiting with the same ticket
  *   load fetch_add futex_wait     the same names in smp/_atomics.py
  *
  * A step of the model touches shared memory once, as one instruction does. A system call on the
@@ -57,7 +59,6 @@
 #define RAISED      1
 #define DIED        2
 #define MISMATCHED  3
-#define LATE        4           /* of the amended protocol only: see README.md */
 
 #define SHIFT          4
 #define COUNT(total)   ((total) & 15)
@@ -98,9 +99,12 @@ inline fetch_add(w, v)   { d_step { drain(me); word[w] = word[w] + v } }
 
 inline futex_wake_all() { d_step { drain(me) } }        /* makes haste, changes nothing else */
 
-inline futex_wait() {           /* slice after slice as long as there is nothing to see: who looked */
-    word[EPOCH] != expected || word[ABORT] != 0     /* in between would be where he was */
-}
+/*
+ * Asleep slice after slice for as long as there is nothing to see. At the end of each slice the
+ * waiter looks at both words and is back where it was, so these looks lead to no new state. The one
+ * look at which EPOCH is still old and ABORT is already set is the look before the first slice.
+ */
+inline futex_wait() { word[EPOCH] != expected || word[ABORT] != 0 }
 
 #else
 
@@ -185,11 +189,7 @@ inline blocked() {
     :: look();
 #ifdef DEADLINE
         if
-        :: status = EXPIRED;
-#ifdef AMENDED
-            abort(LATE);
-#endif
-            break
+        :: status = EXPIRED; break
         :: true
         fi;
 #endif
@@ -203,7 +203,7 @@ inline blocked() {
 
 /* ---- smp/barrier.py ----------------------------------------------------------------------- */
 
-/* The caller's variables: byte me, round, sign, status; short expected, before, sleepers. */
+/* The caller's variables: byte me, round, sign, status, overdue; short expected, before, sleepers. */
 
 inline note_arrival() {
     if
@@ -275,9 +275,9 @@ inline complete() {             /* the last to arrive, and only it */
 inline arrive() {
 #ifdef BUG_EPOCH_READ_LATE
     add_arrival();
-    expected = load(EPOCH);
+    atomic { status = CHANGING; expected = load(EPOCH) };
 #else
-    expected = load(EPOCH);
+    atomic { status = CHANGING; expected = load(EPOCH) };
     add_arrival();
 #endif
 #ifdef BUG_ONE_GENERATION
@@ -302,7 +302,6 @@ inline announce(change) {
 }
 
 inline await_passed() {
-    status = CHANGING;
     spun();
     if
     :: status == CHANGING ->
@@ -313,25 +312,38 @@ inline await_passed() {
     fi
 }
 
-inline take_part() {
-    arrive();
-    await_passed();
+inline leave() {
     d_step {                    /* OK says that all have entered this round, and mean the same */
         assert(status != OK || (entered[round] == P && !(mixed & BIT(round))));
-        expected = 0;
-        before = 0
+        before = 0;
+        if
+        :: status == EXPIRED -> overdue = sign          /* the arrival stands; the ticket is kept */
+        :: else -> overdue = 0; expected = 0
+        fi
     }
 }
 
 inline synchronise() {
-#ifdef AMENDED
     if
+#ifdef AMENDED
     :: load(ABORT) != 0 -> status = ABORTED
-    :: else -> take_part()
-    fi
+    :: load(ABORT) == 0 && overdue == 0 ->
+#elif defined(BUG_ARRIVES_AGAIN)
+    :: true ->
 #else
-    take_part()
+    :: overdue == 0 ->
 #endif
+        arrive();
+        await_passed();
+        leave()
+#ifndef BUG_ARRIVES_AGAIN
+    :: overdue == sign ->       /* goes on waiting where the last wait expired */
+        status = CHANGING;
+        await_passed();
+        leave()
+    :: overdue != 0 && overdue != sign -> status = EXPIRED
+#endif
+    fi
 }
 
 /* ---- the processes ------------------------------------------------------------------------ */
@@ -355,7 +367,7 @@ ltl everyone_ends { <> (finished == P) }
 #ifndef DISTURBED               /* abort.pml has processors of its own */
 
 proctype Processor(byte me) {
-    byte round, status;
+    byte round, status, overdue;
     byte sign = 1;
     short expected, before, sleepers;
 

@@ -80,7 +80,7 @@ def rank_list(
     array([1, 3, 0, 4, 2])
     >>> rank_list([2, 4, 2, 0, 1])
     Traceback (most recent call last):
-    smp.errors.InvalidList: not a linked list: node 4 lies on a cycle: it never reaches the tail 2
+    smp.errors.InvalidList: not a linked list: node 1 lies on a cycle, which never reaches the tail 2
     """
     nodes = _checked(successor)
     program = _chosen(algorithm, len(nodes), machine)

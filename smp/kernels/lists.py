@@ -133,12 +133,9 @@ def fault(successor: Nodes) -> str | None:
         reached = reached[reached]
     lost = reached if len(tails) == 0 else reached[reached != tails[0]]
     if len(lost):
-        why = (
-            "no node is its own successor, as the tail must be"
-            if len(tails) == 0
-            else f"never reaches the tail {tails[0]}"
-        )
-        return f"node {lost[0]} lies on a cycle: {why}"
+        if len(tails) == 0:
+            return f"node {lost[0]} lies on a cycle: no node is its own successor, as the tail must be"
+        return f"node {lost[0]} lies on a cycle, which never reaches the tail {tails[0]}"
     predecessors = np.bincount(successor, minlength=n)
     predecessors[tails] -= 1
     joined = np.flatnonzero(predecessors > 1)

@@ -28,7 +28,7 @@ from .._atomics import prefetch, prefetch_write
 from ..superstep import Superstep
 from .list_serial import rank_serial
 from .lists import Nodes, check_arrays, find_head, refuse
-from .sublists import END, Key, cut, get_links, offsets_along, place, put_links
+from .sublists import END, Key, Sublists, cut, get_links, offsets_along, place, put_links
 
 REBALANCE = 4
 _AHEAD = 32  # notes between asking for a rank's line and writing it
@@ -41,9 +41,9 @@ def advance(
     successor: Nodes,
     key: Key,
     count: int,
-    cursors: Cursors,
     pack: int,
     packs: int,
+    cursors: Cursors,
     sign: int,
     notes: Nodes,
     values: Nodes,
@@ -107,18 +107,16 @@ class Traversal:
     ----------
     proc : Processor
     successor : GlobalArray
-    key, count
-        Of the cut.
+    pieces : Sublists
     pack, rebalance : int
         As for `rank_reid_miller`.
     """
 
-    def __init__(
-        self, proc: Processor, successor: GlobalArray, key: Key, count: int, pack: int, rebalance: int
-    ) -> None:
-        self.proc, self.successor, self.key, self.count = proc, successor, key, count
-        self.pack, self.packs = pack, rebalance or len(successor)
-        self.pool = proc.empty((count + 1, 3), np.int64)
+    def __init__(self, proc: Processor, successor: GlobalArray, pieces: Sublists, pack: int, rebalance: int) -> None:
+        self.proc, self.successor = proc, successor
+        self.how = (pieces.key, pieces.count, pack, rebalance or len(successor))
+        dealing = rebalance > 0 and proc.size > 1
+        self.pool = proc.empty((pieces.count + 1, 3), np.int64) if dealing else None
 
     def run(
         self,
@@ -131,42 +129,30 @@ class Traversal:
     ) -> bool:
         """Walk until all are finished; return whether they are, within n reads.
 
-        In the copy-out of each superstep ``put(step, finished cursors, reads)`` hands on what was found.
+        In the copy-out of each superstep ``put(step, finished cursors, reads)`` hands on what was found, and the
+        active cursors go into a pool from which each processor takes an even share, if they lie unevenly.
         """
         proc, n, left = self.proc, len(self.successor), np.empty(1, np.int64)
-        reads_of_all = 0
-        dealt = slice(0, 0)
+        read_by_all = total = 0
+        dealt = False
         while True:
             with proc.superstep(label) as step:
-                if dealt.stop:
-                    cursors = step.copy_in(self.pool, dealt)
-                reads = step.copy_in_by(
-                    advance,
-                    self.successor,
-                    self.key,
-                    self.count,
-                    cursors,
-                    self.pack,
-                    self.packs,
-                    sign,
-                    notes,
-                    values,
-                    left,
-                )
+                if self.pool is not None and dealt:
+                    cursors = step.copy_in(self.pool, proc.block(total))
+                reads = step.copy_in_by(advance, self.successor, *self.how, cursors, sign, notes, values, left)
                 step.compute()
                 active = int(left[0])
                 put(step, cursors[active:], reads)
-            cursors = cursors[:active]
-            counts = np.array(proc.gather((active, reads)))
-            held, reads_of_all = counts[:, 0], reads_of_all + int(counts[:, 1].sum())
-            if held.sum() == 0 or reads_of_all >= n:
-                return int(held.sum()) == 0
-            dealt = slice(0, 0)
-            if held.max() - held.min() > 1:
-                before = int(held[: proc.rank].sum())
-                with proc.superstep("rebalance") as step:
+                cursors = cursors[:active]
+                counts = np.array(proc.gather((active, reads)))
+                held, total = counts[:, 0], int(counts[:, 0].sum())
+                dealt = int(np.ptp(held)) > 1
+                if self.pool is not None and dealt:
+                    before = int(held[: proc.rank].sum())
                     step.copy_out(self.pool, slice(before, before + active), cursors)
-                dealt = proc.block(int(held.sum()))
+            read_by_all += int(counts[:, 1].sum())
+            if total == 0 or read_by_all >= n:
+                return total == 0
 
 
 def rank_reid_miller(
@@ -191,7 +177,7 @@ def rank_reid_miller(
     pack : int, optional
         Links between two packings; by default a quarter of a sublist's mean length.
     rebalance : int
-        Packings between two rebalancings, that is in one superstep; 0 never rebalances.
+        Packings in one superstep, after which active sublists are dealt out anew; 0: one superstep, never dealt out.
     seed : int
         Of the random cut.
 
@@ -204,18 +190,18 @@ def rank_reid_miller(
     -----
     Supersteps, with s the count that `smp.kernels.sublists.cut` makes of ``sublists``: ``head`` (n reads), several of
     ``reduce`` (n reads in all; 2 writes a sublist: the links travel in ``ranks``), ``scan`` (2 (s + 1) reads a
-    processor), several of ``expand`` (n reads and n writes in all), and between those ``rebalance`` where the
-    processors hold unequal numbers of active sublists (3 writes each, and 3 reads in the superstep after it).
+    processor), several of ``expand`` (n reads and n writes in all).  In those of ``reduce`` and ``expand`` after which
+    the processors hold unequal numbers of active sublists, 3 writes and 3 reads more for each to deal them out.
     """
     check_arrays(successor, ranks)
     n = len(successor)
     if n < 2:
         return rank_serial(proc, successor, ranks, from_tail=from_tail)
+    if (pack is not None and pack < 1) or rebalance < 0:
+        raise ValueError(f"pack={pack} and rebalance={rebalance}: links and packings are counted from 1, 0 is never")
     pieces = cut(n, find_head(proc, successor), default_sublists(n, proc.size) if sublists is None else sublists, seed)
     numbers, starts = pieces.share(proc.rank, proc.size)
-    traversal = Traversal(
-        proc, successor, pieces.key, pieces.count, pack or max(1, n // (4 * (pieces.count + 1))), rebalance
-    )
+    traversal = Traversal(proc, successor, pieces, pack or max(1, n // (4 * (pieces.count + 1))), rebalance)
 
     def put_lengths(step: Superstep, finished: Cursors, reads: int) -> None:
         links = np.column_stack((finished[:, _RANK], END - 1 - finished[:, _AT]))

@@ -46,7 +46,7 @@ def rank_wyllie(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, 
     Notes
     -----
     Supersteps: ``head`` (n reads), ``pairs`` (n reads, 2n writes), then ceil(log2 n) of ``round`` (2n reads, 2n
-    writes each: next and distance of every node's successor, and of the node), ``check`` (3 reads a processor),
+    writes each: next and distance of every node's successor, and of the node), ``check`` (1 read a processor),
     ``ranks`` (n writes).  A processor keeps the pairs of its own block of nodes.  Two lists of 2n words of the
     successors' dtype.
     """
@@ -70,9 +70,8 @@ def rank_wyllie(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, 
             step.copy_out(target, block, mine)
         source, target = target, source
     with proc.superstep("check") as step:
-        last, distance = step.copy_in(source, head)
-        beyond = step.copy_in(source, (last, _DISTANCE))
-    if distance != n - 1 or beyond != 0:  # only a tail's distance is still 0
+        distance = step.copy_in(source, (head, _DISTANCE))
+    if distance != n - 1:  # a reach that has not come to a tail is 2 to the rounds, more than n - 1
         refuse(proc, successor)
     with proc.superstep("ranks") as step:
         step.compute()

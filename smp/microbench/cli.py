@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,8 @@ from ..machine import MOST
 from . import report
 from .campaign import SECTIONS, Campaign, make_plan
 from .profile import Profile, ProfileWarning
+
+WIDTH = 100  # columns that the tables need
 
 EXAMPLES = """
 examples:
@@ -156,12 +159,10 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
     else:
         assert base is not None
         profile, samples, files = base, _samples(base), []
-    if options.json:
-        print(json.dumps(profile.data, indent=1))
-    else:
-        screen = Console(width=None if sys.stdout.isatty() else 100)
-        for part in [report.summary(profile.data), *report.sections(profile.data)]:
-            screen.print(part)
+    try:
+        _print(profile, as_json=options.json)
+    except BrokenPipeError:  # the reader has seen enough; what was measured is saved, the plots follow
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if not options.no_plots:
         from . import plots
 
@@ -169,6 +170,17 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
     if files:
         talk.print(f"written to {options.out}: {', '.join(file.name for file in files)}")
     return code
+
+
+def _print(profile: Profile, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(profile.data, indent=1))
+    else:
+        narrow = not sys.stdout.isatty() or Console().width < WIDTH
+        screen = Console(width=WIDTH if narrow else None)
+        for part in [report.summary(profile.data), *report.sections(profile.data)]:
+            screen.print(part)
+    sys.stdout.flush()
 
 
 class _Bar:

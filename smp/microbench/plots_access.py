@@ -15,8 +15,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..models.cost import predict
-from .plots_axes import COLOURS, Data, Rows, canvas, column, legend, log_plain, log_powers
+from .plots_axes import COLOURS, Data, Rows, canvas, column, legend, log_powers
 
+FAMILIES = ("good", "bad", "random")
+"""The families by their numbers in the samples."""
 KINDS = ("like-gather", "like-scatter", "vary")
 FUNCTIONS = {"good": ("H", "HM", "HrHw", "HrHwM-c"), "bad": ("H", "HM", "HrHw", "HrHwM")}
 LINES = {"H": (":", COLOURS[1]), "HM": ("-.", COLOURS[4]), "HrHw": ("--", COLOURS[2]), "HrHwM": ("-", COLOURS[0])}
@@ -46,38 +48,49 @@ def predicted(access: Data, family: str, p: int, name: str, rows: Rows) -> NDArr
     of_set = {
         row["set"]: row for row in access["functions"] if (row["family"], row["p"], row["name"]) == (family, p, name)
     }
-    counts = [column(rows, count) for count in ("hr", "hw", "m")]
+    hr, hw, m = (column(rows, count) for count in ("hr", "hw", "m"))
     edge = access.get("private_words") or math.inf
-    small = np.maximum(counts[0], counts[1]) <= edge
+    small = np.maximum(hr, hw) <= edge
     seconds = np.full(len(rows), np.nan)
     for label, chosen in (("all", small | True), ("R0", small), ("R1", ~small)):
         if label in of_set and (label == "all" or edge < math.inf):
-            seconds = np.where(chosen, predict(of_set[label], *counts, tiers), seconds)
+            seconds = np.where(chosen, predict(of_set[label], hr, hw, m, tiers), seconds)
     return seconds
 
 
-def every_function(profile: Data) -> Figure | None:
-    """Draw measured and predicted times of patterns by h, for every function (figure 1); None without patterns."""
+def every_function(profile: Data, samples: NDArray[Any] | None = None) -> Figure | None:
+    """Draw measured and predicted times of patterns by h, for every function (figure 1); None without patterns.
+
+    Parameters
+    ----------
+    profile : mapping
+    samples : structured array, optional
+        Every superstep, as the probe leaves them; their spread is drawn with the points.
+    """
     access = profile.get("access") or {}
     p = _largest(access)
     if p == 0:
         return None
+    shown = [kind for kind in KINDS if any(_patterns(access, family, p, kind)[0] for family in FUNCTIONS)]
+    bars = ", with 5th to 95th percentile" if samples is not None else ""
     figure, axes = canvas(
         "Cost functions: the nearer the line runs to the points, the better its function predicts",
-        f"p = {p}; points: measured; lines: predicted (after figure 1 of the SMP paper)",
-        *(2, len(KINDS)),
+        f"p = {p}; points: measured{bars}; lines: predicted (after figure 1 of the SMP paper)",
+        *(len(FUNCTIONS), len(shown)),
         right=0.88,
         sharex=True,
         sharey="row",
     )
     for i, family in enumerate(FUNCTIONS):
-        for j, kind in enumerate(KINDS):
+        for j, kind in enumerate(shown):
             rows, suite = _patterns(access, family, p, kind)
             _measured_and_predicted(axes[i, j], access, family, p, rows)
+            if samples is not None:
+                _spread(axes[i, j], access, samples, rows)
             x = f", x = {rows[0]['x']}" if rows else ""
             axes[i, j].set_title(f"{family.title()}, {kind}{x}, suite {suite}", fontsize=10.5, loc="left")
             log_powers(axes[i, j].xaxis)
-            log_plain(axes[i, j].yaxis)
+        _from_zero(axes[i])
         axes[i, 0].set_ylabel("time of a superstep over h (ns per word)")
         legend(axes[i, -1])
     for one in axes[-1]:
@@ -90,11 +103,11 @@ def h_against_best(profile: Data) -> Figure | None:
     access = profile.get("access") or {}
     p = _largest(access)
     rows = [row for row in _of(access, "bad", p, 1) if row["kind"] == "like-gather" or row["x"] == p]
-    if not rows:
+    if p < 2 or not rows:  # one processor has one x, and its M says nothing new
         return None
     figure, axes = canvas(
         "H charges every x alike; HrHwM follows the writes and the total",
-        f"Bad, like-gather: x of p = {p} processors read h words, all write h x / p; suite 1; lines: predicted (figure 2)",
+        f"Bad, like-gather: x of {p} processors read h words, all write h x / {p}; lines: predicted (after figure 2)",
         columns=2,
         right=0.9,
         sharex=True,
@@ -109,8 +122,8 @@ def h_against_best(profile: Data) -> Figure | None:
             one.plot(h, predicted(access, "bad", p, name, mine) / h * 1e9, color=colour, linewidth=1.3)
         one.set_title(f"predicted by {name}", fontsize=10.5, loc="left")
         log_powers(one.xaxis)
-        log_plain(one.yaxis)
         one.set_xlabel("h (words)")
+    _from_zero(axes[0])
     axes[0, 0].set_ylabel("time of a superstep over h (ns per word)")
     legend(axes[0, -1])
     return figure
@@ -141,3 +154,26 @@ def _measured_and_predicted(axes: Axes, access: Data, family: str, p: int, rows:
     for name in FUNCTIONS[family]:
         style, colour = LINES[name.removesuffix("-c")]
         axes.plot(h, predicted(access, family, p, name, rows) / h * 1e9, style, color=colour, linewidth=1.6, label=name)
+
+
+def _from_zero(row: NDArray[Any]) -> None:
+    """Let the common y axis begin at zero and hold all points and lines; a bar may go beyond."""
+    drawn = np.concatenate([line.get_ydata() for axes in row for line in axes.get_lines()])
+    row[0].set_ylim(0, 1.1 * np.nanmax(drawn, initial=1e-3))
+
+
+def _spread(axes: Axes, access: Data, samples: NDArray[Any], rows: Rows) -> None:
+    """Draw how far the clean supersteps of each pattern spread: 5th to 95th percentile."""
+    for row in rows:
+        of_suite = _of(access, row["family"], row["p"], row["suite"])
+        index = next(i for i, other in enumerate(of_suite) if other is row)
+        mine = samples[
+            (samples["family"] == FAMILIES.index(row["family"]))
+            & (samples["p"] == row["p"])
+            & (samples["suite"] == row["suite"])
+            & (samples["pattern"] == index)
+        ]
+        clean = mine[mine["clean"]] if mine["clean"].any() else mine
+        if clean.size:
+            low, high = np.percentile(clean["copy_in_ns"] + clean["copy_out_ns"], [5, 95]) / row["h"]
+            axes.vlines(row["h"], low, high, color="black", linewidth=1.2)

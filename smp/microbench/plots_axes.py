@@ -36,6 +36,8 @@ def canvas(
     columns: int = 1,
     right: float = 0.97,
     top: float = 0.86,
+    bottom: float = 0.085,
+    gap: float = 0.12,
     **shared: Any,
 ) -> tuple[Figure, NDArray[Any]]:
     """Return a figure and its axes.
@@ -47,8 +49,10 @@ def canvas(
     subtitle : str
         How to read it, smaller below the title.
     rows, columns : int
-    right, top : float
+    right, top, bottom : float
         Where the axes end, as fractions of the figure; legends have the place beyond.
+    gap : float
+        Between columns, as a fraction of their width.
     **shared
         ``sharex`` and ``sharey`` of the axes.
 
@@ -60,7 +64,7 @@ def canvas(
     figure = Figure(figsize=INCHES, dpi=DPI)
     figure.text(0.075, 0.955, title, fontsize=15, weight="bold")
     figure.text(0.075, 0.922, subtitle, fontsize=10.5, color="#444444")
-    place = {"left": 0.075, "right": right, "top": top, "bottom": 0.085, "wspace": 0.12, "hspace": 0.2}
+    place = {"left": 0.075, "right": right, "top": top, "bottom": bottom, "wspace": gap, "hspace": 0.2}
     axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw=place, **shared)
     for one in axes.flat:
         one.grid(color="#dddddd", linewidth=0.7)
@@ -118,15 +122,14 @@ def valid(rows: Rows) -> NDArray[np.bool_]:
     return np.array([row.get("valid") is not False for row in rows], np.bool_)
 
 
-def unsettled(axes: Axes, x: NDArray[Any], y: NDArray[Any], rows: Rows, label: str = "") -> None:
+def unsettled(axes: Axes, x: NDArray[Any], y: NDArray[Any], rows: Rows) -> None:
     """Ring the points that are not valid; nothing is drawn where all are."""
     bad = ~valid(rows)
     if bad.any():
-        axes.plot(
-            x[bad], y[bad], "o", markersize=9, markerfacecolor="none", markeredgecolor="#cc0000", label=label, zorder=5
-        )
+        axes.plot(x[bad], y[bad], "o", markersize=9, markerfacecolor="none", markeredgecolor="#cc0000", zorder=5)
 
 
 def _log(axis: Axis, base: int) -> None:
-    getattr(axis.axes, f"set_{axis.axis_name}scale")("log", base=base)
+    axes = axis.axes
+    (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log", base=base)
     axis.set_minor_locator(NullLocator())

@@ -12,15 +12,15 @@ KERNELS = ("copy", "scale", "add", "triad")
 def bandwidth(profile: Data) -> Figure | None:
     """Draw GB/s by processors, and the loaded latency where there is one; None where that was not measured."""
     data = profile.get("bandwidth") or {}
-    stream, loaded = data.get("stream"), data.get("loaded_latency")
+    stream, loaded = data.get("stream") or [], data.get("loaded_latency") or []
     if not stream:
         return None
     figure, ((axes, *beside),) = canvas(
         "Bandwidth by processors: where the lines bend, the memory is busy",
         "STREAM: filled, the best repeat; hollow, the median; ringed: not valid (GB = 10^9 bytes)",
         columns=2 if loaded else 1,
+        gap=0.22,
     )
-    figure.subplots_adjust(wspace=0.25)
     for kernel, colour, marker in zip(KERNELS, COLOURS, MARKERS, strict=False):
         rows = sorted((row for row in stream if row["kernel"] == kernel), key=lambda row: row["processors"])
         p, best = column(rows, "processors"), column(rows, "GBps")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
@@ -18,9 +19,9 @@ CURVES = {
     "page_local": "random within a page, 4 KiB pages",
     "huge": "random order, huge pages",
 }
-MOST_NUMBERS = 500
-"""Cells of a map up to which each says its number."""
-BAND = "band: minimum to 95th percentile of the windows"
+MOST_NUMBERS, LARGE_NUMBERS = 500, 100
+"""Cells of a map up to which each says its number, and up to which it does so in larger letters."""
+BAND = "band: minimum to 95th percentile; ringed: not valid"
 
 
 def strides(profile: Data) -> Figure | None:
@@ -37,9 +38,10 @@ def strides(profile: Data) -> Figure | None:
     colours = colormaps["viridis_r"](np.linspace(0.05, 1, len(arrays)))
     for nbytes, colour in zip(arrays, colours, strict=True):
         mine = sorted((row for row in rows if row["bytes"] == nbytes), key=lambda row: row["stride"])
-        x = column(mine, "stride")
-        axes.plot(x, column(mine, "ns"), color=colour, marker=".", linewidth=1.5, label=size(nbytes))
+        x, y = column(mine, "stride"), column(mine, "ns")
+        axes.plot(x, y, color=colour, marker=".", linewidth=1.5, label=size(nbytes))
         axes.fill_between(x, column(mine, "minimum_ns"), column(mine, "p95_ns"), color=colour, alpha=0.2, linewidth=0)
+        unsettled(axes, x, y, mine)
     log_bytes(axes.xaxis, 8)
     log_plain(axes.yaxis)
     axes.set_xlabel("stride (bytes)")
@@ -62,21 +64,23 @@ def stride_map(profile: Data) -> Figure | None:
         if row["stride"] in steps:
             ns[steps.index(row["stride"]), arrays.index(row["bytes"])] = row["ns"]
     figure, ((axes,),) = canvas(
-        "Latency by array and stride: each step to darker is the end of a cache",
+        "Latency by array and stride: the darker, the slower",
         "ns of a load that waits for the one before, every s-th byte in order, 4 KiB pages",
+        right=1.03,
+        bottom=0.13,
     )
-    figure.subplots_adjust(bottom=0.14)
     axes.grid(False)
     drawn = axes.pcolormesh(ns, norm=LogNorm(), cmap="viridis_r")
     axes.set_xticks(np.arange(len(arrays)) + 0.5, [size(n) for n in arrays], rotation=45, ha="right")
     axes.set_yticks(np.arange(len(steps)) + 0.5, [size(n) for n in steps])
     if np.isfinite(ns).sum() <= MOST_NUMBERS:
+        letters = 7.5 if ns.size > LARGE_NUMBERS else 10
         middle = float(np.exp(np.nanmean(np.log(ns))))
         for (i, j), value in np.ndenumerate(ns):
             if np.isfinite(value):
                 colour = "white" if value > middle else "black"
                 text = f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
-                axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=7.5, color=colour)
+                axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=letters, color=colour)
     axes.set_xlabel("array (bytes)")
     axes.set_ylabel("stride (bytes)")
     bar = figure.colorbar(drawn, ax=axes, pad=0.015, label="time of a load (ns)")
@@ -92,7 +96,7 @@ def random_order(profile: Data) -> Figure | None:
         return None
     figure, ((axes,),) = canvas(
         "Latency in random order: the caches' ends, and what page walks add beyond them",
-        f"a load that waits for the one before, one node a line; {BAND}; ringed: not valid",
+        f"a load that waits for the one before, one node a line; {BAND}",
         top=0.82,
     )
     for (name, label), colour in zip(curves.items(), COLOURS, strict=False):
@@ -115,7 +119,12 @@ def _knees(axes: Axes, data: Data) -> None:
     low, high = axes.get_xlim()
     styles = {"found_bytes": ("found:", "-", "black", 1.015), "reported_bytes": ("system:", "--", GREY, 1.05)}
     for name, (title, style, colour, y) in styles.items():
-        place = {"transform": axes.get_xaxis_transform(), "va": "bottom", "color": colour, "fontsize": 9.5}
+        place: dict[str, Any] = {
+            "transform": axes.get_xaxis_transform(),
+            "va": "bottom",
+            "color": colour,
+            "fontsize": 9.5,
+        }
         marked = [level for level in data.get("levels", []) if level.get(name)]
         if marked:
             axes.text(low, y, title, ha="left", **place)

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -24,7 +27,7 @@ def intervals(profile: Data) -> Figure | None:
     counts = sorted({row["p"] for row in rows})[-MOST_ROWS:]
     figure, axes = canvas(
         "List ranking between the best and the worst that the machine could make of it",
-        "supersteps, measured and predicted from their counts of accesses by the cost functions (after figure 3 of the SMP paper)",
+        "time of the supersteps: measured, and predicted from their accesses (after figure 3 of the SMP paper)",
         *(len(counts), len(algorithms)),
         right=0.88,
         sharex=True,
@@ -36,7 +39,7 @@ def intervals(profile: Data) -> Figure | None:
             mine = sorted((r for r in rows if (r["p"], r["algorithm"]) == (p, name)), key=lambda row: row["n"])
             n = column(mine, "n")
             good, bad, random = (per_element(mine, column(mine, f"{end}_s")) for end in ("good", "bad", "random"))
-            one.fill_between(n, good, bad, color=COLOURS[5], alpha=0.3, linewidth=0, label="interval")
+            one.fill_between(n, good, np.fmax(bad, random), color=COLOURS[5], alpha=0.3, linewidth=0, label="interval")
             one.plot(n, bad, "--", color=COLOURS[1], linewidth=1.4, label="bad")
             one.plot(n, random, ":", color=GREY, linewidth=1.6, label="random")
             one.plot(n, good, "--", color=COLOURS[2], linewidth=1.4, label="good")
@@ -51,14 +54,22 @@ def intervals(profile: Data) -> Figure | None:
     return figure
 
 
-def times(profile: Data) -> Figure | None:
-    """Draw ns an element by n for every algorithm and p (figure 17); None where no list was ranked."""
+def times(profile: Data, samples: NDArray[Any] | None = None) -> Figure | None:
+    """Draw ns an element by n for every algorithm and p (figure 17); None where no list was ranked.
+
+    Parameters
+    ----------
+    profile : mapping
+    samples : structured array, optional
+        Every repeat, as the probe leaves them: drawn as bars from the fastest to the slowest.
+    """
     lists = profile.get("lists") or {}
     if not lists.get("rows"):
         return None
+    bars = "; bars: the fastest to the slowest" if samples is not None else ""
     figure, ((axes,),) = canvas(
         "List ranking: below the black line, a parallel algorithm beats the serial loop",
-        "random lists, time of a whole run over the elements (after figure 17 of the MTA evaluation)",
+        f"random lists, median of the repeats{bars} (after figure 17 of the MTA evaluation)",
         right=0.82,
     )
     serial = sorted(lists.get("serial", []), key=lambda row: row["n"])
@@ -66,6 +77,7 @@ def times(profile: Data) -> Figure | None:
         axes.plot(
             column(serial, "n"), column(serial, "ns_per_element"), "o-", color="black", linewidth=2.5, label="serial"
         )
+        _spread(axes, samples, "serial", 1, "black")
     counts = sorted({row["p"] for row in lists["rows"]})
     for name, colour in zip(dict.fromkeys(row["algorithm"] for row in lists["rows"]), COLOURS, strict=False):
         for k, p in enumerate(counts):
@@ -79,12 +91,23 @@ def times(profile: Data) -> Figure | None:
                 marker=MARKERS[k % len(MARKERS)],
                 label=f"{title_of(name)}, p = {p}",
             )
+            _spread(axes, samples, name, p, colour)
     log_powers(axes.xaxis)
     log_plain(axes.yaxis)
     axes.set_xlabel("elements of the list")
     axes.set_ylabel("time per element (ns)")
     legend(axes)
     return figure
+
+
+def _spread(axes: Axes, samples: NDArray[Any] | None, algorithm: str, p: int, colour: str) -> None:
+    """Draw how far the repeats of each point spread."""
+    if samples is None:
+        return
+    mine = samples[(samples["algorithm"] == algorithm) & (samples["p"] == p)]
+    for n in np.unique(mine["n"]):
+        ns = mine["seconds"][mine["n"] == n] / n * 1e9
+        axes.vlines(n, ns.min(), ns.max(), color=colour, linewidth=1.2, alpha=0.7)
 
 
 def measured(rows: Rows) -> NDArray[np.float64]:

@@ -7,31 +7,27 @@ tables 5 - 8  errors on the suites that a function was not fitted on, beside tho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.text import Text
 
 from ..errors import ProfileError
-from ..models.published import paper_errors
 from .profile import BEST, Profile
-from .report_format import NONE, Data, Rows, count, number, percent, section, table
+from .report_errors import after, errors
+from .report_format import NONE, Data, Rows, count, number, section, table, time
 
 FAMILIES = ("good", "bad", "random")
 COEFFICIENTS = {"good": (1, 2), "bad": (3, 4)}
 """The paper's tables of a family: every function, and every p."""
-ERRORS = {("good", 2): 5, ("good", 3): 6, ("bad", 1): 7, ("bad", 3): 8}
-"""The paper's table of a family and the suite that it is validated on."""
-TOGETHER = 3
-"""Numbers of processors side by side in a table of errors."""
-
 COST_HEADERS = (
     *("p", "Good\nns/word", "\nns/byte", "Bad\nns/word", "\nns/byte", "Random\nns/word", "\nns/byte"),
     *("Bad/\nGood", "Random/\nGood"),
 )
 INTERVALS = (
-    "[low, high]: 95% interval. 0 alone: held at zero, since a negative cost makes no sense.\n"
-    "?: these measurements cannot tell it from other terms."
+    "Coefficients below: [low, high] is the 95% interval; 0 alone was held at zero, since a negative cost\n"
+    "makes no sense; ? cannot be told from other terms by these measurements."
 )
 
 
@@ -47,25 +43,46 @@ def word_costs(profile: Data) -> list[dict[str, Any]]:
     -------
     list of dict
         ``p``, ``words`` and a number for each family: ns a word that a processor moves, where every processor
-        reads ``words`` words and writes as many, by the family's best function. Families without one are left out.
+        reads ``words`` words and writes as many, by the family's best function. ``words`` is the largest h of the
+        patterns that every p has. Families without a function are left out.
     """
-    access, made = profile["access"], []
-    sizes = [row["h"] for row in access.get("patterns", [])]
-    sizes = sizes or [row["h_range"][1] for row in access["functions"]]
-    for p in sorted({row["p"] for row in access["functions"]}):
-        h, found = max(sizes), {"p": p, "words": max(sizes)}
+    access, known, made = profile["access"], Profile(dict(profile)), []
+    reached: dict[int, int] = {}
+    for row in access.get("patterns", []):
+        reached[row["p"]] = max(reached.get(row["p"], 0), row["h"])
+    words = min(reached.values(), default=0)
+    for p in sorted(reached):
+        found: dict[str, Any] = {"p": p, "words": words}
         for family in FAMILIES:
             try:
-                seconds = Profile(dict(profile)).predict(family, p, h, h, 2 * p * h)
+                seconds = known.predict(family, p, words, words, 2 * p * words)
             except ProfileError:
                 continue
-            found[family] = float(seconds[0]) / (2 * h) * 1e9
+            found[family] = float(seconds[0]) / (2 * words) * 1e9
         made.append(found)
     return made
 
 
+def example(profile: Data) -> str:
+    """Return how the largest Good superstep of suite 3 compares with its prediction; nothing without one."""
+    patterns = (profile.get("access") or {}).get("patterns", [])
+    rows = [row for row in patterns if (row["family"], row["suite"]) == ("good", 3)]
+    if not rows:
+        return ""
+    row = max(rows, key=lambda row: (row["p"], row["m"]))
+    try:
+        seconds = float(Profile(dict(profile)).predict("good", row["p"], row["hr"], row["hw"], row["m"])[0])
+    except ProfileError:
+        return ""
+    counts = f"h_r {count(row['hr'])}, h_w {count(row['hw'])}, M {count(row['m'])}"
+    return (
+        f"Good, {row['kind']} of suite 3, p = {row['p']} ({counts}): measured {time(row['seconds'])}, "
+        f"predicted {time(seconds)} ({seconds / row['seconds'] - 1:+.0%})"
+    )
+
+
 def cost_table(profile: Data, costs: Rows, mark: str = "") -> RenderableType:
-    """Return a table of `word_costs`."""
+    """Return a table of `word_costs`, which are not none."""
     word = profile["access"]["word_bytes"]
 
     def ratio(row: Data, family: str) -> str:
@@ -85,53 +102,59 @@ def cost_table(profile: Data, costs: Rows, mark: str = "") -> RenderableType:
 def _parts(profile: Data) -> Iterator[RenderableType]:
     access = profile["access"]
     functions = access["functions"]
-    if functions:
-        yield cost_table(profile, word_costs(profile))
+    costs = word_costs(profile)
+    if costs:
+        yield cost_table(profile, costs)
+        overheads = [f"{time(s)} (p = {p})" for p, s in (access.get("overhead_s") or {}).items()]
+        if overheads:
+            yield Text(f"The runtime adds to each superstep of a program: {', '.join(overheads)}.")
+        yield Text(INTERVALS)
     last = max((row["p"] for row in functions), default=0)
     for family in FAMILIES:
         mine = [row for row in functions if row["family"] == family]
         every, best = COEFFICIENTS.get(family, (None, None))
         largest = [row for row in mine if row["p"] == last]
         if largest:
-            yield _coefficients(access, largest, f"{family.title()}, p = {last}: every function{_after(every)}")
+            title = f"{family.title()}, p = {last}: every function{after(every)}"
+            yield _coefficients(access, largest, title, lambda row: f"{row['name']} {row['set']}")
         chosen = [row for row in mine if row["name"] == BEST[family]]
         if len({row["p"] for row in chosen}) > 1:
-            yield _coefficients(access, chosen, f"{family.title()}, every p: {BEST[family]}{_after(best)}")
+            title = f"{family.title()}, every p: {BEST[family]}{after(best)}"
+            yield _coefficients(access, chosen, title, lambda row: f"p = {row['p']} {row['set']}")
     for family in FAMILIES:
         for suite in (1, 2, 3):
-            yield from _errors(access, family, suite)
+            yield from errors(access["validation"], family, suite)
 
 
-def _after(paper: int | None) -> str:
-    return f" (after table {paper})" if paper else ""
-
-
-def _coefficients(access: Data, functions: Rows, title: str) -> RenderableType:
-    """A row for each function, p and set; for each tier of HrHwM-c a further one."""
+def _coefficients(access: Data, functions: Rows, title: str, name: Callable[[Data], str]) -> RenderableType:
+    """A row for each function, and for each further tier of HrHwM-c."""
     rows = []
     for function in functions:
         terms = function["terms"]
         tiers = max((int(term[3:]) for term in terms if term[3:]), default=0)
         for k in range(1, max(tiers, 1) + 1):
-            first = k == 1
-            head = [function["name"], str(function["p"]), function["set"], str(function["fit_suite"])]
-            names = [f"{term}{k}" if tiers else term for term in ("ghr", "ghw")]
-            if "gh" in terms:
-                names = ["gh", ""]
+            pair = ("gh", "") if "gh" in terms else [f"{term}{k}" if tiers else term for term in ("ghr", "ghw")]
+            whole = [_coefficient(function, "L", 1e6), _coefficient(function, "gM", 1e9)] if k == 1 else ["", ""]
             rows.append(
                 [
-                    *(head if first else [""] * len(head)),
+                    name(function) if k == 1 else "",
                     access["tiers"][k - 1]["name"] if tiers else "",
-                    _coefficient(function, "L", 1e6) if first else "",
-                    *(_coefficient(function, name, 1e9) for name in names),
-                    _coefficient(function, "gM", 1e9) if first else "",
+                    whole[0],
+                    *(_coefficient(function, term, 1e9) for term in pair),
+                    whole[1],
                 ]
             )
-    headers = (
-        *("function", "p", "set", "fit\nsuite", "tier", "L\nus"),
-        *("gh, ghr\nns/word", "ghw\nns/word", "gM\nns/word"),
-    )
-    return table(headers, rows, title=title, caption=INTERVALS, words=5)
+    headers = ("function", "tier", "L\nus", "gh, ghr\nns/word", "ghw\nns/word", "gM\nns/word")
+    return table(headers, rows, title=title, caption=_fitted(functions, name), words=2)
+
+
+def _fitted(functions: Rows, name: Callable[[Data], str]) -> str:
+    """Say which suite the functions were fitted on; for the fewer of them, by name."""
+    by_suite: dict[int, list[str]] = {}
+    for row in functions:
+        by_suite.setdefault(row["fit_suite"], []).append(name(row))
+    most, *others = sorted(by_suite, key=lambda suite: -len(by_suite[suite]))
+    return "; ".join([f"fitted on suite {most}", *(f"{', '.join(by_suite[s])}: on suite {s}" for s in others)])
 
 
 def _coefficient(function: Data, term: str, scale: float) -> str:
@@ -143,44 +166,5 @@ def _coefficient(function: Data, term: str, scale: float) -> str:
         return "?"
     if low == high == 0:
         return "0"
-    bounds = ", ".join("open" if v is None else number(v * scale, 2) for v in (low, high))
+    bounds = ", ".join("open" if bound is None else number(bound * scale, 2) for bound in (low, high))
     return f"{number(value * scale)} [{bounds}]"
-
-
-def _errors(access: Data, family: str, suite: int) -> Iterator[RenderableType]:
-    """Tables of errors on one suite, a few p in each; the paper's beside them where it has the p."""
-    mine = [row for row in access["validation"] if row["family"] == family and row["suite"] == suite]
-    measured = sorted({row["p"] for row in mine})
-    for start in range(0, len(measured), TOGETHER):
-        chosen = measured[start : start + TOGETHER]
-        part = [row for row in mine if row["p"] in chosen]
-        paper = {_key(row): row for p in chosen for row in paper_errors(p)}
-        shown = {p: [{_key(row): row for row in part if row["p"] == p}] for p in chosen}
-        headers, words = ["function", "set"], 2
-        for p in chosen:
-            headers += [f"p = {p}\nave. %", "\nmax. %"]
-            if any(_key(row) in paper for row in shown[p][0].values()):
-                headers += ["paper\nave. %", "\nmax. %"]
-                shown[p].append(paper)
-        rows = []
-        for name, label in dict.fromkeys((row["name"], row["set"]) for row in part):
-            cells = [name, label]
-            for p, sources in shown.items():
-                for source in sources:
-                    row = source.get((family, p, name, label, suite), {})
-                    cells += [percent(row.get("average")), percent(row.get("maximum"))]
-            rows.append(cells)
-        title = f"{family.title()}: errors on suite {suite}{_after(ERRORS.get((family, suite)))}"
-        yield table(headers, rows, title=title, caption=_compared(part, paper), words=words)
-
-
-def _compared(rows: Rows, paper: Data) -> str:
-    pairs = [(row, paper[_key(row)]) for row in rows if _key(row) in paper]
-    if not pairs:
-        return ""
-    fewer = sum(all(row[name] <= other[name] for name in ("average", "maximum")) for row, other in pairs)
-    return f"No worse than the paper in both errors: {fewer} of {len(pairs)}."
-
-
-def _key(row: Data) -> Any:
-    return row["family"], row["p"], row["name"], row["set"], row["suite"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
@@ -66,12 +66,12 @@ def size(nbytes: float | None) -> str:
     return f"{nbytes:.0f} B"
 
 
-def seconds(value: float | None) -> str:
+def time(value: float | None) -> str:
     """Return a time with three digits and its unit.
 
     Examples
     --------
-    >>> [seconds(t) for t in (180e-9, 12.34e-6, 0.0123, 75.0)]
+    >>> [time(t) for t in (180e-9, 12.34e-6, 0.0123, 75.0)]
     ['180 ns', '12.3 us', '12.3 ms', '75.0 s']
     """
     if value is None or not math.isfinite(value):
@@ -87,7 +87,7 @@ def percent(fraction: float | None) -> str:
 
     Examples
     --------
-    >>> [percent(f) for f in (0.046, 0.1415, 1.2, 0.0)]
+    >>> [percent(f) for f in (0.046, 0.1423, 1.2, 0.0)]
     ['4.6', '14.2', '120', '0']
     """
     if fraction is None or not math.isfinite(fraction):
@@ -110,9 +110,10 @@ def table(
         Above and below the table.
     words : int
     """
-    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), header_style="bold")
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for i, header in enumerate(headers):
-        made.add_column(Text(header), justify="left" if i < words else "right", vertical="bottom", no_wrap=i >= words)
+        side: JustifyMethod = "left" if i < words else "right"
+        made.add_column(Text(header), justify=side, vertical="bottom", no_wrap=i == 0 or i >= words)
     for row in rows:
         made.add_row(*map(Text, row))
     parts: list[RenderableType] = [Text(title, style="bold")] if title else []
@@ -158,23 +159,33 @@ def flagged(rows: Rows) -> str:
 
 
 class Notes:
-    """Footnotes: each said once, numbered in the order of their marks."""
+    """Footnotes: what is not valid, and why.
+
+    A section's is numbered in the order of the marks; those of single numbers, marked !, share the last.
+    """
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
+        self._sections: list[str] = []
+        self._numbers: dict[str, list[str]] = {}
 
-    def mark(self, text: str) -> str:
-        """Return the mark that stands for a text, with a blank before it; nothing for no text."""
-        if not text:
+    def section(self, name: str, data: Data) -> str:
+        """Return the mark of a section, with a blank before it; nothing for a valid one."""
+        if data.get("valid") is not False:
             return ""
-        if text not in self._texts:
-            self._texts.append(text)
-        return f" [{self._texts.index(text) + 1}]"
+        text = f"{name} not valid: {reasons(data)}"
+        if text not in self._sections:
+            self._sections.append(text)
+        return f" [{self._sections.index(text) + 1}]"
 
-    def invalid(self, name: str, data: Data) -> str:
-        """Return the mark of a section that is not valid; nothing for a valid one."""
-        return self.mark(f"{name} not valid: {reasons(data)}") if data.get("valid") is False else ""
+    def number(self, name: str, row: Data) -> str:
+        """Return the mark of a single number; nothing for a valid one."""
+        if flag(row):
+            reason = (row.get("why") or ["no reason was recorded"])[0]
+            self._numbers.setdefault(reason, []).append(name)
+        return flag(row)
 
     def lines(self) -> list[str]:
         """Return the footnotes."""
-        return [f"[{i}] {text}" for i, text in enumerate(self._texts, 1)]
+        lines = [f"[{i}] {text}" for i, text in enumerate(self._sections, 1)]
+        numbers = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in self._numbers.items())
+        return lines + ([f"! not valid: {numbers}"] if numbers else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,10 +10,10 @@ from rich.console import Group, RenderableType
 
 from .report_format import NONE, Data, Rows, flag, flagged, number, section, size, table
 
-LEVEL_HEADERS = ("level", "latency\nns", "\ncycles", "found\nup to", "system\nreports")
+LEVEL_HEADERS = ("level", "ns", "cycles", "ends at", "reported")
 RANDOM = {"random": "random,\n4 KiB pages", "page_local": "page-local,\n4 KiB pages", "huge": "random,\nhuge pages"}
 STRIDES = 8
-"""Strides of the table; the plot has all."""
+"""Strides of the table, of those that half of the arrays have; the plot has all."""
 
 
 def latency(profile: Data) -> Group:
@@ -21,18 +22,23 @@ def latency(profile: Data) -> Group:
 
 
 def level_rows(data: Data) -> list[list[str]]:
-    """Return the cells of `LEVEL_HEADERS` for each level, and for the page walk."""
-    rows = [
+    """Return the cells of `LEVEL_HEADERS` for each level."""
+    return [
         [level["name"], number(level["ns"]), number(level.get("cycles"))]
         + [size(level.get(name)) for name in ("found_bytes", "reported_bytes")]
         for level in data.get("levels", [])
     ]
-    if data.get("page_walk_ns") is not None:
-        walks = [row for row in data.get("page_walk", []) if row["bytes"] == data.get("page_walk_bytes")]
-        last = walks[-1] if walks else {}
-        name = f"page walk{flag(last)}"
-        rows.append([name, number(data["page_walk_ns"]), number(last.get("cycles")), NONE, NONE])
-    return rows
+
+
+def page_walk(data: Data) -> tuple[list[str], Data]:
+    """Return the cells of `LEVEL_HEADERS` for the page walk, without its name, and its row; none not measured."""
+    if data.get("page_walk_ns") is None:
+        return [], {}
+    walks = (row for row in data.get("page_walk", []) if row["bytes"] == data.get("page_walk_bytes"))
+    row = dict(next(walks, {}))
+    same = [point for name in RANDOM for point in data.get(name, []) if point["bytes"] == row.get("bytes")]
+    row.setdefault("why", [reason for point in same for reason in point.get("why") or []])
+    return [number(data["page_walk_ns"]), number(row.get("cycles")), NONE, NONE], row
 
 
 def remarks(data: Data) -> list[str]:
@@ -56,6 +62,9 @@ def remarks(data: Data) -> list[str]:
 
 def _parts(data: Data) -> Iterator[RenderableType]:
     levels = level_rows(data)
+    walk, row = page_walk(data)
+    if walk:
+        levels.append([f"page walk{flag(row)}", *walk])
     if levels:
         yield table(LEVEL_HEADERS, levels, title="Levels", caption=".\n".join([*remarks(data), ""]).rstrip("\n"))
     curves = {name: header for name, header in RANDOM.items() if data.get(name)}
@@ -69,22 +78,31 @@ def _random(data: Data, curves: dict[str, str]) -> RenderableType:
     """ns of a load by size, a column for each curve."""
     points = {(name, row["bytes"]): row for name in curves for row in data[name]}
     walks = {row["bytes"]: row for row in data.get("page_walk", [])}
-    headers = ["array", *(f"{header}\nns" for header in curves.values()), "min. to\np95", "page\nwalk\nns"]
     last = list(curves)[-1]
+    headers = [
+        "array",
+        *(f"{header}\nns" for header in curves.values()),
+        f"{last.replace('_', ' ')}:\nmin. to p95\nns",
+        "page walk\nns",
+    ]
     rows = []
     for nbytes in sorted({nbytes for _, nbytes in points}):
         found = [points.get((name, nbytes), {}) for name in curves]
         band = points.get((last, nbytes), {})
         spread = f"{number(band.get('minimum_ns'))}-{number(band.get('p95_ns'))}" if band else NONE
         cells = [number(row.get("ns")) + (flag(row) or "  ") for row in found]
-        rows.append([size(nbytes), *cells, spread, number(walks.get(nbytes, {}).get("ns"), 2)])
+        rows.append(
+            [size(nbytes), *cells, spread, f"{round(walks[nbytes]['ns'], 1) + 0.0:.1f}" if nbytes in walks else NONE]
+        )
     caption = flagged([row for name in curves for row in data[name]])
     return table(headers, rows, title="A load that waits for the one before, in random order", caption=caption)
 
 
 def _strides(rows: Rows) -> RenderableType:
     """ns of a load by size and stride, for a few of the strides."""
-    strides = sorted({row["stride"] for row in rows})
+    arrays = {row["bytes"] for row in rows}
+    met = Counter(row["stride"] for row in rows)
+    strides = sorted(stride for stride, times in met.items() if 2 * times >= len(arrays))
     if len(strides) > STRIDES:
         strides = [strides[i] for i in np.linspace(0, len(strides) - 1, STRIDES).round().astype(int)]
     points = {(row["bytes"], row["stride"]): row for row in rows}
@@ -94,7 +112,7 @@ def _strides(rows: Rows) -> RenderableType:
             number(row["ns"]) + (flag(row) or "  ") if (row := points.get((nbytes, stride))) else ""
             for stride in strides
         ]
-        for nbytes in sorted({row["bytes"] for row in rows})
+        for nbytes in sorted(arrays)
     ]
     headers = ["array", *(f"{size(stride)}  \nns  " for stride in strides)]
     return table(headers, cells, title="A load, by array and stride (after figure 3)", caption=flagged(rows))

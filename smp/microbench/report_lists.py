@@ -8,15 +8,28 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from ..models.locality import SMALL
-from .report_format import NONE, Data, Rows, count, number, seconds, section, table
+from .report_format import NONE, Data, Rows, count, number, section, table, time
 
-HEADERS = (
-    *("algorithm", "n", "p", "ns per\nelement", "speed-\nup", "good\nns", "bad\nns", "random\nns"),
-    *("Loc", "M/G", "inside", "steps\ninside"),
-)
+HEADERS = ("algorithm", "n", "p", "run\nns", "speed-\nup")
+INTERVAL_HEADERS = ("steps\nns", "good\nns", "bad\nns", "random\nns", "Loc", "M/G", "in-\nside", "steps\ninside")
 STEP_HEADERS = (
-    *("algorithm", "superstep", "n", "p", "M", "measured\nms", "good\nms", "bad\nms", "Loc", "M/G"),
-    "",
+    "algorithm",
+    "superstep",
+    "n",
+    "p",
+    "M",
+    "measured\nms",
+    "good\nms",
+    "bad\nms",
+    "random\nms",
+    "Loc",
+    "M/G",
+)
+TIMES = ("measured_s", "good_s", "bad_s", "random_s")
+MEANING = (
+    "run: the whole; speed-up: over the serial loop. steps: the supersteps alone, as good, bad and\n"
+    "random predict them. Loc: 1 at good, 0 at the larger of bad and random. M/G: steps over good.\n"
+    f"steps inside: of those with M of {SMALL:,} and more."
 )
 
 
@@ -25,11 +38,24 @@ def list_ranking(profile: Data) -> Group:
     return section("List ranking", profile["lists"], _parts(profile["lists"]))
 
 
-def best_ranking(lists: Data) -> dict[str, Any] | None:
+def best(lists: Data) -> Data | None:
     """Return the row of the fastest run of the longest list; None where no list was ranked."""
-    longest = max((row["n"] for row in lists["rows"]), default=0)
-    rows = [row for row in lists["rows"] if row["n"] == longest and row.get("ns_per_element")]
+    longest = max((row["n"] for row in lists.get("rows", [])), default=0)
+    rows = [row for row in lists.get("rows", []) if row["n"] == longest]
     return min(rows, key=lambda row: row["ns_per_element"], default=None)
+
+
+def describe_best(row: Data, lists: Data) -> str:
+    """Return what the fastest run was, over the serial loop and in its interval."""
+    serial = serial_time(lists, row["n"])
+    what = f"n = {count(row['n'])}: {title_of(row['algorithm'])}, p = {row['p']}"
+    text = f"{what}: {number(row['ns_per_element'])} ns an element"
+    if serial is not None:
+        text += f", {number(row['speedup'])} times as fast as the serial loop ({number(serial)} ns)"
+    if row.get("inside") is not None:
+        where = "inside" if row["inside"] else "outside"
+        text += f"; Loc {ratio(row['loc'])}, M/G {ratio(row['m_over_g'])}, {where} its interval"
+    return text
 
 
 def serial_time(lists: Data, n: int) -> float | None:
@@ -49,20 +75,19 @@ def title_of(algorithm: str) -> str:
     return {"helman-jaja": "Helman-JaJa"}.get(algorithm, "-".join(map(str.capitalize, algorithm.split("-"))))
 
 
-def describe_step(step: Data) -> tuple[str, str]:
+def describe_step(step: Data) -> str:
     """Return what a superstep is, and how its measured and predicted times compare."""
-    what = (
-        f'{title_of(step["algorithm"])}, n = {count(step["n"])}, p = {step["p"]}, superstep "{step["label"]}": '
-        f"h_r {count(step['hr'])}, h_w {count(step['hw'])}, M {count(step['m'])}"
+    text = (
+        f'{title_of(step["algorithm"])}, n = {count(step["n"])}, p = {step["p"]}, "{step["label"]}" '
+        f"(h_r {count(step['hr'])}, h_w {count(step['hw'])}, M {count(step['m'])}): measured {time(step['measured_s'])}"
     )
-    random = step.get("random_s")
-    compared = f"measured {seconds(step['measured_s'])}"
-    if step.get("good_s") is not None:
-        compared += f", predicted {seconds(step['good_s'])} (good) to {seconds(step['bad_s'])} (bad)"
-        compared += f", {seconds(random)} (random)" if random is not None else ""
-        place = f"Loc {ratio(step['loc'])}, M/G {ratio(step['m_over_g'])}"
-        compared += f"; {place}: {step.get('verdict') or place_of(step)}"
-    return what, compared
+    if step.get("good_s") is None:
+        return text
+    text += f"; predicted: good {time(step['good_s'])}, bad {time(step['bad_s'])}"
+    if step.get("random_s") is not None:
+        text += f", random {time(step['random_s'])}"
+    where = step.get("verdict") or ("inside" if step.get("inside") else "outside")
+    return f"{text}; Loc {ratio(step.get('loc'))}, M/G {ratio(step.get('m_over_g'))}: {where}"
 
 
 def place_of(row: Data) -> str:
@@ -77,26 +102,23 @@ def ratio(value: float | None) -> str:
 
 
 def _parts(lists: Data) -> Iterator[RenderableType]:
-    rows, notes = [], dict.fromkeys(row["note"] for row in lists["rows"] if row.get("note"))
-    order = {name: i for i, name in enumerate(dict.fromkeys(row["algorithm"] for row in lists["rows"]))}
-    for n in sorted({row["n"] for row in [*lists["rows"], *lists.get("serial", [])]}):
+    ranked, rows = lists["rows"], []
+    predicted = any(row.get("good_s") is not None for row in ranked)
+    order = list(dict.fromkeys(row["algorithm"] for row in ranked))
+    for n in sorted({row["n"] for row in [*ranked, *lists.get("serial", [])]}):
         serial = serial_time(lists, n)
         if serial is not None:
-            rows.append(["serial", count(n), "1", number(serial), "1.00", *[NONE] * 7])
-        same = [row for row in lists["rows"] if row["n"] == n]
-        rows += [_cells(row) for row in sorted(same, key=lambda row: (row["p"], order[row["algorithm"]]))]
-    caption = "speed-up: over the serial loop; good, bad and random: predicted ns per element; steps: supersteps"
-    caption = "\n".join([caption, *notes])
-    yield table(HEADERS, rows, title="Time per element, and the predicted interval", caption=caption)
+            rows.append(["serial", count(n), "1", number(serial), number(1.0), *[NONE] * len(INTERVAL_HEADERS)])
+        same = [row for row in ranked if row["n"] == n]
+        rows += [_cells(row) for row in sorted(same, key=lambda row: (row["p"], order.index(row["algorithm"])))]
+    headers = HEADERS + INTERVAL_HEADERS if predicted else HEADERS
+    notes = dict.fromkeys(row["note"] for row in ranked if row.get("note"))
+    caption = "\n".join([*([MEANING] if predicted else []), *notes])
+    yield table(headers, [row[: len(headers)] for row in rows], title="Time per element (ns)", caption=caption)
     worst = worst_steps(lists.get("steps", []))
     if worst:
-        yield table(
-            STEP_HEADERS,
-            map(_step_cells, worst),
-            title="The superstep of each run of the longest list that is farthest from good",
-            caption=f"of those with M of {count(SMALL)} and more",
-            words=2,
-        )
+        title = "The superstep farthest from good, of the longest list of each algorithm and p"
+        yield table(STEP_HEADERS, map(_step_cells, worst), title=title, words=2)
 
 
 def worst_steps(steps: Rows) -> list[Data]:
@@ -119,7 +141,7 @@ def _cells(row: Data) -> list[str]:
     return [
         *(title_of(row["algorithm"]), count(row["n"]), str(row["p"])),
         *(number(row["ns_per_element"]), number(row.get("speedup"))),
-        *(each(row.get(name)) for name in ("good_s", "bad_s", "random_s")),
+        *(each(row.get(name)) for name in TIMES),
         *(ratio(row.get("loc")), ratio(row.get("m_over_g")), place_of(row)),
         NONE if steps is None or inside is None else f"{inside}/{steps}",
     ]
@@ -128,6 +150,6 @@ def _cells(row: Data) -> list[str]:
 def _step_cells(step: Data) -> list[str]:
     return [
         *(title_of(step["algorithm"]), step["label"], count(step["n"]), str(step["p"]), count(step["m"])),
-        *(number(step[name] * 1e3) for name in ("measured_s", "good_s", "bad_s")),
-        *(ratio(step["loc"]), ratio(step["m_over_g"]), step.get("verdict") or place_of(step)),
+        *(number(None if (s := step.get(name)) is None else s * 1e3) for name in TIMES),
+        *(ratio(step["loc"]), ratio(step["m_over_g"])),
     ]

@@ -9,10 +9,11 @@ footnotes        what is not valid, and why
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from rich.columns import Columns
@@ -20,33 +21,33 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .profile import BEST, Profile
-from .report_access import cost_table, word_costs
+from .report_access import cost_table, example, word_costs
 from .report_bandwidth import processors, stream_row
-from .report_format import NONE, Data, Notes, count, number, percent, reasons, seconds, table
-from .report_latency import LEVEL_HEADERS, level_rows
-from .report_lists import best_ranking, describe_step, place_of, ratio, serial_time, title_of
-from .report_synchronisation import barrier_rows, fact_rows
+from .report_format import Data, Notes, number, percent, table
+from .report_latency import LEVEL_HEADERS, level_rows, page_walk
+from .report_lists import best, describe_best, describe_step
+from .report_synchronisation import barriers, operations
 
-FEW = 4
+FEW = 3
 """Numbers of processors that the first screen shows of each measurement; the sections have all."""
 LONG = 190
 """Characters of a footnote; the sections have the reasons in full."""
 
 Item = TypeVar("Item")
-Fact = tuple[str, str]
 
 
 def summary(profile: Data) -> Group:
     """Return the first screen; what was not measured is left out."""
     notes = Notes()
     parts: list[RenderableType] = [facts(_conditions(profile)), Text()]
-    beside = [part for part in (_memory(profile, notes), _synchronisation(profile, notes)) if part is not None]
+    left = [*_latency(profile, notes), *_bandwidth(profile, notes)]
+    beside = [Group(*part) for part in (left, [*_synchronisation(profile, notes)]) if part]
     if beside:
-        parts += [Columns(beside, padding=(0, 5)), Text()]
+        parts.append(Columns(beside, padding=(0, 4)))
     access = profile.get("access") or {}
-    if access.get("functions"):
-        parts += [cost_table(profile, few(word_costs(profile)), notes.invalid("access patterns", access)), Text()]
+    costs = few(word_costs(profile)) if access.get("functions") else []
+    if costs:
+        parts += [cost_table(profile, costs, notes.section("access patterns", access)), Text()]
     programs = [*_programs(profile, notes)]
     if programs:
         parts += [facts(programs), Text()]
@@ -54,18 +55,86 @@ def summary(profile: Data) -> Group:
     return Group(*parts)
 
 
-def few(items: list[Item]) -> list[Item]:
+def few(items: Sequence[Item]) -> list[Item]:
     """Return at most `FEW` of some items, the first and the last among them."""
     if len(items) <= FEW:
-        return items
+        return list(items)
     return [items[i] for i in np.linspace(0, len(items) - 1, FEW).round().astype(int)]
 
 
-def facts(rows: Iterable[Fact]) -> Table:
-    """Return names with what there is to say of each beside them."""
+def facts(rows: Iterable[tuple[str, str]]) -> Table:
+    """Return names, and what there is to say of each beside it."""
     made = Table.grid(padding=(0, 2))
     made.add_column(no_wrap=True)
     made.add_column()
     for name, text in rows:
         made.add_row(Text(name, style="bold"), Text(text))
     return made
+
+
+def _conditions(profile: Data) -> Iterator[tuple[str, str]]:
+    machine, conditions = profile.get("machine") or {}, profile.get("conditions") or {}
+    virtual = machine.get("virtual")
+    kind = "virtual or not: not told" if virtual is None else "virtual" if virtual else "not virtual"
+    cpus = machine.get("cpus", "?")
+    yield "Machine", f"{machine.get('cpu', 'unknown')}, {cpus} CPU{'s' * (cpus != 1)}, {kind}"
+    if machine.get("clock_GHz") and math.isfinite(machine["clock_GHz"]):
+        source = re.sub(r"\s*\([^)]*\)", "", str(machine.get("clock_source", "source not told")))
+        yield "Clock", f"{number(machine['clock_GHz'])} GHz ({source})"
+    said = []
+    for name, key in (("stolen time", "stolen_fraction"), ("clean measurements", "clean_fraction")):
+        value = conditions.get(key)
+        said.append(f"{name} {'not told' if value is None else percent(value) + '%'}")
+    load = conditions.get("load_before")
+    said.append(f"load before {'not told' if load is None else f'{load:.2f}'}")
+    yield "Conditions", ", ".join(said)
+    length = f"{conditions.get('mode', '?')}, {number(conditions.get('seconds'))} s, seed {conditions.get('seed', '?')}"
+    ended = "; INTERRUPTED: the rest was not measured" if conditions.get("interrupted") else ""
+    yield "Measured", f"{length}, {profile.get('created', 'date not told')}, smp {profile.get('smp', '?')}{ended}"
+
+
+def _latency(profile: Data, notes: Notes) -> Iterator[RenderableType]:
+    data = profile.get("latency") or {}
+    rows = level_rows(data)
+    walk, row = page_walk(data)
+    if walk:
+        rows.append([f"page walk{notes.number('page walk', row)}", *walk])
+    if rows:
+        yield table(LEVEL_HEADERS, rows, title=f"Memory latency{notes.section('latency', data)}")
+        yield Text()
+
+
+def _bandwidth(profile: Data, notes: Notes) -> Iterator[RenderableType]:
+    data = profile.get("bandwidth") or {}
+    known = processors(data)
+    rows = []
+    for p in known if len(known) < 2 else (known[0], known[-1]):
+        chosen = [stream_row(data, p, kernel) for kernel in ("copy", "triad")]
+        marks = {notes.number(f"{row.get('kernel')}, p = {p}", row) for row in chosen}
+        rows.append([f"{p}{max(marks)}", *(number(row.get("GBps")) for row in chosen)])
+    if rows:
+        title = f"Bandwidth, STREAM{notes.section('bandwidth', data)}"
+        yield table(("processors", "copy GB/s", "triad GB/s"), rows, title=title)
+        yield Text()
+
+
+def _synchronisation(profile: Data, notes: Notes) -> Iterator[RenderableType]:
+    data = profile.get("synchronisation") or {}
+    rows = [[f"{name}{notes.number(name.strip(), row)}", number(ns), ""] for name, ns, row in operations(data)]
+    for p, ns, row in few(barriers(data)):
+        name = f"barrier, p = {p}"
+        rows.append([name + notes.number(name, row), *map(number, ns)])
+    if rows:
+        title = f"Synchronisation{notes.section('synchronisation', data)}"
+        yield table(("", "ns", "Python ns"), rows, title=title)
+        yield Text()
+
+
+def _programs(profile: Data, notes: Notes) -> Iterator[tuple[str, str]]:
+    lists = profile.get("lists") or {}
+    superstep = describe_step(lists["superstep"]) if lists.get("superstep") else example(profile)
+    if superstep:
+        yield "One superstep", superstep
+    fastest = best(lists)
+    if fastest:
+        yield f"List ranking{notes.section('list ranking', lists)}", describe_best(fastest, lists)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from rich.console import Group, RenderableType
 
@@ -30,32 +29,33 @@ def synchronisation(profile: Data) -> Group:
     return section("Synchronisation", profile["synchronisation"], _parts(profile["synchronisation"]))
 
 
-def fact_rows(data: Data) -> list[tuple[str, str]]:
-    """Return what it costs, and its ns, of operations that do not go by p: the alone, contended and hand-off times."""
+def operations(data: Data) -> list[tuple[str, float, Data]]:
+    """Return what does not go by p: a name, ns, and the row that says whether it is valid."""
     adds = data.get("fetch_add_ns") or {}
-    contended = sorted((adds.get("contended") or {}).items(), key=lambda item: int(item[0]))
-    found: list[tuple[str, Any]] = [
-        ("hand-off of a line, one way", data.get("handoff_store_ns")),
-        ("  by compare-exchange", data.get("handoff_exchange_ns")),
-        ("fetch-add, alone", adds.get("alone")),
-        *((f"fetch-add, contended by {p}", ns) for p, ns in contended[-1:]),
+    contended = adds.get("contended") or {}
+    most = max(contended, key=int, default="0")
+    found = [
+        ("line handed over, one way", data.get("handoff_store_ns"), "store", 2),
+        ("  by compare-exchange", data.get("handoff_exchange_ns"), "exchange", 2),
+        ("fetch-add alone", adds.get("alone"), "alone", 1),
+        (f"fetch-add by {most}, contended", contended.get(most), "contended", int(most)),
     ]
-    return [(name, number(ns)) for name, ns in found if ns is not None]
+    return [(name, ns, _row(data, what, p)) for name, ns, what, p in found if ns is not None]
 
 
-def barrier_rows(data: Data) -> list[tuple[int, str, str]]:
-    """Return for each p, ascending, what a barrier costs in ns: compiled, and from Python."""
-    barriers = data.get("barrier_us") or {}
-    return [
-        (
-            int(p),
-            *(
-                number(us * 1e3) if (us := barriers[p].get(name)) is not None else NONE
-                for name in ("compiled", "python")
-            ),
-        )
-        for p in sorted(barriers, key=int)
-    ]
+def barriers(data: Data) -> list[tuple[int, list[float | None], Data]]:
+    """Return for each p, ascending, a barrier's ns compiled and from Python, and the row of one that is not valid."""
+    made = []
+    for p, us in sorted((data.get("barrier_us") or {}).items(), key=lambda item: int(item[0])):
+        ns = [None if us.get(how) is None else us[how] * 1e3 for how in ("compiled", "python")]
+        rows = [_row(data, how, int(p)) for how in ("compiled", "python")]
+        made.append((int(p), ns, next((row for row in rows if row.get("valid") is False), {})))
+    return made
+
+
+def _row(data: Data, what: str, p: int) -> Data:
+    found = (row for row in data.get("rows", []) if (row["what"], row["processors"]) == (what, p))
+    return next(found, {})
 
 
 def _parts(data: Data) -> Iterator[RenderableType]:

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _wait
-from ..._limits import usable_cpus
 from ..._compile import local
+from ..._limits import usable_cpus
 from ...arrays import GlobalArray
 from ...machine import Machine, host
 from ...models import access
 from ...models.suites import T_MAX, Pattern, sizes, suite
 from ...processor import Processor
-from ..plan import Plan, Section, Tick
+from ..plan import Plan, Section, Stopped, Tick
 from .access_loops import FAMILIES, GOOD, STAMPS, supersteps
 
 SUPERSTEPS = 300
@@ -33,6 +33,7 @@ DENSER = {"quick": "default", "default": "full", "full": "full"}
 SMALL_VISIT = 40_000  # words that a visit of a small pattern copies, in repeats
 CLEAN_CPU = 0.02  # wall may exceed CPU time by so much, and SLACK ns
 SLACK = 3_000
+CLEAN_ENOUGH = 0.5  # fraction of undisturbed supersteps below which a p is said not to be valid
 SPINS = 1 << 40  # looks while measuring: a wait that blocked would add its wake-up to the phase
 
 SAMPLE = np.dtype(
@@ -74,17 +75,14 @@ def measure(plan: Plan, tick: Tick) -> Section:
     Returns
     -------
     Section
-        ``data`` is the profile's "access"; ``samples`` has every superstep (SAMPLE) and every pattern.
+        ``data`` is the profile's "access"; ``samples`` has every superstep (SAMPLE).
+
+    Raises
+    ------
+    Stopped
+        On Ctrl-C, with the p that were measured whole.
     """
-    functions: list[dict[str, Any]] = []
-    validation: list[dict[str, Any]] = []
-    patterns: list[dict[str, Any]] = []
-    samples: list[NDArray[np.void]] = []
-    overheads: dict[str, float] = {}
-    why: list[str] = []
-    tiers = tiers_of(plan)
-    capacities = [math.inf if tier["words"] is None else float(tier["words"]) for tier in tiers]
-    private = next((tier["words"] for tier in reversed(tiers) if tier["words"] and not tier["shared"]), None)
+    found = _Found(plan)
     weights = [3 * p - 2 + (p == 1) for p in plan.processors]  # patterns of a size, more sizes for one processor
     for i, p in enumerate(plan.processors):
         done = sum(weights[:i]) / sum(weights)
@@ -93,32 +91,61 @@ def measure(plan: Plan, tick: Tick) -> Section:
         def inner(fraction: float, text: str, done: float = done, part: float = part) -> None:
             tick(done + part * fraction, text)
 
-        taken, chosen, overheads[str(p)] = _measure_p(plan, p, inner)
-        samples.append(taken)
+        try:
+            found.add(p, *_measure_p(plan, p, inner))
+        except KeyboardInterrupt:
+            if found.samples:
+                raise Stopped("access", found.section()) from None
+            raise
+    return found.section()
+
+
+class _Found:
+    """What has been measured and fitted so far, p by p."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.tiers = plan, tiers_of(plan)
+        self.private = next((t["words"] for t in reversed(self.tiers) if t["words"] and not t["shared"]), None)
+        self.functions: list[dict[str, Any]] = []
+        self.validation: list[dict[str, Any]] = []
+        self.patterns: list[dict[str, Any]] = []
+        self.samples: list[NDArray[np.void]] = []
+        self.overheads: dict[str, float] = {}
+        self.why: list[str] = []
+
+    def add(self, p: int, taken: NDArray[np.void], chosen: dict[int, list[Pattern]], overhead: float) -> None:
+        """Fit and validate the functions of every family for this p."""
+        capacities = [math.inf if tier["words"] is None else float(tier["words"]) for tier in self.tiers]
+        self.samples.append(taken)
+        self.overheads[str(p)] = overhead
         for family in range(len(FAMILIES)):
             measured, rows = _summary(taken, chosen, family, p)
-            patterns += rows
-            made, checked = access.fit_family(FAMILIES[family], p, measured, capacities, private=private)
-            functions += made
-            validation += checked
+            self.patterns += rows
+            made, checked = access.fit_family(FAMILIES[family], p, measured, capacities, private=self.private)
+            self.functions += made
+            self.validation += checked
         clean = float(taken["clean"].mean())
-        if clean < 0.5:
-            why.append(f"p = {p}: only {clean:.0%} of the supersteps were undisturbed")
-    data = {
-        "word_bytes": plan.word_bytes,
-        "line_words": plan.line_bytes // plan.word_bytes,
-        "tiers": tiers,
-        "private_words": private,
-        "processors": list(plan.processors),
-        "overhead_s": overheads,
-        "functions": functions,
-        "validation": validation,
-        "patterns": patterns,
-        "clean_fraction": float(np.concatenate(samples)["clean"].mean()),
-        "valid": not why,
-        "why": why,
-    }
-    return Section(data, {"access": np.concatenate(samples)})
+        if clean < CLEAN_ENOUGH:
+            self.why.append(f"p = {p}: only {clean:.0%} of the supersteps were undisturbed")
+
+    def section(self) -> Section:
+        """The profile's "access" and the samples."""
+        samples = np.concatenate(self.samples)
+        data = {
+            "word_bytes": self.plan.word_bytes,
+            "line_words": self.plan.line_bytes // self.plan.word_bytes,
+            "tiers": self.tiers,
+            "private_words": self.private,
+            "processors": [int(p) for p in self.overheads],
+            "overhead_s": self.overheads,
+            "functions": self.functions,
+            "validation": self.validation,
+            "patterns": self.patterns,
+            "clean_fraction": float(samples["clean"].mean()),
+            "valid": not self.why,
+            "why": self.why,
+        }
+        return Section(data, {"access": samples})
 
 
 def tiers_of(plan: Plan) -> list[dict[str, Any]]:

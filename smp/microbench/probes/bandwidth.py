@@ -70,9 +70,9 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(48 * MIB, 10, Load(64 * MIB, 16 * MIB, 0.08)),
-    "default": Effort(256 * MIB, 10, Load(256 * MIB, 64 * MIB, 0.5)),
-    "full": Effort(1024 * MIB, 12, Load(512 * MIB, 128 * MIB, 2.0)),
+    "quick": Effort(48 * MIB, 10, Load(64 * MIB, 16 * MIB, 4)),
+    "default": Effort(256 * MIB, 10, Load(256 * MIB, 64 * MIB, 25)),
+    "full": Effort(1024 * MIB, 12, Load(512 * MIB, 128 * MIB, 100)),
 }
 """By mode: about 3, 14 and 60 s on two processors."""
 
@@ -117,7 +117,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
     tick(1.0, "bandwidth")
     triads = [one["GBps"] for one in rows if one["kernel"] == "triad"]
     GHz = clock_rate().GHz
-    why = complaints(loaded, 0.5) + [
+    why = complaints(loaded, 0.5, lambda result: f"latency beside {key_of(result)[0]} loading processors") + [
         f"p = {one['processors']}, {one['kernel']}: {one['why'][0]}" for one in rows if not one["valid"]
     ]
     data = {

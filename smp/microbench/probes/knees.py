@@ -76,7 +76,7 @@ def find_levels(sizes: ArrayLike, ns: ArrayLike, most: int) -> list[Level]:
     Examples
     --------
     >>> levels = find_levels([1, 2, 4, 8, 16, 32], [1, 1, 1, 9, 9, 9], most=3)
-    >>> [level.ns for level in levels], round(levels[0].knee_bytes, 2)
+    >>> [round(level.ns, 2) for level in levels], round(levels[0].knee_bytes, 2)
     ([1.0, 9.0], 5.66)
     """
     x, y = np.log2(np.asarray(sizes, np.float64)), np.log(np.asarray(ns, np.float64))
@@ -95,7 +95,7 @@ def find_levels(sizes: ArrayLike, ns: ArrayLike, most: int) -> list[Level]:
         for cut, low, high in zip(chosen[1:-1], medians, medians[1:], strict=False)
     ]
     return [
-        Level(math.exp(median), knee, 2.0 ** x[i], 2.0 ** x[j - 1])
+        Level(math.exp(median), knee, float(2.0 ** x[i]), float(2.0 ** x[j - 1]))
         for median, knee, (i, j) in zip(medians, [*knees, None], itertools.pairwise(chosen), strict=True)
     ]
 

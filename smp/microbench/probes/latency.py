@@ -88,7 +88,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
         "capped": capped,
         "clean_fraction": float(np.mean([result.clean_fraction for result in results])),
     }
-    why = complaints(results)
+    why = complaints(results, name=_name)
     if not data["memory_reached"]:
         why.append(f"no level beyond the caches was found up to {largest / MIB:,.0f} MiB")
     samples = stack(results, {"curve": "U10", "bytes": "i8", "stride": "i8"})
@@ -206,3 +206,8 @@ def _random(plan: Plan, key: Key, walk: Walk) -> Point:
         lines.sum()
 
     return Point(key, walk, UNROLLED, touch if key[1] <= last else None, "median")
+
+
+def _name(result: Result) -> str:
+    curve, nbytes, stride = key_of(result)
+    return f"{curve}, {nbytes:,} bytes" + (f" by {stride:,}" if curve == "stride" else "")

@@ -1,7 +1,7 @@
 """List ranking by every algorithm, by length and processors, each superstep in its interval.
 
-Random lists of int32 successors.  The compiled serial loop in private memory is what speed-ups are over.  Every result is
-compared with its ranks.  A time is the median of the repeats, everything inside ``machine.run`` included; the
+Random lists of int32 successors.  Speed-ups are over the compiled serial loop in private memory, whose ranks every
+result is compared with.  A time is the median of the repeats, everything inside ``machine.run`` included; the
 supersteps shown are those of the repeat nearest to it.  Source: the study of the Tera MTA, section 4, figure 17;
 the SMP cost study, section 5.
 """
@@ -168,17 +168,23 @@ class _Found:
         why = []
         if self.profile is None:
             why.append("no cost functions: intervals need the section access, or --profile")
-        large = [step for step in self.steps if step["m"] >= SMALL]
-        example = max(large, key=lambda step: (step["n"], step["p"], step["m"]), default=None)
         data = {
             "rows": self.rows,
             "serial": self.serials,
             "steps": self.steps,
-            "superstep": example,
+            "superstep": self._example(),
             "valid": not why,
             "why": why,
         }
         return Section(data, {"lists": np.array(self._samples, SAMPLE)})
+
+    def _example(self) -> dict[str, Any] | None:
+        """The superstep to show first: the costliest of the fastest algorithm at the largest n and p."""
+        best = min(self.rows, key=lambda row: (-row["n"], -row["p"], row["seconds"]), default=None)
+        if best is None:
+            return None
+        own = [step for step in self.steps if all(step[key] == best[key] for key in ("n", "p", "algorithm"))]
+        return max(own, key=lambda step: float(step["measured_s"]), default=None)
 
 
 def _total(interval: Interval) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 HUGE = 2 << 20
-"""Bytes of a huge page; where they are larger, their multiple must be."""
+"""Bytes of a huge page on most systems; where it is larger, an array of this alignment gets none."""
 SMAPS = Path("/proc/self/smaps")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -73,7 +73,9 @@ def stack(results: Sequence[Result], names: Mapping[str, str]) -> NDArray[np.voi
     return joined
 
 
-def complaints(results: Sequence[Result], most: float = 0.25) -> list[str]:
+def complaints(
+    results: Sequence[Result], most: float = 0.25, name: Callable[[Result], str] = lambda result: str(result.key)
+) -> list[str]:
     """Say what speaks against a set of points as a whole: more than a part of them are not valid.
 
     Parameters
@@ -81,6 +83,8 @@ def complaints(results: Sequence[Result], most: float = 0.25) -> list[str]:
     results : sequence of Result
     most : float
         The fraction that may be.
+    name : callable, optional
+        What to call a point.
 
     Returns
     -------
@@ -90,4 +94,4 @@ def complaints(results: Sequence[Result], most: float = 0.25) -> list[str]:
     bad = [result for result in results if not result.valid]
     if len(bad) <= most * len(results):
         return []
-    return [f"{len(bad)} of {len(results)} points are not valid; the first, {bad[0].key}: {bad[0].why[0]}"]
+    return [f"{len(bad)} of {len(results)} points are not valid; the first, {name(bad[0])}: {bad[0].why[0]}"]

@@ -95,7 +95,7 @@ def expected(repeats: int, scalar: float = SCALAR) -> tuple[float, float, float]
     Examples
     --------
     >>> expected(1)
-    (24.0, 6.0, 8.0)
+    (30.0, 6.0, 8.0)
     """
     a, b, c = 2.0, 2.0, 0.0
     for _ in range(repeats):

@@ -8,7 +8,7 @@ visit       windows of that many, stamped            see `sync_loops`, and `_in_
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +40,13 @@ class Task:
     ranks: tuple[int, ...]
 
 
+def warm_up(machine: Machine, words: GlobalArray, tasks: Iterable[Task]) -> None:
+    """Have every processor load what the tasks need, compiled, before anything is timed."""
+    for task in tasks:
+        words.view[:] = 0
+        machine.run(_program, words, task, 0.0)
+
+
 def visit(machine: Machine, words: GlobalArray, task: Task, seconds: float, timer_ns: float, turn: int) -> Windows:
     """Run a task once for some time; return the windows of all who took part."""
     words.view[:] = 0
@@ -54,9 +61,10 @@ def _program(proc: Processor, words: GlobalArray, task: Task, seconds: float) ->
     """The program of one processor: a short trial, then the visit; returns the spans of its windows."""
     room = np.zeros((int(seconds * 1e9) // SHORTEST_NS + 1, 4), np.int64)
     take, first = _work(proc, words, task), task.ranks[0]
+    proc.barrier()
     count = take(FIRST_CHUNK, FIRST_SECONDS, room)
     trial = room[:count].view(SPAN)[:, 0]
-    operation_ns = np.median((trial["end"] - trial["start"]) / FIRST_CHUNK) if count else WINDOW_NS
+    operation_ns = np.median((trial["end"] - trial["start"]) / FIRST_CHUNK) if count else WINDOW_NS / FIRST_CHUNK
     chunk = proc.broadcast(max(1, int(WINDOW_NS / operation_ns)), root=first)
     if proc.rank == first:
         words.view[:] = 0

@@ -31,15 +31,17 @@ from ..result import Result, summarise
 from ..windows import NO_FLAG, Flag, Windows
 from .rows import complaints, key_of, row, stack
 from .sync_loops import SHARED_WORDS
-from .sync_tasks import HANDOFFS, Task, visit
+from .sync_tasks import HANDOFFS, Task, visit, warm_up
 
-ROUNDS = 3
+FEWEST_ROUNDS = 3
 BUDGETS = {"quick": 2.0, "default": 10.0, "full": 40.0}
 """Seconds, by mode."""
 MOST_CPUS = {"quick": 4, "default": 12, "full": 48}
 """CPUs of the hand-off matrix, by mode."""
-SHORTEST, LONGEST = 0.015, 1.0
-"""Seconds of one visit."""
+SHORTEST, LONGEST = 0.015, 0.06
+"""Seconds of one visit; time that the hypervisor takes spoils the whole of it."""
+VISIT_SECONDS = 0.006
+"""What a visit takes besides."""
 START_SECONDS = 0.5
 """What a machine takes to start and to load compiled code."""
 ASLEEP = Flag.DESCHEDULED | Flag.SWITCHED | Flag.APART
@@ -85,19 +87,20 @@ def measure(plan: Plan, tick: Tick) -> Section:
     begun, cpus = time.monotonic(), tuple(usable_cpus())
     chosen = spread(cpus, MOST_CPUS[plan.mode])
     stages = stages_of(sorted(set(plan.processors)), cpus, chosen)
-    visits = [ROUNDS * len(stage.tasks) for stage in stages]
     timer_ns, GHz = timer_cost(), clock_rate().GHz
     rng = np.random.default_rng([plan.seed, 3])
     results: list[Result] = []
+    whole, done = sum(len(stage.tasks) for stage in stages), 0
     for k, stage in enumerate(stages):
         left = BUDGETS[plan.mode] - (time.monotonic() - begun) - START_SECONDS * (len(stages) - k)
-        seconds = float(np.clip(left / sum(visits[k:]), SHORTEST, LONGEST))
+        share = left / (whole - done)  # of each task
 
-        def told(part: float, text: str, k: int = k) -> None:
-            tick((sum(visits[:k]) + part * visits[k]) / sum(visits), text)
+        def told(part: float, text: str, done: int = done, tasks: int = len(stage.tasks)) -> None:
+            tick((done + part * tasks) / whole, text)
 
-        results += _measure_stage(stage, seconds, timer_ns, rng, told)
-    why = complaints(results)
+        results += _measure_stage(stage, share, timer_ns, rng, told)
+        done += len(stage.tasks)
+    why = complaints(results, name=lambda result: "{}, p = {}".format(*key_of(result)))
     data = summary(results, chosen) | {
         "rows": [_row(result, GHz, len(cpus)) for result in results],
         "oversubscribed": [p for p in sorted(set(plan.processors)) if p > len(cpus)],
@@ -189,20 +192,27 @@ def _row(result: Result, GHz: float, cpus: int) -> dict[str, Any]:
 
 def _measure_stage(
     stage: Stage,
-    seconds: float,
+    share: float,
     timer_ns: float,
     rng: np.random.Generator,
     tick: Callable[[float, str], None],
 ) -> list[Result]:
-    """Open a stage's machine and visit its tasks in random order, round by round."""
+    """Open a stage's machine and visit its tasks in random order, round by round, each for its share of seconds."""
+    seconds = float(np.clip(share / FEWEST_ROUNDS - VISIT_SECONDS, SHORTEST, LONGEST))
     tick(0.0, f"starting {stage.p} processor{'s' * (stage.p > 1)}")
     taken: dict[Task, list[Windows]] = {task: [] for task in stage.tasks}
     with host(stage.p, pin=stage.cpus) as machine:
         words = machine.zeros(SHARED_WORDS, np.int64)
-        for turn in range(ROUNDS):
-            for k, index in enumerate(rng.permutation(len(stage.tasks))):
+        warm_up(machine, words, stage.tasks)
+        begun, whole = time.monotonic(), max(share, FEWEST_ROUNDS * seconds) * len(taken)
+        for turn in itertools.count():
+            for index in rng.permutation(len(taken)):
                 task = stage.tasks[index]
                 taken[task].append(visit(machine, words, task, seconds, timer_ns, turn))
-                tick((turn + (k + 1) / len(taken)) / ROUNDS, f"{task.what}, p = {len(task.ranks)}")
+                elapsed = time.monotonic() - begun
+                tick(min(1.0, elapsed / whole), f"{task.what}, p = {len(task.ranks)}")
+            if turn + 1 >= FEWEST_ROUNDS and elapsed * (turn + 2) / (turn + 1) > whole:
+                break
+    tick(1.0, f"p = {stage.p}")
     ignore = NO_FLAG if stage.cpus else ASLEEP
     return [summarise(stage.key(task), np.concatenate(windows), "median", ignore) for task, windows in taken.items()]

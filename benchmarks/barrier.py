@@ -1,0 +1,136 @@
+"""Barriers, supersteps, runs and machines: what they cost, against the figures to reach.
+
+    python benchmarks/barrier.py [--rounds 5] [--seconds 0.1]
+
+Everything is taken in this one run, in turns.  The round trip of a line is that of two processors who look and store
+in turn, as the barrier does; by compare_exchange it is shown beside it.  ``multiprocessing.Barrier`` is passed by two
+processes of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import subprocess
+import sys
+import time
+from multiprocessing.synchronize import Barrier
+
+import numpy as np
+
+import smp
+from smp._limits import usable_cpus
+from smp.microbench.hostclock import timer_cost
+from smp.microbench.probes.sync_loops import SHARED_WORDS
+from smp.microbench.probes.sync_tasks import Task, visit, warm_up
+from smp.microbench.result import summarise
+
+PAIR = ("compiled", "python", "superstep", "store", "exchange")
+ROUNDS_OF_ONE = 200
+
+IMPORT = "import time; t = time.perf_counter(); import smp; print(time.perf_counter() - t)"
+START = """
+import time
+import smp
+t = time.perf_counter()
+for k in range({count}):
+    with smp.host(2):
+        if k == 0:
+            print(time.perf_counter() - t)
+print(time.perf_counter() - t)
+"""
+
+
+def medians(p: int, what: tuple[str, ...], rounds: int, seconds: float) -> dict[str, float]:
+    """Return ns of each operation by p processors, the median of the clean windows of all rounds."""
+    taken: dict[str, list[np.ndarray]] = {name: [] for name in what}
+    with smp.host(p) as machine:
+        words = machine.zeros(SHARED_WORDS, np.int64)
+        tasks = [Task(name, tuple(range(p))) for name in what]
+        warm_up(machine, words, tasks)
+        for turn in range(rounds):
+            for task in tasks:
+                taken[task.what].append(visit(machine, words, task, seconds, timer_cost(), turn))
+    return {name: summarise(name, np.concatenate(windows), "median").median for name, windows in taken.items()}
+
+
+def empty_run(repeats: int) -> float:
+    """Return us of a run of an empty program on two processors, the median."""
+    with smp.host(2) as machine:
+        times = []
+        for _ in range(repeats):
+            begun = time.perf_counter()
+            machine.run(_nothing)
+            times.append(time.perf_counter() - begun)
+    return 1e6 * float(np.median(times))
+
+
+def _nothing(proc: smp.Processor) -> None:
+    pass
+
+
+def standard_barrier(repeats: int = 2000) -> float:
+    """Return us of ``multiprocessing.Barrier`` passed by two processes, the median of windows of 100."""
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(2)
+    other = context.Process(target=_pass, args=(barrier, repeats), daemon=True)
+    other.start()
+    times = _pass(barrier, repeats)
+    other.join()
+    return 1e6 * float(np.median(times))
+
+
+def _pass(barrier: Barrier, repeats: int) -> list[float]:
+    barrier.wait(60)
+    times = []
+    for _ in range(repeats // 100):
+        begun = time.perf_counter()
+        for _ in range(100):
+            barrier.wait(60)
+        times.append((time.perf_counter() - begun) / 100)
+    return times
+
+
+def in_a_fresh_process(code: str, repeats: int = 3) -> list[float]:
+    """Return the numbers that some code prints in an interpreter of its own, the least of some repeats."""
+    runs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+        for _ in range(repeats)
+    ]
+    return [min(map(float, column)) for column in zip(*runs, strict=True)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.1, help="of each visit (default 0.1)")
+    options = parser.parse_args()
+    if len(usable_cpus()) < 2:
+        print("skipped: this process may use one CPU only, and every figure here is for two")
+        raise SystemExit(0)
+
+    def show(what: str, value: float, unit: str, target: float, note: str = "") -> None:
+        print(f"{what:<52}{value:>9.3g} {unit:<3} at most {target:<5g}{'' if value <= target else 'missed  '}{note}")
+
+    pair = medians(2, PAIR, options.rounds, options.seconds)
+    round_trip = 2 * pair["store"]
+    note = f"{pair['compiled']:.0f} of {round_trip:.0f} ns; by compare_exchange {2 * pair['exchange']:.0f} ns"
+    show("barrier of 2, compiled, over the round trip of a line", pair["compiled"] / round_trip, "x", 2, note)
+    standard = standard_barrier()
+    ours = pair["python"] / 1e3
+    note = f"{ours:.2f} us of {standard:.1f} us"
+    show("barrier of 2, Python, over multiprocessing.Barrier", ours / standard, "x", 0.2, note)
+    four = medians(2 * len(usable_cpus()), ("compiled", "python"), options.rounds, options.seconds)
+    crowd = f"barrier of {2 * len(usable_cpus())} on {len(usable_cpus())} CPUs"
+    show(f"{crowd}, compiled", four["compiled"] / 1e3, "us", 50)
+    show(f"{crowd}, Python", four["python"] / 1e3, "us", 50)
+    show("empty superstep from Python, p = 2", pair["superstep"] / 1e3, "us", 30)
+    show("run() of an empty program, p = 2", empty_run(ROUNDS_OF_ONE), "us", 500)
+    show("import smp", in_a_fresh_process(IMPORT)[0], "s", 0.6)
+    first, every = in_a_fresh_process(START.format(count=4))
+    show("start of a machine of 2, the first of a process", first, "s", 0.5)
+    show("4 machines of 2, one after another", every, "s", 2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""The plots of a profile, as PNG files of 1200 x 800 pixels.
+
+latency-strides    latency-map    latency-random    bandwidth
+access-functions   access-h       lists-interval    lists-time
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from . import plots_access, plots_bandwidth, plots_latency, plots_lists
+from .plots_axes import Data
+
+Samples = Mapping[str, NDArray[Any]]
+
+
+def figures(profile: Data, samples: Samples | None = None) -> Iterator[tuple[str, Figure | None]]:
+    """Make the plots, one at a time.
+
+    Parameters
+    ----------
+    profile : mapping
+        The JSON document.
+    samples : mapping of str to ndarray, optional
+        The raw samples; those of a section show how far its measurements spread.
+
+    Yields
+    ------
+    str
+        The plot's name.
+    Figure or None
+        None where its section was not measured.
+    """
+    raw = samples or {}
+    yield "latency-strides", plots_latency.strides(profile)
+    yield "latency-map", plots_latency.stride_map(profile)
+    yield "latency-random", plots_latency.random_order(profile)
+    yield "bandwidth", plots_bandwidth.bandwidth(profile)
+    yield "access-functions", plots_access.every_function(profile, raw.get("access"))
+    yield "access-h", plots_access.h_against_best(profile)
+    yield "lists-interval", plots_lists.intervals(profile)
+    yield "lists-time", plots_lists.times(profile, raw.get("lists"))
+
+
+def draw(profile: Data, samples: Samples | None, folder: Path) -> list[Path]:
+    """Draw what was measured, as files ``NAME.png``.
+
+    Parameters
+    ----------
+    profile, samples
+        As `figures` takes them.
+    folder : Path
+        Made if it is missing; files of the same names are replaced.
+
+    Returns
+    -------
+    list of Path
+        Of the files written.
+
+    Notes
+    -----
+    Takes about 3 s for all.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, figure in figures(profile, samples):
+        if figure is not None:
+            written.append(folder / f"{name}.png")
+            figure.savefig(written[-1])
+    return written

@@ -1,0 +1,156 @@
+"""What the tests of the runtime share: machines, and the check that nothing is left behind.
+
+By design one idle nursery for each start method stays for ten seconds after its last machine (see
+``smp._nursery``), with one socket to it and one thread that waits for its end.  Nothing else may stay.
+"""
+
+import contextlib
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import smp
+
+ROOT = Path(__file__).parent.parent
+HARD = 5.0
+"""Seconds within which every failure must have ended; usually it takes milliseconds."""
+
+
+def is_nursery(process: psutil.Process) -> bool:
+    """Whether a direct child of ours is a nursery for machines to come; its workers have the same command line."""
+    with contextlib.suppress(psutil.Error):
+        return any("_nursery.main(" in word for word in process.cmdline())
+    return False
+
+
+def processes() -> dict[int, str]:
+    """All descendants but idle nurseries, by process id."""
+    me = psutil.Process()
+    ours = {child.pid for child in me.children() if is_nursery(child)}
+    found = {}
+    for child in me.children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if child.pid not in ours:
+                found[child.pid] = f"{child.name()} {child.status()}"
+    return found
+
+
+def descriptors() -> Counter[str]:
+    """Open descriptors by what they are; sockets and pipes without their numbers."""
+    found: Counter[str] = Counter()
+    for entry in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            found[os.readlink(f"/proc/self/fd/{entry}").split(":[")[0]] += 1
+    return found
+
+
+def segments() -> int:
+    """How many machines' segments this process maps."""
+    return Path("/proc/self/maps").read_text().count("/memfd:smp")
+
+
+def state() -> dict[str, Any]:
+    """What must be the same before and after."""
+    gc.collect()
+    return {
+        "processes": processes(),
+        "descriptors": descriptors(),
+        "threads": sorted(t.name for t in threading.enumerate() if t.name != "smp nursery"),
+        "segments": segments(),
+        "files": sorted(os.listdir("/dev/shm")),
+    }
+
+
+@pytest.fixture(scope="session")
+def nurseries() -> None:
+    """Start the nursery of each method, so that its socket is there before anything is counted."""
+    for method in ("forkserver", "spawn"):
+        smp.host(1, start=method).close()
+
+
+@pytest.fixture
+def nothing_left(nurseries: None) -> Iterator[None]:
+    """Check that a test leaves no process, descriptor, thread, segment or file."""
+    smp.host(1).close()  # its nursery may have retired meanwhile
+    before = state()
+    yield
+    deadline = time.monotonic() + 2.0
+    while (after := state()) != before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert after == before
+
+
+Machines = Callable[..., smp.Machine]
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[Machines]:
+    """``machines(p)`` is a machine of p processors, shared by the tests of a module while it is open."""
+    opened: dict[tuple[Any, ...], smp.Machine] = {}
+
+    def machine(processors: int, **options: Any) -> smp.Machine:
+        key = (processors, *sorted(options.items()))
+        if key not in opened or "ready" not in repr(opened[key]):
+            opened[key] = smp.host(processors, **options)
+        return opened[key]
+
+    yield machine
+    for one in opened.values():
+        one.close()
+
+
+@pytest.fixture
+def pair(machines: Machines) -> smp.Machine:
+    """A machine of two processors, shared by the tests of a module."""
+    return machines(2)
+
+
+Script = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Iterator[Script]:
+    """``script(source)`` starts a program of its own, with its output in a pipe."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(source: str, *args: str, **environment: str) -> subprocess.Popen[str]:
+        path = tmp_path / f"script{len(started)}.py"
+        path.write_text(textwrap.dedent(source))
+        process = subprocess.Popen(
+            [sys.executable, str(path), *args],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        with process:
+            process.kill()
+
+
+def gone(pid: int, seconds: float = 1.0) -> bool:
+    """Whether a process ends in time; one that only waits to be buried by its new parent has ended."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.005)
+    return False
