@@ -101,6 +101,8 @@ class HostPort:
             )
         self.doing = description
         self.board.here()
+        if self.sync[_wait.ABORT]:  # see `barrier.synchronise`
+            self._ended(_wait.ABORTED, None)
         return self._core.arrive(self._address, signature(description))
 
     def passed(self, ticket: int) -> bool:
@@ -122,6 +124,11 @@ class HostPort:
     def _within(self, timeout: float | None, description: str) -> None:
         """Synchronise in time, or leave the arrival for the next call, which goes on waiting."""
         again = self._overdue is not None and description == self.doing
+        if again and int(self.sync[_wait.EPOCH]) - (self._overdue or 0) > 1:  # only its own arrival could do that
+            raise WaitTimeout(
+                f"processor {self.rank} timed out at {self.doing!r} and then went through a barrier in a compiled loop, "
+                "which took that one's place; after a timeout call the same collective again first"
+            )
         ticket = self._overdue if again and self._overdue is not None else self.arrive(description)
         self._overdue = ticket
         self.wait(ticket, timeout)

@@ -22,7 +22,7 @@ import zlib
 
 from ._atomics import Words, fetch_add, futex_wake, load, store
 from ._compile import inline
-from ._wait import ARRIVALS, CHANGING, EPOCH, MISMATCHED, OK, SIZE, SLEEPERS, abort, blocked, spun
+from ._wait import ABORT, ABORTED, ARRIVALS, CHANGING, EPOCH, MISMATCHED, OK, SIZE, SLEEPERS, abort, blocked, spun
 from .errors import Aborted
 
 COUNT = 1 << 16
@@ -72,7 +72,12 @@ def await_passed(sync: Words, epoch: int, deadline: int) -> int:
 
 @inline
 def synchronise(sync: Words, sign: int, deadline: int) -> int:
-    """Arrive and wait; return OK, ABORTED or EXPIRED."""
+    """Arrive and wait; return OK, ABORTED or EXPIRED.
+
+    After an abort nobody arrives any more: a program that went on regardless would be counted twice in a round.
+    """
+    if load(sync, ABORT) != 0:
+        return ABORTED
     return await_passed(sync, arrive(sync, sign), deadline)
 
 

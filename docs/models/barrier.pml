@@ -323,15 +323,19 @@ inline leave() {
     }
 }
 
+#ifdef BUG_ARRIVES_AGAIN
+#define NOT_OVERDUE true
+#else
+#define NOT_OVERDUE (overdue == 0)
+#endif
+
 inline synchronise() {
     if
-#ifdef AMENDED
+#ifndef BUG_ARRIVES_ABORTED
     :: load(ABORT) != 0 -> status = ABORTED
-    :: load(ABORT) == 0 && overdue == 0 ->
-#elif defined(BUG_ARRIVES_AGAIN)
-    :: true ->
+    :: load(ABORT) == 0 && NOT_OVERDUE ->
 #else
-    :: overdue == 0 ->
+    :: NOT_OVERDUE ->
 #endif
         arrive();
         await_passed();
