@@ -4,8 +4,8 @@ Importing Numba and setting up its compiler takes about half a second; loading f
 LLVM takes some milliseconds.  So these few functions are compiled once, kept as an object file beside Numba's
 cache, and loaded by every process; programs whose loops are Numba's pay for Numba themselves.
 
-Every argument and result is an int64, the first is the address of the machine's words.  The calls release the
-interpreter lock.
+Every argument and result is an int64, the first is the address of the processor's own words, or, for ``abort``, of the
+shared ones (see ``_wait``).  The calls release the interpreter lock.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _SUM = 16  # bytes of the check sum at the start of the file: damaged machine co
 
 
 def arrive(address: int, sign: int) -> int:
-    return _barrier.arrive(words_at(address, _wait.SYNC_WORDS), sign)
+    return _barrier.arrive(words_at(address, _wait.PRIVATE_WORDS), sign)
 
 
-def await_passed(address: int, epoch: int, deadline: int) -> int:
-    return _barrier.await_passed(words_at(address, _wait.SYNC_WORDS), epoch, deadline)
+def await_passed(address: int, k: int, deadline: int) -> int:
+    return _barrier.await_passed(words_at(address, _wait.PRIVATE_WORDS), k, deadline)
 
 
 def synchronise(address: int, sign: int, deadline: int) -> int:
-    return _barrier.synchronise(words_at(address, _wait.SYNC_WORDS), sign, deadline)
+    return _barrier.synchronise(words_at(address, _wait.PRIVATE_WORDS), sign, deadline)
 
 
 def abort(address: int, kind: int, rank: int) -> int:
-    return _wait.abort(words_at(address, _wait.SYNC_WORDS), kind, rank)
+    return _wait.abort(words_at(address, _wait.SHARED_WORDS), kind, rank)
 
 
 class Core:

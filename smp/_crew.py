@@ -80,23 +80,22 @@ class Crew:
 
     def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
         self.segment = Segment(header=header(self.size))
-        self._sync = self.segment.words(0, _wait.SYNC_WORDS)
-        self._sync[_wait.SIZE] = self.size
-        self._sync[_wait.RETRIES] = SPIN if spin else 0
+        self._shared = self.segment.words(0, _wait.SHARED_WORDS)
         for rank, cpu in enumerate(cpus):
-            self._start(rank, cpu)
+            self._start(rank, cpu, SPIN if spin else 0)
         try:
             self._collect(ctrl_c, time.monotonic() + START)
         except ProgramError as error:
             raise MachineError(f"the processors did not come up: {error}") from error
 
-    def _start(self, rank: int, cpu: int | None) -> None:
+    def _start(self, rank: int, cpu: int | None, retries: int) -> None:
         ours, theirs = socket.socketpair()
         self._lines.append(Line(ours))
         self._boxes.append(io.FileIO(os.memfd_create("smp-box")))
         spec = {
             "rank": rank,
             "size": self.size,
+            "retries": retries,
             "cpus": usable_cpus() if cpu is None else [cpu],
             "path": [entry for entry in sys.path if isinstance(entry, str)],
             "cwd": _folder(),
@@ -121,8 +120,7 @@ class Crew:
         """
         self._must_be_open()
         what, block = self._handed_over(message)
-        for word in (_wait.ABORT, _wait.ARRIVALS, _wait.SLEEPERS):
-            self._sync[word] = 0
+        self._shared[:] = 0
         why = "an exception came in between"
         try:
             answers, blocks = self._collect(ctrl_c, None, ("run", what))
@@ -255,7 +253,7 @@ class Crew:
         return os.pread(self._boxes[rank].fileno(), 1 << 16, 0).decode(errors="replace")
 
     def _error(self, failures: Sequence[Failure], answers: dict[int, Answer]) -> ProgramError:
-        error = first(failures, int(self._sync[_wait.ABORT])).told(answers, self.size)
+        error = first(failures, int(self._shared[_wait.ABORT])).told(answers, self.size)
         stubborn = self._pending - {failure.rank for failure in failures}
         if stubborn:
             who = f"processor{'s' * (len(stubborn) > 1)} {', '.join(map(str, sorted(stubborn)))}"
@@ -286,7 +284,7 @@ class Crew:
                 box.close()
             if hasattr(self, "segment"):
                 self.segment.close()
-                del self.segment, self._sync  # what is left of the memory is its arrays'
+                del self.segment, self._shared  # what is left of the memory is its arrays'
 
     def _bury(self, patience: float) -> None:
         for rank in self._alive:

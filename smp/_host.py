@@ -20,7 +20,7 @@ from ._board import BOARD, Board
 from ._core import core
 from ._segments import PAGE, Segment
 from .arrays import GlobalArray, attach
-from .barrier import signature
+from .barrier import ARRIVALS, signature
 from .errors import Aborted, WaitTimeout
 
 SLOT = 1 << 16  # bytes; longer blocks are exchanged in several rounds
@@ -52,18 +52,22 @@ class HostPort:
 
     Parameters
     ----------
+    retries : int
+        Looks before a wait blocks.
     ask : callable
         ``ask(nbytes) -> offset`` has the parent give out a block; used by processor 0 only.
     """
 
-    def __init__(self, segment: Segment, rank: int, size: int, ask: Callable[[int], int]) -> None:
+    def __init__(self, segment: Segment, rank: int, size: int, retries: int, ask: Callable[[int], int]) -> None:
         self.segment, self.rank, self.size, self._ask = segment, rank, size, ask
-        self.sync = segment.words(0, _wait.SYNC_WORDS)
+        self.shared = segment.words(0, _wait.SHARED_WORDS)
+        self.sync = np.zeros(_wait.PRIVATE_WORDS, np.int64)
+        self.sync[[_wait.SHARED, _wait.SIZE, _wait.RETRIES]] = segment.address, size, retries
         self.board = Board(segment, boards_at(rank))
         slots = segment.bytes_at(slots_at(size), 2 * size * SLOT)
         self._slots = [[slots[(k * size + r) * SLOT :][:SLOT] for r in range(size)] for k in (0, 1)]
         self._round = 0
-        self._core, self._address = core(), segment.address
+        self._core, self._address = core(), self.sync.ctypes.data
         self.clock = time.perf_counter
         self.doing = ""
         self._overdue: int | None = None  # ticket of a barrier at which a wait timed out: the arrival stands
@@ -101,12 +105,13 @@ class HostPort:
             )
         self.doing = description
         self.board.here()
-        if self.sync[_wait.ABORT]:  # see `barrier.synchronise`
+        if self.shared[_wait.ABORT]:  # see `barrier.synchronise`
             self._ended(_wait.ABORTED, None)
         return self._core.arrive(self._address, signature(description))
 
     def passed(self, ticket: int) -> bool:
-        return int(self.sync[_wait.EPOCH]) != ticket
+        word, expected = self.shared[_wait.BARRIER + 16 * (ticket % 2)], self.sync[_wait.EXPECTED + ticket % 2]
+        return int(word) & ARRIVALS == int(expected) & ARRIVALS
 
     def wait(self, ticket: int, timeout: float | None = None) -> None:
         self._ended(self._core.await_passed(self._address, ticket, _deadline(timeout)), timeout)
@@ -124,7 +129,7 @@ class HostPort:
     def _within(self, timeout: float | None, description: str) -> None:
         """Synchronise in time, or leave the arrival for the next call, which goes on waiting."""
         again = self._overdue is not None and description == self.doing
-        if again and int(self.sync[_wait.EPOCH]) - (self._overdue or 0) > 1:  # only its own arrival could do that
+        if again and self.sync[_wait.ROUND] != (self._overdue or 0) + 1:
             raise WaitTimeout(
                 f"processor {self.rank} timed out at {self.doing!r} and then went through a barrier in a compiled loop, "
                 "which took that one's place; after a timeout call the same collective again first"
@@ -141,7 +146,7 @@ class HostPort:
                 "came; give it longer, or call it again, which goes on waiting"
             )
         if status == _wait.ABORTED:
-            kind = int(self.sync[_wait.ABORT]) % 256
+            kind = int(self.shared[_wait.ABORT]) % 256
             raise Mismatch(self.doing) if kind == _wait.MISMATCHED else Aborted
 
     def exchange(self, description: str, block: bytes) -> list[bytes]:
@@ -171,6 +176,7 @@ class HostPort:
 
     def new_run(self) -> None:
         """Forget the run before; the parent has cleared the barrier."""
+        self.sync[_wait.ROUND :] = 0
         self._round = 0
         self._overdue = None
         self.board.clear()

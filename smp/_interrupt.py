@@ -11,14 +11,23 @@ raises passes like any other exception.  In other threads nothing is done, for t
 
 from __future__ import annotations
 
+import _thread
 import select
 import signal
 import threading
 from types import FrameType, TracebackType
 
+_MOMENT = 0.01  # seconds
+
 
 class HeldBack:
     """Hold Ctrl-C back in a ``with`` block; one inside another leaves it to the outer one.
+
+    Parameters
+    ----------
+    finalizing : bool
+        For code that runs when an object is dropped, out of which no exception comes: KeyboardInterrupt follows
+        a moment after the block.
 
     Attributes
     ----------
@@ -28,8 +37,9 @@ class HeldBack:
         Set it to have the block end without KeyboardInterrupt, because somebody raises it already.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, finalizing: bool = False) -> None:
         self.presses = 0
+        self._finalizing = finalizing
         self.answered = False
         self._holding = self._waiting = False
 
@@ -63,5 +73,7 @@ class HeldBack:
     ) -> None:
         if self._holding:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            if self.presses and not self.answered:
+            if self.presses and self._finalizing:
+                threading.Timer(_MOMENT, _thread.interrupt_main).start()
+            elif self.presses and not self.answered:
                 raise KeyboardInterrupt

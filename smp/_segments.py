@@ -26,6 +26,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from ._interrupt import HeldBack
 from ._limits import available_memory
 from .errors import MachineError, OutOfSharedMemory
 
@@ -159,9 +160,10 @@ class Segment:
         """Free a block's memory; runs whenever its last reference goes, be it in the middle of `allocate`."""
         if os.getpid() != self.owner:  # a forked copy of the parent: not its memory to free
             return
-        with contextlib.suppress(OSError, ValueError):
-            self._map.madvise(mmap.MADV_REMOVE, offset, length)
-        self._returned.append((offset, length))
+        with HeldBack(finalizing=True):
+            with contextlib.suppress(OSError, ValueError):
+                self._map.madvise(mmap.MADV_REMOVE, offset, length)
+            self._returned.append((offset, length))
 
     def _take_back(self) -> None:
         """Enter the blocks that were given back into the list of free runs."""

@@ -60,7 +60,7 @@ def start(nursery: int, fds: Sequence[int]) -> NoReturn:
         faulthandler.enable(box)  # a crash leaves its traceback in the box, which the parent holds too
         faulthandler.register(signal.SIGTERM, box, all_threads=False, chain=True)
         attached.clear()  # a copy of the parent maps its other machines: not this one's arrays
-        Worker(line, Segment(segment_fd), spec["rank"], spec["size"]).serve()
+        Worker(line, Segment(segment_fd), spec["rank"], spec["size"], spec["retries"]).serve()
         status = 0
     except (EOFError, ConnectionError):  # the parent is gone
         pass
@@ -100,10 +100,10 @@ def _leave(status: int) -> NoReturn:
 class Worker:
     """The loop of one worker; see the module."""
 
-    def __init__(self, line: Line, segment: Segment, rank: int, size: int) -> None:
+    def __init__(self, line: Line, segment: Segment, rank: int, size: int, retries: int) -> None:
         self.line, self.rank, self.pid = line, rank, os.getpid()
         segment.rank = rank
-        self.port = HostPort(segment, rank, size, self._ask)
+        self.port = HostPort(segment, rank, size, retries, self._ask)
 
     def serve(self) -> None:
         """Answer calls until told to close."""
@@ -122,7 +122,7 @@ class Worker:
     def _ask(self, nbytes: int) -> int:
         self.line.send(("allocate", nbytes))
         while not select.select([self.line], [], [], 0.02)[0]:
-            if self.port.sync[_wait.ABORT]:
+            if self.port.shared[_wait.ABORT]:
                 raise Aborted
         kind, what = self.line.receive()
         assert kind == "block", kind
@@ -147,7 +147,7 @@ class Worker:
         except Mismatch as mismatch:
             return "mismatch", str(mismatch), self._place(mismatch.__traceback__)
         except Aborted as aborted:
-            if int(self.port.sync[_wait.ABORT]) % 256 == _wait.MISMATCHED:  # raised by a compiled loop
+            if int(self.port.shared[_wait.ABORT]) % 256 == _wait.MISMATCHED:  # raised by a compiled loop
                 return "mismatch", "barrier in a compiled loop", self._place(aborted.__traceback__)
             return ("aborted",)
         except BaseException as error:

@@ -1,18 +1,21 @@
-"""The barrier of a machine: central, counting, with an epoch, and a check that all mean the same one.
+"""The barrier of a machine: a word that counts and sums, two by turns, and no other store.
 
-    arrive                                      wait
-    epoch  = EPOCH                              spin, then block, while EPOCH == epoch
-    before = fetch_add(ARRIVALS, 1 + 65536 s)
-    the last of SIZE, and only it:
-        ARRIVALS = 0
-        sum of the s  !=  SIZE * own s  ->  abort(MISMATCHED): somebody is in another collective
-        EPOCH = epoch + 1                       pairs with the load of EPOCH in every wait
-        SLEEPERS > 0  ->  wake all              pairs with the waiter's increment before it sleeps
+    BARRIER, by turns   │ sum of the signatures, 32 bits │ arrivals, 32 │     only ever added to, modulo 2^64
 
-``s`` is the signature of the collective, 30 bits: with it the one atomic addition that a barrier needs anyway
-also tells whether all take part in the same one.  ARRIVALS is cleared before EPOCH is published, so the next
-round finds it clear.  EPOCH is published, sequentially consistent, before SLEEPERS is read, and a waiter counts
-itself in before the kernel compares EPOCH: one of the two sees the other.  ``docs/models/barrier.pml`` checks it.
+    arrive in round k                                 wait
+    W         = BARRIER + 16 (k mod 2)                spin, then block, until the arrivals of W
+    EXPECTED += SIZE (1 + 2^32 s)    (private)        are those of EXPECTED; then
+    fetch_add(W, 1 + 2^32 s)                          W != EXPECTED  ->  abort(MISMATCHED):
+    the last: SLEEPERS > 0  ->  wake all              somebody is in another collective
+
+``s`` is the signature of the collective, 30 bits: with it the one atomic addition that a barrier needs anyway also tells
+every processor whether all take part in the same one.  The addition of the last to arrive is what ends the round: no
+second store follows it, so with two processors the line travels twice, to the last arriver and back to the other.
+
+Two words by turns, because one is read until the round is over and must not be added to meanwhile: the word of round
+k is added to again in round k + 2, at which nobody arrives before all have arrived at k + 1, that is, left round k.
+The addition is sequentially consistent and comes before SLEEPERS is read, and a waiter counts itself in before the
+kernel compares the arrivals: one of the two sees the other.  ``docs/models/barrier.pml`` checks it.
 """
 
 from __future__ import annotations
@@ -20,12 +23,27 @@ from __future__ import annotations
 import functools
 import zlib
 
-from ._atomics import Words, fetch_add, futex_wake, load, store
+from ._atomics import Words, fetch_add, futex_wake, load
 from ._compile import inline
-from ._wait import ABORT, ABORTED, ARRIVALS, CHANGING, EPOCH, MISMATCHED, OK, SIZE, SLEEPERS, abort, blocked, spun
+from ._wait import (
+    ABORTED,
+    BARRIER,
+    CHANGING,
+    EXPECTED,
+    MISMATCHED,
+    OK,
+    ROUND,
+    SIZE,
+    SLEEPERS,
+    abort,
+    aborted,
+    blocked,
+    shared_of,
+    spun,
+)
 from .errors import Aborted
 
-COUNT = 1 << 16
+ARRIVALS = 0xFFFFFFFF  # mask
 
 
 @functools.lru_cache(maxsize=4096)
@@ -39,34 +57,39 @@ IN_A_LOOP = signature("barrier in a compiled loop")
 
 @inline
 def arrive(sync: Words, sign: int) -> int:
-    """Arrive at the barrier, without waiting; return the epoch that `passed` compares."""
-    epoch: int = load(sync, EPOCH)
-    before = fetch_add(sync, ARRIVALS, 1 + COUNT * sign)
-    if before % COUNT == sync[SIZE] - 1:
-        store(sync, ARRIVALS, 0)
-        if before // COUNT + sign != sync[SIZE] * sign:
-            abort(sync, MISMATCHED, -1)
-        else:
-            store(sync, EPOCH, epoch + 1)
-            if load(sync, SLEEPERS) > 0:
-                futex_wake(sync, EPOCH, 1 << 30)
-    return epoch
+    """Arrive at the barrier, without waiting; return the round, which `passed` takes."""
+    shared = shared_of(sync)
+    k = sync[ROUND]
+    mine = 1 + (sign << 32)
+    expected = sync[EXPECTED + k % 2] + sync[SIZE] * mine
+    sync[EXPECTED + k % 2] = expected
+    sync[ROUND] = k + 1
+    before = fetch_add(shared, BARRIER + 16 * (k % 2), mine)
+    if (before + 1 - expected) & ARRIVALS == 0 and load(shared, SLEEPERS) > 0:
+        futex_wake(shared, BARRIER + 16 * (k % 2), 1 << 30)
+    return int(k)
 
 
 @inline
-def passed(sync: Words, epoch: int) -> bool:
-    """Whether all have arrived at the barrier of that epoch."""
-    return bool(load(sync, EPOCH) != epoch)
+def passed(sync: Words, k: int) -> bool:
+    """Whether all have arrived in round ``k``, the last in which this processor has."""
+    word = load(shared_of(sync), BARRIER + 16 * (k % 2))
+    return bool((word - sync[EXPECTED + k % 2]) & ARRIVALS == 0)
 
 
 @inline
-def await_passed(sync: Words, epoch: int, deadline: int) -> int:
-    """Wait until `passed`; return OK, ABORTED or EXPIRED."""
-    status = spun(sync, EPOCH, epoch, sync)
+def await_passed(sync: Words, k: int, deadline: int) -> int:
+    """Wait until `passed`; return OK, ABORTED or EXPIRED.  ABORTED too if not all were in the same collective."""
+    shared, i = shared_of(sync), BARRIER + 16 * (k % 2)
+    expected = sync[EXPECTED + k % 2]
+    status = spun(shared, i, ARRIVALS, expected & ARRIVALS, True, sync)
     if status == CHANGING:
-        fetch_add(sync, SLEEPERS, 1)
-        status = blocked(sync, EPOCH, epoch, sync, deadline)
-        fetch_add(sync, SLEEPERS, -1)
+        fetch_add(shared, SLEEPERS, 1)
+        status = blocked(shared, i, ARRIVALS, expected & ARRIVALS, True, sync, deadline)
+        fetch_add(shared, SLEEPERS, -1)
+    if status == OK and load(shared, i) != expected:
+        abort(shared, MISMATCHED, -1)
+        return ABORTED
     return status
 
 
@@ -76,7 +99,7 @@ def synchronise(sync: Words, sign: int, deadline: int) -> int:
 
     After an abort nobody arrives any more: a program that went on regardless would be counted twice in a round.
     """
-    if load(sync, ABORT) != 0:
+    if aborted(sync):
         return ABORTED
     return await_passed(sync, arrive(sync, sign), deadline)
 

@@ -3,10 +3,11 @@
     load store exchange compare_exchange fetch_add      on an element of a one-dimensional array, shared or not
     barrier(sync)                                       all processors; ``sync`` is ``proc.sync``
     wait(words, i, value, sync)  wake(words, i, count)  block while ``words[i]`` is ``value``; wake who does
+    aborted(sync)                                       whether another processor has failed: for spin loops
     pause prefetch prefetch_write clock thread_clock
 
 Spin only through `load`: a plain ``a[i]`` in a loop is read once, before the loop.  Wait for another processor
-through `wait` or `barrier`: they end when it fails, a loop of one's own does not.
+through `wait` or `barrier`: they end when it fails; a spin loop of one's own must look at `aborted`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ._atomics import (
     thread_clock,
 )
 from ._compile import inline, local, numba, stream
-from ._wait import OK, wait_while
+from ._wait import OK, aborted, wait_while
 from .barrier import barrier
 from .errors import Aborted
 
@@ -62,6 +63,7 @@ def wake(words: Words, i: int, count: int) -> int:
 
 
 __all__ = [
+    "aborted",
     "barrier",
     "clock",
     "compare_exchange",

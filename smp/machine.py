@@ -7,6 +7,7 @@ with smp.host(4) as machine:
 
 from __future__ import annotations
 
+import operator
 import threading
 import time
 import weakref
@@ -45,7 +46,7 @@ class Machine:
         self.size = crew.size
         self._busy = threading.Lock()
         self._runner = 0  # the thread that waits for a program
-        self._finalizer = weakref.finalize(self, crew.close, "it was dropped")
+        self._finalizer = weakref.finalize(self, _drop, crew)
 
     def __enter__(self) -> Machine:
         return self
@@ -75,7 +76,7 @@ class Machine:
     def __reduce__(self) -> NoReturn:
         raise NotPicklable("a machine stays in the process that opened it; a program may open one of its own")
 
-    def run(self, program: Callable[..., Any], *args: Any, **kwargs: Any) -> Run:
+    def run(self, program: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Run:
         """Run a program on all processors and wait for it.
 
         Parameters
@@ -170,6 +171,11 @@ class Machine:
         return array
 
 
+def _drop(crew: Crew) -> None:
+    with HeldBack(finalizing=True):
+        crew.close("it was dropped")
+
+
 def _touch(proc: Processor, array: GlobalArray) -> None:
     block = array._block
     block.segment.ask_for_huge_pages(block.offset, block.nbytes)
@@ -228,12 +234,15 @@ def host(
             raise ValueError(f"cannot pin {size} processors: this process may use {len(cpus)} CPUs")
         places = list(cpus[:size])
     elif pin is not None and pin is not False:
-        named = [int(cpu) for cpu in pin]
+        try:
+            named = [operator.index(cpu) for cpu in pin]
+        except TypeError:
+            raise TypeError(f"pin is True, False or a sequence of CPUs, not {pin!r}") from None
         if len(named) < size or not set(named) <= set(cpus):
             raise ValueError(f"pin={named} must name {size} of the CPUs {cpus}")
         places = list(named[:size])
     roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
-    return Machine(Crew(places, start or "forkserver", spin=roomy))
+    return Machine(Crew(places, "forkserver" if start is None else start, spin=roomy))
 
 
 def _count(what: str, number: Any) -> int:

@@ -80,11 +80,11 @@ def test_the_words_are_as_after_the_start(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> list[int]:
         for _ in range(100):
             proc.barrier()
-        return [int(proc.sync[k]) for k in (_wait.ABORT, _wait.SIZE)]
+        return [int(proc.sync[k]) for k in (_wait.SIZE, _wait.ROUND)]
 
-    assert pair.run(program).results == [[0, 2], [0, 2]]
-    words = pair._crew.segment.words(0, _wait.SYNC_WORDS)
-    assert [words[_wait.ARRIVALS], words[_wait.SLEEPERS]] == [0, 0]
+    assert pair.run(program).results == [[2, 100], [2, 100]]
+    words = pair._crew.segment.words(0, _wait.SHARED_WORDS)
+    assert [words[_wait.ABORT], words[_wait.SLEEPERS]] == [0, 0]
 
 
 def test_signatures_are_the_same_in_every_process(pair: smp.Machine) -> None:

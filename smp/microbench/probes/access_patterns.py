@@ -294,10 +294,8 @@ def _batch(
     local = _local(max(max(int(r.max()), int(w.max())) for _, r, w, _ in batch))
     out = np.zeros((sum(repeats for *_, repeats in batch), STAMPS), np.int64)
     usual = int(proc.sync[_wait.RETRIES])
-    proc.barrier()
     if spin:
         proc.sync[_wait.RETRIES] = SPINS
-    proc.barrier()
     row = 0
     for family, reads, writes, repeats in batch:
         good, rank = family == GOOD, proc.rank
@@ -315,7 +313,6 @@ def _batch(
             out[row : row + repeats],
         )
         row += repeats
-    proc.barrier()
     proc.sync[_wait.RETRIES] = usual
     return out
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..._atomics import clock, compare_exchange, fetch_add, load, store, thread_clock
 from ..._compile import inline, local
-from ..._wait import ABORT
+from ..._wait import aborted
 from ...barrier import barrier
 from ...errors import Aborted
 
@@ -41,7 +41,7 @@ def by_store(words: Words, turn: int, then: int, sync: Words) -> int:
             return OK
         if found == STOP:
             return OVER
-        if load(sync, ABORT) != 0:
+        if aborted(sync):
             return FAILED
 
 
@@ -54,7 +54,7 @@ def by_exchange(words: Words, turn: int, then: int, sync: Words) -> int:
             return OK
         if found == STOP:
             return OVER
-        if load(sync, ABORT) != 0:
+        if aborted(sync):
             return FAILED
 
 
