@@ -102,6 +102,15 @@ def numba() -> ModuleType:
     return _numba
 
 
+def set_up() -> None:
+    """Set Numba's compiler up, which its first loop would do: before a fork, for all the copies at once."""
+    numba()
+    from numba.core.registry import cpu_target
+
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
+
+
 def _register(register: Callable[[ModuleType], None]) -> None:
     _registrations.append(register)
     if _numba is not None:

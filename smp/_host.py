@@ -131,8 +131,8 @@ class HostPort:
         again = self._overdue is not None and description == self.doing
         if again and self.sync[_wait.ROUND] != (self._overdue or 0) + 1:
             raise WaitTimeout(
-                f"processor {self.rank} timed out at {self.doing!r} and then went through a barrier in a compiled loop, "
-                "which took that one's place; after a timeout call the same collective again first"
+                f"processor {self.rank} timed out at {self.doing!r} and then went through a barrier in a compiled "
+                "loop, which took that one's place; after a timeout call the same collective again first"
             )
         ticket = self._overdue if again and self._overdue is not None else self.arrive(description)
         self._overdue = ticket

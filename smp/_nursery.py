@@ -136,7 +136,7 @@ class Nursery:
             process.returncode = 0  # we wait for it ourselves
             return process.pid
         if numba:  # the parent uses it: import it once here, not in every worker
-            _compile.numba()
+            _compile.set_up()
         pid = os.fork()
         if pid:
             return pid
