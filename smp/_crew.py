@@ -21,6 +21,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from . import _wait
 from ._board import Board
 from ._core import core
@@ -80,7 +83,6 @@ class Crew:
 
     def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
         self.segment = Segment(header=header(self.size))
-        self._shared = self.segment.words(0, _wait.SHARED_WORDS)
         for rank, cpu in enumerate(cpus):
             self._start(rank, cpu, SPIN if spin else 0)
         try:
@@ -101,8 +103,9 @@ class Crew:
             "cwd": _folder(),
             "environment": dict(os.environ),
         }
-        with theirs:
-            self._channel.start(rank, [theirs.fileno(), self.segment.file.fileno(), self._boxes[rank].fileno()])
+        with theirs, _output(1) as out, _output(2) as error:
+            held = (theirs, self.segment.file, self._boxes[rank], out, error)
+            self._channel.start(rank, [file.fileno() for file in held])
         self._alive.add(rank)
         self._send(rank, spec)
 
@@ -120,7 +123,7 @@ class Crew:
         """
         self._must_be_open()
         what, block = self._handed_over(message)
-        self._shared[:] = 0
+        self._shared_words()[:] = 0
         why = "an exception came in between"
         try:
             answers, blocks = self._collect(ctrl_c, None, ("run", what))
@@ -246,6 +249,9 @@ class Crew:
             raise MachineError(f"processor {rank} of {self.size} cannot be started: {code}")
         return [Death(rank, code, self._board(rank).seen(), self._box(rank))]
 
+    def _shared_words(self) -> NDArray[np.int64]:
+        return self.segment.words(0, _wait.SHARED_WORDS)
+
     def _board(self, rank: int) -> Board:
         return Board(self.segment, boards_at(rank))
 
@@ -253,7 +259,7 @@ class Crew:
         return os.pread(self._boxes[rank].fileno(), 1 << 16, 0).decode(errors="replace")
 
     def _error(self, failures: Sequence[Failure], answers: dict[int, Answer]) -> ProgramError:
-        error = first(failures, int(self._shared[_wait.ABORT])).told(answers, self.size)
+        error = first(failures, int(self._shared_words()[_wait.ABORT])).told(answers, self.size)
         stubborn = self._pending - {failure.rank for failure in failures}
         if stubborn:
             who = f"processor{'s' * (len(stubborn) > 1)} {', '.join(map(str, sorted(stubborn)))}"
@@ -284,7 +290,7 @@ class Crew:
                 box.close()
             if hasattr(self, "segment"):
                 self.segment.close()
-                del self.segment, self._shared  # what is left of the memory is its arrays'
+                del self.segment  # what is left of the memory is its arrays'
 
     def _bury(self, patience: float) -> None:
         for rank in self._alive:
@@ -305,6 +311,14 @@ class Crew:
                 if event is None:
                     return
                 self._alive.discard(event[1])
+
+
+def _output(number: int) -> io.FileIO:
+    """A copy of standard output, or of error output; of nothing where it is closed."""
+    try:
+        return io.FileIO(os.dup(number), "w")
+    except OSError:
+        return io.FileIO(os.devnull, "w")
 
 
 def _folder() -> str | None:

@@ -97,9 +97,11 @@ class Unmatched(Failure):
 
     def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> ProgramError:
         lines = [
-            f"processor {rank}: {answer[1]} at {answer[2]}"
-            for rank, answer in sorted(answers.items())
-            if answer[0] == "mismatch"
+            f"processor {rank}: {answers[rank][1]} at {answers[rank][2]}"
+            if rank in answers
+            else f"processor {rank}: ended without an answer"
+            for rank in range(size)
+            if rank not in answers or answers[rank][0] == "mismatch"
         ]
         return CollectiveMismatch(
             "the processors do not take part in the same collective:\n  "

@@ -136,7 +136,11 @@ class HostPort:
             )
         ticket = self._overdue if again and self._overdue is not None else self.arrive(description)
         self._overdue = ticket
-        self.wait(ticket, timeout)
+        try:
+            self.wait(ticket, timeout)
+        except Aborted:  # nothing to go on with
+            self._overdue = None
+            raise
         self._overdue = None
 
     def _ended(self, status: int, timeout: float | None) -> None:

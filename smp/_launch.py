@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import pickle
@@ -15,7 +16,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from . import _nursery
+from . import _compile, _nursery
 from .errors import MachineError
 
 METHODS = ("forkserver", "spawn", "fork")
@@ -44,6 +45,14 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
+def _at_exit() -> None:
+    for root in _roots.values():
+        root.close()
+
+
+atexit.register(_at_exit)
+
+
 def _pair() -> tuple[socket.socket, socket.socket]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     _ours.add(ours)
@@ -52,6 +61,8 @@ def _pair() -> tuple[socket.socket, socket.socket]:
 
 def _copied() -> tuple[socket.socket, int]:
     """Start a nursery that is a copy of this process; return its root and its process id."""
+    if "numba" in sys.modules:  # once here, not in every copy
+        _compile.set_up()
     ours, theirs = _pair()
     for stream in (sys.stdout, sys.stderr):  # or the copies would print again what is still in there
         with contextlib.suppress(AttributeError, OSError, ValueError):

@@ -105,7 +105,7 @@ class Nursery:
     def _answer(self, fd: int) -> None:
         channel = self.channels[fd]
         try:
-            message, fds, _, _ = socket.recv_fds(channel, MESSAGE, 4)
+            message, fds, _, _ = socket.recv_fds(channel, MESSAGE, 8)
         except ConnectionResetError:
             message, fds = b"", []
         if not message:

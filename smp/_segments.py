@@ -33,8 +33,14 @@ from .errors import MachineError, OutOfSharedMemory
 PAGE = mmap.PAGESIZE
 HUGE = 2 << 20  # bytes of a huge page; blocks at least so large are aligned to it
 
-attached: weakref.WeakValueDictionary[int, Segment] = weakref.WeakValueDictionary()
+attached: dict[int, weakref.ref[Segment]] = {}
 """The segments that this process maps, by the inode of their memfd, which is the same in every process."""
+
+
+def segment_of(inode: int) -> Segment | None:
+    """The segment of that inode, where this process maps it."""
+    found = attached.get(inode)
+    return found() if found is not None else None
 
 
 class Block:
@@ -81,11 +87,13 @@ class Segment:
         self.address = int(np.frombuffer(self._map, np.uint8, 1).ctypes.data)
         self.rank: int | None = None  # which processor this process is; None in the parent
         self._free: list[tuple[int, int]] = [(header, self.size - header)]  # (offset, bytes), ascending
-        self._blocks: weakref.WeakValueDictionary[int, Block] = weakref.WeakValueDictionary()
+        self._blocks: dict[int, weakref.ref[Block]] = {}  # without callbacks, in which a Ctrl-C would be lost
         self._taken = 0
         self._lock = threading.Lock()
         self._returned: collections.deque[tuple[int, int]] = collections.deque()
-        attached[self.id] = self
+        for inode in [inode for inode, other in attached.items() if other() is None]:
+            attached.pop(inode, None)
+        attached[self.id] = weakref.ref(self)
 
     def words(self, offset: int, count: int) -> NDArray[np.int64]:
         """View ``count`` int64 words at a byte offset."""
@@ -105,7 +113,7 @@ class Segment:
         """
         if self.owner != os.getpid():
             return Block(self, offset, nbytes)
-        known = self._blocks.get(offset)
+        known = self._blocks[offset]() if offset in self._blocks else None
         if known is None or known.nbytes != nbytes:
             raise MachineError(
                 "a global array that has ended was sent here: one that processors make ends with the run, unless its "
@@ -135,7 +143,7 @@ class Segment:
             start = self._run_of(length, align)
             block = Block(self, start, nbytes)
             self._taken += length
-            self._blocks[start] = block
+            self._blocks[start] = weakref.ref(block)
             weakref.finalize(block, self._give_back, start, length).atexit = False
         self.ask_for_huge_pages(start, length)
         return block
@@ -169,6 +177,7 @@ class Segment:
         """Enter the blocks that were given back into the list of free runs."""
         while self._returned:
             offset, length = self._returned.popleft()
+            del self._blocks[offset]
             self._taken -= length
             k = bisect.bisect(self._free, (offset, length))
             self._free.insert(k, (offset, length))

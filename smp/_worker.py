@@ -44,7 +44,7 @@ def prepare() -> None:
 
 
 def start(nursery: int, fds: Sequence[int]) -> NoReturn:
-    """Be a worker, in a process of its own that ``nursery`` has made, on its line, segment and box."""
+    """Be a worker, in a process of its own that ``nursery`` has made, on its line, segment, box and outputs."""
     die_with(nursery)
     for number in (signal.SIGINT, signal.SIGPIPE):  # Ctrl-C is the parent's business
         signal.signal(number, signal.SIG_IGN)
@@ -52,7 +52,10 @@ def start(nursery: int, fds: Sequence[int]) -> NoReturn:
     signal.set_wakeup_fd(-1)
     status = 1
     try:
-        line_fd, segment_fd, box_fd = fds
+        line_fd, segment_fd, box_fd, *outputs = fds
+        for fd, output in enumerate(outputs, start=1):  # the nursery's may be older than the parent's of now
+            os.dup2(output, fd)
+            os.close(output)
         line = Line(socket.socket(fileno=line_fd))
         spec = line.receive()
         _settle(spec)
@@ -85,7 +88,7 @@ def _settle(spec: dict[str, Any]) -> None:
         os.sched_setaffinity(0, spec["cpus"])
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(line_buffering=True)  # what is printed before a crash is seen
+            stream.reconfigure(line_buffering=True, write_through=False)  # whole lines, and before a crash
     if "numpy.random" in sys.modules:  # or all copies of one process would draw the same numbers
         sys.modules["numpy.random"].seed()
 

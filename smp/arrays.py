@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ._segments import Block, Segment, attached
+from ._segments import Block, Segment, segment_of
 from .errors import MachineError, PhaseError
 
 Shape = int | Sequence[int]
@@ -93,7 +93,7 @@ class GlobalArray:
 
 
 def _attach(segment_id: int, offset: int, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
-    segment = attached.get(segment_id)
+    segment = segment_of(segment_id)
     if segment is None:
         raise MachineError(
             "a global array of another machine was sent here; an array can be used only by the machine that made it"

@@ -9,8 +9,9 @@
     the last: SLEEPERS > 0  ->  wake all              somebody is in another collective
 
 ``s`` is the signature of the collective, 30 bits: with it the one atomic addition that a barrier needs anyway also
-tells every processor whether all take part in the same one.  The addition of the last to arrive is what ends the
-round: no second store follows it, so with two processors the line travels twice, to the last arriver and back.
+tells the processors whether all take part in the same one (a wrong sum can come out right once in 2^30).  The
+addition of the last to arrive is what ends the round: no second store follows it, so with two processors the line
+travels twice, to the last arriver and back.
 
 Two words by turns, because one is read until the round is over and must not be added to meanwhile: the word of round
 k is added to again in round k + 2, at which nobody arrives before all have arrived at k + 1, that is, left round k.

@@ -1,6 +1,14 @@
-"""Compiled loops for the tests' programs, in a module that workers import quickly."""
+"""Compiled loops and programs for the tests, in a module that workers import quickly."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
 
 import smp
+from smp._atomics import peek
 from smp.compiled import barrier, compare_exchange, exchange, fetch_add, load, pause, store, wait, wake
 
 
@@ -70,3 +78,93 @@ def early(
             count += int((words[::8] < k + 1).sum())
             k += 1
     return count
+
+
+@smp.stream
+def wait_for_ever(words, sync):
+    """Wait, in compiled code, for a word that only a processor that ends well will change."""
+    while load(words, 0) == 0:
+        wait(words, 0, 0, sync)
+
+
+@smp.stream
+def crash(words):
+    """Read where no memory is."""
+    return peek(words[0])
+
+
+@smp.stream
+def wrong(words):
+    """Raise in compiled code."""
+    if words[0] == 0:
+        raise ValueError("in a loop")
+    return 0
+
+
+class Guilty(Exception):
+    """What the failing programs raise."""
+
+
+SIGNALS = {
+    "SIGTERM": signal.SIGTERM,
+    "SIGKILL": signal.SIGKILL,
+    "SIGSEGV": signal.SIGSEGV,
+    "SIGABRT": signal.SIGABRT,
+}
+
+
+def fatal(proc: smp.Processor, how: str, victim: int, others: str, words: smp.GlobalArray, big: smp.GlobalArray) -> str:
+    """One processor ends in its second superstep; the others are somewhere."""
+    if others == "waiting":
+        wait_for_ever(np.ones(1, np.int64), proc.sync)  # loaded before anybody fails
+    with proc.superstep("peace"):
+        pass
+    if proc.rank == victim:
+        if how == "return":
+            words.view[0] = 1
+            return "returned"
+        if how == "SIGINT":
+            os.kill(os.getpid(), signal.SIGINT)
+            words.view[0] = 1
+            return "returned"
+        with proc.superstep("war") as step:
+            step.copy_in(words)
+            if how == "raise":
+                raise Guilty("because")
+            if how == "exit":
+                sys.exit(3)
+            if how == "_exit":
+                os._exit(3)
+            if how == "SIGABRT":
+                os.abort()
+            os.kill(os.getpid(), SIGNALS[how])
+            time.sleep(60)
+    elif others == "barrier":
+        proc.barrier()
+    elif others == "waiting":
+        wait_for_ever(words.view, proc.sync)
+    elif others == "deaf":
+        while not words.view[0]:
+            pass
+    else:
+        with proc.superstep("war") as step:
+            for _ in range(30):
+                step.copy_in(big)
+    return "went on"
+
+
+def busy(proc: smp.Processor, shared: smp.GlobalArray, words: smp.GlobalArray, rounds: int) -> float:
+    """A bit of everything: supersteps, collectives, allocation, barriers in compiled code."""
+    total = 0.0
+    for k in range(rounds):
+        with proc.superstep(f"step {k % 3}") as step:
+            mine = step.copy_in(shared, proc.block(len(shared)))
+            step.compute()
+            step.copy_out(shared, proc.block(len(shared)), mine + 1)
+        total += proc.reduce(float(mine[0])) + proc.scan(k)
+        proc.broadcast(bytes(k % 7 * 20_000), k % proc.size)
+        proc.gather(k)
+        made = proc.zeros(1000)
+        total += float(made.view[0])
+        rounds_entered(words.view, proc.sync, proc.rank, proc.size, 20 * k, 20, 50)
+    return total

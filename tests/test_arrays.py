@@ -474,5 +474,5 @@ def test_nothing_is_left_when_all_processes_are_killed(script: Script) -> None:
 
 def test_the_segments_of_this_process_are_known(pair: smp.Machine) -> None:
     segment = pair._crew.segment
-    assert _segments.attached[segment.id] is segment
+    assert _segments.segment_of(segment.id) is segment
     assert os.fstat(segment.file.fileno()).st_nlink == 0

@@ -74,15 +74,12 @@ def test_B2_each_in_turn_is_late(machines: Machines, late: int, when: str) -> No
     assert machine.run(program, entered(machine)).results == [[3 * 10 * k + 3 for k in range(5)]] * 3
 
 
-def test_the_words_are_as_after_the_start(pair: smp.Machine) -> None:
-    """No arrival and no sleeper is left over."""
-
-    def program(proc: smp.Processor) -> list[int]:
+def test_nobody_is_left_asleep_in_the_books(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> None:
         for _ in range(100):
             proc.barrier()
-        return [int(proc.sync[k]) for k in (_wait.SIZE, _wait.ROUND)]
 
-    assert pair.run(program).results == [[2, 100], [2, 100]]
+    pair.run(program)
     words = pair._crew.segment.words(0, _wait.SHARED_WORDS)
     assert [words[_wait.ABORT], words[_wait.SLEEPERS]] == [0, 0]
 

@@ -20,9 +20,9 @@ def _one(proc: Any, family: int, shared: Any, reads: list[int], writes: list[int
     local = np.arange(1, 101, dtype=np.int64) * (proc.rank + 1) * -1
     out = np.zeros((repeats, STAMPS), np.int64)
     base, step = (proc.rank * 100, 1) if family == GOOD else (proc.rank, LINE)
-    supersteps(
-        proc.sync, family, shared.view, local, reads[proc.rank], writes[proc.rank], base, step, len(shared), 0, out
-    )
+    counts = reads[proc.rank], writes[proc.rank]
+    spoiler = np.zeros(64, np.int64)
+    supersteps(proc.sync, family, shared.view, local, spoiler, *counts, base, step, len(shared), 0, out)
     return local, out
 
 

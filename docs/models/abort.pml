@@ -10,11 +10,14 @@
  *                        in one more barrier, of the signature RETURN; whose program raises calls
  *                        abort(RAISED); either way it answers and is idle
  *   Parent               smp/_crew.py: watches the workers, calls abort(DIED) when one dies, and
- *                        clears ABORT, ARRIVALS and SLEEPERS before the next run
+ *                        clears all shared words before the next run, when every worker is idle
+ *   forget               HostPort.new_run of smp/_host.py: a processor clears its private words at
+ *                        the start of a run; here at the end of the one before, where nobody can
+ *                        tell the difference and there are fewer states
  *   Killer               SIGKILL, SIGSEGV, os._exit, at any step of any worker, also between the
- *                        fetch_add and the store of one arrival, and between the two halves of an
- *                        abort; what is in the store buffer of the dead still reaches memory
- *   sign                 BARRIER, REDUCE, RETURN
+ *                        addition of the last to arrive and its wake-up, and between the parts of
+ *                        an abort
+ *   sign                 SYNCHRONISE, REDUCE, RETURN
  *   SLICES               a sleep of at most 20 ms at a time, so that no wake-up is needed
  *
  * The programs are all those of at most ROUNDS collectives before RETURN, RUNS times over. With
@@ -28,6 +31,10 @@
  * Checked: everyone ends, whoever dies; who is told OK was in a round that all entered with one
  * signature (asserted in barrier.pml); the first cause stays; no death, exception or mismatch goes
  * untold; nothing is told that did not happen; the run after an aborted one is like the first.
+ *
+ * With -DCLASHING_SIGNATURES the sum of all three signatures is three times one of them. The
+ * processor in that collective cannot tell that the others are not; they can. With -DBUT_THE_MEAN
+ * it may be told OK, and what is checked is that no such round goes untold either.
  *
  * A wait without end is looked for in two ways. As a deadlock: nobody can take a step, and somebody
  * has not ended. And as a cycle: everyone_ends is false of an execution under weak fairness, in
@@ -45,12 +52,12 @@
 #define RUNS 1
 #endif
 
-#define BARRIER  1
-#define REDUCE   2
+#define SYNCHRONISE  1
+#define REDUCE       2
 #ifdef CLASHING_SIGNATURES      /* 1 + 3 + 2 = 3 * 2 */
-#define RETURN   3
+#define RETURN       3
 #else
-#define RETURN   4
+#define RETURN       4
 #endif
 
 #include "barrier.pml"
@@ -72,7 +79,7 @@ bool raised;                    /* in this run: some program has */
 
 inline choose() {               /* the program's next collective */
     if
-    :: round <= ROUNDS -> sign = BARRIER
+    :: round <= ROUNDS -> sign = SYNCHRONISE
 #ifdef CHOICES
     :: round <= ROUNDS -> sign = REDUCE
     :: sign = RETURN
@@ -83,7 +90,10 @@ inline choose() {               /* the program's next collective */
 }
 
 inline forget() {               /* SPIN would tell states apart by variables that matter no more */
-    round = 0; sign = 0; status = OK; overdue = 0; expected = 0; before = 0; sleepers = 0
+    round = 0; sign = 0; status = OK; overdue = 0; last = false; seen = 0; sleepers = 0
+#ifndef BUG_PRIVATE_WORDS_KEPT
+    ; k = 0; expected[0] = 0; expected[1] = 0
+#endif
 }
 
 inline answer() {
@@ -122,8 +132,9 @@ inline program() {
 }
 
 proctype Processor(byte me) {
-    byte number, round, sign, status, overdue;
-    short expected, before, sleepers;
+    byte number, round, sign, status, overdue, k;
+    bool last;
+    short expected[2], seen, sleepers;
 
     {
         do
@@ -150,13 +161,15 @@ proctype Killer() {             /* processors are alike, so to kill in the order
 #endif
 
 inline next_run() {
+#ifndef BUG_ABORT_NOT_CLEARED
     word[ABORT] = 0;
-#ifndef BUG_ARRIVALS_NOT_CLEARED
-    word[ARRIVALS] = 0;
+#endif
+#ifndef BUG_BARRIER_NOT_CLEARED
+    word[BARRIER] = 0; word[BARRIER + 1] = 0;
 #endif
     word[SLEEPERS] = 0;
     answered = 0; succeeded = 0; raised = false; mixed = 0;
-    for (number : 0 .. ROUNDS + 1) { entered[number] = 0; first_sign[number] = 0 }
+    for (number : 0 .. ROUNDS + 1) { entered[number] = 0; total[number] = 0 }
     number = 0;
     run_number++
 }
@@ -173,7 +186,7 @@ proctype Parent() {
 #endif
     :: atomic {
         (answered | killed) == ALL && noticed == killed ->
-        assert(word[ABORT] != 0 || succeeded == ALL);   /* nothing goes untold */
+        assert(word[ABORT] != 0 || (succeeded == ALL && !mixed));       /* nothing goes untold */
         assert(word[ABORT] != RAISED || raised);        /* and all that is told has happened */
         assert(word[ABORT] != DIED || killed);
         assert(word[ABORT] != MISMATCHED || mixed);
@@ -187,8 +200,7 @@ proctype Parent() {
 init {
     byte rank;
     atomic {
-        for (rank : 0 .. P - 1) { run Processor(rank) }
-        run Memory();
+        for (rank : 0 .. P - 1) { run Processor(rank) }         /* no Memory: no plain store here */
 #ifdef KILLS
         run Killer();
 #endif

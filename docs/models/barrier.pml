@@ -4,13 +4,15 @@
  *   here                          in the code
  *   ----------------------------  ----------------------------------------------------------------
  *   word[ABORT]                   0, or the first cause; each word lies on a cache line of its own
- *   word[ARRIVALS]                how many have arrived in the low bits (4 here, 16 there); above
- *                                 them the sum of their signatures
- *   word[EPOCH]                   how many rounds are complete; the futex on which waiters sleep
+ *   word[BARRIER], one more       the two words of the barrier, by turns: arrivals in the low bits
+ *                                 (SHIFT of them here, 32 there), above them the sum of the
+ *                                 signatures; also the futexes on which waiters sleep
  *   word[SLEEPERS]                how many are about to sleep, asleep, or just woken
+ *   k, expected[2]                ROUND and EXPECTED, private to each processor
  *   P, me, sign                   SIZE, rank, the signature of the collective
- *   synchronise = arrive, then    the same names, the same order of loads and stores; `status` is
- *   await_passed = spun, blocked  what they return; `expected` is the epoch that arrive returns
+ *   synchronise = arrive, then    the same names, the same order of loads and additions; `status` is
+ *   await_passed = spun, blocked  what they return
+ *   W, due                        in round k - 1, the last entered: its word, and what is expected
  *   overdue                       HostPort._overdue of smp/_host.py: a wait has expired, its arrival
  *                                 stands, and the next call goes on waiting with the same ticket
  *   load fetch_add futex_wait     the same names in smp/_atomics.py
@@ -21,15 +23,16 @@
  * Memory is that of x86. A plain store goes into a buffer of its processor, of one entry here, and
  * from there into memory at any later time: whenever process Memory pleases, but before the
  * processor's next store, locked instruction or system call. Its loads do not wait for that. A
- * sequentially consistent store, fetch_add and compare_exchange write to memory at once.
- * The code's stores are all sequentially consistent. ARRIVALS is cleared by a plain one here: the
- * protocol does not need more.
+ * fetch_add and a compare_exchange write to memory at once. The protocol has no plain store; a
+ * planted bug has.
  *
- * A futex wait sleeps only if the word still has the expected value. A signal or a spurious wake is
- * a wait that returns though nothing has happened. The caller looks at the words and never at why
- * it woke, so to have slept and been woken for no reason is the same as not to have slept at all:
- * this is always possible, and yet a sleeper whom nobody wakes is a deadlock, which SPIN reports.
- * The slice of 20 ms would hide it. Here a sleep has no end but a wake-up; abort.pml has slices.
+ * A futex wait sleeps only if the arrivals are those that the waiter has seen. An arrival that does
+ * not complete the round changes them and wakes nobody: who sleeps, sleeps on. A signal or a
+ * spurious wake is a wait that returns though nothing has happened. The caller looks at the words
+ * and never at why it woke, so to have slept and been woken for no reason is the same as not to have
+ * slept at all: this is always possible, and yet a sleeper whom nobody wakes is a deadlock, which
+ * SPIN reports. The slice of 20 ms would hide it. Here a sleep has no end but a wake-up; abort.pml
+ * has slices.
  *
  * Checked: P processors pass ROUNDS rounds over the same words; nobody leaves a round that some
  * have not entered; every status is OK; everyone ends.
@@ -42,11 +45,13 @@
 #ifndef ROUNDS
 #define ROUNDS 3
 #endif
+#ifndef SHIFT
+#define SHIFT 4
+#endif
 
 /* The shared words, and what an empty store buffer holds. */
 #define ABORT     0
-#define ARRIVALS  1
-#define EPOCH     2
+#define BARRIER   1             /* and 2 */
 #define SLEEPERS  3
 #define NOTHING   4
 
@@ -60,22 +65,35 @@
 #define DIED        2
 #define MISMATCHED  3
 
-#define SHIFT          4
-#define COUNT(total)   ((total) & 15)
-#define SUM(total)     ((total) >> SHIFT)
-#define ARRIVAL(sign)  (1 + ((sign) << SHIFT))
 #define BIT(n)         (1 << (n))
+#define ARRIVALS(w)    ((w) & (BIT(SHIFT) - 1))
+#define ARRIVAL(sign)  (1 + ((sign) << SHIFT))
+
+#ifdef BUG_ONE_WORD
+#define TURN(k)  0
+#else
+#define TURN(k)  ((k) & 1)
+#endif
+#define turn     TURN(k - 1)
+#define W        (BARRIER + turn)
+#define due      expected[turn]
+
+#ifdef BUG_WHOLE_WORD_AWAITED
+#define OVER(w)          ((w) == due)
+#else
+#define OVER(w)          (ARRIVALS((w) - due) == 0)
+#endif
 
 short word[4];
 byte  held[P + 1] = NOTHING;    /* the store buffers, the parent's last: the word held back */
 short value[P + 1];             /* and the value that it will get */
-byte  asleep;                   /* the kernel's queue of EPOCH: a bit for each rank */
+byte  asleep[2];                /* the kernel's queues of the barrier's words: a bit for each rank */
 byte  finished;                 /* how many processors have come to their end */
 
 /* For the assertions only. A round is the n-th collective of a program. */
 byte  entered[ROUNDS + 2];      /* how many have arrived in the round */
-byte  first_sign[ROUNDS + 2];   /* with which signature the first of them */
-byte  mixed;                    /* a bit for each round in which another's differs */
+byte  total[ROUNDS + 2];        /* the sum of their signatures */
+byte  mixed;                    /* a bit for each round in which these differ */
 
 /* ---- the machine -------------------------------------------------------------------------- */
 
@@ -91,28 +109,31 @@ inline drain(rank) {
 
 #define load(w)  (held[me] == w -> value[me] : word[w])
 
-inline store(w, v)       { d_step { drain(me); word[w] = v } }
-inline store_plain(w, v) { d_step { drain(me); held[me] = w; value[me] = v } }
-inline fetch_add(w, v)   { d_step { drain(me); word[w] = word[w] + v } }
+inline store(w, v)      { d_step { drain(me); word[w] = v } }
+inline fetch_add(w, v)  { d_step { drain(me); word[w] = word[w] + v } }
 
 #ifdef SLICES
 
-inline futex_wake_all() { d_step { drain(me) } }        /* makes haste, changes nothing else */
+#define SEE  skip
+
+inline futex_wake_all(which) { skip }           /* makes haste, changes nothing */
 
 /*
  * Asleep slice after slice for as long as there is nothing to see. At the end of each slice the
  * waiter looks at both words and is back where it was, so these looks lead to no new state. The one
- * look at which EPOCH is still old and ABORT is already set is the look before the first slice.
+ * look at which the round is not over and ABORT is already set is the look before the first slice.
  */
-inline futex_wait() { word[EPOCH] != expected || word[ABORT] != 0 }
+inline futex_wait() { OVER(word[W]) || word[ABORT] != 0 }
 
 #else
 
-inline futex_wake_all() {
+#define SEE  seen = load(W)
+
+inline futex_wake_all(which) {
 #ifdef BUG_WAKE_ONE
-    d_step { drain(me); asleep = asleep & (asleep - 1) }
+    d_step { drain(me); asleep[which] = asleep[which] & (asleep[which] - 1) }
 #else
-    d_step { drain(me); asleep = 0 }
+    d_step { drain(me); asleep[which] = 0 }
 #endif
 }
 
@@ -121,14 +142,15 @@ inline futex_wait() {
         drain(me);
         if
 #ifdef BUG_NO_EXPECTED
-        :: asleep = asleep | BIT(me)
+        :: asleep[turn] = asleep[turn] | BIT(me)
 #else
-        :: word[EPOCH] == expected -> asleep = asleep | BIT(me)
+        :: ARRIVALS(word[W] - seen) == 0 -> asleep[turn] = asleep[turn] | BIT(me)
 #endif
         :: true                 /* another value, a signal, or a spurious wake */
-        fi
+        fi;
+        seen = 0
     };
-    !(asleep & BIT(me))         /* until woken */
+    !(asleep[turn] & BIT(me))   /* until woken */
 }
 
 #endif
@@ -157,14 +179,15 @@ inline abort(kind) {
         fi
     };
 #endif
-    futex_wake_all()
+    futex_wake_all(0);
+    futex_wake_all(1)
 }
 
 inline look() {                 /* leaves the loop around it when there is something to see */
     atomic {
         if
-        :: load(EPOCH) != expected -> status = OK; break
-        :: else
+        :: OVER(load(W)) -> status = OK; break
+        :: else -> SEE
         fi
     };
 #ifndef BUG_ABORT_NOT_CHECKED
@@ -180,7 +203,7 @@ inline look() {                 /* leaves the loop around it when there is somet
 inline spun() {                 /* any number of looks, none included */
     do
     :: look()
-    :: break
+    :: seen = 0; break
     od
 }
 
@@ -193,6 +216,9 @@ inline blocked() {
         :: true
         fi;
 #endif
+#ifdef BUG_SEEN_READ_AGAIN
+        seen = load(W);
+#endif
         futex_wait();
 #ifdef BUG_WAKE_IS_RELEASE
         status = OK;
@@ -203,90 +229,79 @@ inline blocked() {
 
 /* ---- smp/barrier.py ----------------------------------------------------------------------- */
 
-/* The caller's variables: byte me, round, sign, status, overdue; short expected, before, sleepers. */
+/*
+ * The caller's variables: byte me, round, sign, status, overdue, k; bool last; short expected[2],
+ * seen, sleepers.
+ */
+
+inline expect() {               /* private words */
+    status = CHANGING;
+#ifdef BUG_EXPECTED_NOT_ADVANCED
+    expected[TURN(k)] = P * ARRIVAL(sign);
+#else
+    expected[TURN(k)] = expected[TURN(k)] + P * ARRIVAL(sign);
+#endif
+    k++
+}
 
 inline note_arrival() {
-    if
-    :: entered[round] == 0 -> first_sign[round] = sign
-    :: else -> mixed = mixed | (first_sign[round] != sign -> BIT(round) : 0)
-    fi;
-    entered[round] = entered[round] + 1
+    last = (ARRIVALS(load(W) - due) == 0);      /* the arrivals of before + 1 are those expected */
+    mixed = mixed | (total[round] != entered[round] * sign -> BIT(round) : 0);
+    entered[round] = entered[round] + 1;
+    total[round] = total[round] + sign
 }
 
-inline add_arrival() {          /* before = fetch_add(ARRIVALS, 1 + COUNT * sign) */
-#ifdef BUG_ARRIVALS_NOT_ATOMIC
-    before = load(ARRIVALS);
-    d_step { drain(me); word[ARRIVALS] = before + ARRIVAL(sign); note_arrival() }
-#else
-    d_step {
-        drain(me);
-        before = word[ARRIVALS];
-        word[ARRIVALS] = before + ARRIVAL(sign);
+inline add_arrival() {          /* before = fetch_add(W, 1 + 2^SHIFT sign) */
+#if defined(BUG_ARRIVALS_NOT_ATOMIC)
+    seen = load(W);
+    d_step { drain(me); word[W] = seen + ARRIVAL(sign); seen = 0; note_arrival() }
+#elif defined(BUG_LAST_ADDS_PLAINLY)
+    atomic {
+        if
+        :: ARRIVALS(load(W) + 1 - due) == 0 ->          /* nobody else can add any more */
+            drain(me); held[me] = W; value[me] = word[W] + ARRIVAL(sign)
+        :: else -> fetch_add(W, ARRIVAL(sign))
+        fi;
         note_arrival()
     }
+#else
+    d_step { drain(me); word[W] = word[W] + ARRIVAL(sign); note_arrival() }
 #endif
 }
 
-inline clear_arrivals() {
-#ifdef BUG_SUM_NOT_CLEARED
-    store_plain(ARRIVALS, (SUM(before) + sign) << SHIFT)
-#else
-    store_plain(ARRIVALS, 0)
-#endif
-}
-
-inline publish() {
-#if defined(BUG_SLEEPERS_READ_FIRST)
-    sleepers = load(SLEEPERS);
-    store(EPOCH, expected + 1);
-#elif defined(BUG_PLAIN_STORE)
-    store_plain(EPOCH, expected + 1);
-    sleepers = load(SLEEPERS);
-#else
-    store(EPOCH, expected + 1);
+inline wake_sleepers() {
+#ifndef BUG_SLEEPERS_READ_FIRST
     sleepers = load(SLEEPERS);
 #endif
     if
-    :: sleepers > 0 -> sleepers = 0; futex_wake_all()
+    :: sleepers > 0 ->
+        sleepers = 0;
+#ifdef BUG_WAKES_THE_OTHER_WORD
+        futex_wake_all(1 - turn)
+#else
+        futex_wake_all(turn)
+#endif
     :: else
     fi
 }
 
-inline complete() {             /* the last to arrive, and only it */
-#ifndef BUG_CLEARED_AFTER_PUBLISHING
-    clear_arrivals();
+inline arrive() {               /* after expect() */
+#if defined(BUG_WAKE_FIRST)
+    wake_sleepers();
+#elif defined(BUG_SLEEPERS_READ_FIRST)
+    sleepers = load(SLEEPERS);
 #endif
-    if
-#ifndef BUG_MISMATCH_IGNORED
-    :: SUM(before) + sign != P * sign ->
-#ifdef BUG_MISMATCH_PUBLISHED
-        publish();
-#endif
-        abort(MISMATCHED)
-#endif
-    :: else ->
-        publish()
-#ifdef BUG_CLEARED_AFTER_PUBLISHING
-        ; clear_arrivals()
-#endif
-    fi
-}
-
-inline arrive() {
-#ifdef BUG_EPOCH_READ_LATE
     add_arrival();
-    atomic { status = CHANGING; expected = load(EPOCH) };
-#else
-    atomic { status = CHANGING; expected = load(EPOCH) };
-    add_arrival();
-#endif
-#ifdef BUG_ONE_GENERATION
-    expected = 0;
-#endif
+#ifndef BUG_WAKE_FIRST
     if
-    :: COUNT(before) == P - 1 -> complete()
+    :: last ->
+#ifdef BUG_CLEARED_BY_THE_LAST
+        store(W, 0);
+#endif
+        wake_sleepers()
     :: else
     fi
+#endif
 }
 
 inline announce(change) {
@@ -301,6 +316,14 @@ inline announce(change) {
 #endif
 }
 
+#if defined(BUG_MISMATCH_IGNORED)
+#define CHECKS  false
+#elif defined(BUG_ONLY_THE_LAST_CHECKS)
+#define CHECKS  last
+#else
+#define CHECKS  true
+#endif
+
 inline await_passed() {
     spun();
     if
@@ -309,17 +332,31 @@ inline await_passed() {
         blocked();
         announce(-1)
     :: else
+    fi;
+    if
+    :: status == OK && CHECKS && load(W) != due ->
+#ifndef BUG_MISMATCH_UNTOLD
+        abort(MISMATCHED);
+#endif
+#ifndef BUG_MISMATCH_PASSES
+        status = ABORTED
+#endif
+    :: else
     fi
 }
 
+/* Who is told OK in a round of several collectives: nobody; but see CLASHING_SIGNATURES of abort.pml */
+#ifdef BUT_THE_MEAN
+#define MAY_PASS  (P * sign == total[round])
+#else
+#define MAY_PASS  false
+#endif
+
 inline leave() {
     d_step {                    /* OK says that all have entered this round, and mean the same */
-        assert(status != OK || (entered[round] == P && !(mixed & BIT(round))));
-        before = 0;
-        if
-        :: status == EXPIRED -> overdue = sign          /* the arrival stands; the ticket is kept */
-        :: else -> overdue = 0; expected = 0
-        fi
+        assert(status != OK || (entered[round] == P && (!(mixed & BIT(round)) || MAY_PASS)));
+        last = false; seen = 0;
+        overdue = (status == EXPIRED -> sign : 0)       /* the arrival stands; the ticket is kept */
     }
 }
 
@@ -333,9 +370,9 @@ inline synchronise() {
     if
 #ifndef BUG_ARRIVES_ABORTED
     :: load(ABORT) != 0 -> status = ABORTED
-    :: load(ABORT) == 0 && NOT_OVERDUE ->
+    :: atomic { load(ABORT) == 0 && NOT_OVERDUE -> expect() };
 #else
-    :: NOT_OVERDUE ->
+    :: atomic { NOT_OVERDUE -> expect() };
 #endif
         arrive();
         await_passed();
@@ -371,9 +408,10 @@ ltl everyone_ends { <> (finished == P) }
 #ifndef DISTURBED               /* abort.pml has processors of its own */
 
 proctype Processor(byte me) {
-    byte round, status, overdue;
+    byte round, status, overdue, k;
     byte sign = 1;
-    short expected, before, sleepers;
+    bool last;
+    short expected[2], seen, sleepers;
 
     do
     :: round < ROUNDS ->

@@ -2,8 +2,9 @@
 
     family   word that processor i accesses at k                   before each phase
     good     i t_max + k    its own run of the shared array        the run is touched backwards: what fits is in cache
-    bad      i + k t_line   one word of every line, next to those  the lines are flushed from all caches
-                            of the other processors
+    bad      i + k t_line   one word of every line, next to those  the lines are flushed from all caches; before
+                            of the other processors                copy-out the caches are filled with other, changed
+                                                                   lines, which have to go first
     random   uniform over the words that Bad spans                 nothing
 
 Copy-in copies ``reads`` words of the shared array into a local one, element by element, copy-out ``writes`` words
@@ -81,12 +82,20 @@ def _spoil(shared: Int64s, count: int, base: int, step: int) -> None:
         flush(shared, base + k * step)
 
 
+@inline
+def _fill(spoiler: Int64s, line: int) -> None:
+    """Leave the caches full of changed lines of other data."""
+    for i in range(0, len(spoiler), line):
+        spoiler[i] += 1
+
+
 @stream
 def supersteps(
     sync: Int64s,
     family: int,
     shared: Int64s,
     local: Int64s,
+    spoiler: Int64s,
     reads: int,
     writes: int,
     base: int,
@@ -103,6 +112,8 @@ def supersteps(
         ``proc.sync``.
     family : {GOOD, BAD, RANDOM}
     shared, local : int64 arrays
+    spoiler : int64 array
+        As large as the largest cache of this processor's own.
     reads, writes : int
         Of this processor, in words.
     base, step : int
@@ -137,6 +148,7 @@ def supersteps(
             total += _prime(shared, local, writes, base)
         elif family == BAD:
             _spoil(shared, writes, base, step)
+            _fill(spoiler, step)
         if synchronise(sync, IN_A_LOOP, 0) != OK:
             return -1
         cpu2, t3 = thread_clock(), clock()

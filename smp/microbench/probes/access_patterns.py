@@ -29,6 +29,8 @@ from .access_loops import FAMILIES, GOOD, STAMPS, supersteps
 
 SUPERSTEPS = 300
 ROUNDS = {"quick": 3, "default": 5, "full": 5}
+EXTRA = {"quick": 2, "default": 5, "full": 5}  # further rounds for patterns that were disturbed
+ENOUGH = 2  # undisturbed supersteps, from which on a pattern is not measured again
 DENSER = {"quick": "default", "default": "full", "full": "full"}
 SMALL_VISIT = 40_000  # words that a visit of a small pattern copies, in repeats
 CLEAN_CPU = 0.02  # wall may exceed CPU time by so much, and SLACK ns
@@ -121,6 +123,10 @@ class _Found:
         for family in range(len(FAMILIES)):
             measured, rows = _summary(taken, chosen, family, p)
             self.patterns += rows
+            lost = sum(row["clean"] == 0 for row in rows)
+            if lost:
+                left_out = f"{lost} of {len(rows)} patterns were disturbed every time and left out"
+                self.why.append(f"p = {p}, {FAMILIES[family]}: {left_out}")
             made, checked = access.fit_family(FAMILIES[family], p, measured, capacities, private=self.private)
             self.functions += made
             self.validation += checked
@@ -187,15 +193,27 @@ def _measure_p(plan: Plan, p: int, tick: Tick) -> tuple[NDArray[np.void], dict[i
         machine.run(_warm, shared, line)
         overhead = _overhead(machine, shared)
         rounds = ROUNDS[plan.mode]
-        for turn in range(rounds):
-            order = rng.permutation(len(visits))
-            passed = np.cumsum(cost[order])
+        left = np.arange(len(visits))
+        for turn in range(rounds + EXTRA[plan.mode]):
+            if turn >= rounds:  # what was disturbed too often is measured again
+                left = np.array([i for i in left if _clean(taken, visits[i]) < ENOUGH], np.intp)
+            order = rng.permutation(left)
             for chunk in _chunks(order, cost):
                 batch = [visits[i] for i in chunk]
-                taken.append(_samples(machine, shared, line, batch, p, turn))
-                share = (turn + passed[np.flatnonzero(order == chunk[-1])[0]] / passed[-1]) / rounds
-                tick(float(share), f"access patterns, p = {p}")
+                taken.append(_samples(machine, shared, line, _own_cache(plan), batch, p, turn))
+                share = (turn + (np.flatnonzero(order == chunk[-1])[0] + 1) / len(order)) / rounds
+                tick(min(float(share), 1.0), f"access patterns, p = {p}")
     return np.concatenate(taken), chosen, overhead
+
+
+def _clean(taken: list[NDArray[np.void]], visit: Visit) -> int:
+    """How many undisturbed supersteps of a pattern there are."""
+    return sum(int((rows["clean"] & _of(rows, visit.family, visit.suite, visit.index)).sum()) for rows in taken)
+
+
+def _of(rows: NDArray[np.void], family: int, number: int, index: int) -> NDArray[np.bool_]:
+    chosen = (rows["family"] == family) & (rows["suite"] == number) & (rows["pattern"] == index)
+    return np.asarray(chosen, np.bool_)
 
 
 def _overhead(machine: Machine, shared: GlobalArray) -> float:
@@ -231,6 +249,11 @@ def _words(visit: Visit, line: int) -> int:
     return words // line * 2 + 500 if visit.family == GOOD else words + 500
 
 
+def _own_cache(plan: Plan) -> int:
+    """Words of the largest cache of a processor's own."""
+    return max((c.bytes for c in plan.caches if c.shared_by == 1), default=1 << 20) // plan.word_bytes
+
+
 def _chunks(order: NDArray[np.intp], cost: NDArray[np.float64]) -> Iterator[list[int]]:
     """Cut a round into runs of the machine, so that progress is seen and Ctrl-C is heard between them."""
     limit, chunk, size = 10e6, [], 0.0
@@ -246,17 +269,17 @@ def _chunks(order: NDArray[np.intp], cost: NDArray[np.float64]) -> Iterator[list
 
 def _warm(proc: Processor, shared: GlobalArray, line: int) -> None:
     """Compile or load the loop on every processor, before anything is timed."""
-    out = np.zeros((1, STAMPS), np.int64)
+    out, few = np.zeros((1, STAMPS), np.int64), np.zeros(8, np.int64)
     for family in range(len(FAMILIES)):
-        supersteps(proc.sync, family, shared.view, np.zeros(8, np.int64), 1, 1, 0, line, 8, 0, out)
+        supersteps(proc.sync, family, shared.view, few, few, 1, 1, 0, line, 8, 0, out)
 
 
 def _samples(
-    machine: Machine, shared: GlobalArray, line: int, batch: list[Visit], p: int, turn: int
+    machine: Machine, shared: GlobalArray, line: int, cache: int, batch: list[Visit], p: int, turn: int
 ) -> NDArray[np.void]:
     """Run a batch and turn what every processor stamped into samples."""
     plain = [(v.family, v.pattern.reads, v.pattern.writes, v.repeats) for v in batch]
-    stamps = np.stack(machine.run(_batch, shared, line, plain, turn, p <= len(usable_cpus())).results)
+    stamps = np.stack(machine.run(_batch, shared, line, cache, plain, turn, p <= len(usable_cpus())).results)
     rows = np.zeros(stamps.shape[1], SAMPLE)
     owner = np.repeat(np.arange(len(batch)), [v.repeats for v in batch])
     rows["family"] = np.array([v.family for v in batch])[owner]
@@ -286,12 +309,15 @@ def _batch(
     proc: Processor,
     shared: GlobalArray,
     line: int,
+    cache: int,
     batch: list[tuple[int, Any, Any, int]],
     turn: int,
     spin: bool,
 ) -> NDArray[np.int64]:
     """The program of one processor: run the visits, return its stamps, a row a superstep."""
-    local = _local(max(max(int(r.max()), int(w.max())) for _, r, w, _ in batch))
+    most = max(max(int(r.max()), int(w.max())) for _, r, w, _ in batch)
+    own = _local(cache + most)
+    spoiler, local = own[:cache], own[cache:]
     out = np.zeros((sum(repeats for *_, repeats in batch), STAMPS), np.int64)
     usual = int(proc.sync[_wait.RETRIES])
     if spin:
@@ -304,6 +330,7 @@ def _batch(
             family,
             shared.view,
             local,
+            spoiler,
             int(reads[rank]),
             int(writes[rank]),
             rank * T_MAX if good else rank,
@@ -332,17 +359,20 @@ def _local(words: int) -> NDArray[np.int64]:
 def _summary(
     taken: NDArray[np.void], chosen: dict[int, list[Pattern]], family: int, p: int
 ) -> tuple[dict[int, access.Measured], list[dict[str, Any]]]:
-    """The median of each pattern's clean supersteps, for the fit and for the report."""
+    """The median of each pattern's clean supersteps, for the fit and for the report.
+
+    A pattern without a clean superstep is reported, by all its supersteps, but not fitted.
+    """
     measured: dict[int, access.Measured] = {}
     rows: list[dict[str, Any]] = []
     mine = taken[taken["family"] == family]
     for number, patterns in chosen.items():
-        of_suite = mine[mine["suite"] == number]
-        seconds = np.zeros(len(patterns))
+        seconds, fitted = np.zeros(len(patterns)), np.zeros(len(patterns), np.bool_)
         for index, pattern in enumerate(patterns):
-            here = of_suite[of_suite["pattern"] == index]
+            here = mine[_of(mine, family, number, index)]
             clean = here[here["clean"]]
             used = clean if len(clean) else here
+            fitted[index] = len(clean) > 0
             seconds[index] = np.median(used["copy_in_ns"] + used["copy_out_ns"]) * 1e-9
             rows.append(
                 {
@@ -361,5 +391,5 @@ def _summary(
                 }
             )
         hr, hw, m = (np.array([getattr(a, name) for a in patterns], float) for name in ("hr", "hw", "m"))
-        measured[number] = access.Measured(hr, hw, m, seconds)
+        measured[number] = access.Measured(hr, hw, m, seconds).where(fitted)
     return measured, rows
