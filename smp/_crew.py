@@ -177,7 +177,7 @@ class Crew:
             left = None if until is None else until - time.monotonic()
             if left is not None and left <= 0:
                 break
-            for fd, _ in ctrl_c.poll(poll, None if left is None else left * 1000 + 1, presses):
+            for fd, _ in ctrl_c.poll(poll, None if left is None else left * 1000 + 1):
                 if self.closed:  # by a signal's handler, under our feet
                     raise MachineClosed(f"this machine was closed while its program ran: {self.closed}")
                 source = sources[fd]
@@ -191,7 +191,6 @@ class Crew:
         for rank in self._pending:
             self._channel.kill(rank)
         if presses:
-            ctrl_c.answered = True
             raise KeyboardInterrupt
         if self._pending and not failures:  # it did not come up in time
             failures = [Death(rank, None, self._board(rank).seen()) for rank in self._pending]

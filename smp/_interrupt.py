@@ -1,12 +1,12 @@
 """Ctrl-C, held back while half of something must not be left behind.
 
-    with HeldBack() as ctrl_c:           SIGINT counts in ``ctrl_c.presses`` and does nothing else
-        events = ctrl_c.poll(poll, ms)   but it ends this wait
-                                         leaving: KeyboardInterrupt, if it came meanwhile
+    with HeldBack() as ctrl_c:           SIGINT waits, and its handler is not called
+        events = ctrl_c.poll(poll, ms)   but here, where a KeyboardInterrupt of it ends the wait and is counted,
+                                         and at the end of the block, out of which it goes
 
-Python turns Ctrl-C into an exception between any two steps of the main thread.  Held back, it is seen where the
-code looks for it.  Only Python's own handler is replaced: where a program has set one, that one stays, and what it
-raises passes like any other exception.  In other threads nothing is done, for they never see the signal.
+Python turns Ctrl-C into a call of a handler, and that into an exception, between any two steps of the main thread.
+Held back, it is seen where the code looks for it.  That holds for Python's own handler and for a program's.  In
+other threads nothing is done, for they never see the signal.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import _thread
 import select
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 
 _MOMENT = 0.01  # seconds
@@ -26,54 +27,67 @@ class HeldBack:
     Parameters
     ----------
     finalizing : bool
-        For code that runs when an object is dropped, out of which no exception comes: KeyboardInterrupt follows
-        a moment after the block.
+        For code that runs when an object is dropped, out of which no exception comes: what waits then follows a
+        moment after the block.
 
     Attributes
     ----------
     presses : int
-        How often Ctrl-C was pressed in the block.
-    answered : bool
-        Set it to have the block end without KeyboardInterrupt, because somebody raises it already.
+        How many waits have been ended by a KeyboardInterrupt.
     """
 
     def __init__(self, finalizing: bool = False) -> None:
         self.presses = 0
         self._finalizing = finalizing
-        self.answered = False
-        self._holding = self._waiting = False
+        self._held = 0  # signals that have come and whose handler has not been called
+        self._waiting = False
+        self._handler: Callable[[int, FrameType | None], object] | None = None
 
     def __enter__(self) -> HeldBack:
-        main = threading.current_thread() is threading.main_thread()
-        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._holding = True
-            signal.signal(signal.SIGINT, self._pressed)
+        if threading.current_thread() is threading.main_thread():
+            handler = signal.getsignal(signal.SIGINT)
+            outer = isinstance(getattr(handler, "__self__", None), HeldBack)
+            if callable(handler) and not outer:
+                self._handler = handler
+                signal.signal(signal.SIGINT, self._came)
         return self
 
-    def _pressed(self, number: int, frame: FrameType | None) -> None:
-        self.presses += 1
+    def _came(self, number: int, frame: FrameType | None) -> None:
+        self._held += 1
         if self._waiting:
-            self._waiting = False
-            raise KeyboardInterrupt
+            self._call(frame)
 
-    def poll(self, poll: select.poll, milliseconds: float | None, seen: int = 0) -> list[tuple[int, int]]:
-        """Poll; return at once when there have been more presses than those ``seen``."""
+    def _call(self, frame: FrameType | None = None) -> None:
+        """Call the handler for what was held back."""
+        while self._held and self._handler is not None:
+            self._held -= 1
+            waiting, self._waiting = self._waiting, False
+            self._handler(signal.SIGINT, frame)
+            self._waiting = waiting
+
+    def poll(self, poll: select.poll, milliseconds: float | None) -> list[tuple[int, int]]:
+        """Poll; a KeyboardInterrupt of the handler's ends it, with no event."""
         try:
-            self._waiting = True  # before the look: a press after it ends the wait
-            events = poll.poll(milliseconds) if self.presses <= seen else []
+            self._waiting = True  # before the look: what comes after it ends the wait
+            self._call()
+            events = poll.poll(milliseconds)
             self._waiting = False
         except KeyboardInterrupt:
-            if not self._holding or self.presses <= seen:  # not ours
+            self._waiting = False
+            if self._handler is None:  # not by way of us
                 raise
+            self.presses += 1
             return []
         return events
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._holding:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            if self.presses and self._finalizing:
-                threading.Timer(_MOMENT, _thread.interrupt_main).start()
-            elif self.presses and not self.answered:
-                raise KeyboardInterrupt
+        self._waiting = False
+        if self._handler is None:
+            return
+        signal.signal(signal.SIGINT, self._handler)
+        if self._held and self._finalizing:
+            threading.Timer(_MOMENT, _thread.interrupt_main).start()
+        elif kind is not KeyboardInterrupt:
+            self._call()

@@ -397,6 +397,23 @@ def test_the_surroundings_are_those_of_now(nurseries: None, tmp_path: Path, monk
         assert machine.run(program).results == [(str(tmp_path), "2", None, b"")]
 
 
+def test_what_processors_print_goes_where_the_parents_output_goes(
+    nurseries: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of now: the nursery is older than this redirection."""
+
+    def program(proc: smp.Processor) -> None:
+        print("out", proc.rank)
+        print("err", proc.rank, file=sys.stderr)
+
+    for start in STARTS:
+        with smp.host(2, start=start) as machine:
+            machine.run(program)
+        out, err = capfd.readouterr()
+        assert sorted(out.splitlines()) == ["out 0", "out 1"]
+        assert sorted(err.splitlines()) == ["err 0", "err 1"]
+
+
 def test_a_working_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
@@ -826,6 +843,11 @@ def work():
                 assert machine.run(program, k).results == [2 * k] * 2
             rounds += 1
 
+def raising(number, frame):
+    raise KeyboardInterrupt
+
+if sys.argv[3] == "own":
+    signal.signal(signal.SIGINT, raising)
 before = state()
 print("ready", flush=True)
 until = time.monotonic() + float(sys.argv[2])
@@ -842,11 +864,14 @@ print(hits, rounds, settled(before) == before, before, state(), flush=True)
 """
 
 
-@pytest.mark.parametrize("start", STARTS)
-def test_ctrl_c_at_random_times(script: Script, start: str) -> None:
-    """During start, run and close, some hundred times; each time all of it must be gone."""
-    seconds = 3.0
-    process = script(PRESSED, start, str(seconds))
+@pytest.mark.parametrize(("start", "handler"), [*((start, "pythons") for start in STARTS), ("forkserver", "own")])
+def test_ctrl_c_at_random_times(script: Script, start: str, handler: str) -> None:
+    """During start, run and close, some hundred times; each time all of it must be gone.
+
+    Also where a program's own handler raises, which may happen anywhere: then the machine is over, and no more.
+    """
+    seconds = 2.5
+    process = script(PRESSED, start, str(seconds), handler)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     drawn, until, sent = random.Random(start), time.monotonic() + seconds - 0.2, 0
@@ -865,7 +890,7 @@ def test_ctrl_c_at_random_times(script: Script, start: str) -> None:
 def test_ctrl_c_in_a_terminal(script: Script) -> None:
     """The whole group gets the signal: one traceback, the parent's; status as Python's own."""
     for start in STARTS:
-        for wait in (0.0, 0.02, 0.1, 0.5):
+        for wait in (0.0, 0.3):
             process = subprocess.Popen(
                 [sys.executable, "-c", NO_GUARD.format(start=start) + "\nimport time\n"
                  "smp.host(2).run(lambda proc: time.sleep(60))"],

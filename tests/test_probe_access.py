@@ -10,6 +10,7 @@ import smp
 from smp.microbench.plan import Cache, Plan
 from smp.microbench.probes import access_patterns
 from smp.microbench.probes.access_loops import BAD, GOOD, RANDOM, STAMPS, _scattered, supersteps
+from smp.microbench.probes.access_section import tiers_of
 from smp.models.suites import suite
 
 LINE = 8
@@ -92,7 +93,7 @@ def test_overlap_is_that_of_the_processors_that_copied() -> None:
 
 def test_tiers_hold_a_word_and_its_copy_and_leave_out_what_no_pattern_fits() -> None:
     caches = (Cache(1, 48 << 10, 1), Cache(2, 2 << 20, 1), Cache(3, 32 << 20, 8))
-    tiers = access_patterns.tiers_of(Plan("quick", (1,), 0, 64, 8, caches))
+    tiers = tiers_of(Plan("quick", (1,), 0, 64, 8, caches))
     assert [(tier["name"], tier["words"]) for tier in tiers] == [("L2", 131_072), ("L3", 2_097_152), ("beyond", None)]
 
 

@@ -1,14 +1,15 @@
 """Suites 1, 2 and 3 of access patterns, in the families Good, Bad and Random, and the cost functions fitted to them.
 
-For every p asked: the suites' patterns are visited in random order over three rounds, each visit a few
-supersteps; a superstep takes as long as its slowest processor.  The median of a pattern's clean supersteps goes into
-the fit.  Good fits on Suite 1, Bad and Random on Suite 2, each is validated on the other suites (SMP cost study,
-section 4; where one suite cannot tell the terms apart, as with one processor, see `models.access.fit_family`).
+For every p asked: the suites' patterns are visited in random order, round by round while there is time, three rounds
+at least, each visit a few supersteps; then those that were disturbed too often once more.  A superstep takes as long
+as its slowest processor.  The median of a pattern's undisturbed supersteps goes into the fit.  Good is fitted on
+Suite 1, Bad and Random on Suite 2, each is validated on the other suites (SMP cost study, section 4; where one suite
+cannot tell the terms apart, as with one processor, see `models.access.fit_family`).
 """
 
 from __future__ import annotations
 
-import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,37 +22,22 @@ from ..._compile import local
 from ..._limits import usable_cpus
 from ...arrays import GlobalArray
 from ...machine import Machine, host
-from ...models import access
 from ...models.suites import T_MAX, Pattern, sizes, suite
 from ...processor import Processor
 from ..plan import Plan, Section, Stopped, Tick
 from .access_loops import FAMILIES, GOOD, STAMPS, supersteps
+from .access_section import SAMPLE, Found, of_pattern
 
 SUPERSTEPS = 300
-ROUNDS = {"quick": 3, "default": 5, "full": 5}
-EXTRA = {"quick": 2, "default": 5, "full": 5}  # further rounds for patterns that were disturbed
+LEAST, MOST = 3, 12  # rounds; between them, as many as there is time for
+BUDGET = {"quick": 8.0, "default": 70.0, "full": 600.0}  # seconds for all p together
+EXTRA = 5  # further rounds, in half as much time again, of the patterns that were disturbed
 ENOUGH = 2  # undisturbed supersteps, from which on a pattern is not measured again
 DENSER = {"quick": "default", "default": "full", "full": "full"}
 SMALL_VISIT = 40_000  # words that a visit of a small pattern copies, in repeats
 CLEAN_CPU = 0.02  # wall may exceed CPU time by so much, and SLACK ns
 SLACK = 3_000
-CLEAN_ENOUGH = 0.5  # fraction of undisturbed supersteps below which a p is said not to be valid
 SPINS = 1 << 40  # looks while measuring: a wait that blocked would add its wake-up to the phase
-
-SAMPLE = np.dtype(
-    [
-        ("family", np.int8),
-        ("p", np.int16),
-        ("suite", np.int8),
-        ("pattern", np.int32),
-        ("round", np.int16),
-        ("copy_in_ns", np.int64),
-        ("copy_out_ns", np.int64),
-        ("off_cpu_ns", np.int64),
-        ("overlap", np.float32),
-        ("clean", np.bool_),
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -84,7 +70,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
     Stopped
         On Ctrl-C, with the p that were measured whole.
     """
-    found = _Found(plan)
+    found = Found(plan)
     weights = [3 * p - 2 + (p == 1) for p in plan.processors]  # patterns of a size, more sizes for one processor
     for i, p in enumerate(plan.processors):
         done = sum(weights[:i]) / sum(weights)
@@ -94,7 +80,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
             tick(done + part * fraction, text)
 
         try:
-            found.add(p, *_measure_p(plan, p, inner))
+            found.add(p, *_measure_p(plan, p, part * BUDGET[plan.mode], inner))
         except KeyboardInterrupt:
             if found.samples:
                 raise Stopped("access", found.section()) from None
@@ -102,78 +88,9 @@ def measure(plan: Plan, tick: Tick) -> Section:
     return found.section()
 
 
-class _Found:
-    """What has been measured and fitted so far, p by p."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.tiers = plan, tiers_of(plan)
-        self.private = next((t["words"] for t in reversed(self.tiers) if t["words"] and not t["shared"]), None)
-        self.functions: list[dict[str, Any]] = []
-        self.validation: list[dict[str, Any]] = []
-        self.patterns: list[dict[str, Any]] = []
-        self.samples: list[NDArray[np.void]] = []
-        self.overheads: dict[str, float] = {}
-        self.why: list[str] = []
-
-    def add(self, p: int, taken: NDArray[np.void], chosen: dict[int, list[Pattern]], overhead: float) -> None:
-        """Fit and validate the functions of every family for this p."""
-        capacities = [math.inf if tier["words"] is None else float(tier["words"]) for tier in self.tiers]
-        self.samples.append(taken)
-        self.overheads[str(p)] = overhead
-        for family in range(len(FAMILIES)):
-            measured, rows = _summary(taken, chosen, family, p)
-            self.patterns += rows
-            lost = sum(row["clean"] == 0 for row in rows)
-            if lost:
-                left_out = f"{lost} of {len(rows)} patterns were disturbed every time and left out"
-                self.why.append(f"p = {p}, {FAMILIES[family]}: {left_out}")
-            made, checked = access.fit_family(FAMILIES[family], p, measured, capacities, private=self.private)
-            self.functions += made
-            self.validation += checked
-        clean = float(taken["clean"].mean())
-        if clean < CLEAN_ENOUGH:
-            self.why.append(f"p = {p}: only {clean:.0%} of the supersteps were undisturbed")
-
-    def section(self) -> Section:
-        """The profile's "access" and the samples."""
-        samples = np.concatenate(self.samples)
-        data = {
-            "word_bytes": self.plan.word_bytes,
-            "line_words": self.plan.line_bytes // self.plan.word_bytes,
-            "tiers": self.tiers,
-            "private_words": self.private,
-            "processors": [int(p) for p in self.overheads],
-            "overhead_s": self.overheads,
-            "functions": self.functions,
-            "validation": self.validation,
-            "patterns": self.patterns,
-            "clean_fraction": float(samples["clean"].mean()),
-            "valid": not self.why,
-            "why": self.why,
-        }
-        return Section(data, {"access": samples})
-
-
-def tiers_of(plan: Plan) -> list[dict[str, Any]]:
-    """The tiers that a processor's data can sit in: half of each cache, since each word has its local copy beside it.
-
-    Caches that the smallest pattern overflows are left out: no measurement could price them.
-    """
-    smallest = min(sizes(plan.mode))
-    found: list[dict[str, Any]] = [
-        {
-            "name": f"L{cache.level}",
-            "words": cache.bytes // (2 * plan.word_bytes),
-            "shared": cache.shared_by > 1,
-        }
-        for cache in sorted(plan.caches, key=lambda cache: cache.level)
-        if cache.bytes // (2 * plan.word_bytes) > smallest
-    ]
-    ascending = [tier for i, tier in enumerate(found) if i == 0 or tier["words"] > found[i - 1]["words"]]
-    return [*ascending, {"name": "beyond", "words": None, "shared": True}]
-
-
-def _measure_p(plan: Plan, p: int, tick: Tick) -> tuple[NDArray[np.void], dict[int, list[Pattern]], float]:
+def _measure_p(
+    plan: Plan, p: int, budget: float, tick: Tick
+) -> tuple[NDArray[np.void], dict[int, list[Pattern]], float]:
     rng = np.random.default_rng([plan.seed, p])
     # one processor has one pattern a size where two have four: with more sizes there is enough to fit
     heights = sizes(DENSER[plan.mode] if p == 1 else plan.mode)
@@ -192,28 +109,33 @@ def _measure_p(plan: Plan, p: int, tick: Tick) -> tuple[NDArray[np.void], dict[i
         shared = machine.zeros(max(p * T_MAX, largest * line + p), np.int64)
         machine.run(_warm, shared, line)
         overhead = _overhead(machine, shared)
-        rounds = ROUNDS[plan.mode]
-        left = np.arange(len(visits))
-        for turn in range(rounds + EXTRA[plan.mode]):
-            if turn >= rounds:  # what was disturbed too often is measured again
-                left = np.array([i for i in left if _clean(taken, visits[i]) < ENOUGH], np.intp)
-            order = rng.permutation(left)
+        start, turn = time.monotonic(), 0
+
+        def visit_all(left: NDArray[np.intp], turn: int) -> None:
+            order, done = rng.permutation(left), 0
             for chunk in _chunks(order, cost):
                 batch = [visits[i] for i in chunk]
                 taken.append(_samples(machine, shared, line, _own_cache(plan), batch, p, turn))
-                share = (turn + (np.flatnonzero(order == chunk[-1])[0] + 1) / len(order)) / rounds
-                tick(min(float(share), 1.0), f"access patterns, p = {p}")
+                done += len(chunk)
+                spent, rounds = (time.monotonic() - start) / budget, (turn + done / len(order)) / LEAST
+                tick(min(spent, rounds, 1.0), f"access patterns, p = {p}")
+
+        every = np.arange(len(visits))
+        while turn < LEAST or (turn < MOST and (time.monotonic() - start) * (turn + 1) / turn < budget):
+            visit_all(every, turn)
+            turn += 1
+        for extra in range(turn, turn + EXTRA):
+            disturbed = np.array([i for i in every if _clean(taken, visits[i]) < ENOUGH], np.intp)
+            if len(disturbed) == 0 or time.monotonic() - start > 1.5 * budget:
+                break
+            visit_all(disturbed, extra)
+    tick(1.0, f"access patterns, p = {p}")
     return np.concatenate(taken), chosen, overhead
 
 
 def _clean(taken: list[NDArray[np.void]], visit: Visit) -> int:
     """How many undisturbed supersteps of a pattern there are."""
-    return sum(int((rows["clean"] & _of(rows, visit.family, visit.suite, visit.index)).sum()) for rows in taken)
-
-
-def _of(rows: NDArray[np.void], family: int, number: int, index: int) -> NDArray[np.bool_]:
-    chosen = (rows["family"] == family) & (rows["suite"] == number) & (rows["pattern"] == index)
-    return np.asarray(chosen, np.bool_)
+    return sum(int((rows["clean"] & of_pattern(rows, visit.family, visit.suite, visit.index)).sum()) for rows in taken)
 
 
 def _overhead(machine: Machine, shared: GlobalArray) -> float:
@@ -354,42 +276,3 @@ def _local(words: int) -> NDArray[np.int64]:
         _kept = np.zeros(words, np.int64)
         _kept[:] = 1
     return _kept
-
-
-def _summary(
-    taken: NDArray[np.void], chosen: dict[int, list[Pattern]], family: int, p: int
-) -> tuple[dict[int, access.Measured], list[dict[str, Any]]]:
-    """The median of each pattern's clean supersteps, for the fit and for the report.
-
-    A pattern without a clean superstep is reported, by all its supersteps, but not fitted.
-    """
-    measured: dict[int, access.Measured] = {}
-    rows: list[dict[str, Any]] = []
-    mine = taken[taken["family"] == family]
-    for number, patterns in chosen.items():
-        seconds, fitted = np.zeros(len(patterns)), np.zeros(len(patterns), np.bool_)
-        for index, pattern in enumerate(patterns):
-            here = mine[_of(mine, family, number, index)]
-            clean = here[here["clean"]]
-            used = clean if len(clean) else here
-            fitted[index] = len(clean) > 0
-            seconds[index] = np.median(used["copy_in_ns"] + used["copy_out_ns"]) * 1e-9
-            rows.append(
-                {
-                    "family": FAMILIES[family],
-                    "p": p,
-                    "suite": number,
-                    "kind": pattern.kind,
-                    "x": pattern.x,
-                    "h": pattern.h,
-                    "hr": pattern.hr,
-                    "hw": pattern.hw,
-                    "m": pattern.m,
-                    "seconds": float(seconds[index]),
-                    "supersteps": len(here),
-                    "clean": len(clean),
-                }
-            )
-        hr, hw, m = (np.array([getattr(a, name) for a in patterns], float) for name in ("hr", "hw", "m"))
-        measured[number] = access.Measured(hr, hw, m, seconds).where(fitted)
-    return measured, rows
