@@ -10,7 +10,8 @@ On the host ``local`` and ``stream`` are compiled alike; they are two names beca
 charges the first by a formula and interprets the second.
 
 Machine code is cached in a folder named by a hash of smp's sources, because Numba's own check does not see
-a change in a callee that lives in another file.  One lock file serialises compilation between processes:
+a change in a callee that lives in another file; for the same reason a user's loop is kept with a fingerprint
+of all that it calls.  One lock file serialises compilation between processes:
 different signatures of one function that are compiled at once could otherwise spoil each other's cache.
 """
 
@@ -29,6 +30,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, ParamSpec, TextIO, TypeVar, cast
+
+from ._dependencies import fingerprint
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -198,9 +201,13 @@ def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
     finally:
         config.CACHE_DIR = before
     compile_one = made.compile
+    file = getattr(made._cache, "_cache_file", None)  # what Numba holds of the loop on disk
+    stamp = getattr(file, "_source_stamp", None)
 
     def compile_locked(signature: Any) -> Any:
         with compile_lock():
+            if file is not None:
+                file._source_stamp = (stamp, fingerprint(function))
             try:
                 return compile_one(signature)
             except Exception as error:  # what a damaged file raises when it is unpickled can be anything

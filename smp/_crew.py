@@ -31,7 +31,7 @@ from ._failures import Death, Failure, Raised, Unmatched, first
 from ._host import boards_at, header
 from ._interrupt import HeldBack
 from ._launch import PATIENCE, Channel
-from ._limits import usable_cpus
+from ._limits import allowed_cpus
 from ._line import Line
 from ._segments import Block, Segment
 from .errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError
@@ -78,7 +78,8 @@ class Crew:
         except BaseException as error:
             self.close("it did not start", patience=0.0)
             if isinstance(error, OSError):
-                raise MachineError(f"{self.size} processors cannot be started: {error.strerror}") from error
+                why = f"{error.strerror}; use fewer, or raise the limits (ulimit)"
+                raise MachineError(f"{self.size} processors cannot be started: {why}") from error
             raise
 
     def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
@@ -98,7 +99,7 @@ class Crew:
             "rank": rank,
             "size": self.size,
             "retries": retries,
-            "cpus": usable_cpus() if cpu is None else [cpu],
+            "cpus": allowed_cpus() if cpu is None else [cpu],
             "path": [entry for entry in sys.path if isinstance(entry, str)],
             "cwd": _folder(),
             "environment": dict(os.environ),

@@ -18,9 +18,14 @@ def _words(path: Path) -> list[str]:
     return []
 
 
+def allowed_cpus() -> list[int]:
+    """Return the CPUs that this process may run on, lowest first."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+
+
 def usable_cpus(cgroup: Path = CGROUP) -> list[int]:
     """Return the CPUs that this process may run on, as many as its quota is worth, lowest first."""
-    cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    cpus = allowed_cpus()
     quota = _words(cgroup / "cpu.max")  # version 2: "max 100000" or "150000 100000"
     if not quota:
         quota = _words(cgroup / "cpu/cpu.cfs_quota_us") + _words(cgroup / "cpu/cpu.cfs_period_us")

@@ -124,7 +124,9 @@ class Worker:
 
     def _ask(self, nbytes: int) -> int:
         self.line.send(("allocate", nbytes))
-        while not select.select([self.line], [], [], 0.02)[0]:
+        poll = select.poll()
+        poll.register(self.line, select.POLLIN)
+        while not poll.poll(20):
             if self.port.shared[_wait.ABORT]:
                 raise Aborted
         kind, what = self.line.receive()

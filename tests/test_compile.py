@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import smp
 from smp import _compile, _core
+from smp._dependencies import fingerprint
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +204,73 @@ def test_first_compilations_at_the_same_time(script: Script, tmp_path: Path) -> 
     out, err = script(source, "3", SMP_CACHE_DIR=cache).communicate(timeout=60)  # finds it all on disk
     assert out == "right\n", err
     assert {path: path.stat().st_mtime_ns for path in Path(cache).rglob("*.nbc")} == made
+
+
+def test_a_change_in_what_a_loop_calls_is_not_missed(script: Script, tmp_path: Path) -> None:
+    """A function of another file, and a global number; both are compiled into the loop."""
+    helper = tmp_path / "helper_of_a_loop.py"
+    source = """
+        import sys, smp
+        import helper_of_a_loop
+        N = int(sys.argv[1])
+
+        @smp.local
+        def scaled(x):
+            return helper_of_a_loop.shifted(x) * N
+
+        print(scaled(1))
+    """
+
+    def result(shift: int, factor: int) -> str:
+        helper.write_text(f"import smp\n@smp.local\ndef shifted(x):\n    return x + {shift}\n")
+        path = os.pathsep.join([str(ROOT), str(tmp_path)])
+        process = script(source, str(factor), PYTHONPATH=path, SMP_CACHE_DIR=str(tmp_path / "cache"))
+        out, err = process.communicate(timeout=60)
+        assert err == ""
+        return out
+
+    assert result(1, 10) == "20\n"
+    assert result(1, 11) == "22\n"
+    assert result(2, 11) == "33\n"
+    assert len(list((tmp_path / "cache").rglob("scaled*.nbc"))) <= 1  # what is stale is overwritten
+
+
+def test_a_fingerprint_tells_loops_apart() -> None:
+    def made(namespace: dict[str, Any], source: str = "def f(x):\n    return g(x) + N") -> str:
+        exec(source, namespace)
+        return fingerprint(namespace["f"])
+
+    def g(source: str) -> Any:
+        namespace: dict[str, Any] = {"H": 1}
+        exec(source, namespace)
+        return namespace["g"]
+
+    one = g("def g(x):\n    return x + H")
+    same = made({"g": one, "N": 3})
+    assert made({"g": g("def g(x):\n    return x + H"), "N": 3, "unused": 5}) == same
+    assert made({"g": smp.local(one), "N": 3}) == same  # the loop of a function, and the function
+    others = [
+        made({"g": one, "N": 4}),
+        made({"g": one, "N": 3.0}),
+        made({"g": one, "N": (3, 4)}),
+        made({"g": one, "N": np.array([3, 4])}),
+        made({"g": one, "N": np.array([3, 5])}),
+        made({"g": g("def g(x):\n    return x - H"), "N": 3}),
+        made({"g": g("def g(x):\n    return x + 2"), "N": 3}),
+        made({"g": g("def g(x):\n    return [y + H for y in x]"), "N": 3}),
+        made({"g": g("def g(x):\n    return [y + 2 * H for y in x]"), "N": 3}),
+        made({"g": one, "N": 3}, "def f(x):\n    return g(x) - N"),
+        made({"g": one, "N": 3}, "def f(x):\n    return g(x) + N + 1"),
+    ]
+    assert len({same, *others}) == 1 + len(others)
+    one.__globals__["H"] = 7
+    assert made({"g": one, "N": 3}) != same
+
+    def recursive(n: int) -> int:
+        return recursive(n - 1) if n else later
+
+    later = 0
+    assert fingerprint(recursive) == fingerprint(recursive)
 
 
 def test_who_is_killed_while_it_compiles_holds_nobody_up(script: Script) -> None:

@@ -326,8 +326,10 @@ def test_C6_a_failure_inside_comes_out(nothing_left: None) -> None:
         proc.barrier()
 
     def program(proc: smp.Processor) -> None:
-        with smp.host(2) as inner:
-            inner.run(inner_program)
+        if proc.rank == 0:
+            with smp.host(2) as inner:
+                inner.run(inner_program)
+        proc.barrier()
 
     with smp.host(2) as machine:
         with pytest.raises(
@@ -365,8 +367,9 @@ def test_pinning(start: str) -> None:
 
     n = len(CPUS)
     assert places(n, None) == places(n, True) == [[cpu] for cpu in CPUS]
-    assert places(n, False) == [CPUS] * n
-    assert places(n + 1, None) == [CPUS] * (n + 1)
+    allowed = sorted(os.sched_getaffinity(0))
+    assert places(n, False) == [allowed] * n
+    assert places(n + 1, None) == [allowed] * (n + 1)
     assert places(2, [CPUS[-1], CPUS[0]]) == [[CPUS[-1]], [CPUS[0]]]
     assert places(3, (CPUS[0],) * 3) == [[CPUS[0]]] * 3
 
@@ -633,7 +636,9 @@ def test_too_few_descriptors(nothing_left: None) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 12, hard))
     try:
-        with pytest.raises(MachineError, match="64 processors cannot be started: Too many open files"):
+        with pytest.raises(
+            MachineError, match=r"64 processors cannot be started: Too many open files; use fewer, or raise the limits"
+        ):
             smp.host(64)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -790,6 +795,20 @@ def test_ctrl_c_ends_a_program_that_never_listens(nothing_left: None, presses: i
         timer.join()
     with pytest.raises(MachineClosed, match="Ctrl-C, and not all processors stopped by themselves"):
         machine.run(lambda proc: None)
+
+
+def test_ctrl_c_ends_a_processor_that_was_stopped(nothing_left: None) -> None:
+    machine = smp.host(2)
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        machine.run(lambda proc: os.kill(os.getpid(), signal.SIGSTOP) if proc.rank else proc.barrier())
+    timer.join()
+
+
+def test_many_processors(nothing_left: None) -> None:
+    with smp.host(64) as machine:
+        assert machine.run(lambda proc: proc.reduce(proc.rank)).results == [64 * 63 // 2] * 64
 
 
 def test_a_handler_of_the_users_stays(pair: smp.Machine) -> None:

@@ -153,6 +153,17 @@ def test_good_goes_with_bytes_and_bad_with_accesses() -> None:
     assert interval.measured[0] == pytest.approx(5e-6)
 
 
+def test_the_least_overhead_goes_to_good_and_the_most_to_bad() -> None:
+    row = np.zeros(1, SUMMARY)
+    data = document()
+    data["access"]["overhead_s"] = {"2": [3e-6, 9e-6], "4": [5e-6, 11e-6]}
+    bare, with_it = Profile(document()).interval(row, 2), Profile(data).interval(row, 2)
+    assert with_it.good[0] - bare.good[0] == pytest.approx(3e-6)
+    assert with_it.bad[0] - bare.bad[0] == pytest.approx(9e-6)
+    assert with_it.random[0] - bare.random[0] == pytest.approx(9e-6)
+    assert Profile(data).overhead(3) == pytest.approx((4e-6, 10e-6))
+
+
 def test_the_bad_end_is_the_larger_of_bad_and_random() -> None:
     row = np.zeros(1, SUMMARY)
     row["hw"], row["m"], row["hw_bytes"], row["m_bytes"] = 1_000, 1_000, 8_000, 8_000

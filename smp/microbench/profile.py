@@ -206,10 +206,13 @@ class Profile:
         share = (p - below) / (above - below)
         return {below: 1 - share, above: share}
 
-    def overhead(self, p: int) -> float:
-        """Return the seconds that the runtime adds to a superstep of a program, good or bad."""
+    def overhead(self, p: int) -> tuple[float, float]:
+        """Return the least and the most seconds that the runtime adds to a superstep (5th and 95th percentile)."""
         known = self.access.get("overhead_s", {})
-        return float(sum(w * known.get(str(q), 0.0) for q, w in self._neighbours(p).items()))
+        low, high = (
+            sum(w * known.get(str(q), (0.0, 0.0))[end] for q, w in self._neighbours(p).items()) for end in (0, 1)
+        )
+        return float(low), float(high)
 
     def basis(self, p: int) -> str:
         """Say what predictions for p rest on, where p itself was not measured; else nothing."""
@@ -246,7 +249,8 @@ class Profile:
         -----
         Good is charged by the bytes, which it streams, bad and random by the accesses, each of which moves a line.
         The bad end is the larger of the two: where caches prefetch, scattered words can cost more than the paper's
-        worst pattern.  What the runtime takes for a superstep that moves next to nothing is added to all of them.
+        worst pattern.  What the runtime takes for a superstep that moves next to nothing is added: the least of it
+        to good, the most to bad and random.
         """
         elements = Accesses(supersteps["hr"], supersteps["hw"], supersteps["m"])
         size = self.access["word_bytes"]
@@ -254,15 +258,18 @@ class Profile:
         good = self.predict("good", p, words.hr / size, words.hw / size, words.m / size)
         bad = self.predict("bad", p, elements.hr, elements.hw, elements.m)
         random = self.predict("random", p, elements.hr, elements.hw, elements.m)
-        overhead = self.overhead(p)
-        phases = [supersteps[name] for name in ("copy_in", "compute", "copy_out")]
+        least, most = self.overhead(p)
         made = interval(
             supersteps["step"],
             supersteps["label"],
             elements,
             words,
-            *phases,
-            *(t + overhead for t in (good, bad, random)),
+            supersteps["copy_in"],
+            supersteps["compute"],
+            supersteps["copy_out"],
+            good + least,
+            bad + most,
+            random + most,
         )
         return made.noting(self.basis(p))
 

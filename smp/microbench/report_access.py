@@ -105,7 +105,8 @@ def _parts(profile: Data) -> Iterator[RenderableType]:
     costs = word_costs(profile)
     if costs:
         yield cost_table(profile, costs)
-        overheads = [f"{time(s)} (p = {p})" for p, s in (access.get("overhead_s") or {}).items()]
+        known = (access.get("overhead_s") or {}).items()
+        overheads = [f"{time(low)} to {time(high)} (p = {p})" for p, (low, high) in known]
         if overheads:
             yield Text(f"The runtime adds to each superstep of a program: {', '.join(overheads)}.")
         yield Text(INTERVALS)

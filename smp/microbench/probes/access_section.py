@@ -41,10 +41,10 @@ class Found:
         self.validation: list[dict[str, Any]] = []
         self.patterns: list[dict[str, Any]] = []
         self.samples: list[NDArray[np.void]] = []
-        self.overheads: dict[str, float] = {}
+        self.overheads: dict[str, list[float]] = {}
         self.why: list[str] = []
 
-    def add(self, p: int, taken: NDArray[np.void], chosen: dict[int, list[Pattern]], overhead: float) -> None:
+    def add(self, p: int, taken: NDArray[np.void], chosen: dict[int, list[Pattern]], overhead: list[float]) -> None:
         """Fit and validate the functions of every family for this p."""
         capacities = [math.inf if tier["words"] is None else float(tier["words"]) for tier in self.tiers]
         self.samples.append(taken)
