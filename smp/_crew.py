@@ -278,13 +278,14 @@ class Crew:
             if self.closed:
                 return
             self.closed = why
-            if os.getpid() != self._owner:
-                self._channel.forget()
-            elif hasattr(self, "_channel"):  # else there is not even a nursery
-                try:
-                    self._bury(patience)
-                finally:
-                    self._channel.close()
+            if hasattr(self, "_channel"):  # else there is not even a nursery
+                if os.getpid() != self._owner:
+                    self._channel.forget()
+                else:
+                    try:
+                        self._bury(patience)
+                    finally:
+                        self._channel.close()
             for line, box in zip(self._lines, self._boxes, strict=False):
                 line.close()
                 box.close()
