@@ -146,3 +146,12 @@ def test_bad_costs_more_than_good(section: Any) -> None:
         return sum(row["seconds"] for row in section.data["patterns"] if row["family"] == family and row["p"] == 2)
 
     assert total("bad") > 2 * total("good")
+
+
+def test_more_processors_than_cpus_are_measured_taking_turns() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(access_patterns, "sizes", lambda mode: (2_000, 4_000))
+        patch.setattr(access_patterns, "usable_cpus", lambda: [0])
+        made = access_patterns.measure(Plan("quick", (2,), 3, 64, 8, (Cache(2, 2 << 20, 1),)), lambda done, text: None)
+    assert made.samples["access"]["clean"].all()
+    assert {row["family"] for row in made.data["functions"]} == {"good", "bad", "random"}
