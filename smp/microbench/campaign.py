@@ -34,7 +34,7 @@ SECTIONS = {
 
 SECONDS = {
     "quick": {"latency": 5, "bandwidth": 3, "synchronisation": 2, "access": 9, "lists": 6},
-    "default": {"latency": 28, "bandwidth": 14, "synchronisation": 10, "access": 75, "lists": 30},
+    "default": {"latency": 28, "bandwidth": 14, "synchronisation": 10, "access": 85, "lists": 30},
     "full": {"latency": 120, "bandwidth": 60, "synchronisation": 40, "access": 600, "lists": 120},
 }
 """About how long each takes on two CPUs; for the progress bar."""
