@@ -1,21 +1,35 @@
-"""What this process may use of the computer: CPUs and memory, affinity and cgroup quotas respected."""
+"""What this process may use of the computer: CPUs and memory, affinity and control groups respected.
+
+Every function takes the root of the file tree and returns None for what is not told there.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import math
 import os
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import psutil
 
-CGROUP = Path("/sys/fs/cgroup")
+ROOT = Path("/")
 
 
-def _words(path: Path) -> list[str]:
-    with contextlib.suppress(OSError):
-        return path.read_text().split()
-    return []
+def read(path: Path) -> str | None:
+    """Return a file's text without blanks around it; None where it cannot be read or is empty."""
+    try:
+        # the firmware's own strings end in a zero byte
+        return path.read_text(errors="replace").strip("\0 \t\n") or None
+    except OSError:
+        return None
+
+
+def number(path: Path) -> int | None:
+    """Return the integer in a file; None where there is none."""
+    text = read(path)
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None
 
 
 def allowed_cpus() -> list[int]:
@@ -23,26 +37,83 @@ def allowed_cpus() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
-def usable_cpus(cgroup: Path = CGROUP) -> list[int]:
-    """Return the CPUs that this process may run on, as many as its quota is worth, lowest first."""
-    cpus = allowed_cpus()
-    quota = _words(cgroup / "cpu.max")  # version 2: "max 100000" or "150000 100000"
-    if not quota:
-        quota = _words(cgroup / "cpu/cpu.cfs_quota_us") + _words(cgroup / "cpu/cpu.cfs_period_us")
-    if len(quota) == 2 and quota[0] not in ("max", "-1") and int(quota[1]) > 0:
-        cpus = cpus[: max(1, math.ceil(int(quota[0]) / int(quota[1])))]
-    return cpus
+def usable_cpus(root: Path = ROOT, allowed: Collection[int] | None = None) -> list[int]:
+    """Return the CPUs that can be kept busy: those allowed, as many as the quota has whole ones, one at least.
+
+    Parameters
+    ----------
+    root : Path
+    allowed : collection of int, optional
+        The affinity; this process's when not given.
+    """
+    cpus = sorted(allowed_cpus() if allowed is None else allowed)
+    share = quota(root)
+    return cpus if share is None else cpus[: max(1, int(share))]
 
 
-def available_memory(cgroup: Path = CGROUP) -> int:
-    """Return the bytes that can still be taken without swapping or a cgroup's killer."""
-    free = int(psutil.virtual_memory().available)
-    for folder, limit, used, cache in (
-        (cgroup, "memory.max", "memory.current", "inactive_file"),
-        (cgroup / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-    ):
-        bound, taken, about = _words(folder / limit), _words(folder / used), _words(folder / "memory.stat")
-        if bound and taken and bound[0] != "max":
-            cached = dict(zip(about[::2], about[1::2], strict=False)).get(cache, 0)  # given up when it is needed
-            free = min(free, int(bound[0]) - int(taken[0]) + int(cached))
-    return max(free, 0)
+def quota(root: Path = ROOT) -> float | None:
+    """Return how many CPUs' worth of time the control groups allow; None where there is no limit."""
+    allowed = []
+    for folder in groups("cpu", root):
+        text = read(folder / "cpu.max")
+        amounts = text.split() if text else []
+        if len(amounts) == 2 and amounts[0] != "max":
+            allowed.append(int(amounts[0]) / int(amounts[1]))
+        time, period = number(folder / "cpu.cfs_quota_us"), number(folder / "cpu.cfs_period_us")
+        if time is not None and period and time > 0:
+            allowed.append(time / period)
+    return min(allowed, default=None)
+
+
+def memory(root: Path = ROOT) -> tuple[int | None, int | None]:
+    """Return total and available memory in bytes, the control groups' limits respected."""
+    fields = {}
+    for line in (read(root / "proc/meminfo") or "").splitlines():
+        name, _, rest = line.partition(":")
+        if rest.strip().endswith(" kB"):
+            fields[name] = int(rest.split()[0]) * 1024
+    total, available = fields.get("MemTotal"), fields.get("MemAvailable")
+    for folder in groups("memory", root):
+        limit = number(folder / "memory.max") or number(folder / "memory.limit_in_bytes")
+        used = number(folder / "memory.current") or number(folder / "memory.usage_in_bytes") or 0
+        used -= _page_cache(folder)
+        if limit is not None and total is not None and limit < total:
+            total = limit
+            available = max(0, min(limit - used, limit if available is None else available))
+    return total, available
+
+
+def available_memory(root: Path = ROOT) -> int:
+    """Return the bytes that can still be taken without swapping or a control group's killer."""
+    available = memory(root)[1]
+    return int(psutil.virtual_memory().available) if available is None else available
+
+
+def _page_cache(folder: Path) -> int:
+    """Bytes that a control group is charged for, and gives up when they are needed."""
+    told = (read(folder / "memory.stat") or "").split()
+    amounts = dict(zip(told[::2], told[1::2], strict=False))
+    return int(amounts.get("total_inactive_file", amounts.get("inactive_file", 0)))
+
+
+def groups(controller: str, root: Path = ROOT) -> Iterator[Path]:
+    """Yield the folders of the control groups above this process for one controller, the innermost first.
+
+    Version 1 has a tree for each controller, version 2 one for all. A path that a container does not see
+    is climbed until it does, at the latest at the top, which is then the container's own.
+    """
+    mounts = root / "sys/fs/cgroup"
+    for line in (read(root / "proc/self/cgroup") or "").splitlines():
+        number_, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number_ == "0":
+            tops = [mounts, mounts / "unified"]
+        elif controller in controllers.split(","):
+            tops = [mounts / controller, mounts / controllers]
+        else:
+            continue
+        inner = Path(path.lstrip("/"))
+        for top in dict.fromkeys(tops):
+            for step in [inner, *inner.parents]:
+                if (top / step).is_dir():
+                    yield top / step

@@ -197,35 +197,50 @@ def test_what_is_left_is_what_the_error_says(pair: smp.Machine) -> None:
     pair._crew.allocate(left // 5 * 3)
 
 
+def computer(root: Path, groups: str, **files: str) -> Path:
+    """A file tree with 2 MB of free memory, and control groups."""
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/meminfo").write_text("MemTotal: 4000 kB\nMemAvailable: 2000 kB\n")
+    (root / "proc/self/cgroup").write_text(groups)
+    for name, text in files.items():
+        path = root / "sys/fs/cgroup" / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
 def test_control_groups_bound_the_memory(tmp_path: Path) -> None:
-    two, one = tmp_path / "two", tmp_path / "one"
-    (one / "memory").mkdir(parents=True)
-    two.mkdir()
-    (two / "memory.max").write_text("1000000\n")
-    (two / "memory.current").write_text("700000\n")
+    two = computer(tmp_path / "two", "0::/\n", memory_dot_max="1000000\n", memory_dot_current="700000\n")
     assert _limits.available_memory(two) == 300_000
-    (two / "memory.stat").write_text("anon 5\ninactive_file 150000\nactive_file 7\n")
+    group = two / "sys/fs/cgroup"
+    (group / "memory.stat").write_text("anon 5\ninactive_file 150000\nactive_file 7\n")
     assert _limits.available_memory(two) == 450_000  # the page cache gives way
-    (two / "memory.max").write_text("max\n")
-    assert _limits.available_memory(two) > 1_000_000
-    (one / "memory" / "memory.limit_in_bytes").write_text("1000000\n")
-    (one / "memory" / "memory.usage_in_bytes").write_text("1200000\n")
+    (group / "memory.max").write_text("max\n")
+    assert _limits.available_memory(two) == 2000 * 1024
+    one = computer(
+        tmp_path / "one",
+        "3:memory:/\n",
+        memory__memory_dot_limit_in_bytes="1000000\n",
+        memory__memory_dot_usage_in_bytes="1200000\n",
+    )
     assert _limits.available_memory(one) == 0
-    (one / "memory" / "memory.stat").write_text("inactive_file 1\ntotal_inactive_file 300000\n")
+    (one / "sys/fs/cgroup/memory/memory.stat").write_text("inactive_file 1\ntotal_inactive_file 300000\n")
     assert _limits.available_memory(one) == 100_000
 
 
 def test_control_groups_bound_the_cpus(tmp_path: Path) -> None:
-    all_of_them = _limits.usable_cpus(tmp_path)
-    (tmp_path / "cpu.max").write_text("50000 100000\n")
-    assert _limits.usable_cpus(tmp_path) == all_of_them[:1]
-    (tmp_path / "cpu.max").write_text("max 100000\n")
-    assert _limits.usable_cpus(tmp_path) == all_of_them
-    (tmp_path / "cpu.max").unlink()
-    (tmp_path / "cpu").mkdir()
-    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("100001\n")
-    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000\n")
-    assert _limits.usable_cpus(tmp_path) == all_of_them[:2]
+    allowed = [3, 5, 7]
+    two = computer(tmp_path / "two", "0::/\n", cpu_dot_max="50000 100000\n")
+    assert _limits.usable_cpus(two, allowed) == [3]
+    (two / "sys/fs/cgroup/cpu.max").write_text("max 100000\n")
+    assert _limits.usable_cpus(two, allowed) == allowed
+    one = computer(
+        tmp_path / "one",
+        "3:cpu:/\n",
+        cpu__cpu_dot_cfs_quota_us="250001\n",
+        cpu__cpu_dot_cfs_period_us="100000\n",
+    )
+    assert _limits.usable_cpus(one, allowed) == [3, 5]
 
 
 def test_a_limit_on_address_space_is_named() -> None:

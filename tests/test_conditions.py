@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from smp import _limits
 from smp.microbench import conditions, cpus, system
 from smp.microbench.hostclock import ClockRate
 from smp.microbench.plan import Cache
@@ -216,7 +217,7 @@ def test_a_board_names_the_processor_that_has_no_name(tmp_path: Path) -> None:
     ],
 )
 def test_the_quota_of_the_control_groups(tmp_path: Path, files: dict[str, str], quota: float | None) -> None:
-    assert cpus.quota(plant(tmp_path, files)) == quota
+    assert _limits.quota(plant(tmp_path, files)) == quota
 
 
 @pytest.mark.parametrize(("quota", "usable"), [("max", 4), ("50000", 1), ("250000", 2), ("900000", 4)])

@@ -1,11 +1,11 @@
 """The CPUs and their caches, as the operating system's files tell."""
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from .._limits import ROOT, number, read, usable_cpus
 from .plan import Cache
-from .system import ROOT, affinity, groups, number, read
 
 DEFAULTS = (Cache(1, 32 << 10, 1, True), Cache(2, 1 << 20, 1, True), Cache(3, 32 << 20, 1, True))
 """What is assumed of a processor whose caches the system does not tell."""
@@ -23,32 +23,9 @@ def model(root: Path = ROOT) -> str:
     return read(root / "proc/device-tree/model") or platform.machine() or "unknown"
 
 
-def quota(root: Path = ROOT) -> float | None:
-    """Return how many CPUs' worth of time the control groups allow; None where there is no limit."""
-    allowed = []
-    for folder in groups("cpu", root):
-        text = read(folder / "cpu.max")
-        amounts = text.split() if text else []
-        if len(amounts) == 2 and amounts[0] != "max":
-            allowed.append(int(amounts[0]) / int(amounts[1]))
-        time, period = number(folder / "cpu.cfs_quota_us"), number(folder / "cpu.cfs_period_us")
-        if time is not None and period and time > 0:
-            allowed.append(time / period)
-    return min(allowed, default=None)
-
-
-def usable(root: Path = ROOT, allowed: frozenset[int] | None = None) -> int:
-    """Return the number of CPUs that can be kept busy: by affinity, and by whole CPUs of the quota.
-
-    Parameters
-    ----------
-    root : Path
-    allowed : frozenset of int, optional
-        The affinity; this thread's when not given.
-    """
-    count = len(affinity() if allowed is None else allowed)
-    share = quota(root)
-    return count if share is None else max(1, min(count, int(share)))
+def usable(root: Path = ROOT, allowed: Collection[int] | None = None) -> int:
+    """Return the number of CPUs that can be kept busy; see `smp._limits.usable_cpus`."""
+    return len(usable_cpus(root, allowed))
 
 
 def caches(root: Path = ROOT) -> tuple[Cache, ...]:

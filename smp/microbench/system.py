@@ -1,57 +1,21 @@
-"""What the operating system's files say: memory, load, huge pages, stolen time, control groups.
+"""What the operating system's files say: load, huge pages, stolen time; memory and CPUs are told by `smp._limits`.
 
 Every function takes the root of the file tree and returns None for what is not told there.
 """
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 
-ROOT = Path("/")
+from .._limits import ROOT, allowed_cpus, memory, number, read
 
-
-def read(path: Path) -> str | None:
-    """Return a file's text without blanks around it; None where it cannot be read or is empty."""
-    try:
-        # the firmware's own strings end in a zero byte
-        return path.read_text(errors="replace").strip("\0 \t\n") or None
-    except OSError:
-        return None
-
-
-def number(path: Path) -> int | None:
-    """Return the integer in a file; None where there is none."""
-    text = read(path)
-    try:
-        return None if text is None else int(text)
-    except ValueError:
-        return None
+__all__ = ["ROOT", "Stolen", "affinity", "cpu_ticks", "huge_pages", "load", "memory", "number", "read", "stolen_ns"]
 
 
 def affinity() -> frozenset[int]:
     """Return the CPUs that this thread may run on."""
-    try:
-        return frozenset(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return frozenset(range(os.cpu_count() or 1))
-
-
-def memory(root: Path = ROOT) -> tuple[int | None, int | None]:
-    """Return total and available memory in bytes, the control groups' limits respected."""
-    fields = {}
-    for line in (read(root / "proc/meminfo") or "").splitlines():
-        name, _, rest = line.partition(":")
-        if rest.strip().endswith(" kB"):
-            fields[name] = int(rest.split()[0]) * 1024
-    total, available = fields.get("MemTotal"), fields.get("MemAvailable")
-    for folder in groups("memory", root):
-        limit = number(folder / "memory.max") or number(folder / "memory.limit_in_bytes")
-        used = number(folder / "memory.current") or number(folder / "memory.usage_in_bytes") or 0
-        if limit is not None and total is not None and limit < total:
-            total = limit
-            available = max(0, min(limit - used, limit if available is None else available))
-    return total, available
+    return frozenset(allowed_cpus())
 
 
 def load(root: Path = ROOT) -> float | None:
@@ -112,29 +76,6 @@ class Stolen:
         if self._start is None or now is None or now[1] <= self._start[1]:
             return None
         return max(0, now[0] - self._start[0]) / (now[1] - self._start[1])
-
-
-def groups(controller: str, root: Path = ROOT) -> Iterator[Path]:
-    """Yield the folders of the control groups above this process for one controller, the innermost first.
-
-    Version 1 has a tree for each controller, version 2 one for all. A path that a container does not see
-    is climbed until it does, at the latest at the top, which is then the container's own.
-    """
-    mounts = root / "sys/fs/cgroup"
-    for line in (read(root / "proc/self/cgroup") or "").splitlines():
-        number_, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if number_ == "0":
-            tops = [mounts, mounts / "unified"]
-        elif controller in controllers.split(","):
-            tops = [mounts / controller, mounts / controllers]
-        else:
-            continue
-        inner = Path(path.lstrip("/"))
-        for top in dict.fromkeys(tops):
-            for step in [inner, *inner.parents]:
-                if (top / step).is_dir():
-                    yield top / step
 
 
 def _chosen(path: Path) -> str | None:
