@@ -31,6 +31,7 @@ _nursery.main(socket.socket(fileno={root}), {parent}, {fresh})
 """
 _ours: weakref.WeakSet[socket.socket] = weakref.WeakSet()  # what a forked copy of this process must not hold open
 _roots: dict[str, socket.socket] = {}  # start method -> root of the nursery that serves it
+_copies: set[int] = set()  # nurseries that are copies of this process and have not been buried
 _lock = threading.Lock()
 
 
@@ -38,6 +39,7 @@ def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
     _roots.clear()
+    _copies.clear()
     for held in list(_ours):
         held.close()
 
@@ -59,8 +61,18 @@ def _pair() -> tuple[socket.socket, socket.socket]:
     return ours, theirs
 
 
+def _bury_copies() -> None:
+    """Bury the copies that have ended although nobody closed them: a Ctrl-C can end the finalizer that would."""
+    for pid in list(_copies):
+        with contextlib.suppress(ChildProcessError):
+            if os.waitpid(pid, os.WNOHANG)[0] == 0:
+                continue
+        _copies.discard(pid)
+
+
 def _copied() -> tuple[socket.socket, int]:
     """Start a nursery that is a copy of this process; return its root and its process id."""
+    _bury_copies()
     if "numba" in sys.modules:  # once here, not in every copy
         _compile.set_up()
     ours, theirs = _pair()
@@ -72,6 +84,7 @@ def _copied() -> tuple[socket.socket, int]:
         pid = os.fork()
         if pid == 0:
             _nursery.main(theirs, parent, False)
+    _copies.add(pid)
     return ours, pid
 
 
@@ -164,6 +177,7 @@ class Channel:
             finally:
                 os.close(pidfd)
             os.waitpid(self._own, 0)
+        _copies.discard(self._own)
 
     def forget(self) -> None:
         """Close in a forked copy of the process that opened it: the workers are not this one's to end."""
