@@ -1,13 +1,15 @@
 """The primitives: what each one means, in Python; ``_instructions`` holds the machine instruction beside it.
 
     load store exchange compare_exchange fetch_add     on one element of a one-dimensional array
+    compare_exchange_pair                              on two neighbours at once
+    store_release                                      a store that orders what is before it, not what is after
     pause prefetch prefetch_write flush                hints
     clock thread_clock                                 nanoseconds
     peek words_at                                      raw memory, for probes and for the runtime's own words
     futex_wait futex_wake                              block on a word and wake those who do
 
-All atomics are sequentially consistent.  Inside a compiled loop a call is the instruction; called from
-Python it is the same instruction behind a call of about half a microsecond.  ``primitive.meaning`` is the
+All atomics but ``store_release`` are sequentially consistent.  Inside a compiled loop a call is the instruction;
+called from Python it is the same instruction behind a call of about half a microsecond.  ``primitive.meaning`` is the
 Python body: one step of an interpreter that runs the processors one at a time.
 
 Spin only through `load`: the compiler moves a plain ``a[i]`` out of the loop, and the loop never ends.
@@ -24,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import numba
+from ._interpreter import here
 
 Words = NDArray[Any]
 Index = int | np.integer[Any]
@@ -45,6 +48,8 @@ def primitive(meaning: F) -> F:
     @functools.wraps(meaning)
     def call(*args: Any) -> Any:
         nonlocal compiled
+        if here.interpreter is not None:
+            return here.interpreter.step(meaning, args)
         if compiled is None:
             compiled = numba().njit(nogil=True)(lambda *args: call(*args))
         return compiled(*args)
@@ -66,6 +71,15 @@ def store(words: Words, i: Index, value: Any) -> None:
 
 
 @primitive
+def store_release(words: Words, i: Index, value: Any) -> None:
+    """Set ``words[i]``; nothing before it is seen to happen after it, but a later load may come before it.
+
+    On x86 a plain store, where `store` is a locked instruction: for the end of a critical section.
+    """
+    words[i] = value
+
+
+@primitive
 def exchange(words: Words, i: Index, value: int) -> int:
     """Set ``words[i]`` and return what was there."""
     old = words[i]
@@ -80,6 +94,18 @@ def compare_exchange(words: Words, i: Index, expected: int, value: int) -> int:
     if old == expected:
         words[i] = value
     return cast("int", old)
+
+
+@primitive
+def compare_exchange_pair(words: Words, i: Index, a: int, b: int, new_a: int, new_b: int) -> bool:
+    """Set ``words[i]`` and ``words[i + 1]``, of int64, at once if they are ``a`` and ``b``; return whether they were.
+
+    The pair begins at a multiple of 16 bytes.
+    """
+    if words[i] != a or words[i + 1] != b:
+        return False
+    words[i], words[i + 1] = new_a, new_b
+    return True
 
 
 @primitive
@@ -131,12 +157,17 @@ def peek(address: int) -> int:
     return ctypes.c_int64.from_address(address).value
 
 
-@primitive
-def words_at(address: int, count: int) -> Words:
-    """View ``count`` int64 words at a raw address as an array; the caller keeps the memory alive."""
+@functools.lru_cache(maxsize=4096)
+def _view(address: int, count: int) -> Words:
     import ctypes
 
     return np.ctypeslib.as_array((ctypes.c_int64 * count).from_address(address))
+
+
+@primitive
+def words_at(address: int, count: int) -> Words:
+    """View ``count`` int64 words at a raw address as an array; the caller keeps the memory alive."""
+    return _view(int(address), int(count))
 
 
 @primitive

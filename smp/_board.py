@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
 
 from ._segments import Segment
+from ._whereabouts import is_ours
 
 BOARD = 1024  # bytes
 _WORDS, _LABEL, _PLACE = 4, 32, 96  # step, phase, line, unused; then label and place as UTF-8, 0-terminated
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_worker.py")
-_LIBRARIES = tuple(
-    os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
+_CALLER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_program.py")
 _PHASES = ("in the copy-in phase of", "in the compute phase of", "in the copy-out phase of", "after")
 
 
@@ -79,8 +75,8 @@ class Board:
     def here(self) -> None:
         """Note the line of the innermost frame that is not smp's own."""
         frame = sys._getframe(1)
-        while frame.f_code.co_filename.startswith(_PACKAGE):
-            if frame.f_back is None or frame.f_code.co_filename == _WORKER:  # beyond is not the program
+        while is_ours(frame.f_code.co_filename):
+            if frame.f_back is None or frame.f_code.co_filename == _CALLER:  # beyond is not the program
                 return
             frame = frame.f_back
         if frame.f_code is not self._last_code:
@@ -92,24 +88,6 @@ class Board:
         """Where the processor was last seen."""
         step, phase, line = (int(word) for word in self._words[:3])
         return Place(None if step < 0 else step, _read(self._label), max(phase, 0) % 4, _read(self._place), line)
-
-
-def is_ours(filename: str) -> bool:
-    """Whether a source file belongs to smp's runtime."""
-    return filename.startswith(_PACKAGE)
-
-
-def innermost(frames: Sequence[tuple[str, int]]) -> tuple[str, int]:
-    """The file and line to name of a traceback, innermost frame last: the user's own before a library's.
-
-    Returns
-    -------
-    tuple of str and int
-        Empty where all of it is the runtime's.
-    """
-    theirs = [frame for frame in frames if not is_ours(frame[0])]
-    own = [frame for frame in theirs if not frame[0].startswith((*_LIBRARIES, "<frozen "))]
-    return (own or theirs or [("", 0)])[-1]
 
 
 def _write(field: memoryview, text: str) -> None:

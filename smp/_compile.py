@@ -4,7 +4,7 @@ Importing smp does not import Numba.  A loop decorated here is an ordinary Pytho
 called; the first call loads Numba, registers every primitive with it, and compiles:
 
     @local    a loop over local data             @stream   a loop that touches atomics or cells
-    @inline   a small function for use in loops  primitive  see ``_atomics``
+    @inline   a small function for use in loops  @merged    one whose call would cost more than it does
 
 On the host ``local`` and ``stream`` are compiled alike; they are two names because an emulated machine
 charges the first by a formula and interprets the second.
@@ -32,11 +32,12 @@ from types import FunctionType, ModuleType
 from typing import Any, ParamSpec, TextIO, TypeVar, cast
 
 from ._dependencies import fingerprint
+from ._interpreter import here
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_NAME = "__smp_loop__"
+_NAME, _STREAM = "__smp_loop__", "__smp_stream__"
 _numba: ModuleType | None = None
 _revived: dict[str, Callable[..., Any]] = {}
 _locks: weakref.WeakSet[TextIO] = weakref.WeakSet()
@@ -100,7 +101,7 @@ def numba() -> ModuleType:
         _numba = module
         from . import _instructions  # noqa: F401  (its import registers the machine instructions)
 
-        for register in _registrations:
+        for register in list(_registrations):  # what they import registers by itself
             register(module)
     return _numba
 
@@ -124,6 +125,21 @@ def inline(function: Callable[P, R]) -> Callable[P, R]:
     """Let compiled loops call ``function``; Python calls it as it stands."""
     _register(lambda module: module.extending.register_jitable(function))
     return function
+
+
+def merged(function: Callable[P, R]) -> Callable[P, R]:
+    """Let compiled loops call ``function`` as `inline` does, its code made part of theirs at any size."""
+    _register(lambda module: module.extending.register_jitable(forceinline=True)(function))
+    return function
+
+
+def when_compiling(do: Callable[[], object]) -> None:
+    """Call this once Numba is there."""
+
+    def when_there(module: ModuleType) -> None:
+        do()
+
+    _register(when_there)
 
 
 def overloads(function: Callable[..., Any], implementation: Callable[..., Any]) -> None:
@@ -161,10 +177,17 @@ def local(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         nonlocal dispatcher
+        if here.interpreter is not None:
+            here.interpreter.charge(call, args)
         if dispatcher is None:
             dispatcher = _dispatcher(function)
         return dispatcher(*args, **kwargs)
 
+    return _named(function, call)
+
+
+def _named(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R]:
+    """Let other loops call the loop, and processors know it by a name."""
     _register(lambda module: module.extending.overload(call, strict=False)(lambda *_: function))
     setattr(call, _NAME, uuid.uuid4().hex)
     return call
@@ -175,17 +198,32 @@ def loop_name(thing: Any) -> str:
     return str(vars(thing).get(_NAME, "")) if isinstance(thing, FunctionType) else ""
 
 
-def revive(name: str, function: Callable[P, R]) -> Callable[P, R]:
+def is_stream(loop: Callable[..., Any]) -> bool:
+    """Whether a compiled loop was made by `stream`."""
+    return bool(vars(loop).get(_STREAM, False))
+
+
+def revive(name: str, function: Callable[P, R], of_stream: bool = False) -> Callable[P, R]:
     """Return the loop of that name, made of ``function`` if this process does not have it yet."""
     if name not in _revived:
-        _revived[name] = local(function)
+        _revived[name] = stream(function) if of_stream else local(function)
         setattr(_revived[name], _NAME, name)
     return _revived[name]
 
 
 def stream(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a loop that touches atomics or cells; on the host the same as `local`."""
-    return local(function)
+    """Compile a loop that touches atomics or cells.
+
+    On the host it is as `local`; an emulated machine interprets its source, primitive by primitive.
+    """
+    compiled = local(function)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return compiled(*args, **kwargs) if here.interpreter is None else function(*args, **kwargs)
+
+    setattr(call, _STREAM, True)
+    return _named(function, call)
 
 
 def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:

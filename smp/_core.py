@@ -4,8 +4,10 @@ Importing Numba and setting up its compiler takes about half a second; loading f
 LLVM takes some milliseconds.  So these few functions are compiled once, kept as an object file beside Numba's
 cache, and loaded by every process; programs whose loops are Numba's pay for Numba themselves.
 
-Every argument and result is an int64, the first is the address of the processor's own words, or, for ``abort``, of the
-shared ones (see ``_wait``).  The calls release the interpreter lock.
+Every argument and result is an int64.  The first is the address of what the call is about: for the barrier the
+processor's own words, for ``abort`` and ``join`` the shared ones (see ``_wait``), for cells the cell, for streams the
+stream's record.  The value of a cell goes in and out through BITS of the record.  The calls release the interpreter
+lock.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import _compile, _wait
+from . import _atomics, _cell, _compile, _records, _team, _wait
 from . import barrier as _barrier
 from ._atomics import words_at
+from ._records import BITS, record_at
 
 Entry = Callable[..., int]
 _SUM = 16  # bytes of the check sum at the start of the file: damaged machine code would crash, not raise
@@ -40,7 +43,74 @@ def synchronise(address: int, sign: int, deadline: int) -> int:
 
 
 def abort(address: int, kind: int, rank: int) -> int:
-    return _wait.abort(words_at(address, _wait.SHARED_WORDS), kind, rank)
+    return _wait.abort(address, kind, rank)
+
+
+def join(address: int) -> int:
+    return _atomics.fetch_add(words_at(address, _wait.SHARED_WORDS), _wait.RECORDS, 1) + 1
+
+
+def rouse(address: int) -> int:
+    shared = words_at(address, _wait.SHARED_WORDS)
+    before = _atomics.fetch_add(shared, _wait.WATCH, 1)
+    _atomics.futex_wake(shared, _wait.WATCH, 1 << 30)
+    return before + 1
+
+
+def watch(address: int, seen: int) -> int:
+    shared = words_at(address, _wait.SHARED_WORDS)
+    while _atomics.load(shared, _wait.WATCH) == seen:
+        _atomics.futex_wait(shared, _wait.WATCH, seen, 3_600_000_000_000)
+    return int(_atomics.load(shared, _wait.WATCH))
+
+
+def operate(address: int, own: int, op: int, limit: int, deadline: int) -> int:
+    words, mine = words_at(address, _cell.CELL_WORDS), record_at(own)
+    status, mine[BITS] = _cell.operate(words, 0, op, mine[BITS], mine, limit, deadline, address)
+    return status
+
+
+def finish(address: int, own: int, deadline: int) -> int:
+    mine = record_at(own)
+    status, mine[BITS] = _cell.finish(words_at(address, _cell.CELL_WORDS), 0, mine, deadline)
+    return status
+
+
+def tried(address: int, own: int, op: int) -> int:
+    mine = record_at(own)
+    status, mine[BITS] = _cell.tried(words_at(address, _cell.CELL_WORDS), 0, op, mine[BITS], mine)
+    return status
+
+
+def peeked(address: int, own: int) -> int:
+    mine = record_at(own)
+    full, mine[BITS] = _cell.peeked(words_at(address, _cell.CELL_WORDS), 0, mine)
+    return int(full)
+
+
+def acquire(own: int) -> int:
+    return _team.acquire(record_at(own), 0)
+
+
+def release(own: int) -> int:
+    _team.release(record_at(own), 0)
+    return 0
+
+
+def retire(own: int) -> int:
+    _team.retire(record_at(own))
+    return 0
+
+
+def park(own: int, deadline: int) -> int:
+    return _wait.sleep(record_at(own), deadline, False)
+
+
+def unpark(own: int) -> int:
+    mine = record_at(own)
+    mine[_records.NEXT] = 0
+    _records.tell(_records.table_of(mine), mine[_records.INDEX])
+    return 0
 
 
 class Core:
@@ -50,8 +120,37 @@ class Core:
     await_passed: Entry
     synchronise: Entry
     abort: Entry
+    join: Entry
+    rouse: Entry
+    watch: Entry
+    operate: Entry
+    finish: Entry
+    tried: Entry
+    peeked: Entry
+    acquire: Entry
+    release: Entry
+    retire: Entry
+    park: Entry
+    unpark: Entry
 
-    _entries = ((arrive, 2), (await_passed, 3), (synchronise, 3), (abort, 3))
+    _entries = (
+        (arrive, 2),
+        (await_passed, 3),
+        (synchronise, 3),
+        (abort, 3),
+        (join, 1),
+        (rouse, 1),
+        (watch, 2),
+        (operate, 5),
+        (finish, 3),
+        (tried, 3),
+        (peeked, 2),
+        (acquire, 1),
+        (release, 1),
+        (retire, 1),
+        (park, 2),
+        (unpark, 1),
+    )
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine  # owns the machine code

@@ -27,19 +27,20 @@ from numpy.typing import NDArray
 from . import _wait
 from ._board import Board
 from ._core import core
-from ._failures import Death, Failure, Raised, Unmatched, first
-from ._host import boards_at, header
+from ._deadlock import DeadlockLook
+from ._failures import Deadlock, Death, Failure, Raised, Unmatched, first
+from ._host import boards_at, header, records_at
 from ._interrupt import HeldBack
 from ._launch import PATIENCE, Channel
 from ._limits import allowed_cpus
 from ._line import Line
+from ._roster import FEW, RETRIES, HostRoster
 from ._segments import Block, Segment
-from .errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError
+from .errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError, Unsupported
 
 GRACE = 0.5  # seconds for the others to notice a failure by themselves
 START = 60.0  # seconds for the workers to come up; a first import can be slow
 SHORT = 1 << 14  # bytes of a call that is sent as it is: it fits into a socket that is empty
-SPIN = 1000  # looks before a wait blocks, when each processor has a CPU: some 50 us
 
 Answer = tuple[Any, ...]
 
@@ -61,6 +62,8 @@ class Crew:
     MachineError
         When they do not come up.
     """
+
+    kind = "host"
 
     def __init__(self, cpus: Sequence[int | None], method: str, spin: bool) -> None:
         self.size, self.closed = len(cpus), ""  # why, once it is
@@ -84,8 +87,10 @@ class Crew:
 
     def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
         self.segment = Segment(header=header(self.size))
+        self._shared_words()[_wait.TABLE] = records_at(self.size)
+        self.segment.roster = self._roster = HostRoster(self.segment, -1, RETRIES if spin else FEW)
         for rank, cpu in enumerate(cpus):
-            self._start(rank, cpu, SPIN if spin else 0)
+            self._start(rank, cpu, RETRIES if spin else 0)
         try:
             self._collect(ctrl_c, time.monotonic() + START)
         except ProgramError as error:
@@ -110,8 +115,10 @@ class Crew:
         self._alive.add(rank)
         self._send(rank, spec)
 
-    def call(self, message: bytes, ctrl_c: HeldBack) -> tuple[list[Answer], list[Block]]:
+    def call(self, message: bytes, streams: int, ctrl_c: HeldBack) -> tuple[list[Answer], list[Block]]:
         """Have every worker run a pickled call; return their answers, and the blocks made meanwhile.
+
+        ``streams`` is how many each processor's team has.
 
         Raises
         ------
@@ -124,10 +131,10 @@ class Crew:
         """
         self._must_be_open()
         what, block = self._handed_over(message)
-        self._shared_words()[:] = 0
+        self._shared_words()[: _wait.OF_A_RUN] = 0
         why = "an exception came in between"
         try:
-            answers, blocks = self._collect(ctrl_c, None, ("run", what))
+            answers, blocks = self._collect(ctrl_c, None, ("run", what, streams))
         except ProgramError as error:
             if self._stopped:
                 why = "close() was called while its program ran"
@@ -148,6 +155,10 @@ class Crew:
         self._must_be_open()
         return self.segment.allocate(nbytes)
 
+    def trace(self) -> Sequence[tuple[int, int, str, str]]:
+        """Not here."""
+        raise Unsupported("processors of the host run at the same time and leave no list of steps; smp.emulated() does")
+
     def _must_be_open(self) -> None:
         if self.closed:
             raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.host()")
@@ -163,7 +174,7 @@ class Crew:
         return (block.offset, len(message)), block
 
     def _collect(
-        self, ctrl_c: HeldBack, until: float | None, order: tuple[str, Any] | None = None
+        self, ctrl_c: HeldBack, until: float | None, order: tuple[Any, ...] | None = None
     ) -> tuple[list[Answer], list[Block]]:
         """Send an order and gather one answer of each worker, or what failed first."""
         self._pending = set(range(self.size))
@@ -174,10 +185,19 @@ class Crew:
         poll, sources = self._poll()
         for rank in range(self.size) if order else ():
             self._send(rank, order)
+        looks = DeadlockLook(self.segment, self.size, self._roster.streams) if order else None
         while self._pending:
             left = None if until is None else until - time.monotonic()
             if left is not None and left <= 0:
                 break
+            if looks is not None and not failures:
+                table = looks.look([(block.offset, block.nbytes) for block in blocks])
+                if table:
+                    failures.append(Deadlock(table))
+                    core().abort(self.segment.address, _wait.DEADLOCKED, -1)
+                    until = time.monotonic() + GRACE
+                    continue
+                left = looks.wait() if left is None else min(left, looks.wait())
             for fd, _ in ctrl_c.poll(poll, None if left is None else left * 1000 + 1):
                 if self.closed:  # by a signal's handler, under our feet
                     raise MachineClosed(f"this machine was closed while its program ran: {self.closed}")
@@ -244,6 +264,7 @@ class Crew:
         what, rank, code = event
         self._alive.discard(rank)
         self._pending.discard(rank)
+        self._shared_words()[_wait.DEATHS] = 1  # before the abort: whoever sees that, sees this
         core().abort(self.segment.address, _wait.DIED, rank)
         if what == "failed":
             raise MachineError(f"processor {rank} of {self.size} cannot be started: {code}")

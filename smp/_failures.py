@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from . import _wait
-from ._board import Place, innermost
+from ._board import Place
 from ._pickling import loads
-from .errors import CollectiveMismatch, ProcessorDied, ProcessorRaised, ProgramError
+from ._whereabouts import innermost
+from .errors import CollectiveMismatch, DeadlockError, ProcessorDied, ProcessorRaised, ProgramError
 
 _FRAME = re.compile(r'File "(.+)", line (\d+)')
 
@@ -110,10 +111,29 @@ class Unmatched(Failure):
         )
 
 
+class Deadlock(Failure):
+    """Nobody could go on."""
+
+    kind, rank = _wait.DEADLOCKED, -1
+
+    def __init__(self, table: str) -> None:
+        super().__init__(table)
+        self.table = table
+
+    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> ProgramError:
+        return DeadlockError(self.table)
+
+
 def first(failures: Iterable[Failure], abort_word: int) -> Failure:
-    """The failure that the abort word names; the first that was told where it names none of them."""
+    """The failure that the abort word names; the first that was told where it names none of them.
+
+    Of a deadlock, the exception of a thread is the better account, where there was one: the others waited for it.
+    """
     kind, rank = abort_word % 256, abort_word // 256 - 1
     told = list(failures)
+    if kind == _wait.DEADLOCKED:
+        told.sort(key=lambda failure: failure.kind == kind)
+        return told[0]
     return next((f for f in told if f.kind == kind and rank in (-1, f.rank)), told[0])
 
 

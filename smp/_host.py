@@ -1,6 +1,6 @@
 """The host machine's port: processes of this computer that share one segment.
 
-    header of the segment        sync words │ a board for each processor │ two slots for each processor
+    header of the segment        sync words │ a board for each processor │ two slots for each │ records of streams
 
 ``exchange`` uses the two slots in turn.  Round k is written to slot k % 2, published by a barrier and read.  The
 slot is written again in round k + 2, after the barrier of round k + 1, at which everybody has read round k.
@@ -8,6 +8,7 @@ slot is written again in round k + 2, after the barrier of round k + 1, at which
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,13 +19,14 @@ from numpy.typing import NDArray
 from . import _wait
 from ._board import BOARD, Board
 from ._core import core
+from ._records import TABLE_WORDS
 from ._segments import PAGE, Segment
 from .arrays import GlobalArray, attach
 from .barrier import ARRIVALS, signature
+from .cells import counters
 from .errors import Aborted, WaitTimeout
 
 SLOT = 1 << 16  # bytes; longer blocks are exchanged in several rounds
-_EVER = 1e9  # seconds: longer timeouts are this long
 _LENGTH = 8  # the slot opens with the length of the whole block
 
 
@@ -42,9 +44,14 @@ def slots_at(size: int) -> int:
     return -(-boards_at(size) // PAGE) * PAGE
 
 
-def header(size: int) -> int:
-    """Bytes of the segment's header for so many processors."""
+def records_at(size: int) -> int:
+    """Offset of the table of records."""
     return slots_at(size) + 2 * size * SLOT
+
+
+def header(size: int) -> int:
+    """Bytes of the segment's header for so many processors; a record takes memory once a stream has it."""
+    return records_at(size) + 8 * TABLE_WORDS
 
 
 class HostPort:
@@ -56,21 +63,36 @@ class HostPort:
         Looks before a wait blocks.
     ask : callable
         ``ask(nbytes) -> offset`` has the parent give out a block; used by processor 0 only.
+    entries : optional
+        The runtime's entry points: machine code (`_core.core`), or what stands in for it.
     """
 
-    def __init__(self, segment: Segment, rank: int, size: int, retries: int, ask: Callable[[int], int]) -> None:
+    def __init__(
+        self, segment: Segment, rank: int, size: int, retries: int, ask: Callable[[int], int], entries: Any = None
+    ) -> None:
         self.segment, self.rank, self.size, self._ask = segment, rank, size, ask
         self.shared = segment.words(0, _wait.SHARED_WORDS)
         self.sync = np.zeros(_wait.PRIVATE_WORDS, np.int64)
         self.sync[[_wait.SHARED, _wait.SIZE, _wait.RETRIES]] = segment.address, size, retries
+        self.sync[_wait.SLICE] = _wait.MOMENT
         self.board = Board(segment, boards_at(rank))
         slots = segment.bytes_at(slots_at(size), 2 * size * SLOT)
         self._slots = [[slots[(k * size + r) * SLOT :][:SLOT] for r in range(size)] for k in (0, 1)]
         self._round = 0
-        self._core, self._address = core(), self.sync.ctypes.data
-        self.clock = time.perf_counter
+        self.core: Any = core() if entries is None else entries
+        self._address = self.sync.ctypes.data
+        assert segment.roster is not None
+        self.roster = segment.roster
+        self._main = threading.get_ident()  # the thread that runs the program
         self.doing = ""
         self._overdue: int | None = None  # ticket of a barrier at which a wait timed out: the arrival stands
+
+    def clock(self) -> float:
+        return time.perf_counter()
+
+    def now(self) -> int:
+        """Nanoseconds of the clock in which deadlines are told."""
+        return time.monotonic_ns()
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> GlobalArray:
         offset = self._ask(nbytes) if self.rank == 0 else 0
@@ -107,14 +129,14 @@ class HostPort:
         self.board.here()
         if self.shared[_wait.ABORT]:  # see `barrier.synchronise`
             self._ended(_wait.ABORTED, None)
-        return self._core.arrive(self._address, signature(description))
+        return int(self.core.arrive(self._address, signature(description)))
 
     def passed(self, ticket: int) -> bool:
         word, expected = self.shared[_wait.BARRIER + 16 * (ticket % 2)], self.sync[_wait.EXPECTED + ticket % 2]
         return int(word) & ARRIVALS == int(expected) & ARRIVALS
 
     def wait(self, ticket: int, timeout: float | None = None) -> None:
-        self._ended(self._core.await_passed(self._address, ticket, _deadline(timeout)), timeout)
+        self._ended(self.core.await_passed(self._address, ticket, _wait.deadline_after(timeout, self.now())), timeout)
 
     def synchronise(self, description: str, timeout: float | None = None) -> None:
         if timeout is not None or self._overdue is not None:
@@ -122,9 +144,24 @@ class HostPort:
             return
         self.doing = description
         self.board.here()
-        status = self._core.synchronise(self._address, signature(description), 0)
+        if self._on_a_stream():
+            status = self._from_a_stream(description)
+        else:
+            status = self.core.synchronise(self._address, signature(description), 0)
         if status:
             self._ended(status, timeout)
+
+    def _on_a_stream(self) -> bool:
+        """Whether another thread of the processor's calls than the one that runs the program."""
+        return threading.get_ident() != self._main
+
+    def _from_a_stream(self, description: str) -> int:
+        """Synchronise for the processor from another thread of it, which gives its stream up meanwhile."""
+        own = self.roster.own()
+        self.roster.release(own)
+        self.sync_here()
+        status = self.core.synchronise(self._address, signature(description), 0)
+        return int(status or self.roster.acquire(own))
 
     def _within(self, timeout: float | None, description: str) -> None:
         """Synchronise in time, or leave the arrival for the next call, which goes on waiting."""
@@ -175,11 +212,19 @@ class HostPort:
     def call(self, loop: Callable[..., Any], *args: Any) -> Any:
         return loop(*args)
 
+    def counters(self) -> NDArray[np.void]:
+        return counters(self.segment, self.rank)
+
     def mark(self, step: int, phase: int, label: str) -> None:
         self.board.mark(step, phase, label)
 
+    def sync_here(self) -> NDArray[np.int64]:
+        self.sync[_wait.RECORD_AT] = self.roster.own().address
+        return self.sync
+
     def new_run(self) -> None:
         """Forget the run before; the parent has cleared the barrier."""
+        self.sync_here()
         self.sync[_wait.ROUND :] = 0
         self._round = 0
         self._overdue = None
@@ -191,11 +236,3 @@ def _must_agree(shape: tuple[int, ...], dtype: np.dtype[Any], out: NDArray[Any])
         raise ValueError(
             f"copy_in of {dtype}{list(shape)} into out={out.dtype}{list(out.shape)}: shape and dtype must agree"
         )
-
-
-def _deadline(timeout: float | None) -> int:
-    if timeout is None:
-        return 0
-    if not timeout >= 0:
-        raise ValueError(f"a timeout is a number of seconds from 0, not {timeout}")
-    return min(time.monotonic_ns() + int(min(timeout, _EVER) * 1e9) + 1, 1 << 62)

@@ -20,7 +20,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from . import _atomics
+from . import _atomics, _bits
 from ._compile import overloads
 
 ORDER = "seq_cst"  # one total order of all primitives: the protocols are stated and modelled under it
@@ -61,15 +61,22 @@ def _load(typing: Any, words: Any, i: Any) -> Any:
     return dtype(words, types.intp), code
 
 
-@intrinsic
-def _store(typing: Any, words: Any, i: Any, value: Any) -> Any:
-    dtype = _words(words, integer=False)
+def _store_in(order: str) -> Any:
+    @intrinsic
+    def instruction(typing: Any, words: Any, i: Any, value: Any) -> Any:
+        dtype = _words(words, integer=False)
 
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store_atomic(args[2], _element(context, builder, signature, args), ORDER, dtype.bitwidth // 8)
-        return context.get_dummy_value()
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            builder.store_atomic(args[2], _element(context, builder, signature, args), order, dtype.bitwidth // 8)
+            return context.get_dummy_value()
 
-    return types.void(words, types.intp, dtype), code
+        return types.void(words, types.intp, dtype), code
+
+    return instruction
+
+
+_store = _store_in(ORDER)
+_store_release = _store_in("release")
 
 
 def _read_modify_write(operation: str) -> Any:
@@ -98,6 +105,21 @@ def _compare_exchange(typing: Any, words: Any, i: Any, expected: Any, value: Any
         return builder.extract_value(builder.cmpxchg(pointer, args[2], args[3], ORDER, ORDER), 0)
 
     return dtype(words, types.intp, dtype, dtype), code
+
+
+@intrinsic
+def _compare_exchange_pair(typing: Any, words: Any, i: Any, a: Any, b: Any, new_a: Any, new_b: Any) -> Any:
+    wide = ir.IntType(128)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def pair(low: Any, high: Any) -> Any:
+            return builder.or_(builder.zext(low, wide), builder.shl(builder.zext(high, wide), ir.Constant(wide, 64)))
+
+        pointer = builder.bitcast(_element(context, builder, signature, args), wide.as_pointer())
+        outcome = builder.cmpxchg(pointer, pair(*args[2:4]), pair(*args[4:6]), ORDER, ORDER)
+        return builder.extract_value(outcome, 1)
+
+    return types.boolean(words, types.intp, *[types.int64] * 4), code
 
 
 @intrinsic
@@ -246,13 +268,50 @@ def _futex_wake(typing: Any, words: Any, i: Any, count: Any) -> Any:
     return types.int64(words, types.intp, types.int64), code
 
 
+def _bits_to(floating: Any, narrow: Any) -> Any:
+    """The float whose bits these are, in the low ones of an int64."""
+
+    @intrinsic
+    def instruction(typing: Any, bits: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            low = args[0] if narrow == _I64 else builder.trunc(args[0], narrow)
+            return builder.bitcast(low, context.get_value_type(floating))
+
+        return floating(types.int64), code
+
+    return instruction
+
+
+def _bits_of(floating: Any, narrow: Any) -> Any:
+    @intrinsic
+    def instruction(typing: Any, value: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            bits = builder.bitcast(args[0], narrow)
+            return bits if narrow == _I64 else builder.zext(bits, _I64)
+
+        return types.int64(floating), code
+
+    return instruction
+
+
+_float64_of, _bits_of_float64 = _bits_to(types.float64, _I64), _bits_of(types.float64, _I64)
+_float32_of, _bits_of_float32 = _bits_to(types.float32, _I32), _bits_of(types.float32, _I32)
+
+
 # Numba wants a lambda of the same parameters for each; the names are those of ``_atomics``.
 overloads(_atomics.load, lambda words, i: lambda words, i: _load(words, i))
 overloads(_atomics.store, lambda words, i, value: lambda words, i, value: _store(words, i, value))
+overloads(_atomics.store_release, lambda words, i, value: lambda words, i, value: _store_release(words, i, value))
 overloads(_atomics.exchange, lambda words, i, value: lambda words, i, value: _exchange(words, i, value))
 overloads(
     _atomics.compare_exchange,
     lambda words, i, expected, value: lambda words, i, expected, value: _compare_exchange(words, i, expected, value),
+)
+overloads(
+    _atomics.compare_exchange_pair,
+    lambda words, i, a, b, new_a, new_b: (
+        lambda words, i, a, b, new_a, new_b: _compare_exchange_pair(words, i, a, b, new_a, new_b)
+    ),
 )
 overloads(_atomics.fetch_add, lambda words, i, value: lambda words, i, value: _fetch_add(words, i, value))
 overloads(_atomics.pause, lambda: lambda: _pause())
@@ -270,3 +329,8 @@ overloads(
     ),
 )
 overloads(_atomics.futex_wake, lambda words, i, count: lambda words, i, count: _futex_wake(words, i, count))
+overloads(_bits.sum_of, lambda a, b: lambda a, b: a + b)
+overloads(_bits.float64_of, lambda bits: lambda bits: _float64_of(bits))
+overloads(_bits.bits_of_float64, lambda value: lambda value: _bits_of_float64(value))
+overloads(_bits.float32_of, lambda bits: lambda bits: _float32_of(bits))
+overloads(_bits.bits_of_float32, lambda value: lambda value: _bits_of_float32(value))

@@ -18,7 +18,7 @@ from typing import Any
 
 import cloudpickle
 
-from ._compile import loop_name, revive
+from ._compile import is_stream, loop_name, revive
 from .errors import NotPicklable, SmpError
 
 _REFUSED: tuple[type, ...] = (
@@ -42,7 +42,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             raise NotPicklable(f"a {type(obj).__name__} ({obj!r:.80}) lives in one process only")
         name = loop_name(obj)
         if name and not _importable(obj):
-            return revive, (name, obj.__wrapped__)
+            return revive, (name, obj.__wrapped__, is_stream(obj))
         return super().reducer_override(obj)
 
 

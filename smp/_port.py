@@ -7,18 +7,24 @@ one of them raises `Unsupported` and names the way out.
     global arrays     allocate (collective), get, put
     barrier           arrive, passed, wait          split-phase; ``synchronise`` is arrive and wait
     collectives       exchange                      small blocks from all to all
-    compiled loops    call, sync
+    compiled loops    call, sync_here
+    cells, streams    roster, counters
     diagnosis         mark
+
+A machine holds a `Crew`: its processors, one call at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._interrupt import HeldBack
+from ._roster import Roster
+from ._segments import Block
 from .arrays import GlobalArray
 
 
@@ -27,8 +33,11 @@ class Port(Protocol):
 
     rank: int
     size: int
-    sync: NDArray[np.int64]
-    """The machine's shared words, for compiled loops (see ``_wait``)."""
+    roster: Roster
+    """Streams and cells."""
+
+    def sync_here(self) -> NDArray[np.int64]:
+        """The words of this processor, for compiled loops of the calling thread (see ``_wait``)."""
 
     def clock(self) -> float:
         """Seconds of a clock that all processors share."""
@@ -60,5 +69,44 @@ class Port(Protocol):
     def call(self, loop: Callable[..., Any], *args: Any) -> Any:
         """Run an inner loop as this machine runs it."""
 
+    def counters(self) -> NDArray[np.void]:
+        """The retries and traps of this processor's streams."""
+
     def mark(self, step: int, phase: int, label: str) -> None:
         """Note where this processor is, for whoever must tell how it died."""
+
+
+class Crew(Protocol):
+    """The processors of one machine.
+
+    Attributes
+    ----------
+    kind : str
+        What the machine calls itself.
+    size : int
+        Processors.
+    closed : str
+        Why there is no machine any more, once that is so.
+    """
+
+    kind: str
+    size: int
+    closed: str
+
+    def call(self, message: bytes, streams: int, ctrl_c: HeldBack) -> tuple[list[tuple[Any, ...]], list[Block]]:
+        """Have every processor run a pickled call; return their answers, and the blocks made meanwhile.
+
+        ``streams`` is how many each processor's team has.
+        """
+
+    def allocate(self, nbytes: int) -> Block:
+        """Give out zeroed memory."""
+
+    def trace(self) -> Sequence[tuple[int, int, str, str]]:
+        """The steps of the last run."""
+
+    def stop(self) -> None:
+        """End a call that another thread waits for."""
+
+    def close(self, why: str) -> None:
+        """End the processors."""

@@ -20,7 +20,7 @@ import mmap
 import os
 import threading
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psutil
@@ -29,6 +29,9 @@ from numpy.typing import NDArray
 from ._interrupt import HeldBack
 from ._limits import available_memory
 from .errors import MachineError, OutOfSharedMemory
+
+if TYPE_CHECKING:
+    from ._roster import Roster
 
 PAGE = mmap.PAGESIZE
 HUGE = 2 << 20  # bytes of a huge page; blocks at least so large are aligned to it
@@ -86,6 +89,7 @@ class Segment:
             ) from error
         self.address = int(np.frombuffer(self._map, np.uint8, 1).ctypes.data)
         self.rank: int | None = None  # which processor this process is; None in the parent
+        self.roster: Roster | None = None  # the streams of this process
         self._free: list[tuple[int, int]] = [(header, self.size - header)]  # (offset, bytes), ascending
         self._blocks: dict[int, weakref.ref[Block]] = {}  # without callbacks, in which a Ctrl-C would be lost
         self._taken = 0

@@ -6,32 +6,61 @@ all share.  The shared ones lie on lines of their own, so that spinning on one d
     shared     written by                               read by
     ABORT      compare_exchange from 0, by whoever      every wait, at each look
                fails first
+    DEATHS     the parent, when a processor has ended   who finds a lock that nobody frees
     BARRIER    see ``barrier``: two words, by turns
     SLEEPERS   see ``barrier``
+    RECORDS    fetch_add, by a stream that joins        `abort`, and whoever looks for a deadlock
+    TABLE      the machine's maker, once: how many      every stream that joins
+               bytes behind these words the records
+               lie (``_records``)
+    WATCH      fetch_add, by the parent that asks       the watches (``_watch``)
 
-    private    SHARED (the address), SIZE (processors), RETRIES (looks before a wait blocks), ROUND and EXPECTED
+    private    SHARED (the address), SIZE (processors), RETRIES (looks before a wait blocks), SLICE (ns of the longest
+               sleep), RECORD_AT (address of the record in which a wait at the barrier is noted), ROUND and EXPECTED
                (see ``barrier``); written by the processor itself, between runs or in its barrier
 
-ABORT holds 0, or ``kind + 256 * (rank + 1)`` of the first failure; it is cleared by the parent when every
-processor is idle.  The store pairs with the load in `blocked`: a waiter that slept through the wake-up of an
-abort finds it at the end of its slice, so that an abort needs no list of who sleeps where.
+ABORT holds 0, or ``kind + 256 * (rank + 1)`` of the first failure; it is cleared by the parent when every processor is
+idle.  A stream that waits in a queue stores its status before it looks at ABORT, and `abort` stores ABORT before it
+looks for those who wait: one of the two sees the other.  At the barrier, a waiter that slept through the wake-up of an
+abort finds it at the end of its slice.
 """
 
 from __future__ import annotations
 
-from ._atomics import Words, clock, compare_exchange, futex_wait, futex_wake, load, pause, words_at
+from ._atomics import Words, clock, compare_exchange, fetch_add, futex_wait, futex_wake, load, pause, words_at
 from ._compile import inline
+from ._records import IDLE, NUDGE, RECORD, STATE, STATUS, TABLE_WORDS, served
+from ._records import SHARED as SHARED_AT
+from ._records import SLICE as LONGEST
 
-ABORT, BARRIER, SLEEPERS = 0, 16, 48  # BARRIER and BARRIER + 16, by turns
+ABORT, DEATHS, BARRIER, SLEEPERS = 0, 1, 16, 48  # BARRIER and BARRIER + 16, by turns
+RECORDS, TABLE, WATCH = 56, 57, 58
+OF_A_RUN = 56  # so many of them, from the first, begin each run as 0
 SHARED_WORDS = 64
-SHARED, SIZE, RETRIES, ROUND, EXPECTED = 0, 1, 2, 3, 4  # EXPECTED and EXPECTED + 1, by turns
+SHARED, SIZE, RETRIES, SLICE, RECORD_AT, ROUND, EXPECTED = 0, 1, 2, 3, 4, 5, 6  # EXPECTED and EXPECTED + 1, by turns
 PRIVATE_WORDS = 8
 
 OK, ABORTED, EXPIRED, CHANGING = 0, 1, 2, 3
-RAISED, DIED, MISMATCHED, INTERRUPTED = 1, 2, 3, 4  # kinds of abort
+RAISED, DIED, MISMATCHED, INTERRUPTED, DEADLOCKED = 1, 2, 3, 4, 5  # kinds of abort
 WHOLE = -1  # mask of a word all of whose bits are waited on
 BARE = 64  # looks without a pause: a pause takes longer than a line takes to come from the next CPU
-SLICE = 20_000_000  # ns: the longest sleep between two looks at ABORT
+MOMENT = 20_000_000  # ns: the longest sleep of a processor between two looks at ABORT
+EVER = 1 << 62  # ns: of a sleep that only a wake-up ends; no deadline is later
+
+
+def deadline_after(timeout: float | None, now: int) -> int:
+    """The deadline, in ns of `clock`, of a wait of so many seconds that begins now; 0 where it may last for ever.
+
+    Raises
+    ------
+    ValueError
+        When the timeout is no number from 0.
+    """
+    if timeout is None:
+        return 0
+    if not timeout >= 0:
+        raise ValueError(f"a timeout is a number of seconds from 0, not {timeout}")
+    return min(now + int(min(timeout, 1e9) * 1e9) + 1, EVER)
 
 
 @inline
@@ -53,12 +82,22 @@ def aborted(sync: Words) -> bool:
 
 
 @inline
-def abort(shared: Words, kind: int, rank: int) -> int:
-    """Record the first failure and wake those who wait at the barrier; return the cause that stands."""
+def abort(address: int, kind: int, rank: int) -> int:
+    """Record the first failure and wake all who wait; return the cause that stands.
+
+    ``address`` is that of the shared words.  Whoever has stored ABORT may die before it has woken anybody: the parent,
+    which sees it die, calls this again.
+    """
+    shared = words_at(address, SHARED_WORDS)
     cause = kind + 256 * (rank + 1)
     before = compare_exchange(shared, ABORT, 0, cause)
     futex_wake(shared, BARRIER, 1 << 30)
     futex_wake(shared, BARRIER + 16, 1 << 30)
+    table = words_at(address + shared[TABLE], TABLE_WORDS)
+    for r in range(1, load(shared, RECORDS) + 1):
+        if load(table, r * RECORD + STATUS) & STATE != IDLE:  # one that is served, too: its server may be dead
+            fetch_add(table, r * RECORD + STATUS, NUDGE)
+            futex_wake(table, r * RECORD + STATUS, 1)
     return cause if before == 0 else before
 
 
@@ -89,7 +128,7 @@ def blocked(words: Words, i: int, mask: int, value: int, equal: bool, sync: Word
             return OK
         if load(shared, ABORT) != 0:
             return ABORTED
-        slice_ns = SLICE
+        slice_ns = sync[SLICE]
         if deadline != 0:
             left = deadline - clock()
             if left <= 0:
@@ -106,3 +145,28 @@ def wait_while(words: Words, i: int, value: int, sync: Words, deadline: int) -> 
     if status == CHANGING:
         status = blocked(words, i, WHOLE, value, False, sync, deadline)
     return status
+
+
+@inline
+def sleep(own: Words, deadline: int, once: bool) -> int:
+    """Sleep until this stream is served; return OK, ABORTED or EXPIRED, and CHANGING after one slice if ``once``.
+
+    Whoever serves it wakes it; the slices only look after a wake-up that some signal has eaten.
+    """
+    shared = words_at(own[SHARED_AT], SHARED_WORDS)
+    while True:
+        status = load(own, STATUS)
+        if served(own):
+            return OK
+        if load(shared, ABORT) != 0:
+            return ABORTED
+        slice_ns = own[LONGEST]
+        if deadline != 0:
+            left = deadline - clock()
+            if left <= 0:
+                return EXPIRED
+            if left < slice_ns:
+                slice_ns = left
+        futex_wait(own, STATUS, status, slice_ns)
+        if once:
+            return OK if served(own) else CHANGING

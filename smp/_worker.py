@@ -1,12 +1,12 @@
 """A worker process of the host machine: waits for a call, runs the program as one processor, answers.
 
-    parent ──▶ worker    spec, once                   worker ──▶ parent  ("ready",)
-                         ("run", call or its place)                      ("done", result, record)
-                         ("block", offset or error)                      ("allocate", nbytes)
-                         ("close", None)                                 ("raised", ...) ("aborted",) ("mismatch", ...)
+    parent ──▶ worker    spec, once                            worker ──▶ parent  ("ready",)
+                         ("run", call or its place, streams)                      ("done", result, record)
+                         ("block", offset or error)                               ("allocate", nbytes)
+                         ("close", None)                                          ("raised", ...) ("aborted",)
+                                                                                  ("mismatch", ...)
 
-A worker that has answered is idle.  At the end of its program it takes part in one more barrier, "return": so a
-processor that returns while the others wait in a collective is found out by the barrier's own check.
+A worker that has answered is idle.  How a program becomes an answer: ``_program``.
 """
 
 from __future__ import annotations
@@ -21,21 +21,17 @@ import socket
 import sys
 import traceback
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, NoReturn
 
 from . import _compile, _core, _wait
-from ._board import Place, innermost, is_ours
-from ._host import HostPort, Mismatch
+from ._host import HostPort
 from ._line import Line
 from ._nursery import die_with
-from ._pickling import dumps, loads
+from ._pickling import loads
+from ._program import Answer, Call, answer
+from ._roster import FEW, HostRoster
 from ._segments import Segment, attached
-from .errors import Aborted, NotPicklable, OutOfSharedMemory
-from .processor import Processor
-from .steps import Recorder
-
-RETURN = "return from the program"
+from .errors import Aborted, OutOfSharedMemory
 
 
 def prepare() -> None:
@@ -106,19 +102,20 @@ class Worker:
     def __init__(self, line: Line, segment: Segment, rank: int, size: int, retries: int) -> None:
         self.line, self.rank, self.pid = line, rank, os.getpid()
         segment.rank = rank
+        segment.roster = HostRoster(segment, rank, retries or FEW)
         self.port = HostPort(segment, rank, size, retries, self._ask)
 
     def serve(self) -> None:
         """Answer calls until told to close."""
         self.line.send(("ready",))
         while True:
-            order, what = self.line.receive()
+            order, what, *more = self.line.receive()
             if order == "close":
                 return
             if order != "run":  # a block asked for in a run that has been aborted since
                 continue
             self.port.new_run()
-            answer = self._run(what)
+            answer = self._run(what, *more)
             self.port.board.clear()
             self.line.send(answer)
 
@@ -135,30 +132,14 @@ class Worker:
             raise OutOfSharedMemory(what)
         return int(what)
 
-    def _run(self, call: bytes | tuple[int, int]) -> tuple[Any, ...]:
-        recorder = Recorder()
-        try:
-            message = call if isinstance(call, bytes) else self.port.segment.bytes_at(*call)
-            program, args, kwargs = loads(message)
+    def _run(self, call: bytes | tuple[int, int], streams: int) -> Answer:
+        def loaded() -> Call:
+            found: Call = loads(call if isinstance(call, bytes) else self.port.segment.bytes_at(*call))
             if "numba" in sys.modules:  # it came with a loop of the user's, which may call our primitives
                 _compile.numba()
-            self.port.board.begin(program)
-            result = program(Processor(self.port, recorder), *args, **kwargs)
-            self._only_here()
-            sent = _sent(result)
-            self.port.board.begin(program)
-            self.port.synchronise(RETURN)
-            return "done", sent, recorder.packed()
-        except Mismatch as mismatch:
-            return "mismatch", str(mismatch), self._place(mismatch.__traceback__)
-        except Aborted as aborted:
-            if int(self.port.shared[_wait.ABORT]) % 256 == _wait.MISMATCHED:  # raised by a compiled loop
-                return "mismatch", "barrier in a compiled loop", self._place(aborted.__traceback__)
-            return ("aborted",)
-        except BaseException as error:
-            self._only_here()
-            _core.core().abort(self.port.segment.address, _wait.RAISED, self.rank)
-            return self._raised(error)
+            return found
+
+        return answer(self.port, loaded, self._only_here, streams)
 
     def _only_here(self) -> None:
         """End a child that the program forked and that came out of it: the parent's answer is the processor's."""
@@ -166,32 +147,3 @@ class Worker:
             if sys.exc_info()[0] not in (None, SystemExit):
                 traceback.print_exc()
             _leave(1 if sys.exc_info()[0] else 0)
-
-    def _raised(self, error: BaseException) -> tuple[Any, ...]:
-        trace = error.__traceback__
-        while trace is not None and is_ours(trace.tb_frame.f_code.co_filename) and trace.tb_next is not None:
-            trace = trace.tb_next  # the frames of this module say nothing to the user
-        text = "".join(traceback.format_exception(type(error), error, trace))
-        try:
-            sent = dumps(error)
-            loads(sent)
-        except Exception:  # an exception that cannot travel: its text does
-            sent = b""
-        try:
-            said = str(error)
-        except Exception as broken:
-            said = f"(its own text raises {type(broken).__name__})"
-        return "raised", type(error).__name__, said, sent, text, self._place(trace)
-
-    def _place(self, trace: TracebackType | None) -> Place:
-        """Where the innermost frame of the user's stands in the traceback, in which superstep."""
-        file, line = innermost([(f.f_code.co_filename, number) for f, number in traceback.walk_tb(trace)])
-        seen = self.port.board.seen()
-        return Place(seen.step, seen.label, seen.phase, file or seen.file, line or seen.line)
-
-
-def _sent(result: Any) -> bytes:
-    try:
-        return dumps(result)
-    except Exception as error:
-        raise NotPicklable(f"the program's result cannot be sent back: {error}") from error

@@ -7,10 +7,14 @@
     ├── ProgramError            a run ended before its program did
     │   ├── ProcessorRaised     an exception on one processor
     │   ├── ProcessorDied       a signal or exit ended one processor
-    │   └── CollectiveMismatch  the processors do not take part in the same collective
+    │   ├── CollectiveMismatch  the processors do not take part in the same collective
+    │   ├── DeadlockError       all wait for what nobody can do any more
+    │   └── LivelockError       an emulated run makes steps without end
     ├── NotPicklable            (TypeError) a program or argument cannot be sent to the processors
     ├── PhaseError              a global access outside its phase of the superstep
     ├── WaitTimeout             (TimeoutError) a wait reached its deadline
+    ├── ScheduleError           (ValueError) a schedule does not fit the program it is replayed with
+    ├── CheckFailed             (AssertionError) the outcome of a schedule is not what the check wants
     ├── Unsupported             this kind of machine cannot do that
     ├── ProfileError            a profile is missing, damaged or of another machine
     ├── FitError                (ValueError) a model cannot be fitted from these numbers
@@ -66,6 +70,14 @@ class CollectiveMismatch(ProgramError):
     """The processors did not take part in the same collective, or one returned while others waited."""
 
 
+class DeadlockError(ProgramError):
+    """Every stream waits for what only another could do; the message tells who waits where, for what, since when."""
+
+
+class LivelockError(ProgramError):
+    """An emulated run has made more steps than its limit."""
+
+
 class NotPicklable(SmpError, TypeError):
     """A program, an argument or a result cannot be sent between processes; the message names the part."""
 
@@ -76,6 +88,14 @@ class PhaseError(SmpError):
 
 class WaitTimeout(SmpError, TimeoutError):
     """A wait reached its deadline."""
+
+
+class ScheduleError(SmpError, ValueError):
+    """A schedule does not fit the program it is replayed with."""
+
+
+class CheckFailed(SmpError, AssertionError):
+    """The outcome of a schedule is not what the check of `smp.explore` wants."""
 
 
 class Unsupported(SmpError):

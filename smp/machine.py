@@ -18,22 +18,24 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from ._crew import Crew
 from ._interrupt import HeldBack
 from ._launch import PATIENCE
 from ._limits import usable_cpus
 from ._pickling import dump_call, loads
+from ._port import Crew
 from .arrays import GlobalArray, Shape, checked
-from .errors import MachineError, NotPicklable, ProgramError, Unsupported
-from .processor import Processor, touch
+from .cells import Cells, cells_on, checked_cells, make_full
+from .errors import MachineError, NotPicklable, ProgramError
+from .processor import Processor, checked_number, touch
 from .run import Run
 
-MOST = 1024  # processors of one machine
 _TOUCH = 1 << 20  # bytes from which the processors touch a new array themselves
 
 
 class Machine:
-    """A machine that is up: its processors wait for programs.  Made by `host`, closed by ``with`` or `close`.
+    """A machine that is up: its processors wait for programs.
+
+    Made by `host` or `emulated`, closed by ``with`` or `close`.
 
     Attributes
     ----------
@@ -41,8 +43,8 @@ class Machine:
         Number of processors.
     """
 
-    def __init__(self, crew: Crew) -> None:
-        self._crew = crew
+    def __init__(self, crew: Crew, streams: int = 1) -> None:
+        self._crew, self._streams = crew, streams
         self.size = crew.size
         self._busy = threading.Lock()
         self._runner = 0  # the thread that waits for a program
@@ -71,12 +73,12 @@ class Machine:
 
     def __repr__(self) -> str:
         state = f"closed: {self._crew.closed}" if self._crew.closed else "ready"
-        return f"<host machine of {self.size} processors, {state}>"
+        return f"<{self._crew.kind} machine of {self.size} processors, {state}>"
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklable("a machine stays in the process that opened it; a program may open one of its own")
 
-    def run(self, program: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Run:
+    def run(self, program: Callable[..., Any], /, *args: Any, streams: int | None = None, **kwargs: Any) -> Run:
         """Run a program on all processors and wait for it.
 
         Parameters
@@ -85,7 +87,9 @@ class Machine:
             Called as ``program(proc, *args, **kwargs)`` on each processor, with its own `Processor`.  It may be a
             lambda, a closure, or typed in a notebook.
         *args, **kwargs
-            Global arrays are shared; everything else is copied to each processor.
+            Global arrays and cells are shared; everything else is copied to each processor.
+        streams : int, optional
+            Streams of each processor's team, ``proc.team``; by default as the machine was opened.
 
         Returns
         -------
@@ -110,6 +114,7 @@ class Machine:
         """
         if not callable(program):
             raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
+        team = self._streams if streams is None else checked_number("streams", streams)
         call = dump_call(program, args, kwargs)
         with HeldBack() as ctrl_c:
             if not self._busy.acquire(blocking=False):
@@ -117,7 +122,7 @@ class Machine:
             try:
                 self._runner = threading.get_ident()
                 start = time.perf_counter()
-                answers, blocks = self._crew.call(call, ctrl_c)
+                answers, blocks = self._crew.call(call, team, ctrl_c)
                 wall = time.perf_counter() - start
             except ProgramError as error:  # without the frames of the runtime, and what they hold
                 raise error.with_traceback(None) from error.__cause__
@@ -127,6 +132,19 @@ class Machine:
         results = [loads(answer[1]) for answer in answers]
         del blocks  # arrays made by processors end here, unless a result holds them
         return Run(results, [answer[2] for answer in answers], wall)
+
+    @property
+    def trace(self) -> list[tuple[int, int, str, str]]:
+        """The steps of the last run, in order: (processor, stream, primitive, where).
+
+        Raises
+        ------
+        Unsupported
+            On the host, whose processors run at the same time.
+        MachineError
+            When the emulated machine was not opened with ``trace=True``.
+        """
+        return list(self._crew.trace())
 
     def empty(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
         """Make a global array; see `zeros`."""
@@ -156,6 +174,38 @@ class Machine:
             When it does not fit into the memory that is left.
         """
         return self.empty(shape, dtype)  # the memory of a new block is zero
+
+    def cells(
+        self,
+        n: int,
+        dtype: DTypeLike = np.int64,
+        full: bool = False,
+        padded: bool = False,
+        retries: int | None = None,
+    ) -> Cells:
+        """Make cells: words with a full/empty bit each, on which threads of all processors wait (see `smp.cells`).
+
+        Parameters
+        ----------
+        n : int
+        dtype : dtype_like
+            Integers of 8, 32 or 64 bits, bool, float32 or float64.
+        full : bool
+            Whether they begin full; their value is 0 in any case.
+        padded : bool
+            Whether each has a line of memory of its own, 64 bytes instead of 16.
+        retries : int, optional
+            How often a wait looks again before it traps; by default 1024, and 16 for streams that share CPUs.
+
+        Returns
+        -------
+        Cells
+        """
+        count, made, words, limit = checked_cells(n, dtype, padded, retries)
+        cells = cells_on(self._crew.allocate(8 * words * count), count, made, words, limit)
+        if full:
+            make_full(cells)
+        return cells
 
     def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray:
         """Make a global array filled with one value, by default of the value's dtype; see `zeros`."""
@@ -196,7 +246,7 @@ def host(
     processors : int, optional
         By default as many as CPUs that this process may use.  More are allowed: they take turns.
     streams : int
-        Streams of each processor; the host has one.
+        Streams of each processor's team, ``proc.team``: how many threads of it run at a time (see `smp.streams`).
     start : {"forkserver", "spawn", "fork"}, optional
         How the worker processes come to be.  ``forkserver``, the default, forks them from a fresh process that has
         imported what they need: safe with threads, about 20 ms a machine after the first.  ``spawn`` makes each a
@@ -225,9 +275,8 @@ def host(
     [(0, 2), (1, 2)]
     """
     cpus = usable_cpus()
-    size = len(cpus) if processors is None else _count("processors", processors)
-    if _count("streams", streams) != 1:
-        raise Unsupported(f"{streams} streams a processor: a processor of the host has one; use more processors")
+    size = len(cpus) if processors is None else checked_number("processors", processors)
+    team = checked_number("streams", streams)
     places: list[int | None] = [None] * size
     if pin is True or (pin is None and size <= len(cpus)):
         if size > len(cpus):
@@ -242,12 +291,73 @@ def host(
             raise ValueError(f"pin={named} must name {size} of the CPUs {cpus}")
         places = list(named[:size])
     roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
-    return Machine(Crew(places, "forkserver" if start is None else start, spin=roomy))
+    from ._crew import Crew as Workers
+
+    return Machine(Workers(places, "forkserver" if start is None else start, spin=roomy), team)
 
 
-def _count(what: str, number: Any) -> int:
-    if isinstance(number, bool) or not isinstance(number, int | np.integer):
-        raise TypeError(f"{what} must be a whole number, not {number!r}")
-    if not 1 <= number <= MOST:
-        raise ValueError(f"{what} must be from 1 to {MOST}, not {number}")
-    return int(number)
+def emulated(
+    processors: int,
+    streams: int = 1,
+    *,
+    seed: int = 0,
+    schedule: str | Sequence[int] = "seeded",
+    trace: bool = False,
+    limit: int | None = None,
+) -> Machine:
+    """Open a machine whose processors take turns in this process, one step at a time, in virtual time.
+
+    Programs, arrays, supersteps, collectives, results and errors are the host's.  A step is one primitive (a load, a
+    store, ...) on shared words: barriers, cells and `smp.stream` loops are interpreted from the source that is compiled
+    on the host.  So the same schedule always gives the same run, step by step.
+
+    Parameters
+    ----------
+    processors : int
+    streams : int
+        Streams of each processor's team, as of `host`.
+    seed : int
+        Of the schedule that is drawn: the same seed, the same run; another seed, another.
+    schedule : {"seeded", "clock"} or sequence of int
+        Who makes the next step: drawn at random; whoever is earliest in virtual time, which is the one for timings; or
+        by a list of choices (see `smp.explore`).
+    trace : bool
+        Whether runs keep their steps, for ``machine.trace``.
+    limit : int, optional
+        Steps after which a run ends with `LivelockError`; by default 10 million.
+
+    Returns
+    -------
+    Machine
+        To be used in a ``with`` block, or closed.  It is used by one thread, and its processors share this process:
+        what an importable module holds is the same for all of them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Numbers of processors, or a schedule, that make no sense.
+
+    Notes
+    -----
+    Each stream has a clock of its own in virtual nanoseconds; what a primitive costs, and a byte, says ``smp._costs``.
+    One that is woken is at least as late as its waker.  ``run.steps`` and `smp.compiled.clock` tell virtual time; only
+    under ``schedule="clock"`` do the clocks agree about what came before what.  Plain Python, with its reads and writes
+    of shared memory, belongs to the step after which it comes, and costs nothing.  Primitives return NumPy's numbers,
+    which wrap around as those of compiled loops do.
+
+    When every stream waits and none has a deadline, the run ends with `DeadlockError`.
+
+    Examples
+    --------
+    >>> import smp
+    >>> with smp.emulated(3, seed=7) as machine:
+    ...     machine.run(lambda proc, x: proc.reduce(x * proc.rank), 21).results
+    [63, 63, 63]
+    """
+    from ._emulated import LIMIT, EmulatedCrew
+    from ._schedules import scheduler
+
+    size = checked_number("processors", processors)
+    team = checked_number("streams", streams)
+    steps = LIMIT if limit is None else operator.index(limit)
+    return Machine(EmulatedCrew(size, scheduler(schedule, seed), steps, trace), team)

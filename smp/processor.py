@@ -12,10 +12,15 @@ from . import collectives
 from ._port import Port
 from ._segments import PAGE
 from .arrays import GlobalArray, Shape, checked
+from .cells import Cells, cells_on, checked_cells, make_full
 from .collectives import Operator
 from .errors import NotPicklable
 from .steps import Recorder
+from .streams import CEILING, Pool
 from .superstep import Superstep
+
+MOST = 1024
+"""Processors of one machine, and streams of one processor."""
 
 
 class Processor:
@@ -25,14 +30,74 @@ class Processor:
     ----------
     rank, size : int
         Which processor this is, of how many.
-    sync : int64 array
-        The machine's shared words, to be passed to compiled loops that call `smp.compiled.barrier`.
     """
 
-    def __init__(self, port: Port, recorder: Recorder) -> None:
-        self._port, self._recorder = port, recorder
-        self.rank, self.size, self.sync = port.rank, port.size, port.sync
+    def __init__(self, port: Port, recorder: Recorder, streams: int = 1) -> None:
+        self._port, self._recorder, self._streams = port, recorder, streams
+        self.rank, self.size = port.rank, port.size
         self._steps = 0
+        self._pools: list[Pool] = []
+        self._team: Pool | None = None
+
+    @property
+    def sync(self) -> NDArray[np.int64]:
+        """What compiled loops need for `smp.compiled.barrier`, `wait` and `aborted`, in the calling thread."""
+        return self._port.sync_here()
+
+    @property
+    def team(self) -> Pool:
+        """The pool of this processor, with as many streams as ``machine.run(..., streams=s)`` says, or `smp.host`."""
+        if self._team is None:
+            self._team = self.streams(self._streams)
+        return self._team
+
+    def streams(self, n: int, *, grow: bool = False, ceiling: int | None = None, retire: float | None = None) -> Pool:
+        """Make a pool of streams: so many threads of this processor run at a time (see `smp.streams`).
+
+        Parameters
+        ----------
+        n : int
+            Streams to begin with.
+        grow : bool
+            Whether a stream is added when a thread is ready and none is free.
+        ceiling : int, optional
+            The most streams it grows to; 128 if not given.
+        retire : float, optional
+            Seconds after which a stream with nothing to do ends; the pool does not shrink below ``n``.
+
+        Returns
+        -------
+        Pool
+            To be used in a ``with`` block; one that is not ends with the program.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Numbers of streams that make no sense.
+        """
+        least = checked_number("streams", n)
+        if ceiling is not None and not grow:
+            raise ValueError(f"ceiling={ceiling} is for a pool that grows: give grow=True too")
+        most = least if not grow else checked_number("ceiling", max(n, CEILING) if ceiling is None else ceiling)
+        if most < least:
+            raise ValueError(f"a pool of {least} streams cannot have a ceiling of {most}")
+        if retire is not None and not retire >= 0:
+            raise ValueError(f"a stream retires after a number of seconds from 0, not {retire}")
+        pool = Pool(self._port.roster, least, most, retire, crowded=self.size * least)
+        self._pools.append(pool)
+        return pool
+
+    def _finish(self) -> None:
+        """Wait for all threads of all pools; raise what one raised that nobody asked for."""
+        for pool in self._pools:
+            pool.close()
+
+    def _dismiss(self) -> BaseException | None:
+        """End the streams of a program that has failed; return what one of its threads raised that nobody asked for."""
+        for pool in self._pools:
+            pool.dismiss()
+        self._port.roster.join_all()
+        return next((error for pool in self._pools if (error := pool.failure()) is not None), None)
 
     def __repr__(self) -> str:
         return f"<processor {self.rank} of {self.size}>"
@@ -126,6 +191,28 @@ class Processor:
         self._port.synchronise("end of allocation")
         return array
 
+    def cells(
+        self,
+        n: int,
+        dtype: DTypeLike = np.int64,
+        full: bool = False,
+        padded: bool = False,
+        retries: int | None = None,
+    ) -> Cells:
+        """Make cells; all processors call it alike and get the same ones.  See `Machine.cells`."""
+        count, made, words, limit = checked_cells(n, dtype, padded, retries)
+        array = self._port.allocate((words * count,), np.dtype(np.int64), 8 * words * count)
+        cells = cells_on(array._block, count, made, words, limit)
+        if full:
+            if self.rank == 0:
+                make_full(cells)
+            self._port.synchronise("end of fill")
+        return cells
+
+    def counters(self) -> NDArray[np.void]:
+        """Return the retries and traps of this processor's streams; see `Cells.counters`."""
+        return self._port.counters()
+
     def zeros(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
         """Make a global array of zeros; see `empty`."""
         return self.empty(shape, dtype)  # the memory of a new block is zero
@@ -151,6 +238,15 @@ class Processor:
         array.view.reshape(-1)[mine] = local.reshape(-1)[mine]
         self._port.synchronise("end of fill")
         return array
+
+
+def checked_number(what: str, number: Any) -> int:
+    """Return a number of processors or streams, or say why it is none."""
+    if isinstance(number, bool) or not isinstance(number, int | np.integer):
+        raise TypeError(f"{what} must be a whole number, not {number!r}")
+    if not 1 <= number <= MOST:
+        raise ValueError(f"{what} must be from 1 to {MOST}, not {number}")
+    return int(number)
 
 
 def share(n: int, rank: int, size: int) -> slice:

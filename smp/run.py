@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +36,23 @@ class Run:
 
     def __init__(self, results: list[Any], packs: list[tuple[bytes, list[str], int]], wall: float) -> None:
         self.results, self.wall = results, wall
-        self.steps, self._spans, self.dropped = joined(packs)
+        self._packs = packs
+
+    @cached_property
+    def _joined(self) -> tuple[NDArray[np.void], NDArray[np.void], int]:
+        return joined(self._packs)
+
+    @property
+    def steps(self) -> NDArray[np.void]:
+        return self._joined[0]
+
+    @property
+    def _spans(self) -> NDArray[np.void]:
+        return self._joined[1]
+
+    @property
+    def dropped(self) -> int:
+        return self._joined[2]
 
     def timeline(self) -> NDArray[np.void]:
         """Return who did what when.

@@ -29,7 +29,6 @@ from smp.errors import (
     NotPicklable,
     ProcessorDied,
     ProcessorRaised,
-    Unsupported,
 )
 
 STARTS = ("forkserver", "spawn", "fork")
@@ -468,7 +467,6 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"processors": math.nan}, TypeError, "processors must be a whole number, not nan"),
     ({"processors": "2"}, TypeError, "processors must be a whole number, not '2'"),
     ({"processors": True}, TypeError, "processors must be a whole number, not True"),
-    ({"streams": 2}, Unsupported, "2 streams a processor: a processor of the host has one; use more processors"),
     ({"streams": 0}, ValueError, "streams must be from 1 to 1024, not 0"),
     ({"start": "thread"}, ValueError, "no start method 'thread'; there are forkserver, spawn, fork"),
     ({"start": ""}, ValueError, "no start method ''"),

@@ -22,7 +22,7 @@ from .. import __version__
 from .._compile import cache_folder
 from .._limits import usable_cpus
 from ..errors import SmpError
-from ..machine import MOST
+from ..processor import MOST
 from . import report
 from .campaign import SECTIONS, Campaign, make_plan
 from .profile import Profile, ProfileWarning

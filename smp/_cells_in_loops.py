@@ -1,0 +1,200 @@
+"""Cells in compiled loops: the type of a `Cells` argument, and the operations on it; imported together with Numba.
+
+A loop is given four integers for it: the address of the cells, that of the calling thread's record, words a cell and
+the retry limit.  The operations are those of ``_cell``, between a conversion of the value to bits and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import (
+    NativeValue,
+    intrinsic,
+    make_attribute_wrapper,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+from numba.np.numpy_support import from_dtype
+
+from . import _atomics, _cell, compiled
+from ._atomics import words_at
+from ._cell import CELL_WORDS, FILL, PURGE, READFE, READFF, READXX, WRITEEF, WRITEFF, WRITEXF
+from ._compile import inline, merged, overloads
+from ._records import record_at
+from ._wait import OK
+from .cells import Cells, addition
+from .errors import Aborted
+
+_I64 = ir.IntType(64)
+_MEMBERS = ("address", "own", "words", "limit")
+
+
+class CellsType(types.Type):
+    """Cells whose values are of one dtype."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.value, self.add = from_dtype(dtype), addition(dtype)
+        super().__init__(name=f"Cells({dtype})")
+
+
+@register_model(CellsType)
+class _Model(models.StructModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: CellsType) -> None:
+        super().__init__(manager, kind, [(name, types.int64) for name in _MEMBERS])
+
+
+for _name in _MEMBERS:
+    make_attribute_wrapper(CellsType, _name, "_" + _name)
+
+
+@typeof_impl.register(Cells)
+def _typeof(cells: Cells, context: Any) -> CellsType:
+    return CellsType(cells.dtype)
+
+
+@unbox(CellsType)
+def _unbox(kind: CellsType, cells: Any, context: Any) -> NativeValue:
+    """Ask for the four integers, in the thread that calls the loop."""
+    numbers = context.pyapi.object_getattr_string(cells, "_native")
+    native = context.unbox(types.containers.UniTuple(types.int64, len(_MEMBERS)), numbers)
+    struct = cgutils.create_struct_proxy(kind)(context.context, context.builder)
+    for k, name in enumerate(_MEMBERS):
+        setattr(struct, name, context.builder.extract_value(native.value, k))
+    context.pyapi.decref(numbers)
+    return NativeValue(struct._getvalue(), is_error=native.is_error)
+
+
+@intrinsic
+def value_of(typing: Any, cells: Any, bits: Any) -> Any:
+    """The value that a cell's bits are."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        made = context.get_value_type(cells.value)
+        low = args[1]
+        if isinstance(cells.value, types.Boolean):
+            return builder.icmp_unsigned("!=", builder.trunc(low, ir.IntType(8)), ir.Constant(ir.IntType(8), 0))
+        if cells.value.bitwidth < 64:
+            low = builder.trunc(low, ir.IntType(cells.value.bitwidth))
+        return builder.bitcast(low, made) if isinstance(cells.value, types.Float) else low
+
+    return cells.value(cells, types.int64), code
+
+
+@intrinsic
+def bits_of(typing: Any, cells: Any, value: Any) -> Any:
+    """The bits that stand for a value in a cell; the value is converted to the cells' type."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        bits = args[1]
+        if isinstance(cells.value, types.Float):
+            bits = builder.bitcast(bits, ir.IntType(cells.value.bitwidth))
+        return bits if bits.type == _I64 else builder.zext(bits, _I64)
+
+    return types.int64(cells, cells.value), code
+
+
+@merged
+def _done(cells: Any, i: int, op: int, bits: int) -> int:
+    """Do an operation that may wait; return the bits that come out."""
+    address = cells._address + 8 * cells._words * i
+    words, own = words_at(address, CELL_WORDS), record_at(cells._own)
+    status, result = _cell.operate(words, 0, op, bits, own, cells._limit, 0, address)
+    if status != OK:
+        raise Aborted
+    return int(result)
+
+
+@inline
+def _tried(cells: Any, i: int, op: int, bits: int) -> tuple[bool, int]:
+    """Do an operation if it need not wait."""
+    words, own = words_at(cells._address + 8 * cells._words * i, CELL_WORDS), record_at(cells._own)
+    status, result = _cell.tried(words, 0, op, bits, own)
+    return status == OK, result
+
+
+@inline
+def _peeked(cells: Any, i: int) -> tuple[bool, int]:
+    """Whether a cell is full, and its bits."""
+    words, own = words_at(cells._address + 8 * cells._words * i, CELL_WORDS), record_at(cells._own)
+    return _cell.peeked(words, 0, own)
+
+
+@inline
+def _with_value(cells: Any, found: tuple[bool, int]) -> tuple[bool, Any]:
+    return found[0], value_of(cells, found[1])
+
+
+def _adds(target: Any, i: Any, value: Any) -> Callable[..., Any]:
+    """The addition to a cell, or to an element of an array."""
+    if not isinstance(target, CellsType):
+
+        def add(target: Any, i: Any, value: Any) -> Any:
+            return _atomics.fetch_add(target, i, value)
+
+        return add
+    op = target.add
+
+    def call(target: Any, i: Any, value: Any) -> Any:
+        return value_of(target, _done(target, i, op, bits_of(target, value)))
+
+    return call
+
+
+def _tries_to_add(cells: Any, i: Any, value: Any) -> Callable[..., Any]:
+    op = cells.add
+
+    def call(cells: Any, i: Any, value: Any) -> Any:
+        return _with_value(cells, _tried(cells, i, op, bits_of(cells, value)))
+
+    return call
+
+
+def _writes(op: int) -> Callable[..., Any]:
+    def writes(cells: Any, i: Any, value: Any) -> Callable[..., Any]:
+        def call(cells: Any, i: Any, value: Any) -> None:
+            _done(cells, i, op, bits_of(cells, value))
+
+        return call
+
+    return writes
+
+
+def _fills(cells: Any, i: Any) -> Callable[..., Any]:
+    def call(cells: Any, i: Any) -> None:
+        _done(cells, i, FILL, 0)
+
+    return call
+
+
+# Numba wants functions of the same parameters for each.
+overloads(compiled.readfe, lambda cells, i: lambda cells, i: value_of(cells, _done(cells, i, READFE, 0)))
+overloads(compiled.readff, lambda cells, i: lambda cells, i: value_of(cells, _done(cells, i, READFF, 0)))
+overloads(compiled.readxx, lambda cells, i: lambda cells, i: value_of(cells, _tried(cells, i, READXX, 0)[1]))
+overloads(compiled.writeef, _writes(WRITEEF))
+overloads(compiled.writeff, _writes(WRITEFF))
+overloads(compiled.writexf, _writes(WRITEXF))
+overloads(
+    compiled.purge,
+    lambda cells, i, value=0: lambda cells, i, value=0: _done(cells, i, PURGE, bits_of(cells, value)),
+)
+overloads(compiled.fill, _fills)
+overloads(compiled.fetch_add, _adds)
+overloads(compiled.try_readfe, lambda cells, i: lambda cells, i: _with_value(cells, _tried(cells, i, READFE, 0)))
+overloads(compiled.try_readff, lambda cells, i: lambda cells, i: _with_value(cells, _tried(cells, i, READFF, 0)))
+overloads(
+    compiled.try_writeef,
+    lambda cells, i, value: lambda cells, i, value: _tried(cells, i, WRITEEF, bits_of(cells, value))[0],
+)
+overloads(
+    compiled.try_writeff,
+    lambda cells, i, value: lambda cells, i, value: _tried(cells, i, WRITEFF, bits_of(cells, value))[0],
+)
+overloads(compiled.try_fetch_add, _tries_to_add)
+overloads(compiled.peek, lambda cells, i: lambda cells, i: _with_value(cells, _peeked(cells, i)))
