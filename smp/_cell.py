@@ -51,7 +51,7 @@ from ._records import (
     tell,
     unlink,
 )
-from ._team import FAILED, LOCKED, NUMBER, acquire, lock, polled, release
+from ._team import FAILED, LOCKED, NUMBER, TURN, acquire, give_way, lock, polled, release
 from ._wait import ABORT, ABORTED, BARE, CHANGING, DEATHS, OK, SHARED_WORDS, sleep
 
 FULL = 1
@@ -200,6 +200,8 @@ def insist(
     for look in range(limit):
         if look > BARE:
             pause()
+        if look % TURN == TURN - 1:
+            give_way(own)
         own[RETRIED] += 1
         status, result = attempt(words, k, op, bits, own)
         if status == OK:

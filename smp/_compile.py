@@ -24,6 +24,7 @@ import hashlib
 import os
 import shutil
 import sys
+import threading
 import uuid
 import weakref
 from collections.abc import Callable, Iterator
@@ -39,8 +40,11 @@ R = TypeVar("R")
 
 _NAME, _STREAM = "__smp_loop__", "__smp_stream__"
 _numba: ModuleType | None = None
+_ready = False
 _revived: dict[str, Callable[..., Any]] = {}
+_making = threading.RLock()
 _locks: weakref.WeakSet[TextIO] = weakref.WeakSet()
+_dispatchers: weakref.WeakKeyDictionary[Callable[..., Any], Any] = weakref.WeakKeyDictionary()
 _registrations: list[Callable[[ModuleType], None]] = []
 
 
@@ -85,6 +89,8 @@ def compile_lock() -> Iterator[None]:
 
 
 def _let_go() -> None:
+    global _making
+    _making = threading.RLock()
     for file in list(_locks):
         file.close()
 
@@ -94,15 +100,19 @@ os.register_at_fork(after_in_child=_let_go)  # or a child would hold the lock fo
 
 def numba() -> ModuleType:
     """Return Numba, imported at the first call, with every primitive registered."""
-    global _numba
-    if _numba is None:
-        import numba as module
+    global _numba, _ready
+    if not _ready:
+        with _making:  # other threads wait; what is imported here asks again
+            if _numba is None:
+                import numba as module
 
-        _numba = module
-        from . import _instructions  # noqa: F401  (its import registers the machine instructions)
+                _numba = module
+                from . import _instructions  # noqa: F401  (its import registers the machine instructions)
 
-        for register in list(_registrations):  # what they import registers by itself
-            register(module)
+                for register in list(_registrations):  # what they import registers by itself
+                    register(module)
+                _ready = True
+    assert _numba is not None
     return _numba
 
 
@@ -227,17 +237,26 @@ def stream(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
-    """A Numba dispatcher whose cache lies in our folder and which compiles under the lock."""
+    """The Numba dispatcher of a function: its cache lies in our folder, and it compiles under the lock."""
     module = numba()
     config = module.config
-    before, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder())
-    try:
+    with _making:  # several streams may call a loop for the first time at once; and the folder is Numba's for all loops
+        if function in _dispatchers:
+            return cast("Callable[..., R]", _dispatchers[function])
+        before, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder())
         try:
             made = module.njit(nogil=True, cache=True)(function)
         except RuntimeError:  # no file to key the cache by: a function typed at a prompt
             made = module.njit(nogil=True)(function)
-    finally:
-        config.CACHE_DIR = before
+        finally:
+            config.CACHE_DIR = before
+        _set_up_compiler(function, made)
+        _dispatchers[function] = made
+    return cast("Callable[..., R]", made)
+
+
+def _set_up_compiler(function: Callable[..., Any], made: Any) -> None:
+    """Have a dispatcher compile under the lock, and keep the code with a fingerprint of all that it calls."""
     compile_one = made.compile
     file = getattr(made._cache, "_cache_file", None)  # what Numba holds of the loop on disk
     stamp = getattr(file, "_source_stamp", None)
@@ -255,7 +274,6 @@ def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
                 return compile_one(signature)
 
     made.compile = compile_locked
-    return cast("Callable[..., R]", made)
 
 
 def _forget_cache() -> None:

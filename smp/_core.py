@@ -88,6 +88,10 @@ def peeked(address: int, own: int) -> int:
     return int(full)
 
 
+def state(address: int) -> int:
+    return int(_atomics.load(words_at(address, _cell.CELL_WORDS), 0))
+
+
 def acquire(own: int) -> int:
     return _team.acquire(record_at(own), 0)
 
@@ -127,6 +131,7 @@ class Core:
     finish: Entry
     tried: Entry
     peeked: Entry
+    state: Entry
     acquire: Entry
     release: Entry
     retire: Entry
@@ -145,6 +150,7 @@ class Core:
         (finish, 3),
         (tried, 3),
         (peeked, 2),
+        (state, 1),
         (acquire, 1),
         (release, 1),
         (retire, 1),

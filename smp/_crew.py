@@ -147,6 +147,8 @@ class Crew:
         finally:
             if self._pending or len(self._alive) < self.size:
                 self.close(why, patience=0.0)
+            else:
+                self._shared_words()[_wait.ABORT] = 0  # threads of this process may wait at cells between runs
             del block
         return answers, blocks
 
@@ -312,6 +314,7 @@ class Crew:
                 box.close()
             if hasattr(self, "segment"):
                 self.segment.close()
+                core().abort(self.segment.address, _wait.INTERRUPTED, -1)  # whoever waits in this process
                 del self.segment  # what is left of the memory is its arrays'
 
     def _bury(self, patience: float) -> None:

@@ -81,7 +81,8 @@ class DeadlockLook:
         if not self._out_of_reach(waiting, private):
             if not self._suspected:
                 warnings.warn(
-                    f"it seems that no processor can go on, unless this process helps them: {table}", stacklevel=2
+                    f"it seems that no processor can go on, unless a thread of this process helps: {table}",
+                    stacklevel=2,
                 )
             self._suspected = True
             return None

@@ -110,6 +110,9 @@ class Roster(Protocol):
     def peeked(self, address: int) -> int:
         """Whether a cell is full, its value in BITS."""
 
+    def state(self, address: int) -> int:
+        """The state word of a cell."""
+
     def spawn(self, body: Callable[[], None]) -> None:
         """Begin a further thread of this processor."""
 
@@ -230,6 +233,9 @@ class HostRoster:
 
     def tried(self, address: int, op: int) -> int:
         return self._core.tried(address, self.own().address, op)
+
+    def state(self, address: int) -> int:
+        return self._core.state(address)
 
     def peeked(self, address: int) -> int:
         return self._core.peeked(address, self.own().address)

@@ -146,6 +146,13 @@ def polled(own: Words) -> None:
     So a thread that polls a cell does not keep the one that would fill it from the only stream.
     """
     own[POLLS] += 1
-    if own[TEAM] != 0 and own[POLLS] % TURN == 0 and words_at(own[TEAM], TEAM_WORDS)[READY] > 0:
+    if own[POLLS] % TURN == 0:
+        give_way(own)
+
+
+@inline
+def give_way(own: Words) -> None:
+    """Let another thread have the stream, if one is ready."""
+    if own[TEAM] != 0 and words_at(own[TEAM], TEAM_WORDS)[READY] > 0:
         release(own, 0)
         acquire(own, 0)

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import importlib
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,8 @@ from ._bits import ADD, ADD_BOOL, ADD_FLOAT32, ADD_FLOAT64
 from ._compile import when_compiling
 from ._roster import NAMES, Roster
 from ._segments import Block, Segment, segment_of
-from .errors import Aborted, MachineError, WaitTimeout
+from ._team import LOCKED
+from .errors import Aborted, MachineClosed, MachineError, WaitTimeout
 
 COUNTERS = np.dtype([("rank", np.int32), ("stream", np.int32), ("retries", np.int64), ("traps", np.int64)])
 PLAIN, PADDED = 2, 8  # words of a cell
@@ -135,7 +136,9 @@ class Cells:
                 f"{NAMES[op]} of cell {i} waited {timeout} s and the cell did not become "
                 f"{'empty' if op == _cell.WRITEEF else 'full'}; give it longer, or see who should change it"
             )
-        raise Aborted
+        if self._block.segment.file.closed:
+            raise MachineClosed("the machine of these cells is closed: nobody will change them any more")
+        raise Aborted("the run has failed: nobody may wait any more")
 
     def _try(self, op: int, i: Any, value: Any) -> tuple[bool, Any]:
         address, own = self._at(i), self._roster.own()
@@ -144,7 +147,7 @@ class Cells:
             bits[0] = value
         status = self._roster.tried(address, op)
         if status == _wait.ABORTED:
-            raise Aborted
+            self._ended(status, op, i, None)
         return status == _wait.OK, bits[0].item()
 
     def readfe(self, i: int, timeout: float | None = None) -> Any:
@@ -218,7 +221,7 @@ class Cells:
         own.value(self.dtype)[0] = value
         status = self._roster.operate(self._at(i), _cell.PURGE, self._limit(own.words), 0)
         if status:
-            raise Aborted
+            self._ended(status, _cell.PURGE, i, None)
         return int(own.words[_records.BITS])
 
     def fill(self, i: int) -> None:
@@ -257,6 +260,15 @@ class Cells:
         address, own = self._at(i), self._roster.own()
         full = self._roster.peeked(address)
         return bool(full), own.value(self.dtype)[0].item()
+
+    def full_together(self, indices: Iterable[int]) -> bool:
+        """Return whether these cells are all full at one and the same moment."""
+        addresses = [self._at(i) for i in indices]
+        states = [self._roster.state(address) for address in addresses]
+        if not all(state & (_cell.FULL | LOCKED) == _cell.FULL for state in states):
+            return False
+        # The same versions at a second look: none has changed between the last look of the first and this one's first.
+        return states == [self._roster.state(address) for address in addresses]
 
     def counters(self) -> np.ndarray[Any, np.dtype[np.void]]:
         """Return what the streams of the machine have done at cells so far.

@@ -200,11 +200,9 @@ class Pool:
             cells.peek(i)  # an index that is none is told here
 
         def when_full() -> R:
-            full = False
-            while not full:
+            while not cells.full_together(chosen):
                 for i in chosen:
                     cells.readff(i)
-                full = all(cells.peek(i)[0] for i in chosen)
             return function(*args, **kwargs)
 
         return self.start(when_full)

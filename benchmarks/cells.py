@@ -1,0 +1,266 @@
+"""Cells: what they cost against the instructions and system calls that they stand on.
+
+    python benchmarks/cells.py [--rounds 300] [--seconds 3]
+
+Everything is taken in this one run on two processors; each time is the median of so many short windows, in turns with
+what it is compared to.  Sleepers are streams that have trapped: they wait in the kernel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import smp
+from smp._atomics import futex_wait, futex_wake, store_release
+from smp.cells import PLAIN, Cells
+from smp.compiled import clock, compare_exchange, fetch_add, load, readfe, readff, store, writeef, writexf
+
+Times = NDArray[np.int64]
+SLEEPERS = 64
+
+
+@smp.stream
+def pair_of_operations(cells: Cells, n: int, out: Times) -> None:
+    """A value put into a cell and taken out, by one stream."""
+    for r in range(len(out)):
+        start = clock()
+        for k in range(n):
+            writeef(cells, 0, k)
+            readfe(cells, 0)
+        out[r] = clock() - start
+
+
+@smp.stream
+def floor_of_a_pair(words: Times, n: int, out: Times) -> None:
+    """A compare-exchange and a store."""
+    for r in range(len(out)):
+        words[0] = 0
+        start = clock()
+        for k in range(n):
+            compare_exchange(words, 0, k, k + 1)
+            store_release(words, 1, k)
+        out[r] = clock() - start
+
+
+@smp.stream
+def values_to_and_fro(cells: Cells, me: int, n: int, out: Times) -> None:
+    """A value handed over by one cell, and back by another."""
+    for r in range(len(out)):
+        start = clock()
+        for k in range(n):
+            if me == 0:
+                writeef(cells, 0, k)
+                readfe(cells, 1)
+            else:
+                writeef(cells, 1, readfe(cells, 0))
+        out[r] = clock() - start
+
+
+@smp.stream
+def line_to_and_fro(words: Times, me: int, n: int, out: Times) -> None:
+    """A line handed over by looking and storing."""
+    for r in range(len(out)):
+        start = clock()
+        for k in range(r * n, r * n + n):
+            if me == 0:
+                store(words, 0, 2 * k + 1)
+            while load(words, 0) != 2 * k + 2 - me:
+                pass
+            if me == 1:
+                store(words, 0, 2 * k + 2)
+        out[r] = clock() - start
+
+
+@smp.stream
+def futex_to_and_fro(words: Times, me: int, n: int, out: Times) -> None:
+    """A turn handed over by a futex, the other asleep."""
+    for r in range(len(out)):
+        start = clock()
+        for k in range(r * n, r * n + n):
+            if me == 0:
+                store(words, 0, 2 * k + 1)
+                futex_wake(words, 0, 1)
+            seen = load(words, 0)
+            while seen != 2 * k + 2 - me:
+                futex_wait(words, 0, seen, 1_000_000_000)
+                seen = load(words, 0)
+            if me == 1:
+                store(words, 0, 2 * k + 2)
+                futex_wake(words, 0, 1)
+        out[r] = clock() - start
+
+
+def two_processors(proc: smp.Processor, plain: Cells, padded: Cells, asleep: Cells, words: Any, rounds: int) -> Any:
+    """Every kind of hand-over, and what one stream does by itself; ns of an operation, or of a hand-over and back."""
+    found: dict[str, float] = {}
+
+    def take(name: str, n: int, work: Any, windows: int) -> None:
+        work(2, np.zeros(2, np.int64))
+        out = np.zeros(windows, np.int64)
+        proc.barrier()
+        words.view[:] = 0
+        proc.barrier()
+        work(n, out)
+        found[name] = float(np.median(out)) / n
+        proc.barrier()
+
+    rank, shared = proc.rank, words.view
+    take("line", 300, lambda n, out: line_to_and_fro(shared, rank, n, out), rounds)
+    take("plain", 300, lambda n, out: values_to_and_fro(plain, rank, n, out), rounds)
+    take("padded", 300, lambda n, out: values_to_and_fro(padded, rank, n, out), rounds)
+    take("futex", 20, lambda n, out: futex_to_and_fro(shared, rank, n, out), rounds // 3)
+    take("asleep", 20, lambda n, out: values_to_and_fro(asleep, rank, n, out), rounds // 3)
+    if rank == 0:
+        out = np.zeros(rounds, np.int64)
+        pair_of_operations(plain, 2, out)
+        floor_of_a_pair(np.zeros(16, np.int64), 2, out)
+        pair_of_operations(plain, 1000, out)
+        found["pair"] = float(np.median(out)) / 1000
+        floor_of_a_pair(np.zeros(16, np.int64), 1000, out)
+        found["floor"] = float(np.median(out)) / 1000
+        times = []
+        for _ in range(rounds):
+            start = time.perf_counter()
+            for k in range(100):
+                plain.writeef(0, k)
+                plain.readfe(0)
+            times.append(time.perf_counter() - start)
+        found["python"] = float(np.median(times)) / 200 * 1e6
+    return found
+
+
+@smp.stream
+def sleeper(cells: Cells, rounds: int, went_on: Times) -> None:
+    """Waits for each cell in turn, notes when it went on, and reports in the one behind."""
+    for r in range(rounds):
+        readff(cells, 2 * r)
+        went_on[r] = clock()
+        fetch_add(cells, 2 * r + 1, 1)
+
+
+@smp.stream
+def fill_timed(cells: Cells, i: int) -> tuple[int, int]:
+    """When the one who fills a cell begins, and the nanoseconds spent on it."""
+    start = clock()
+    writexf(cells, i, 1)
+    return start, clock() - start
+
+
+@smp.stream
+def bare_sleeper(words: Times, me: int, rounds: int, done: Times) -> None:
+    """Waits on a futex of its own, and reports."""
+    for r in range(rounds):
+        while load(words, 16 * me) == r:
+            futex_wait(words, 16 * me, r, 1_000_000_000)
+        fetch_add(done, r, 1)
+
+
+@smp.stream
+def wake_timed(words: Times, sleepers: int, r: int) -> int:
+    """Nanoseconds of as many futex wakes as there are sleepers, nothing else."""
+    start = clock()
+    for k in range(sleepers):
+        store(words, 16 * k, r + 1)
+        futex_wake(words, 16 * k, 1)
+    return clock() - start
+
+
+def many_sleepers(
+    proc: smp.Processor, cells: Cells, words: Any, done: Any, rounds: int, seconds: float
+) -> dict[str, float]:
+    """What 64 streams cost that wait, and to wake them all."""
+    each = SLEEPERS // proc.size
+    found: dict[str, float] = {}
+    with proc.streams(each) as pool:
+        went_on = np.zeros((each, rounds), np.int64)
+        threads = [pool.start(sleeper, cells, rounds, went_on[k]) for k in range(each)]
+        while pool.trapped < each:
+            time.sleep(0.01)
+        proc.barrier()
+        begun, cpu = time.perf_counter(), time.process_time()
+        time.sleep(seconds)
+        found["cpu"] = (time.process_time() - cpu) / (time.perf_counter() - begun)
+        proc.barrier()
+        fills = []
+        if proc.rank == 0:
+            for r in range(rounds):
+                fills.append(fill_timed(cells, 2 * r))
+                while cells.readxx(2 * r + 1) < SLEEPERS:
+                    time.sleep(0.001)
+                time.sleep(0.02)  # until all sleep at the next cell
+            found["fill"] = float(np.median([ns for _, ns in fills[1:]]))
+        for thread in threads:
+            thread.result()
+    last = np.max(proc.gather(went_on.max(axis=0)), axis=0)
+    if proc.rank == 0:
+        found["wake all"] = float(np.median((last - [start for start, _ in fills])[1:]))
+    proc.barrier()
+    with proc.streams(each) as pool:
+        for k in range(each):
+            pool.start(bare_sleeper, words.view, proc.rank * each + k, rounds, done.view)
+        wakes = []
+        for r in range(rounds if proc.rank == 0 else 0):
+            time.sleep(0.02)
+            wakes.append(wake_timed(words.view, SLEEPERS, r))
+            while done.view[r] < SLEEPERS:
+                time.sleep(0.001)
+        if proc.rank == 0:
+            found["wake bare"] = float(np.median(wakes[1:]))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=300)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    options = parser.parse_args()
+    with smp.host(2) as machine:
+        arguments = (machine.cells(2), machine.cells(2, padded=True), machine.cells(2, retries=0))
+        ns = machine.run(two_processors, *arguments, machine.zeros(16, np.int64), options.rounds).results[0]
+    with smp.host(2, pin=False) as machine:
+        rounds = 12
+        cells = machine.cells(2 * rounds)
+        for r in range(rounds):
+            cells.writexf(2 * r + 1, 0)
+        words, done = machine.zeros(16 * SLEEPERS, np.int64), machine.zeros(rounds, np.int64)
+        answers = machine.run(many_sleepers, cells, words, done, rounds, options.seconds).results
+    many = answers[0]
+    cpu = sum(answer["cpu"] for answer in answers)
+    rows = [
+        ("bytes of a cell", 8 * PLAIN, "", 16),
+        ("readfe + writeef / compare-exchange + store", ns["pair"] / ns["floor"], f"{ns['pair']:.1f} ns", 3),
+        ("hand-over by cells / by a line, spinning", ns["plain"] / ns["line"], f"{ns['plain'] / 2:.0f} ns one way", 2),
+        ("  cells on lines of their own", ns["padded"] / ns["line"], f"{ns['padded'] / 2:.0f} ns one way", None),
+        (
+            "hand-over by cells / by a futex, asleep",
+            ns["asleep"] / ns["futex"],
+            f"{ns['asleep'] / 2e3:.1f} us one way",
+            2,
+        ),
+        ("an operation from Python, us", ns["python"], "", 2),
+        (f"{SLEEPERS} streams that wait, % of a CPU", 100 * cpu, "", 2),
+        (
+            f"waking {SLEEPERS}, to the last / one futex wake",
+            2 * many["wake all"] / ns["futex"],
+            f"{many['wake all'] / 1e3:.0f} us, one sleeper of a futex {ns['futex'] / 2e3:.1f} us",
+            64,
+        ),
+        (
+            f"  filling the cell / {SLEEPERS} bare futex wakes",
+            many["fill"] / many["wake bare"],
+            f"{many['fill'] / 1e3:.0f} us, bare {many['wake bare'] / 1e3:.0f} us",
+            None,
+        ),
+    ]
+    print(f"{'':<46}{'got':>8}{'asked':>8}")
+    for name, got, detail, asked in rows:
+        print(f"{name:<46}{got:>8.2f}{'' if asked is None else asked:>8}   {detail}")
+
+
+if __name__ == "__main__":
+    main()
