@@ -89,13 +89,14 @@ class Thread(Generic[R]):
         if status:
             raise Aborted
 
-    def run(self) -> None:
-        """Run it, in the calling thread."""
+    def run(self, note: Callable[[Thread[R]], None]) -> None:
+        """Run it, in the calling thread, and have it noted before anybody can know that it has ended."""
         try:
             self._value = self._work()
         except BaseException as error:  # whatever it is: it travels to who asks for the result
             self.error = error
         del self._work
+        note(self)
         self._roster.operate(int(self._words.ctypes.data), _cell.WRITEXF, 0, 0)
 
 
@@ -217,7 +218,6 @@ class Pool:
         while self._live:
             for thread in list(self._live):
                 thread.wait()
-                self._live.discard(thread)
         self.dismiss()
         for thread in self._failed:
             if not thread.asked and thread.error is not None:
@@ -261,8 +261,7 @@ class Pool:
         while self._roster.acquire(own) == _wait.OK:
             thread = self._next()
             if thread is not None:
-                thread.run()
-                self._end(thread)
+                thread.run(self._end)
             self._roster.release(own)
             if not self._again(own):
                 break
