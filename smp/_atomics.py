@@ -5,7 +5,7 @@
     store_release                                      a store that orders what is before it, not what is after
     pause prefetch prefetch_write flush                hints
     clock thread_clock                                 nanoseconds
-    peek words_at                                      raw memory, for probes and for the runtime's own words
+    peek words_at call_at                              raw memory, for probes and for the runtime's own words
     futex_wait futex_wake                              block on a word and wake those who do
 
 All atomics but ``store_release`` are sequentially consistent.  Inside a compiled loop a call is the instruction;
@@ -168,6 +168,14 @@ def _view(address: int, count: int) -> Words:
 def words_at(address: int, count: int) -> Words:
     """View ``count`` int64 words at a raw address as an array; the caller keeps the memory alive."""
     return _view(int(address), int(count))
+
+
+@primitive
+def call_at(address: int, a: int, b: int, c: int, d: int, e: int) -> int:
+    """Call the machine code at an address with five int64; it may ignore the last ones."""
+    import ctypes
+
+    return int(ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 5)(address)(a, b, c, d, e))
 
 
 @primitive

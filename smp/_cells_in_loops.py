@@ -1,7 +1,8 @@
 """Cells in compiled loops: the type of a `Cells` argument, and the operations on it; imported together with Numba.
 
 A loop is given four integers for it: the address of the cells, that of the calling thread's record, words a cell and
-the retry limit.  The operations are those of ``_cell``, between a conversion of the value to bits and back.
+the retry limit.  The operations are those of ``_cell``, between a conversion of the value to bits and back: what is
+quick becomes part of the loop, the rest is called in the runtime's own machine code, which compiles in no time.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from numba.extending import (
 from numba.np.numpy_support import from_dtype
 
 from . import _atomics, _cell, compiled
-from ._atomics import words_at
+from ._atomics import call_at, words_at
 from ._cell import CELL_WORDS, FILL, PURGE, READFE, READFF, READXX, WRITEEF, WRITEFF, WRITEXF
 from ._compile import inline, merged, overloads
-from ._records import record_at
-from ._wait import OK
+from ._records import BITS, FINISH, OPERATE, PEEKED, TRIED, record_at
+from ._wait import CHANGING, OK
 from .cells import Cells, addition
 from .errors import Aborted
 
@@ -104,26 +105,40 @@ def bits_of(typing: Any, cells: Any, value: Any) -> Any:
 def _done(cells: Any, i: int, op: int, bits: int) -> int:
     """Do an operation that may wait; return the bits that come out."""
     address = cells._address + 8 * cells._words * i
-    words, own = words_at(address, CELL_WORDS), record_at(cells._own)
-    status, result = _cell.operate(words, 0, op, bits, own, cells._limit, 0, address)
+    done, result = _cell.quick(words_at(address, CELL_WORDS), 0, op, bits)
+    if done:
+        return int(result)
+    return _insisted(cells, address, op, bits)
+
+
+@inline
+def _insisted(cells: Any, address: int, op: int, bits: int) -> int:
+    """What `_done` does when it is not done at once."""
+    own = record_at(cells._own)
+    own[BITS] = bits
+    status = call_at(own[OPERATE], address, cells._own, op, cells._limit, 0)
+    while status == CHANGING:
+        status = call_at(own[FINISH], address, cells._own, 0, 0, 0)
     if status != OK:
         raise Aborted
-    return int(result)
+    return int(own[BITS])
 
 
 @inline
 def _tried(cells: Any, i: int, op: int, bits: int) -> tuple[bool, int]:
     """Do an operation if it need not wait."""
-    words, own = words_at(cells._address + 8 * cells._words * i, CELL_WORDS), record_at(cells._own)
-    status, result = _cell.tried(words, 0, op, bits, own)
-    return status == OK, result
+    own = record_at(cells._own)
+    own[BITS] = bits
+    status = call_at(own[TRIED], cells._address + 8 * cells._words * i, cells._own, op, 0, 0)
+    return status == OK, own[BITS]
 
 
 @inline
 def _peeked(cells: Any, i: int) -> tuple[bool, int]:
     """Whether a cell is full, and its bits."""
-    words, own = words_at(cells._address + 8 * cells._words * i, CELL_WORDS), record_at(cells._own)
-    return _cell.peeked(words, 0, own)
+    own = record_at(cells._own)
+    full = call_at(own[PEEKED], cells._address + 8 * cells._words * i, cells._own, 0, 0, 0)
+    return full != 0, own[BITS]
 
 
 @inline

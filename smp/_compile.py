@@ -153,8 +153,20 @@ def when_compiling(do: Callable[[], object]) -> None:
 
 
 def overloads(function: Callable[..., Any], implementation: Callable[..., Any]) -> None:
-    """Compile calls of ``function`` inside loops as calls of ``implementation``, which Numba knows."""
-    _register(lambda module: module.extending.overload(function)(implementation))
+    """Compile calls of ``function`` inside loops as calls of what ``implementation`` makes for its types.
+
+    That is given the name of ``function``.  Numba names machine code after a function's name, a number that counts up
+    in each process, and the types: two of one name, one from the disk and one made here, could be taken for each other.
+    """
+
+    @functools.wraps(implementation)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        made = implementation(*args, **kwargs)
+        if isinstance(made, FunctionType):
+            made.__name__ = made.__qualname__ = f"{function.__module__}.{function.__qualname__}".replace(".", "_")
+        return made
+
+    _register(lambda module: module.extending.overload(function)(named))
 
 
 def local(function: Callable[P, R]) -> Callable[P, R]:

@@ -160,9 +160,11 @@ class Core:
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine  # owns the machine code
+        self.addresses: dict[str, int] = {}
         for function, count in self._entries:
             prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)
-            setattr(self, function.__name__, prototype(engine.get_function_address(function.__name__)))
+            self.addresses[function.__name__] = engine.get_function_address(function.__name__)
+            setattr(self, function.__name__, prototype(self.addresses[function.__name__]))
 
 
 def _store_path() -> Path:

@@ -224,6 +224,15 @@ def _words_at(typing: Any, address: Any, count: Any) -> Any:
     return array_type(types.int64, types.int64), code
 
 
+@intrinsic
+def _call_at(typing: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        function = ir.FunctionType(_I64, [_I64] * 5).as_pointer()
+        return builder.call(builder.inttoptr(args[0], function), args[1:])
+
+    return types.int64(*[types.int64] * 6), code
+
+
 def _sleep_for(builder: Any, nanoseconds: Any) -> Any:
     """A timespec on the stack."""
     when = cgutils.alloca_once(builder, ir.ArrayType(_I64, 2))
@@ -322,6 +331,10 @@ overloads(_atomics.clock, lambda: lambda: _clock())
 overloads(_atomics.thread_clock, lambda: lambda: _thread_clock())
 overloads(_atomics.peek, lambda address: lambda address: _peek(address))
 overloads(_atomics.words_at, lambda address, count: lambda address, count: _words_at(address, count))
+overloads(
+    _atomics.call_at,
+    lambda address, a, b, c, d, e: lambda address, a, b, c, d, e: _call_at(address, a, b, c, d, e),
+)
 overloads(
     _atomics.futex_wait,
     lambda words, i, expected, nanoseconds: (

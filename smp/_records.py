@@ -6,6 +6,7 @@
     NEXT, LAST the record behind it in its queue; of the first in a queue also the last one
     BITS       the value it brings or is given            OP, WHERE, SINCE, UNTIL   what it waits for
     WAITS      goes up when a wait begins and when it ends: what is the same at two looks has waited all between
+    OPERATE, ...                                          where the entry points of ``_core`` are, for compiled loops
     RETRIED, TRAPS                                        counters        ACTIVE   whether a thread has it
 
 A queue is the number of its first record, 0 when nobody waits; whoever holds the lock of what it belongs to (a cell,
@@ -26,6 +27,7 @@ TABLE_WORDS = RECORD * MOST
 STATUS, NEXT, LAST, BITS, OP = 0, 1, 2, 3, 4
 INDEX, RANK, STREAM, RETRIES, SLICE, TEAM, SHARED, TABLE = 8, 9, 10, 11, 12, 13, 14, 15
 RETRIED, TRAPS, WAITS, WHERE, SINCE, UNTIL, POLLS, ATTENTIVE, ACTIVE = 16, 17, 18, 19, 20, 21, 22, 23, 25
+OPERATE, FINISH, TRIED, PEEKED = 26, 27, 28, 29
 PLACE = 32  # to the end: text, for people
 
 IDLE, WAITING, SERVED = 0, 1, 2  # statuses

@@ -40,6 +40,12 @@ NAMES = {
     ADD_FLOAT32: "fetch_add",
 }
 """The operations on cells that wait, by their numbers."""
+_ENTRIES = {
+    _records.OPERATE: "operate",
+    _records.FINISH: "finish",
+    _records.TRIED: "tried",
+    _records.PEEKED: "peeked",
+}
 OTHERS = {_team.STREAM_WAIT: "a free stream"}
 _SLICE = 1_000_000_000  # ns: a sleeper's looks after a wake-up that a signal has eaten
 _ATTENTIVE_SLICE = 50_000_000  # ns: after which Python may handle its signals
@@ -192,6 +198,8 @@ class HostRoster:
         words = segment.words(table + 8 * _records.RECORD * index, _records.RECORD)
         words[_records.INDEX], words[_records.RANK], words[_records.STREAM] = index, rank, number
         words[_records.SHARED], words[_records.TABLE] = base, base + table
+        for field, entry in _ENTRIES.items():
+            words[field] = core().addresses[entry]
         return Stream(words)
 
     def leave(self, stream: Stream) -> None:

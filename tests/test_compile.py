@@ -368,3 +368,64 @@ def test_users_own_numba_functions_use_the_primitives(script: Script) -> None:
     """)
     out, err = process.communicate(timeout=60)
     assert out == "[10]\n[10]\n", err
+
+
+def test_threads_call_loops_for_the_first_time_at_once(script: Script, tmp_path: Path) -> None:
+    """Each is compiled once, into the cache; nothing is written into the folder where the program runs."""
+    process = script(
+        """
+        import os, sys, threading
+        os.chdir(sys.argv[1])
+        import numpy as np, smp
+
+        loops, starter = [], threading.Barrier(6)
+        for k in range(3):
+            @smp.stream
+            def loop(words, k=k):
+                for i in range(len(words)):
+                    words[i] += k
+                return words.sum()
+            loops.append(loop)
+
+        results = []
+
+        def call(k):
+            starter.wait()
+            results.append((k, int(loops[k](np.ones(4, np.int64)))))
+
+        threads = [threading.Thread(target=call, args=(k % 3,)) for k in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print(sorted(results), os.listdir())
+    """,
+        str(tmp_path),
+        SMP_CACHE_DIR=str(tmp_path.parent / "cache"),
+    )
+    out, err = process.communicate(timeout=120)
+    assert out.startswith("[(0, 4), (0, 4), (1, 8), (1, 8), (2, 12), (2, 12)]"), err
+    assert not [entry for entry in eval(out[out.rindex("[") :]) if not entry.startswith("script")]
+
+
+def test_what_loops_call_has_names_of_its_own() -> None:
+    """Numba tells functions by their names, which those made by one lambda or factory would share."""
+    from numba import njit
+
+    from smp.compiled import load, peek, readfe, readff, readxx, store, writeef, writexf
+
+    @njit
+    def all_of_them(cells: Any, words: Any) -> Any:
+        writeef(cells, 0, readff(cells, 0) + readfe(cells, 0))
+        writexf(cells, 0, readxx(cells, 0))
+        store(words, 0, load(words, 0))
+        return peek(cells, 0)
+
+    with smp.host(1) as machine:
+        all_of_them(machine.cells(1, full=True), np.zeros(1, np.int64))
+    code = next(iter(all_of_them.inspect_llvm().values()))
+    for name in ("readfe", "readff", "readxx", "writeef", "writexf", "peek"):
+        assert f"smp_compiled_{name}" in code
+    for name in ("load", "store"):
+        assert f"smp__atomics_{name}" in code
+    assert "3clambda" not in code

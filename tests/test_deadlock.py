@@ -211,3 +211,13 @@ def test_thousands_of_waits_and_no_false_alarm(machines: Any) -> None:
     rounds = machine.run(program, machine.cells(4)).results
     assert np.ptp(rounds) <= 1
     assert min(rounds) > 100
+
+
+def test_a_loop_of_the_parent_waits_too(pair: smp.Machine) -> None:
+    """Python looks for signals while the main thread waits in a method; in a loop the wait just lasts."""
+    cells = pair.cells(2, full=True)
+    take(cells, 1)
+    timer = threading.Timer(0.3, lambda: cells.writeef(1, 7))
+    timer.start()
+    assert take(cells, 1) == 7
+    timer.join()

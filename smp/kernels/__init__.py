@@ -3,8 +3,11 @@
 rank_list  scan_list        list ranking and list scan
 """
 
+import importlib
+from typing import Any
+
 from .helman_jaja import rank_helman_jaja
-from .list_ranking import rank_list, scan_list
+from .list_ranking import ON_STREAMS, rank_list, scan_list
 from .list_scan import scan_ranked
 from .list_serial import rank_serial
 from .lists import random_list
@@ -16,8 +19,18 @@ __all__ = [
     "rank_helman_jaja",
     "rank_list",
     "rank_reid_miller",
+    "rank_reid_miller_streams",
     "rank_serial",
     "rank_wyllie",
+    "rank_wyllie_cells",
+    "rank_wyllie_streams",
     "scan_list",
     "scan_ranked",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for module, program in ON_STREAMS.values():
+        if program == name:
+            return getattr(importlib.import_module(module, __package__), name)
+    raise AttributeError(f"module 'smp.kernels' has no attribute {name!r}")

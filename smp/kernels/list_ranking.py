@@ -4,14 +4,16 @@
     wyllie        every node doubles its reach in every round             2n reads a round, ceil(log2 n) rounds
     reid-miller   random sublists in lock-step, walked twice              2n reads
     helman-jaja   random sublists with many cursors, walked once          n reads
+    wyllie-cells, wyllie-streams, reid-miller-streams                     as on the Tera MTA: streams share the list
 
 The same algorithms as SPMD programs, for ``machine.run``: `rank_serial`, `rank_wyllie`, `rank_reid_miller`,
-`rank_helman_jaja`, `scan_ranked`.
+`rank_helman_jaja`, `rank_wyllie_cells`, `rank_wyllie_streams`, `rank_reid_miller_streams`, `scan_ranked`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +35,12 @@ PROGRAMS: dict[str, Callable[..., None]] = {
     "reid-miller": rank_reid_miller,
     "helman-jaja": rank_helman_jaja,
 }
+ON_STREAMS = {
+    "wyllie-cells": (".wyllie_cells", "rank_wyllie_cells"),
+    "wyllie-streams": (".stream_ranking", "rank_wyllie_streams"),
+    "reid-miller-streams": (".stream_ranking", "rank_reid_miller_streams"),
+}
+"""Where the others stand, which are imported when they are asked for: their loops need Numba at once."""
 WORTH_A_RUN = 500_000
 """Nodes from which "auto" ranks in parallel on a machine that is open."""
 WORTH_A_MACHINE = 10_000_000
@@ -50,7 +58,8 @@ def rank_list(
         The node after each node; the tail is its own successor.  Any order in memory, strided or read-only too.
     machine : Machine, optional
         Where to rank; without one, a machine is opened for this call where the algorithm wants one.
-    algorithm : {"auto", "serial", "wyllie", "reid-miller", "helman-jaja"}
+    algorithm : {"auto", "serial", "wyllie", "reid-miller", "helman-jaja", "wyllie-cells", "wyllie-streams", \
+"reid-miller-streams"}
         "serial" runs in the calling process.  "auto" is "serial" below 500,000 nodes, or 10,000,000 where a
         machine would have to be opened, and "helman-jaja" from there on, whatever the number of processors:
         overlapping cache misses pays on a single one too.
@@ -166,8 +175,12 @@ def _chosen(algorithm: str, n: int, machine: Machine | None) -> Callable[..., No
     if algorithm == "auto":
         worth = WORTH_A_MACHINE if machine is None else WORTH_A_RUN
         return rank_serial if n < worth else rank_helman_jaja
+    if algorithm in ON_STREAMS:
+        module, name = ON_STREAMS[algorithm]
+        program: Callable[..., None] = getattr(importlib.import_module(module, __package__), name)
+        return program
     if algorithm not in PROGRAMS:
-        raise ValueError(f"no algorithm {algorithm!r}; there are auto, {', '.join(PROGRAMS)}")
+        raise ValueError(f"no algorithm {algorithm!r}; there are auto, {', '.join([*PROGRAMS, *ON_STREAMS])}")
     return PROGRAMS[algorithm]
 
 
