@@ -214,6 +214,8 @@ def insist(
 @inline
 def trap(words: Words, k: int, op: int, bits: int, own: Words, deadline: int, where: int) -> tuple[int, int]:
     """Queue at the cell, give the stream up, and sleep until served."""
+    if own[OP] != 0:  # a record that was left in a queue, of a run that has failed
+        return ABORTED, 0
     word = lock(words, k, own, True)
     if word == FAILED:
         return ABORTED, 0

@@ -212,7 +212,7 @@ class Crew:
                 presses = ctrl_c.presses
                 core().abort(self.segment.address, _wait.INTERRUPTED, -1)
         for rank in self._pending:
-            self._channel.kill(rank)
+            self._kill(rank)
         if presses:
             raise KeyboardInterrupt
         if self._pending and not failures:  # it did not come up in time
@@ -239,7 +239,7 @@ class Crew:
             message = self._lines[rank].take()
         except Exception:  # the end of the line, or what is no message
             poll.unregister(self._lines[rank].fileno())
-            self._channel.kill(rank)  # dead, and the nursery tells; or deaf, and no use any more
+            self._kill(rank)  # dead, and the nursery tells; or deaf, and no use any more
             return []
         if message is None:  # not yet whole
             return []
@@ -293,7 +293,11 @@ class Crew:
         """Kill the workers under a call that another thread waits for; the call then fails and closes."""
         self._stopped = True
         for rank in range(self.size):
-            self._channel.kill(rank)
+            self._kill(rank)
+
+    def _kill(self, rank: int) -> None:
+        self._shared_words()[_wait.DEATHS] = 1  # before: it may hold the lock of a cell
+        self._channel.kill(rank)
 
     def close(self, why: str, patience: float = GRACE) -> None:
         """End the workers, and wait until they are gone; they get ``patience`` seconds to go by themselves."""
@@ -330,7 +334,7 @@ class Crew:
             if left <= 0:
                 deadline, killed = time.monotonic() + PATIENCE, True
                 for rank in self._alive:
-                    self._channel.kill(rank)
+                    self._kill(rank)
             elif poll.poll(left * 1000 + 1):
                 event = self._channel.receive()
                 if event is None:

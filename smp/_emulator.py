@@ -44,6 +44,7 @@ Step = tuple[int, int, str, str]
 _number = operator.attrgetter("number")
 _clocks = {meaning_of(_atomics.clock), meaning_of(_atomics.thread_clock)}
 _exchange, _compare_exchange = meaning_of(_atomics.exchange), meaning_of(_atomics.compare_exchange)
+_compare_exchange_pair = meaning_of(_atomics.compare_exchange_pair)
 _reads = {meaning_of(_atomics.load)}
 
 
@@ -386,4 +387,6 @@ def _changed(meaning: Callable[..., Any], args: tuple[Any, ...], result: Any) ->
         return bool(result != args[2])
     if meaning is _compare_exchange:
         return bool(result == args[2])
+    if meaning is _compare_exchange_pair:
+        return bool(result)
     return meaning not in _reads

@@ -19,6 +19,7 @@ from ._compile import inline
 from ._records import (
     INDEX,
     NEXT,
+    OP,
     POLLS,
     RECORD,
     SHARED,
@@ -32,7 +33,7 @@ from ._records import (
     tell,
     unlink,
 )
-from ._wait import DEATHS, OK, SHARED_WORDS, sleep
+from ._wait import ABORTED, DEATHS, OK, SHARED_WORDS, sleep
 
 LOCK, FREE, STREAMS, FLOOR, CEILING, READY, TRAPPED = 0, 8, 9, 10, 11, 12, 13
 TEAM_WORDS = 16
@@ -89,6 +90,9 @@ def acquire(own: Words, after_trap: int) -> int:
         team[STREAMS] += 1
         store_release(team, LOCK, word)
         return OK
+    if own[OP] != 0:  # left in another queue, in a run that has failed
+        store_release(team, LOCK, word)
+        return ABORTED
     begin_wait(own, STREAM_WAIT, 0, clock(), 0)
     team[READY] += 1
     store_release(team, LOCK, enqueue(table, word >> FIRST, own[INDEX]) << FIRST)

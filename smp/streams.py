@@ -287,7 +287,7 @@ class Pool:
             if self._wanted() > 0:
                 self._spare += 1
                 return True
-            if self._closing:
+            if self._closing or own.words[_records.OP] != 0:  # left in a queue, in a run that has failed
                 return False
             begin_park(own)
             self._idle.append(own)

@@ -1,4 +1,7 @@
-"""The models of the barrier and the abort word: they hold, the planted bugs are found, and the check can fail."""
+"""The models of the barrier, the abort word and the cells hold, planted bugs are found, and the check can fail.
+
+Here is a part of the checks, marked as slow; ``scripts/models`` does them all.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,31 @@ from pathlib import Path
 
 import pytest
 
-from smp import _wait
+from smp import _cell, _records, _team, _wait
 
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = ROOT / "docs" / "models"
+HOLDING = (
+    "barrier of 3",
+    "2, killed, any, ends",
+    "3, raising, two runs",
+    "cell of 2, full, expiring",
+    "cell of 2, killed, any",
+    "cell of 3, raising, ends",
+    "cell of 3, two runs",
+)
+FOUND = (
+    "BUG_LAST_ADDS_PLAINLY",
+    "BUG_WAKE_ONE",
+    "BUG_ABORT_STORE",
+    "BUG_ABORT_NOT_CHECKED",
+    "BUG_LINK_READ_AFTER_TELLING",
+    "BUG_LEAVES_UNTOLD",
+    "BUG_SERVED_NOT_NUDGED",
+    "BUG_TOLD_OR_WAITS_FOR_EVER",
+    "BUG_GIVES_UP_ON_THE_LIVING",
+    "BUG_PAIR_IN_TWO_STORES",
+)
 
 needs_spin = pytest.mark.skipif(
     shutil.which("spin") is None or shutil.which("gcc") is None,
@@ -47,19 +71,33 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def spoil(root: Path, line: str) -> None:
-    model = root / "docs" / "models" / "barrier.pml"
+def spoil(root: Path, line: str, name: str = "barrier") -> None:
+    model = root / "docs" / "models" / f"{name}.pml"
     model.write_text(f"{line}\n{model.read_text()}")
 
 
+def checks() -> set[str]:
+    """The names of all checks."""
+    return set(re.findall(r'Check\(\s*"([^"]+)"', (ROOT / "scripts" / "models").read_text()))
+
+
+@pytest.mark.slow
 @needs_spin
-def test_the_protocols_hold_and_every_planted_bug_is_found() -> None:
-    done = run(ROOT)
+def test_protocols_hold_and_planted_bugs_are_found() -> None:
+    done = run(ROOT, *HOLDING, *FOUND)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {line.split()[0] for line in done.stdout.splitlines() if line.startswith("BUG_")} == planted()
-    assert len(planted()) >= 15
+    for name in HOLDING + FOUND:
+        row = re.search(rf"^{re.escape(name)}  +.*", done.stdout, re.MULTILINE)
+        assert row is not None, name
+        assert ("holds" in row[0]) == (name in HOLDING), row[0]
 
 
+def test_every_planted_bug_has_its_check() -> None:
+    assert {name for name in checks() if name.startswith("BUG_")} == planted()
+    assert len(planted()) >= 60
+
+
+@pytest.mark.slow
 @needs_spin
 def test_a_broken_protocol_is_told_with_the_way_to_its_failure(copy: Path) -> None:
     spoil(copy, "#define BUG_ONE_WORD")
@@ -69,6 +107,17 @@ def test_a_broken_protocol_is_told_with_the_way_to_its_failure(copy: Path) -> No
     assert "proc  1 (Processor" in done.stdout
 
 
+@pytest.mark.slow
+@needs_spin
+def test_a_broken_cell_is_told_with_the_way_to_its_failure(copy: Path) -> None:
+    spoil(copy, "#define BUG_TWO_READFES", "cells")
+    done = run(copy, "cell of 3, killed")
+    assert done.returncode == 1
+    assert "wrong state" in done.stdout
+    assert "proc  1 (Stream" in done.stdout
+
+
+@pytest.mark.slow
 @needs_spin
 def test_a_planted_bug_that_is_not_found_is_an_error(copy: Path) -> None:
     spoil(copy, "#undef BUG_ONE_WORD")
@@ -77,6 +126,7 @@ def test_a_planted_bug_that_is_not_found_is_an_error(copy: Path) -> None:
     assert "WRONG" in done.stdout
 
 
+@pytest.mark.slow
 @needs_spin
 def test_a_model_that_does_not_compile_is_an_error(copy: Path) -> None:
     spoil(copy, "nonsense")
@@ -91,13 +141,37 @@ def test_without_spin_the_script_says_so_and_passes(tmp_path: Path) -> None:
     assert done.stdout == "skipped: spin is not installed\n"
 
 
+def defined(model: str, name: str) -> int:
+    found = re.search(rf"^#define {name} +(\d+)", (MODELS / model).read_text(), re.MULTILINE)
+    assert found is not None, name
+    return int(found[1])
+
+
 def test_the_models_use_the_numbers_of_the_code() -> None:
-    text = (MODELS / "barrier.pml").read_text()
     for name in ("OK", "ABORTED", "EXPIRED", "CHANGING", "RAISED", "DIED", "MISMATCHED"):
-        found = re.search(rf"^#define {name} +(\d+)", text, re.MULTILINE)
-        assert found is not None, name
-        assert int(found[1]) == getattr(_wait, name), name
+        assert defined("barrier.pml", name) == getattr(_wait, name), name
+    for name in ("OK", "ABORTED", "EXPIRED"):
+        assert defined("cells.pml", name) == getattr(_wait, name), name
+    for name in ("IDLE", "WAITING", "SERVED"):
+        assert defined("cells.pml", name) == getattr(_records, name), name
+
+
+def test_the_state_word_of_the_model_begins_like_that_of_the_code() -> None:
+    text = (MODELS / "cells.pml").read_text()
+    assert f"#define FULL(w)     ((w) & {_cell.FULL})" in text
+    assert f"#define LOCKED(w)   ((w) & {_team.LOCKED})" in text
+    assert f"#define A(w)        (((w) >> {_cell.A_AT}) & 7)" in text
 
 
 def test_the_readme_tells_every_planted_bug() -> None:
     assert planted() == set(re.findall(r"BUG_[A-Z_]*[A-Z]", (MODELS / "README.md").read_text()))
+
+
+def test_the_readme_has_a_row_for_every_check_that_holds() -> None:
+    text = (MODELS / "README.md").read_text()
+    for name in checks():
+        if name.startswith(("BUG_", "LIMIT ")):
+            assert f"`{name}`" in text, name
+        else:
+            row = name.removesuffix(", ends") if name == "barrier of 2, ends" else name  # the same row
+            assert re.search(rf"^\| (\*with `--full`:\* )?{row}(; and ends)? \|", text, re.MULTILINE), name
