@@ -9,7 +9,7 @@ import numpy as np
 
 import smp
 from smp._atomics import peek
-from smp.compiled import barrier, compare_exchange, exchange, fetch_add, load, pause, store, wait, wake
+from smp.compiled import barrier, compare_exchange, exchange, fetch_add, load, pause, readff, store, wait, wake
 
 
 @smp.stream
@@ -88,6 +88,12 @@ def wait_for_ever(words, sync):
 
 
 @smp.stream
+def wait_on_a_cell(cells):
+    """Wait, in compiled code, for a cell that only a processor that ends well will fill."""
+    return readff(cells, 0)
+
+
+@smp.stream
 def crash(words):
     """Read where no memory is."""
     return peek(words[0])
@@ -113,19 +119,31 @@ SIGNALS = {
 }
 
 
-def fatal(proc: smp.Processor, how: str, victim: int, others: str, words: smp.GlobalArray, big: smp.GlobalArray) -> str:
+def fatal(
+    proc: smp.Processor,
+    how: str,
+    victim: int,
+    others: str,
+    words: smp.GlobalArray,
+    big: smp.GlobalArray,
+    cells: smp.cells.Cells,
+) -> str:
     """One processor ends in its second superstep; the others are somewhere."""
     if others == "waiting":
         wait_for_ever(np.ones(1, np.int64), proc.sync)  # loaded before anybody fails
+    if others == "cell in a loop":
+        wait_on_a_cell(proc.cells(1, full=True))
     with proc.superstep("peace"):
         pass
     if proc.rank == victim:
         if how == "return":
             words.view[0] = 1
+            cells.writeef(0, 1)
             return "returned"
         if how == "SIGINT":
             os.kill(os.getpid(), signal.SIGINT)
             words.view[0] = 1
+            cells.writeef(0, 1)
             return "returned"
         with proc.superstep("war") as step:
             step.copy_in(words)
@@ -143,6 +161,10 @@ def fatal(proc: smp.Processor, how: str, victim: int, others: str, words: smp.Gl
         proc.barrier()
     elif others == "waiting":
         wait_for_ever(words.view, proc.sync)
+    elif others == "cell":
+        cells.readff(0)
+    elif others == "cell in a loop":
+        wait_on_a_cell(cells)
     elif others == "deaf":
         while not words.view[0]:
             pass
@@ -151,6 +173,44 @@ def fatal(proc: smp.Processor, how: str, victim: int, others: str, words: smp.Gl
             for _ in range(30):
                 step.copy_in(big)
     return "went on"
+
+
+def fatal_thread(proc: smp.Processor, how: str, others: str, words: smp.GlobalArray, cells: smp.cells.Cells) -> str:
+    """A thread of processor 1 ends, beside another that waits; the other processors wait for them."""
+    if how.endswith("loop"):
+        (crash if how == "crash in a loop" else wrong)(np.full(1, proc.sync.ctypes.data))  # loaded before anybody fails
+    proc.barrier()
+    if proc.rank == 1:
+        with proc.streams(2) as pool:
+            pool.start(cells.readff, 0)
+            pool.start(end, how, words, cells)
+    elif others == "cell":
+        cells.readff(0)
+    proc.barrier()
+    return "went on"
+
+
+def end(how: str, words: smp.GlobalArray, cells: smp.cells.Cells) -> None:
+    """End in a way; where it is a good one, fill the cell before."""
+    if how in ("return", "SIGINT"):
+        if how == "SIGINT":
+            os.kill(os.getpid(), signal.SIGINT)
+        cells.writeef(0, 1)
+    elif how == "raise":
+        raise Guilty("in a thread")
+    elif how == "exit":
+        sys.exit(4)
+    elif how == "_exit":
+        os._exit(4)
+    elif how == "SIGABRT":
+        os.abort()
+    elif how == "crash in a loop":
+        crash(words.view)
+    elif how == "raise in a loop":
+        wrong(words.view)
+    else:
+        os.kill(os.getpid(), SIGNALS[how])
+        time.sleep(60)
 
 
 def busy(proc: smp.Processor, shared: smp.GlobalArray, words: smp.GlobalArray, rounds: int) -> float:

@@ -20,10 +20,10 @@ import loops
 import numpy as np
 import pytest
 from conftest import HARD, Machines, gone
-from loops import SIGNALS, Guilty, crash, fatal, wait_for_ever, wrong
+from loops import SIGNALS, Guilty, crash, fatal, fatal_thread, wait_for_ever, wait_on_a_cell, wrong
 
 import smp
-from smp import _crew, errors
+from smp import _crew, _team, errors
 from smp._line import Line
 from smp.errors import (
     Aborted,
@@ -57,7 +57,9 @@ def told_once(error: BaseException, words: str) -> None:
 
 
 EXITS = ("return", "SIGINT", "exit", "raise", "_exit", *SIGNALS)
-OTHERS = ("barrier", "waiting", "deaf", "copying")
+OTHERS = ("barrier", "waiting", "deaf", "copying", "cell", "cell in a loop")
+PATIENT = ("waiting", "deaf", "cell", "cell in a loop")
+"""They wait for what one who ends well has done before."""
 
 
 MARK = 'raise Guilty("because")'
@@ -76,13 +78,16 @@ def line_of(text: str) -> int:
 def test_C1_the_exit_matrix(nothing_left: None, record_property: Record, how: str, others: str) -> None:
     size = 2 if others == "deaf" else 3
     wait_for_ever(np.ones(1, np.int64), np.zeros(100, np.int64))  # loaded here once for those who copy this process
-    start = "fork" if others == "waiting" else "forkserver"
+    if others == "cell in a loop":
+        with smp.host(1) as machine:
+            wait_on_a_cell(machine.cells(1, full=True))
+    start = "fork" if others in ("waiting", "cell in a loop") else "forkserver"
     for victim in range(size):
         with smp.host(size, start=start) as machine:
-            words, big = machine.zeros(1, np.int64), machine.zeros(1 << 20)
-            run = (fatal, how, victim, others, words, big)
+            words, big, cells = machine.zeros(1, np.int64), machine.zeros(1 << 20), machine.cells(1)
+            run = (fatal, how, victim, others, words, big, cells)
             with bounded(record_property):
-                if how in ("return", "SIGINT") and others in ("waiting", "deaf"):
+                if how in ("return", "SIGINT") and others in PATIENT:
                     results = machine.run(*run).results
                     assert results[victim] == "returned"
                     assert results.count("went on") == size - 1
@@ -136,6 +141,94 @@ def check(error: ProgramError, how: str, victim: int, size: int) -> None:
         told_once(error, f'File "{loops.__file__}", line {line} in fatal')
     told = rf"{who} {what}; last seen at {LOOPS}:{line}, {where}; the machine is closed: open a new one"
     assert re.fullmatch(told, said), said
+
+
+@pytest.mark.parametrize("others", ["barrier", "cell"])
+@pytest.mark.parametrize("how", [*EXITS, "crash in a loop", "raise in a loop"])
+def test_C1_in_a_thread(nothing_left: None, how: str, others: str) -> None:
+    """One stream ends, while another of its processor waits on a cell, as do other processors, or in a barrier."""
+    died = {"_exit": r"ended with status 4, by os\._exit", "crash in a loop": r"was killed by SIGSEGV \(11\)"}
+    died |= {name: rf"was killed by {name} \({int(number)}\)" for name, number in SIGNALS.items()}
+    raised = {
+        "raise": ("Guilty: in a thread", 'raise Guilty("in a thread")'),
+        "exit": ("SystemExit: 4", "sys.exit(4)"),
+        "raise in a loop": ("ValueError: in a loop", 'raise ValueError("in a loop")'),
+    }
+    with smp.host(3) as machine:
+        words, cells = machine.zeros(1, np.int64), machine.cells(1)
+        run = (fatal_thread, how, others, words, cells)
+        if how in ("return", "SIGINT"):
+            with bounded():
+                assert machine.run(*run).results == ["went on"] * 3
+        elif how in died:
+            with bounded(), pytest.raises(ProcessorDied, match=f"processor 1 of 3 {died[how]}"):
+                machine.run(*run)
+        else:
+            what, line = raised[how]
+            with bounded(), pytest.raises(ProcessorRaised, match=f"processor 1 of 3 raised {what} at ") as caught:
+                machine.run(*run)
+            told_once(caught.value, line)
+            assert f":{line_of(line)}" in str(caught.value)
+            assert machine.run(lambda proc: proc.reduce(1)).results == [3, 3, 3]
+            cells.writeef(0, 5)  # nobody is left in its queue
+            assert cells.peek(0) == (True, 5)
+
+
+@pytest.mark.parametrize("asleep", [False, True])
+def test_C3_killed_while_it_holds_the_lock_of_a_cell(nothing_left: None, asleep: bool) -> None:
+    """Others come to the cell after that, or sleep in its queue, in compiled code and from Python."""
+
+    def program(proc: smp.Processor, cells: smp.cells.Cells) -> None:
+        base = int(cells.counters()["traps"].sum())
+        proc.barrier()
+        if proc.rank == 0:
+            while asleep and cells.counters()["traps"].sum() < base + 2:
+                time.sleep(0.001)
+            lock(cells)
+            os.kill(os.getpid(), signal.SIGKILL)
+        while not (asleep or locked(cells)):
+            pass
+        wait_on_a_cell(cells) if proc.rank == 1 else cells.readfe(0)
+
+    with smp.host(3) as machine:
+        cells = machine.cells(1)
+        machine.run(lambda proc: wait_on_a_cell(proc.cells(1, full=True)))  # loaded before anybody fails
+        with bounded(), pytest.raises(ProcessorDied, match="processor 0 of 3 was killed by SIGKILL"):
+            machine.run(program, cells)
+
+
+def lock(cells: smp.cells.Cells) -> None:
+    """Take the lock of cell 0, as a processor has it in the middle of an operation."""
+    words = np.asarray(cells._block).view(np.int64)
+    cells.peek(0)
+    words[0] |= _team.LOCKED
+
+
+def locked(cells: smp.cells.Cells) -> bool:
+    return bool(np.asarray(cells._block).view(np.int64)[0] & _team.LOCKED)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_cells_can_be_used_after_a_failure(nothing_left: None, compiled: bool) -> None:
+    """Those who waited have left their queues, whether they were served at that moment or not."""
+
+    def program(proc: smp.Processor, cells: smp.cells.Cells, failing: bool) -> int:
+        if proc.rank == 0:
+            if failing:
+                time.sleep(0.01)
+                raise Guilty("because")
+            cells.writeef(0, 7)
+            return 7
+        return int(wait_on_a_cell(cells) if compiled else cells.readff(0))
+
+    with smp.host(3) as machine:
+        cells = machine.cells(1)
+        for _ in range(5):
+            assert machine.run(program, cells, False).results == [7] * 3
+            assert cells.purge(0) == 0
+            with bounded(), pytest.raises(ProcessorRaised, match="processor 0 of 3 raised Guilty"):
+                machine.run(program, cells, True)
+            assert cells.peek(0) == (False, 0)
 
 
 PHASES = ("before", "copy-in", "compute", "copy-out", "after")
@@ -643,9 +736,14 @@ def test_C7_the_tree_of_errors() -> None:
         "ProcessorRaised": ("ProgramError",),
         "ProcessorDied": ("ProgramError",),
         "CollectiveMismatch": ("ProgramError",),
+        "DeadlockError": ("ProgramError",),
+        "LivelockError": ("ProgramError",),
         "NotPicklable": ("SmpError", "TypeError"),
         "PhaseError": ("SmpError",),
         "WaitTimeout": ("SmpError", "TimeoutError"),
+        "ScheduleError": ("SmpError", "ValueError"),
+        "CheckFailed": ("SmpError", "AssertionError"),
+        "Aborted": ("SmpError",),
         "Unsupported": ("SmpError",),
         "ProfileError": ("SmpError",),
         "FitError": ("SmpError", "ValueError"),
