@@ -22,6 +22,15 @@ from smp.compiled import clock, compare_exchange, fetch_add, load, readfe, readf
 
 Times = NDArray[np.int64]
 SLEEPERS = 64
+REST = 20_000  # ns, by which one who is about to sleep does
+
+
+@smp.stream
+def rest_for(nanoseconds: int) -> None:
+    if nanoseconds > 0:
+        until = clock() + nanoseconds
+        while clock() < until:
+            pass
 
 
 @smp.stream
@@ -48,51 +57,52 @@ def floor_of_a_pair(words: Times, n: int, out: Times) -> None:
 
 
 @smp.stream
-def values_to_and_fro(cells: Cells, me: int, n: int, out: Times) -> None:
-    """A value handed over by one cell, and back by another."""
+def values_to_and_fro(cells: Cells, me: int, rest: int, n: int, out: Times) -> None:
+    """A value handed over by one cell, and back by another, each after a rest, so that the other sleeps by then."""
     for r in range(len(out)):
         start = clock()
         for k in range(n):
             if me == 0:
+                rest_for(rest)
                 writeef(cells, 0, k)
                 readfe(cells, 1)
             else:
-                writeef(cells, 1, readfe(cells, 0))
+                value = readfe(cells, 0)
+                rest_for(rest)
+                writeef(cells, 1, value)
+        out[r] = clock() - start - 2 * n * rest
+
+
+@smp.stream
+def line_to_and_fro(words: Times, me: int, by_exchange: bool, n: int, out: Times) -> None:
+    """A line handed over by looking and storing, or by compare-exchange, which a cell cannot do without."""
+    for r in range(len(out)):
+        start = clock()
+        for k in range(2 * r * n + me, 2 * (r + 1) * n + me, 2):
+            if by_exchange:
+                while compare_exchange(words, 0, k, k + 1) != k:
+                    pass
+            else:
+                while load(words, 0) != k:
+                    pass
+                store(words, 0, k + 1)
         out[r] = clock() - start
 
 
 @smp.stream
-def line_to_and_fro(words: Times, me: int, n: int, out: Times) -> None:
-    """A line handed over by looking and storing."""
+def futex_to_and_fro(words: Times, me: int, rest: int, n: int, out: Times) -> None:
+    """A turn handed over by a futex, each after a rest, so that the other sleeps by then."""
     for r in range(len(out)):
         start = clock()
-        for k in range(r * n, r * n + n):
-            if me == 0:
-                store(words, 0, 2 * k + 1)
-            while load(words, 0) != 2 * k + 2 - me:
-                pass
-            if me == 1:
-                store(words, 0, 2 * k + 2)
-        out[r] = clock() - start
-
-
-@smp.stream
-def futex_to_and_fro(words: Times, me: int, n: int, out: Times) -> None:
-    """A turn handed over by a futex, the other asleep."""
-    for r in range(len(out)):
-        start = clock()
-        for k in range(r * n, r * n + n):
-            if me == 0:
-                store(words, 0, 2 * k + 1)
-                futex_wake(words, 0, 1)
+        for k in range(2 * r * n + me, 2 * (r + 1) * n + me, 2):
             seen = load(words, 0)
-            while seen != 2 * k + 2 - me:
+            while seen != k:
                 futex_wait(words, 0, seen, 1_000_000_000)
                 seen = load(words, 0)
-            if me == 1:
-                store(words, 0, 2 * k + 2)
-                futex_wake(words, 0, 1)
-        out[r] = clock() - start
+            rest_for(rest)
+            store(words, 0, k + 1)
+            futex_wake(words, 0, 1)
+        out[r] = clock() - start - 2 * n * rest
 
 
 def two_processors(proc: smp.Processor, plain: Cells, padded: Cells, asleep: Cells, words: Any, rounds: int) -> Any:
@@ -110,11 +120,12 @@ def two_processors(proc: smp.Processor, plain: Cells, padded: Cells, asleep: Cel
         proc.barrier()
 
     rank, shared = proc.rank, words.view
-    take("line", 300, lambda n, out: line_to_and_fro(shared, rank, n, out), rounds)
-    take("plain", 300, lambda n, out: values_to_and_fro(plain, rank, n, out), rounds)
-    take("padded", 300, lambda n, out: values_to_and_fro(padded, rank, n, out), rounds)
-    take("futex", 20, lambda n, out: futex_to_and_fro(shared, rank, n, out), rounds // 3)
-    take("asleep", 20, lambda n, out: values_to_and_fro(asleep, rank, n, out), rounds // 3)
+    take("line", 300, lambda n, out: line_to_and_fro(shared, rank, False, n, out), rounds)
+    take("plain", 300, lambda n, out: values_to_and_fro(plain, rank, 0, n, out), rounds)
+    take("exchange", 300, lambda n, out: line_to_and_fro(shared, rank, True, n, out), rounds)
+    take("padded", 300, lambda n, out: values_to_and_fro(padded, rank, 0, n, out), rounds)
+    take("futex", 20, lambda n, out: futex_to_and_fro(shared, rank, REST, n, out), rounds // 3)
+    take("asleep", 20, lambda n, out: values_to_and_fro(asleep, rank, REST, n, out), rounds // 3)
     if rank == 0:
         out = np.zeros(rounds, np.int64)
         pair_of_operations(plain, 2, out)
@@ -235,7 +246,13 @@ def main() -> None:
         ("bytes of a cell", 8 * PLAIN, "", 16),
         ("readfe + writeef / compare-exchange + store", ns["pair"] / ns["floor"], f"{ns['pair']:.1f} ns", 3),
         ("hand-over by cells / by a line, spinning", ns["plain"] / ns["line"], f"{ns['plain'] / 2:.0f} ns one way", 2),
-        ("  cells on lines of their own", ns["padded"] / ns["line"], f"{ns['padded'] / 2:.0f} ns one way", None),
+        ("  cells on lines of their own / by a line", ns["padded"] / ns["line"], f"{ns['padded'] / 2:.0f} ns", None),
+        (
+            "  by cells / by a line, compare-exchange",
+            ns["plain"] / ns["exchange"],
+            f"{ns['exchange'] / 2:.0f} ns",
+            None,
+        ),
         (
             "hand-over by cells / by a futex, asleep",
             ns["asleep"] / ns["futex"],

@@ -198,8 +198,7 @@ def insist(
         return status, result
     shared = words_at(own[SHARED], SHARED_WORDS)
     for look in range(limit):
-        if look > BARE:
-            pause()
+        pause()  # also lets the line be: who polls it all the time takes it away in the middle of a hand-over
         if look % TURN == TURN - 1:
             give_way(own)
         own[RETRIED] += 1
