@@ -19,7 +19,6 @@ from numba.extending import (
     make_attribute_wrapper,
     models,
     register_model,
-    typeof_impl,
     unbox,
 )
 from numba.np.numpy_support import from_dtype
@@ -30,7 +29,7 @@ from ._cell import CELL_WORDS, FILL, PURGE, READFE, READFF, READXX, WRITEEF, WRI
 from ._compile import inline, merged, overloads
 from ._records import BITS, FINISH, OPERATE, PEEKED, TRIED, record_at
 from ._wait import CHANGING, OK
-from .cells import Cells, addition
+from .cells import SUPPORTED, Cells, addition
 from .errors import Aborted
 
 _I64 = ir.IntType(64)
@@ -55,9 +54,11 @@ for _name in _MEMBERS:
     make_attribute_wrapper(CellsType, _name, "_" + _name)
 
 
-@typeof_impl.register(Cells)
-def _typeof(cells: Cells, context: Any) -> CellsType:
-    return CellsType(cells.dtype)
+_types = {dtype: CellsType(dtype) for dtype in SUPPORTED}
+
+
+# Numba asks a value for this attribute before anything else; a type of its own making would be made at each call.
+Cells._numba_type_ = property(lambda cells: _types[cells.dtype])  # type: ignore[attr-defined]
 
 
 @unbox(CellsType)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .conditions import machine, moment
 from .cpus import caches, line_bytes
-from .plan import Plan, Section, Stopped
+from .plan import MODES, Plan, Section, Stopped
 from .profile import FORMAT, VERSION, Profile
 from .system import Stolen
 
@@ -29,14 +29,33 @@ SECTIONS = {
     "synchronisation": "synchronisation",
     "access": "access_patterns",
     "lists": "lists",
+    "instruction": "instruction",
+    "retries": "retries",
+    "waking": "waking",
+    "chain": "chain",
+    "threads": "threads",
+    "outstanding": "outstanding",
+    "polling": "polling",
+    "fine": "fine_lists",
 }
 """Section of the profile -> module of probes/, in the order they are measured."""
 
-SECONDS = {
-    "quick": {"latency": 5, "bandwidth": 3, "synchronisation": 2, "access": 9, "lists": 6},
-    "default": {"latency": 28, "bandwidth": 14, "synchronisation": 10, "access": 85, "lists": 30},
-    "full": {"latency": 120, "bandwidth": 60, "synchronisation": 40, "access": 600, "lists": 120},
+_EACH = {
+    "latency": (5, 28, 120),
+    "bandwidth": (3, 14, 60),
+    "synchronisation": (2, 10, 40),
+    "access": (9, 78, 600),
+    "lists": (6, 30, 120),
+    "instruction": (0.7, 4, 20),
+    "retries": (0.3, 1, 5),
+    "waking": (0.5, 3, 20),
+    "chain": (0.6, 3, 20),
+    "threads": (0.7, 3, 20),
+    "outstanding": (1.5, 8, 40),
+    "polling": (1, 5, 20),
+    "fine": (1.5, 8, 60),
 }
+SECONDS = {mode: {name: seconds[k] for name, seconds in _EACH.items()} for k, mode in enumerate(MODES)}
 """About how long each takes on two CPUs; for the progress bar."""
 
 Progress = Callable[[float, str], None]

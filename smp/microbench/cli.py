@@ -71,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m smp.microbench",
         description="Measure what this computer charges for shared memory, fit cost functions to it, rank lists, "
-        "and show where the measured times fall in the predicted intervals.",
+        "and show where the measured times fall in the predicted intervals; measure full/empty cells and streams.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -88,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
         dest="mode",
         action="store_const",
         const="full",
-        help="the papers' grids whole, some 15 minutes on 2 CPUs",
+        help="the papers' grids whole, some 20 minutes on 2 CPUs",
     )
     made.set_defaults(mode="default")
     made.add_argument(

@@ -2,6 +2,9 @@
 
 latency-strides    latency-map    latency-random    bandwidth
 access-functions   access-h       lists-interval    lists-time
+
+instruction    retries    waking    chain    threads
+outstanding-far    outstanding-near    outstanding-chains    polling    fine-lists
 """
 
 from __future__ import annotations
@@ -13,7 +16,19 @@ from typing import Any
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from . import plots_access, plots_bandwidth, plots_latency, plots_lists
+from . import (
+    plots_access,
+    plots_bandwidth,
+    plots_fine,
+    plots_instruction,
+    plots_latency,
+    plots_lists,
+    plots_outstanding,
+    plots_polling,
+    plots_retries,
+    plots_threads,
+    plots_waking,
+)
 from .plots_axes import Data
 
 Samples = Mapping[str, NDArray[Any]]
@@ -45,6 +60,16 @@ def figures(profile: Data, samples: Samples | None = None) -> Iterator[tuple[str
     yield "access-h", plots_access.h_against_best(profile)
     yield "lists-interval", plots_lists.intervals(profile)
     yield "lists-time", plots_lists.times(profile, raw.get("lists"))
+    yield "instruction", plots_instruction.clocks(profile)
+    yield "retries", plots_retries.counted(profile)
+    yield "waking", plots_waking.waking(profile)
+    yield "chain", plots_waking.chain(profile)
+    yield "threads", plots_threads.threads(profile)
+    yield "outstanding-far", plots_outstanding.groups(profile, "far")
+    yield "outstanding-near", plots_outstanding.groups(profile, "near")
+    yield "outstanding-chains", plots_outstanding.chains(profile)
+    yield "polling", plots_polling.slowdown(profile)
+    yield "fine-lists", plots_fine.times(profile)
 
 
 def draw(profile: Data, samples: Samples | None, folder: Path) -> list[Path]:

@@ -10,11 +10,19 @@ from rich.console import RenderableType
 
 from .report_access import cost_functions
 from .report_bandwidth import bandwidth
+from .report_chain import chain
+from .report_fine import fine_lists
 from .report_format import Data
+from .report_instruction import instruction
 from .report_latency import latency
 from .report_lists import list_ranking
+from .report_outstanding import outstanding
+from .report_polling import polling
+from .report_retries import retries
 from .report_summary import summary
 from .report_synchronisation import synchronisation
+from .report_threads import threads
+from .report_waking import waking
 
 __all__ = ["sections", "summary"]
 
@@ -24,6 +32,14 @@ SECTIONS = {
     "synchronisation": synchronisation,
     "access": cost_functions,
     "lists": list_ranking,
+    "instruction": instruction,
+    "retries": retries,
+    "waking": waking,
+    "chain": chain,
+    "threads": threads,
+    "outstanding": outstanding,
+    "polling": polling,
+    "fine": fine_lists,
 }
 """Section of the profile -> what makes a renderable of the profile."""
 

@@ -4,6 +4,7 @@ conditions       what was measured, and how quiet it was
 latency          of each level, and its knee            bandwidth and synchronisation beside it
 shared memory    Good against Bad and Random
 programs         one superstep, and the best list ranking
+streams          a line for each section on cells and streams
 footnotes        what is not valid, and why
 """
 
@@ -21,6 +22,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from . import (
+    report_chain,
+    report_fine,
+    report_instruction,
+    report_outstanding,
+    report_polling,
+    report_retries,
+    report_threads,
+    report_waking,
+)
 from .report_access import cost_table, example, word_costs
 from .report_bandwidth import processors, stream_row
 from .report_format import Data, Notes, number, percent, table
@@ -30,6 +41,17 @@ from .report_synchronisation import barriers, operations
 
 FEW = 3
 """Numbers of processors that the first screen shows of each measurement; the sections have all."""
+LINES = {
+    "instruction": report_instruction.line,
+    "retries": report_retries.line,
+    "waking": report_waking.line,
+    "chain": report_chain.line,
+    "threads": report_threads.line,
+    "outstanding": report_outstanding.line,
+    "polling": report_polling.line,
+    "fine": report_fine.line,
+}
+"""Section of the profile -> what makes its line of it."""
 LONG = 190
 """Characters of a footnote; the sections have the reasons in full."""
 
@@ -51,6 +73,9 @@ def summary(profile: Data) -> Group:
     programs = [*_programs(profile, notes)]
     if programs:
         parts += [facts(programs), Text()]
+    streams = [*_streams(profile, notes)]
+    if streams:
+        parts += [facts(streams), Text()]
     parts += [Text(textwrap.shorten(line, LONG, placeholder=" ...")) for line in notes.lines()]
     return Group(*parts)
 
@@ -138,3 +163,12 @@ def _programs(profile: Data, notes: Notes) -> Iterator[tuple[str, str]]:
     fastest = best(lists)
     if fastest:
         yield f"List ranking{notes.section('list ranking', lists)}", describe_best(fastest, lists)
+
+
+def _streams(profile: Data, notes: Notes) -> Iterator[tuple[str, str]]:
+    for name, line in LINES.items():
+        data = profile.get(name) or {}
+        said = line(data)
+        if said:
+            heading, text = said
+            yield f"{heading}{notes.section(heading.lower(), data)}", text

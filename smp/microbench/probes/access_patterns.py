@@ -30,7 +30,7 @@ from .access_section import SAMPLE, Found, of_pattern
 
 SUPERSTEPS = 300
 LEAST, MOST = 3, 12  # rounds; between them, as many as there is time for
-BUDGET = {"quick": 8.0, "default": 85.0, "full": 600.0}  # seconds for all p together
+BUDGET = {"quick": 8.0, "default": 78.0, "full": 600.0}  # seconds for all p together
 EXTRA = 5  # further rounds, in half as much time again, of the patterns that were disturbed
 ENOUGH = 2  # undisturbed supersteps, from which on a pattern is not measured again
 DENSER = {"quick": "default", "default": "full", "full": "full"}
