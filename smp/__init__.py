@@ -3,7 +3,8 @@
     host        open this computer as a machine     emulated    processors that take turns, in virtual time
     explore     run a small program under all schedules         replay      run it once more under one of them
     local       compile a loop over local data          stream      one that touches shared words
-    compiled    barrier and atomics for such loops
+    compiled    cells, barrier and atomics for such loops
+    Cells       words with a full/empty bit             Pool, Thread   streams of a processor, and their work
     Profile     what was measured of a machine          errors      everything that smp raises
 
 ``python -m smp.microbench`` measures the machine.
@@ -17,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 from . import errors
 from ._compile import local, stream
 from .arrays import GlobalArray
+from .cells import Cells
 from .errors import SmpError
 from .machine import Machine, emulated, host
 from .processor import Processor
 from .run import Run
+from .streams import Pool, Thread
 
 if TYPE_CHECKING:
     from . import compiled
@@ -29,12 +32,15 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Cells",
     "GlobalArray",
     "Machine",
+    "Pool",
     "Processor",
     "Profile",
     "Run",
     "SmpError",
+    "Thread",
     "compiled",
     "emulated",
     "errors",
