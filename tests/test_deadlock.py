@@ -221,3 +221,38 @@ def test_a_loop_of_the_parent_waits_too(pair: smp.Machine) -> None:
     timer.start()
     assert take(cells, 1) == 7
     timer.join()
+
+
+def test_ctrl_c_ends_a_wait_of_the_parent_and_leaves_no_waiter(script: Any) -> None:
+    process = script("""
+        import os, signal, threading, smp
+        with smp.host(1) as machine:
+            cells = machine.cells(1)
+            threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            try:
+                cells.readfe(0)
+            except KeyboardInterrupt:
+                print("interrupted")
+            cells.writeef(0, 3)
+            print(cells.peek(0))
+    """)
+    out, err = process.communicate(timeout=30)
+    assert out == "interrupted\n(True, 3)\n", err
+
+
+def test_closing_the_machine_ends_the_waits_of_the_parent() -> None:
+    said: list[str] = []
+
+    def wait(cells: Cells) -> None:
+        try:
+            cells.readfe(0)
+        except smp.errors.MachineClosed as error:
+            said.append(str(error))
+
+    with smp.host(1) as machine:
+        waiter = threading.Thread(target=wait, args=(machine.cells(1),))
+        waiter.start()
+        time.sleep(0.2)
+    waiter.join(5.0)
+    assert not waiter.is_alive()
+    assert said == ["the machine of these cells is closed: nobody will change them any more"]
