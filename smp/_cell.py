@@ -77,9 +77,9 @@ def can(op: int, word: int) -> bool:
 def quick(words: Words, k: int, op: int, bits: int) -> tuple[bool, int]:
     """Do what most operations find possible: the cell is as they need it, and nobody waits or is at it.
 
-    `attempt` would do the same.  This is little enough to become part of the caller's loop.  Neither
-    locks: for readfe, the value that was loaded between two looks at the same version is that version's; writeef
-    changes both words at once, so that the line need not come back for the end of a critical section.
+    `attempt` would do the same.  This is little enough to become part of the caller's loop.  It does not lock: the
+    value that readfe loads between two looks at the same version is that version's, and writeef changes both words at
+    once, so that the line need not come back for the end of a critical section.
     """
     word = load(words, k)
     if op == READFE and word & (QUEUES | LOCKED | FULL) == FULL:

@@ -193,7 +193,7 @@ class Crew:
             if left is not None and left <= 0:
                 break
             if looks is not None and not failures:
-                table = looks.look([(block.offset, block.nbytes) for block in blocks])
+                table = looks.look(blocks)
                 if table:
                     failures.append(Deadlock(table))
                     core().abort(self.segment.address, _wait.DEADLOCKED, -1)

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from . import _records, _wait
 from ._core import core
-from ._segments import Segment
+from ._segments import Block, Segment
 from ._team import PARKED
-from ._watch import WATCHED, Waiter, noted
+from ._watch import Waiter, noted
 from ._whereabouts import told
-from .barrier import ARRIVALS, BARRIER_WAIT
+from .barrier import ARRIVALS
 
 TICK, SOON = 0.25, 0.05
 """Seconds between two looks, and after one that found all waiting."""
@@ -56,13 +56,13 @@ class DeadlockLook:
         """Seconds until the next look."""
         return max(0.0, self._next - time.monotonic())
 
-    def look(self, private: Collection[tuple[int, int]]) -> str | None:
+    def look(self, private: Collection[Block]) -> str | None:
         """Look, if it is time to; return the table of who waits for what, once it is certain that nobody can go on.
 
         Parameters
         ----------
-        private : collection of (int, int)
-            Offset and bytes of the blocks that processors have made in this run: the parent does not have them.
+        private : collection of Block
+            What processors have made in this run: the parent does not have it.
         """
         if time.monotonic() < self._next:
             return None
@@ -92,39 +92,42 @@ class DeadlockLook:
         """The records of the processors' streams."""
         joined = int(self._shared[_wait.RECORDS])
         words = self._segment.words(int(self._shared[_wait.TABLE]), (joined + 1) * _records.RECORD)
-        table = words.reshape(-1, _records.RECORD)[1:].copy()
+        live = words.reshape(-1, _records.RECORD)[1:]
+        table = live.copy()
+        if (live[:, _records.WAITS] != table[:, _records.WAITS]).any():  # what was copied is not of one wait
+            return live[:0]
         running: NDArray[np.int64] = table[(table[:, _records.ACTIVE] != 0) & (table[:, _records.RANK] >= 0)]
         return running
 
     def _all_wait(self, records: NDArray[np.int64]) -> bool:
         ops, status = records[:, _records.OP], records[:, _records.STATUS] & _records.STATE
-        at_barrier = ops == BARRIER_WAIT
-        words = self._shared[records[:, _records.WHERE] * at_barrier]
-        passed = (words - records[:, _records.BITS]) & ARRIVALS == 0
-        queued = (ops != 0) & (status == _records.WAITING)
-        waits = np.where(at_barrier, ~passed, queued) & ((records[:, _records.UNTIL] == 0) | (ops == PARKED))
+        queued = (ops != 0) & (status == _records.WAITING) & ((records[:, _records.UNTIL] == 0) | (ops == PARKED))
+        at = records[:, _records.BARRIER_AT]
+        missing = (self._shared[at] - records[:, _records.BARRIER_SUM]) & ARRIVALS != 0
+        waits = queued | ((ops == 0) & (at != 0) & missing & (records[:, _records.BARRIER_UNTIL] == 0))
         return len(np.unique(records[:, _records.RANK])) == self._size and bool(waits.all())
 
     def _answered(self, records: NDArray[np.int64]) -> bool:
         """Whether every processor's watch has answered what it was asked with last."""
-        return bool((records[records[:, _records.STREAM] == 0][:, WATCHED] == self._asked).all())
+        return bool((records[records[:, _records.STREAM] == 0][:, _records.WATCHED] == self._asked).all())
 
-    def _out_of_reach(self, waiting: NDArray[np.int64], private: Collection[tuple[int, int]]) -> bool:
+    def _out_of_reach(self, waiting: NDArray[np.int64], private: Collection[Block]) -> bool:
         """Whether the parent has no thread that could change any of the cells."""
         others = set(sys._current_frames()) - {threading.get_ident()}
         others -= {thread.ident for thread in threading.enumerate() if thread.name == "smp nursery"}
         others -= {stream.thread for stream in self._streams if stream.words[_records.OP] != 0}
         if not others:
             return True
-        cells = waiting[waiting[:, _records.OP] < PARKED][:, [_records.WHERE, _records.SHARED]]
+        cells = waiting[waiting[:, _records.OP] != 0][:, [_records.WHERE, _records.SHARED]]
         offsets = cells[:, 0] - cells[:, 1]
         outside = (offsets < 0) | (offsets >= self._segment.size)  # of a thread or a team: its processor's own
         return all(
-            bool(out) or any(start <= offset < start + nbytes for start, nbytes in private)
+            bool(out) or any(block.offset <= offset < block.offset + block.nbytes for block in private)
             for out, offset in zip(outside, offsets, strict=True)
         )
 
     def _row(self, record: NDArray[np.int64]) -> tuple[str, str, str, str, str]:
         what, place = noted(record)
-        seconds = (time.monotonic_ns() - int(record[_records.SINCE])) / 1e9
+        since = record[_records.SINCE if record[_records.OP] != 0 else _records.BARRIER_SINCE]
+        seconds = (time.monotonic_ns() - int(since)) / 1e9
         return str(record[_records.RANK]), str(record[_records.STREAM]), what, place, f"{seconds:.2f} s"

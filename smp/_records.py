@@ -5,6 +5,9 @@
     STATUS     IDLE, WAITING or SERVED, in the low eight bits; its stream sleeps on it (futex)
     NEXT, LAST the record behind it in its queue; of the first in a queue also the last one
     BITS       the value it brings or is given            OP, WHERE, SINCE, UNTIL   what it waits for
+    BARRIER_AT, ...   the same for the barrier; apart, since a loop at the barrier may run on another thread than the
+               one whose record it was given, and which waits for something itself
+    WATCHED    see ``_watch``
     WAITS      goes up when a wait begins and when it ends: what is the same at two looks has waited all between
     OPERATE, ...                                          where the entry points of ``_core`` are, for compiled loops
     RETRIED, TRAPS                                        counters        ACTIVE   whether a thread has it
@@ -25,8 +28,9 @@ MOST = 1 << 16  # records of a machine, the one that is none included
 TABLE_WORDS = RECORD * MOST
 
 STATUS, NEXT, LAST, BITS, OP = 0, 1, 2, 3, 4
+BARRIER_AT, BARRIER_SUM, BARRIER_SINCE, BARRIER_UNTIL = 5, 6, 7, 30
 INDEX, RANK, STREAM, RETRIES, SLICE, TEAM, SHARED, TABLE = 8, 9, 10, 11, 12, 13, 14, 15
-RETRIED, TRAPS, WAITS, WHERE, SINCE, UNTIL, POLLS, ATTENTIVE, ACTIVE = 16, 17, 18, 19, 20, 21, 22, 23, 25
+RETRIED, TRAPS, WAITS, WHERE, SINCE, UNTIL, POLLS, ATTENTIVE, WATCHED, ACTIVE = 16, 17, 18, 19, 20, 21, 22, 23, 24, 25
 OPERATE, FINISH, TRIED, PEEKED = 26, 27, 28, 29
 PLACE = 32  # to the end: text, for people
 

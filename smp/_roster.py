@@ -161,7 +161,7 @@ class HostRoster:
         self._mine = _Mine()
         self._free: collections.deque[Stream] = collections.deque()
         self.streams: list[Stream] = []
-        self._threads: list[threading.Thread] = []
+        self._threads: set[threading.Thread] = set()
         self._cells: weakref.WeakSet[Cells] = weakref.WeakSet()
         self._watch: Watch | None = None
 
@@ -249,8 +249,14 @@ class HostRoster:
         return self._core.peeked(address, self.own().address)
 
     def spawn(self, body: Callable[[], None]) -> None:
-        thread = threading.Thread(target=body, name=f"smp stream of processor {self.rank}", daemon=True)
-        self._threads = [other for other in self._threads if other.is_alive()] + [thread]
+        def run() -> None:
+            try:
+                body()
+            finally:
+                self._threads.discard(thread)
+
+        thread = threading.Thread(target=run, name=f"smp stream of processor {self.rank}", daemon=True)
+        self._threads.add(thread)
         thread.start()
 
     def join_all(self) -> None:

@@ -43,7 +43,7 @@ FIRST = 2  # shift to the number of the first in its queue
 NUMBER = 0xFFFF  # mask of a number
 FAILED = -1  # no word that is not locked looks like this
 
-STREAM_WAIT, PARKED = 32, 34  # operations of a record that waits for a stream, that has nothing to do
+STREAM_WAIT, PARKED = 32, 33  # operations of a record that waits for a stream, that has nothing to do
 TURN = 64  # polls in vain after which a thread lets another have its stream
 _LOOKS = 64  # looks at a lock before a moment's sleep: its holder is not on a CPU
 _NAP = 50_000  # ns of it

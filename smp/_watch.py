@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from . import _records
 from ._whereabouts import operation, where
 
-WATCHED = 24  # of a record
 TEXT = 8 * (_records.RECORD - _records.PLACE) - 1  # bytes of text
 
 
@@ -61,14 +60,14 @@ class Watch:
         while True:
             seen = self._wait(self._shared, seen)
             if self._nobody_runs():
-                self._streams[0].words[WATCHED] = seen
+                self._streams[0].words[_records.WATCHED] = seen
 
     def _nobody_runs(self) -> bool:
         frames = sys._current_frames()
         frames.pop(threading.get_ident(), None)
         for stream in list(self._streams):
             frame = frames.get(stream.thread)
-            if frame is not None and stream.words[_records.OP] != 0:
+            if frame is not None and (stream.words[_records.OP] != 0 or stream.words[_records.BARRIER_AT] != 0):
                 del frames[stream.thread]
                 self._note(stream, frame)
         return not frames

@@ -26,7 +26,7 @@ import zlib
 
 from ._atomics import Words, clock, fetch_add, futex_wake, load
 from ._compile import inline
-from ._records import BITS, OP, SINCE, UNTIL, WAITS, WHERE, record_at
+from ._records import BARRIER_AT, BARRIER_SINCE, BARRIER_SUM, BARRIER_UNTIL, WAITS, record_at
 from ._wait import (
     ABORTED,
     BARRIER,
@@ -48,7 +48,6 @@ from ._wait import (
 from .errors import Aborted
 
 ARRIVALS = 0xFFFFFFFF  # mask
-BARRIER_WAIT = 33  # operation of a record that waits here
 
 
 @functools.lru_cache(maxsize=4096)
@@ -89,11 +88,11 @@ def await_passed(sync: Words, k: int, deadline: int) -> int:
     expected = sync[EXPECTED + k % 2]
     status = spun(shared, i, ARRIVALS, expected & ARRIVALS, True, sync)
     if status == CHANGING:
-        note(sync, BARRIER_WAIT, i, expected & ARRIVALS, deadline)
+        note(sync, i, expected & ARRIVALS, deadline)
         fetch_add(shared, SLEEPERS, 1)
         status = blocked(shared, i, ARRIVALS, expected & ARRIVALS, True, sync, deadline)
         fetch_add(shared, SLEEPERS, -1)
-        note(sync, 0, 0, 0, 0)
+        note(sync, 0, 0, 0)
     if status == OK and load(shared, i) != expected:
         abort(sync[SHARED], MISMATCHED, -1)
         return ABORTED
@@ -101,11 +100,12 @@ def await_passed(sync: Words, k: int, deadline: int) -> int:
 
 
 @inline
-def note(sync: Words, op: int, i: int, expected: int, deadline: int) -> None:
-    """Note in this stream's record that it sleeps here, for whoever looks for a deadlock; or that it goes on."""
+def note(sync: Words, i: int, expected: int, deadline: int) -> None:
+    """Note in a record that its stream sleeps here, for whoever looks for a deadlock; or, with 0, that it goes on."""
     if sync[RECORD_AT] != 0:
         own = record_at(sync[RECORD_AT])
-        own[OP], own[WHERE], own[BITS], own[SINCE], own[UNTIL] = op, i, expected, clock(), deadline
+        own[BARRIER_AT], own[BARRIER_SUM] = i, expected
+        own[BARRIER_SINCE], own[BARRIER_UNTIL] = clock(), deadline
         own[WAITS] += 1
 
 

@@ -256,3 +256,21 @@ def test_closing_the_machine_ends_the_waits_of_the_parent() -> None:
     waiter.join(5.0)
     assert not waiter.is_alive()
     assert said == ["the machine of these cells is closed: nobody will change them any more"]
+
+
+def test_one_stream_at_the_barrier_and_another_at_a_cell(pair: smp.Machine) -> None:
+    """What is noted of a wait at the barrier does not touch what another thread of the processor waits for."""
+    warm(pair)
+
+    def program(proc: smp.Processor, cells: Cells) -> Any:
+        if proc.rank == 0:
+            with proc.streams(1) as pool:
+                pool.start(synchronise, proc.sync)  # the words that the first thread was given
+                return cells.readff(0), cells.peek(0)
+        time.sleep(0.3)
+        cells.writeef(0, 7)
+        time.sleep(0.1)
+        synchronise(proc.sync)
+        return None
+
+    assert pair.run(program, pair.cells(1)).results[0] == (7, (True, 7))
