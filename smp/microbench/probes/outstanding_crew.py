@@ -19,6 +19,7 @@ from types import TracebackType
 import numpy as np
 
 from ..._atomics import clock, futex_wait, futex_wake, load, store
+from ...errors import SmpError
 from ..hostclock import timer_cost
 from ..overlap import SPAN
 from ..system import stolen_ns
@@ -107,6 +108,9 @@ class Crew:
         words[DEADLINE] = clock() + ns
         self._go(int(words[GO]) + 1)
         while (done := load(words, DONE)) < job.streams:
+            if not all(thread.is_alive() for thread in self._threads):  # it has printed why
+                self._go(STOP)
+                raise SmpError("a stream that takes part in the measurement has ended by an exception")
             futex_wait(words, DONE, done, SLICE_NS)
         spans = self._spans[: job.streams].view(SPAN)[:, 0]
         window = np.zeros(1, WINDOW)

@@ -266,17 +266,17 @@ class _Bench:
         """Wake a bare thread that sleeps; ns until it runs, and then until it has called the next loop from Python."""
         words = self._words
         self._number += 1
-        number, times = self._number, np.zeros(1, np.int64)
+        number, times, sync = self._number, np.zeros(1, np.int64), self._proc.sync
 
         def sleeper() -> None:
-            sleep_once(words, number)
+            sleep_once(words, number, sync)
             stamp(times, 0)
             answer(words, number)
 
         thread = threading.Thread(target=sleeper)
         thread.start()
         self._settle()
-        wake_once(words, number)
+        wake_once(words, number, sync)
         thread.join()
         before, woken = int(words[BEFORE]), int(words[WOKEN])
         return woken - before, int(times[0]) - woken

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from ..._atomics import clock, futex_wait, futex_wake, load, pause, store
 from ..._compile import stream
+from ..._wait import aborted
 from ...cells import Cells
 from ...compiled import readfe, writeef
+from ...errors import Aborted
 
 Words = NDArray[np.int64]
 GO, BACK, BEFORE, WOKEN = 0, 16, 32, 48
@@ -60,19 +62,23 @@ def remap(cells: Cells, times: Words) -> None:
 
 
 @stream
-def wake_once(words: Words, number: int) -> None:
-    """Wake the sleeper, and sleep until it answers."""
+def wake_once(words: Words, number: int, sync: Words) -> None:
+    """Wake the sleeper, and sleep until it answers; raises Aborted when the run fails."""
     words[BEFORE] = clock()
     store(words, GO, number)
     futex_wake(words, GO, 1)
     while load(words, BACK) != number:
+        if aborted(sync):
+            raise Aborted
         futex_wait(words, BACK, number - 1, SLICE_NS)
 
 
 @stream
-def sleep_once(words: Words, number: int) -> None:
-    """Sleep until the waker wakes; note the time at once."""
+def sleep_once(words: Words, number: int, sync: Words) -> None:
+    """Sleep until the waker wakes; note the time at once.  Raises Aborted when the run fails."""
     while load(words, GO) != number:
+        if aborted(sync):
+            raise Aborted
         futex_wait(words, GO, number - 1, SLICE_NS)
     words[WOKEN] = clock()
 
