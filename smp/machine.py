@@ -8,10 +8,12 @@ with smp.host(4) as machine:
 from __future__ import annotations
 
 import operator
+import os
 import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -30,6 +32,8 @@ from .processor import Processor, checked_number, touch
 from .run import Run
 
 _TOUCH = 1 << 20  # bytes from which the processors touch a new array themselves
+_entered: ContextVar[tuple[tuple[int, Machine], ...]] = ContextVar("_entered", default=())
+"""The machines whose ``with`` blocks the calling thread is in, with the process that entered them."""
 
 
 class Machine:
@@ -51,11 +55,13 @@ class Machine:
         self._finalizer = weakref.finalize(self, _drop, crew)
 
     def __enter__(self) -> Machine:
+        _entered.set((*_entered.get(), (os.getpid(), self)))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        _entered.set(tuple(entered for entered in _entered.get() if entered[1] is not self))
         self.close()
 
     def close(self) -> None:
@@ -219,6 +225,20 @@ class Machine:
         array = self.empty(local.shape, local.dtype)
         array.view[...] = local
         return array
+
+
+def current() -> Machine | None:
+    """Return the machine of the innermost ``with`` block that the calling thread is in; None outside of any.
+
+    Examples
+    --------
+    >>> import smp
+    >>> with smp.host(1) as machine:
+    ...     smp.machine.current() is machine
+    True
+    """
+    inside = [machine for pid, machine in _entered.get() if pid == os.getpid() and not machine._crew.closed]
+    return inside[-1] if inside else None
 
 
 def _drop(crew: Crew) -> None:

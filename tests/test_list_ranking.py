@@ -1,5 +1,6 @@
 """List ranking and list scan: against the order that each list was made from, counts, and what is no list."""
 
+import contextvars
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import smp
+from smp._limits import usable_cpus
 from smp.errors import InvalidList, ProcessorRaised
 from smp.kernels import (
+    callers_streams,
     list_ranking,
     random_list,
     rank_helman_jaja,
@@ -24,11 +27,12 @@ from smp.kernels import (
 )
 from smp.kernels.helman_jaja import walk
 from smp.kernels.list_ranking import PROGRAMS
+from smp.kernels.list_serial import rank_here
 from smp.kernels.lists import describe, fault
 from smp.kernels.reid_miller import advance
 from smp.kernels.sublists import UNKNOWN, cut, place
 
-ALGORITHMS = list(PROGRAMS)
+ALGORITHMS = ["fast", *PROGRAMS]
 DTYPES = [np.int32, np.int64]
 
 
@@ -116,7 +120,7 @@ def test_longer_lists(machine: smp.Machine, algorithm: str, shape: str) -> None:
     np.testing.assert_array_equal(ranks, ranked(order))
 
 
-@pytest.mark.parametrize("algorithm", ["reid-miller", "helman-jaja"])
+@pytest.mark.parametrize("algorithm", ["fast", "reid-miller", "helman-jaja"])
 def test_several_million(two: smp.Machine, algorithm: str) -> None:
     order = np.random.default_rng(3).permutation(3_000_000)
     ranks = rank_list(chained(order, np.int32), machine=two, algorithm=algorithm)
@@ -187,7 +191,8 @@ def test_no_nodes_and_one(two: smp.Machine) -> None:
         assert rank_list([], machine=two, algorithm=algorithm).shape == (0,)
         assert rank_list([0], machine=two, algorithm=algorithm).tolist() == [0]
         assert scan_list([0], [7], machine=two, algorithm=algorithm).tolist() == [7]
-        two.run(PROGRAMS[algorithm], two.empty(0, np.int32), two.empty(0, np.int32))
+    for program in PROGRAMS.values():
+        two.run(program, two.empty(0, np.int32), two.empty(0, np.int32))
 
 
 @pytest.mark.parametrize(
@@ -206,31 +211,51 @@ def test_no_array_of_nodes(successor: Any, error: type[Exception], words: str) -
 
 
 def test_no_such_algorithm() -> None:
-    with pytest.raises(ValueError, match=r"quick.*serial, wyllie, reid-miller, helman-jaja"):
+    with pytest.raises(ValueError, match=r"quick.*fast, serial, wyllie, reid-miller, helman-jaja"):
         rank_list([0], algorithm="quick")
 
 
-def test_auto_opens_a_machine_only_for_long_lists(two: smp.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_run_on_the_machine_around_or_on_one_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[smp.Machine] = []
 
     def host() -> smp.Machine:
         opened.append(smp.host(1))
         return opened[-1]
 
-    successor, order = chained(range(50)), range(50)
-    monkeypatch.setattr(list_ranking, "host", host)
-    monkeypatch.setattr(list_ranking, "WORTH_A_MACHINE", 50)
-    np.testing.assert_array_equal(rank_list(successor[:49].clip(max=48)), ranked(range(49)))
-    assert opened == []
-    np.testing.assert_array_equal(rank_list(successor), ranked(order))
-    assert len(opened) == 1
-    assert "closed" in repr(opened[0])
-    np.testing.assert_array_equal(rank_list(successor, machine=two), ranked(order))
-    assert len(opened) == 1
-    assert "ready" in repr(two)
+    def rank(algorithm: str) -> None:
+        np.testing.assert_array_equal(rank_list(chained(range(50)), algorithm=algorithm), ranked(range(50)))
+
+    def in_turn() -> None:
+        for algorithm in ("auto", "fast", "serial"):  # these need none
+            rank(algorithm)
+        with smp.emulated(2, trace=True) as around:
+            rank("wyllie")
+            assert {processor for processor, *_ in around.trace} == {0, 1}
+        assert opened == []
+        rank("wyllie")
+        assert len(opened) == 1
+        assert "closed" in repr(opened[0])
+
+    monkeypatch.setattr(callers_streams, "host", host)
+    contextvars.Context().run(in_turn)  # outside of the with blocks of the fixtures
 
 
-@pytest.mark.parametrize("program", PROGRAMS.values(), ids=ALGORITHMS)
+def test_auto_is_serial_then_fast_then_on_all_streams(two: smp.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def rank_fast(nodes: NDArray[Any], streams: int, from_tail: bool) -> NDArray[Any]:
+        calls.append(streams)
+        return rank_here(nodes, from_tail)
+
+    monkeypatch.setattr(list_ranking, "rank_fast", rank_fast)
+    monkeypatch.setattr(list_ranking, "WORTH_SUBLISTS", 50)
+    monkeypatch.setattr(list_ranking, "WORTH_STREAMS", 60)
+    for n in (49, 50, 59, 60):
+        np.testing.assert_array_equal(rank_list(chained(range(n)), machine=two), np.arange(n))
+    assert calls == [1, 1, min(2, len(usable_cpus()))]
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_programs_refuse_arrays_that_do_not_fit(two: smp.Machine, program: Callable[..., None]) -> None:
     successor = two.array(random_list(10))
     for ranks, words in ((two.zeros(9, np.int32), r"\(9,\)"), (two.zeros(10, np.float64), "float64")):
@@ -381,7 +406,7 @@ SCANS = [
 ]
 
 
-@pytest.mark.parametrize("algorithm", ["serial", "helman-jaja"])
+@pytest.mark.parametrize("algorithm", ["serial", "fast", "helman-jaja"])
 @pytest.mark.parametrize(("op", "dtype"), SCANS, ids=[op.__name__ + np.dtype(d).name for op, d in SCANS])
 def test_scan_in_list_order(machine: smp.Machine, algorithm: str, op: np.ufunc, dtype: Any) -> None:
     for n in (0, 1, 2, 3, 1000):

@@ -20,13 +20,15 @@ Source: Helman and JaJa, Prefix computations on symmetric multiprocessors; the s
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import GlobalArray, Processor, local
 from .._atomics import prefetch, prefetch_write
+from .costs import Costs, costs_of
+from .list_serial import cost as serial_cost
 from .list_serial import rank_serial
-from .lists import Nodes, check_arrays, find_head, refuse
-from .sublists import END, UNKNOWN, Key, cut, get_links, offsets_along, place, put_links
+from .lists import Nodes, check_arrays, find_head, head_cost, refuse
+from .sublists import END, UNKNOWN, Key, cut, get_links, known_or_expected, offsets_along, place, put_links
 
 CURSORS = 32
 _AHEAD = 32  # notes between asking for a rank's line and writing it
@@ -166,3 +168,34 @@ def rank_helman_jaja(
 def default_sublists(n: int, size: int) -> int:
     """Return how many sublists to cut: enough to share evenly, few enough to scan at no cost."""
     return min(n, max(8 * CURSORS * size, min(n // 1000, 4096)))
+
+
+def cost(n: int, p: int, lengths: ArrayLike | None = None) -> Costs:
+    """Return what the supersteps of `rank_helman_jaja` access.
+
+    Parameters
+    ----------
+    n, p : int
+        Nodes and processors.
+    lengths : int array of shape (count + 1,), optional
+        How long each sublist is, by its number, 0 where there is none; ``count`` is that of `smp.kernels.sublists.cut`.
+        By default those expected of `default_sublists` (see `smp.kernels.sublists.expected_lengths`), which are shared
+        more evenly than chance does: h_r and h_w are some per cent lower.
+
+    Returns
+    -------
+    array of `COST`
+    """
+    if n < 2:
+        return serial_cost(n, p)
+    known = known_or_expected(lengths, n, default_sublists(n, p))
+    shares = [known[rank::p] for rank in range(p)]
+    nodes = max(int(mine.sum()) for mine in shares)
+    links, every = 2 * max(int(np.count_nonzero(mine)) for mine in shares), 2 * len(known)
+    return costs_of(
+        [
+            head_cost(n, p),
+            ("walk", nodes, links, n + 2 * int(np.count_nonzero(known))),
+            ("ranks", every, nodes, p * every + n),
+        ]
+    )

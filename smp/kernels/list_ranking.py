@@ -1,5 +1,6 @@
 """List ranking and list scan of plain NumPy arrays: which algorithm, on which machine.
 
+    fast          random sublists, one word for successor and rank        n reads; streams of the calling process
     serial        one node after another                                  n reads, in a chain
     wyllie        every node doubles its reach in every round             2n reads a round, ceil(log2 n) rounds
     reid-miller   random sublists in lock-step, walked twice              2n reads
@@ -12,7 +13,6 @@ The same algorithms as SPMD programs, for ``machine.run``: `rank_serial`, `rank_
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import GlobalArray, Machine, host
+from .. import GlobalArray, Machine
 from ..errors import InvalidList, ProcessorRaised
+from .callers_streams import opened, streams_for
+from .fast_ranking import rank_fast
 from .helman_jaja import rank_helman_jaja
 from .list_scan import scan_ranked
 from .list_serial import rank_here, rank_serial
@@ -41,10 +43,10 @@ ON_STREAMS = {
     "reid-miller-streams": (".stream_ranking", "rank_reid_miller_streams"),
 }
 """Where the others stand, which are imported when they are asked for: their loops need Numba at once."""
-WORTH_A_RUN = 500_000
-"""Nodes from which "auto" ranks in parallel on a machine that is open."""
-WORTH_A_MACHINE = 10_000_000
-"""Nodes from which "auto" opens a machine."""
+WORTH_SUBLISTS = 50_000
+"""Nodes from which "auto" is the fast form: below, the serial loop finds its nodes in the caches."""
+WORTH_STREAMS = 1_000_000
+"""Nodes from which the fast form uses all streams: below, they would wait for one another's caches."""
 
 
 def rank_list(
@@ -57,12 +59,12 @@ def rank_list(
     successor : integer array of shape (n,)
         The node after each node; the tail is its own successor.  Any order in memory, strided or read-only too.
     machine : Machine, optional
-        Where to rank; without one, a machine is opened for this call where the algorithm wants one.
-    algorithm : {"auto", "serial", "wyllie", "reid-miller", "helman-jaja", "wyllie-cells", "wyllie-streams", \
+        Where to rank; by default the one of the ``with`` block around, or one opened for this call.
+    algorithm : {"auto", "fast", "serial", "wyllie", "reid-miller", "helman-jaja", "wyllie-cells", "wyllie-streams", \
 "reid-miller-streams"}
-        "serial" runs in the calling process.  "auto" is "serial" below 500,000 nodes, or 10,000,000 where a
-        machine would have to be opened, and "helman-jaja" from there on, whatever the number of processors:
-        overlapping cache misses pays on a single one too.
+        "fast" and "serial" run in the calling process, on its own memory; of a machine, "fast" takes the number of
+        processors for that of its streams.  "auto" is "serial" below 50,000 nodes and "fast" from there on, with
+        one stream below 1,000,000.
     from_tail : bool
         Return the distance to the tail instead.
 
@@ -80,6 +82,11 @@ def rank_list(
     TypeError, ValueError
         No integers; not one-dimensional; no such algorithm.
 
+    Notes
+    -----
+    Memory beyond the successors: the ranks, and for int64 half as much again; for a list that is not contiguous, a
+    copy of it.  An SPMD program takes two to four times the successors.
+
     Examples
     --------
     >>> from smp.kernels import rank_list
@@ -92,11 +99,11 @@ def rank_list(
     smp.errors.InvalidList: not a linked list: node 1 lies on a cycle, which never reaches the tail 2
     """
     nodes = _checked(successor)
-    program = _chosen(algorithm, len(nodes), machine)
-    if program is rank_serial or len(nodes) == 0:
-        return rank_here(nodes, from_tail)
-    with _opened(machine) as opened:
-        ranks = _ranked(opened, program, nodes, from_tail)
+    program = _chosen(algorithm, len(nodes))
+    if isinstance(program, str):
+        return _ranked_here(program, nodes, machine, from_tail)
+    with opened(machine) as chosen:
+        ranks = _ranked(chosen, program, nodes, from_tail)
         return np.array(ranks.view)
 
 
@@ -145,16 +152,16 @@ def scan_list(
     if given.shape != nodes.shape:
         raise ValueError(f"values of shape {given.shape} for {len(nodes)} nodes: give one for each")
     dtype = _accumulated(op, given)
-    program = _chosen(algorithm, len(nodes), machine)
-    if program is rank_serial or len(nodes) == 0:
-        ranks = rank_here(nodes)
+    program = _chosen(algorithm, len(nodes))
+    if isinstance(program, str):
+        ranks = _ranked_here(program, nodes, machine)
         in_order = np.empty_like(given)
         in_order[ranks] = given
         return np.asarray(op.accumulate(in_order)[ranks])
-    with _opened(machine) as opened:
-        found = _ranked(opened, program, nodes, from_tail=False)
-        scanned = opened.empty(len(nodes), dtype)
-        opened.run(scan_ranked, found, opened.array(given), scanned, op)
+    with opened(machine) as chosen:
+        found = _ranked(chosen, program, nodes, from_tail=False)
+        scanned = chosen.empty(len(nodes), dtype)
+        chosen.run(scan_ranked, found, chosen.array(given), scanned, op)
         return np.array(scanned.view)
 
 
@@ -171,21 +178,26 @@ def _checked(successor: ArrayLike) -> Nodes:
     return np.require(given, np.int32 if narrow else np.int64, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE"])
 
 
-def _chosen(algorithm: str, n: int, machine: Machine | None) -> Callable[..., None]:
+def _chosen(algorithm: str, n: int) -> Callable[..., None] | str:
+    """The program of an algorithm, or the name of one that runs in this process."""
     if algorithm == "auto":
-        worth = WORTH_A_MACHINE if machine is None else WORTH_A_RUN
-        return rank_serial if n < worth else rank_helman_jaja
+        return "serial" if n < WORTH_SUBLISTS else "fast"
     if algorithm in ON_STREAMS:
         module, name = ON_STREAMS[algorithm]
         program: Callable[..., None] = getattr(importlib.import_module(module, __package__), name)
-        return program
-    if algorithm not in PROGRAMS:
-        raise ValueError(f"no algorithm {algorithm!r}; there are auto, {', '.join([*PROGRAMS, *ON_STREAMS])}")
-    return PROGRAMS[algorithm]
+    elif algorithm in PROGRAMS:
+        program = PROGRAMS[algorithm]
+    elif algorithm != "fast":
+        raise ValueError(f"no algorithm {algorithm!r}; there are auto, fast, {', '.join([*PROGRAMS, *ON_STREAMS])}")
+    if algorithm in ("fast", "serial"):
+        return algorithm
+    return program if n else "serial"
 
 
-def _opened(machine: Machine | None) -> contextlib.AbstractContextManager[Machine]:
-    return host() if machine is None else contextlib.nullcontext(machine)
+def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tail: bool = False) -> Nodes:
+    if algorithm == "serial":
+        return rank_here(nodes, from_tail)
+    return rank_fast(nodes, streams_for(machine) if len(nodes) >= WORTH_STREAMS else 1, from_tail)
 
 
 def _ranked(machine: Machine, program: Callable[..., None], nodes: Nodes, from_tail: bool) -> GlobalArray:

@@ -15,6 +15,7 @@ from functools import reduce
 import numpy as np
 
 from .. import GlobalArray, Processor
+from .costs import Costs, costs_of, longest_block
 
 
 def scan_ranked(
@@ -57,3 +58,15 @@ def scan_ranked(
         dealt = step.copy_in(scanned_in_order, mine)
         step.compute()
         step.copy_out(scanned, block, dealt)
+
+
+def cost(n: int, p: int) -> Costs:
+    """Return what the supersteps of `scan_ranked` access, for n nodes on p processors: an array of `COST`."""
+    longest = longest_block(n, p)
+    return costs_of(
+        [
+            ("order", 2 * longest, longest, 3 * n),
+            ("scan", longest, longest, 2 * n),
+            ("deal", longest, longest, 2 * n),
+        ]
+    )

@@ -18,6 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from .. import GlobalArray, Processor, local
 from ..errors import InvalidList
+from .costs import longest_block
 
 Nodes = NDArray[Any]  # int32 or int64
 
@@ -87,6 +88,11 @@ def find_head(proc: Processor, successor: GlobalArray) -> int:
         step.copy_in_by(survey, successor, mine.start, mine.stop, found)
     head = head_from(n, proc.reduce(found))
     return head if head >= 0 else refuse(proc, successor)
+
+
+def head_cost(n: int, p: int) -> tuple[str, int, int, int]:
+    """Return what the superstep of `find_head` accesses: label, h_r, h_w, M."""
+    return "head", longest_block(n, p), 0, n
 
 
 def refuse(proc: Processor, successor: GlobalArray) -> NoReturn:

@@ -21,19 +21,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import GlobalArray, Processor, local
 from .._atomics import prefetch, prefetch_write
 from ..superstep import Superstep
+from .costs import Costs, costs_of
+from .list_serial import cost as serial_cost
 from .list_serial import rank_serial
-from .lists import Nodes, check_arrays, find_head, refuse
-from .sublists import END, Key, Sublists, cut, get_links, offsets_along, place, put_links
+from .lists import Nodes, check_arrays, find_head, head_cost, refuse
+from .sublists import END, Key, Sublists, cut, get_links, known_or_expected, offsets_along, place, put_links
 
 REBALANCE = 4
 _AHEAD = 32  # notes between asking for a rank's line and writing it
 _SUBLIST, _AT, _RANK = 0, 1, 2  # columns of a cursor; _AT of a finished one is END - 1 - the next sublist
 Cursors = NDArray[np.int64]
+Counts = NDArray[np.int64]
 
 
 @local
@@ -197,8 +200,7 @@ def rank_reid_miller(
     n = len(successor)
     if n < 2:
         return rank_serial(proc, successor, ranks, from_tail=from_tail)
-    if (pack is not None and pack < 1) or rebalance < 0:
-        raise ValueError(f"pack={pack} and rebalance={rebalance}: links and packings are counted from 1, 0 is never")
+    check_tuning(pack, rebalance)
     pieces = cut(n, find_head(proc, successor), default_sublists(n, proc.size) if sublists is None else sublists, seed)
     numbers, starts = pieces.share(proc.rank, proc.size)
     traversal = Traversal(proc, successor, pieces, pack or max(1, n // (4 * (pieces.count + 1))), rebalance)
@@ -228,9 +230,100 @@ def rank_reid_miller(
     traversal.run("expand", np.column_stack((numbers, starts, first)), sign, notes, values, put_ranks)
 
 
+def check_tuning(pack: int | None, rebalance: int) -> None:
+    """Refuse numbers of links and packings that make no sense."""
+    if (pack is not None and pack < 1) or rebalance < 0:
+        raise ValueError(f"pack={pack} and rebalance={rebalance}: links and packings are counted from 1, 0 is never")
+
+
 def default_sublists(n: int, size: int) -> int:
     """Return how many sublists to cut: 512 a processor, fewer where they would be shorter than 64 nodes.
 
     In lock-step the lines asked for wait a whole link; 512 of them are as many as a first-level cache holds.
     """
     return max(1, min(n // 64, 512 * size))
+
+
+def cost(
+    n: int, p: int, lengths: ArrayLike | None = None, *, pack: int | None = None, rebalance: int = REBALANCE
+) -> Costs:
+    """Return what the supersteps of `rank_reid_miller` access.
+
+    Parameters
+    ----------
+    n, p : int
+        Nodes and processors.
+    lengths : int array of shape (count + 1,), optional
+        How long each sublist is, by its number, 0 where there is none; ``count`` is that of `smp.kernels.sublists.cut`.
+        By default those expected of `default_sublists` (see `smp.kernels.sublists.expected_lengths`), which are shared
+        more evenly than chance does: h_r and h_w are some per cent lower, and fewer cursors are dealt out.
+    pack, rebalance
+        As for `rank_reid_miller`.
+
+    Returns
+    -------
+    array of `COST`
+        How many of ``reduce`` and ``expand`` there are follows from the lengths too.
+    """
+    if n < 2:
+        return serial_cost(n, p)
+    check_tuning(pack, rebalance)
+    known = known_or_expected(lengths, n, default_sublists(n, p))
+    every = 2 * len(known)
+    links, ended, taken, dealt = lockstep(known, p, pack or max(1, n // (4 * len(known))), rebalance)
+    return costs_of(
+        [
+            head_cost(n, p),
+            *_supersteps("reduce", links + 3 * taken, 2 * ended + 3 * dealt),
+            ("scan", every, 0, p * every),
+            *_supersteps("expand", links + 3 * taken, links + 3 * dealt),
+        ]
+    )
+
+
+def _supersteps(label: str, reads: Counts, writes: Counts) -> list[tuple[str, int, int, int]]:
+    return [(label, int(r.max()), int(w.max()), int(r.sum() + w.sum())) for r, w in zip(reads, writes, strict=True)]
+
+
+def lockstep(lengths: Counts, p: int, pack: int, rebalance: int) -> tuple[Counts, Counts, Counts, Counts]:
+    """Return what a `Traversal` does in each superstep, from nothing but the lengths of the sublists, by number.
+
+    Returns
+    -------
+    links, ended, taken, dealt : int arrays of shape (supersteps, p)
+        Links that each processor's cursors take, sublists that end there, cursors it takes from the pool before and
+        deals into it after.
+    """
+    left = [mine[mine > 0] for mine in (lengths[rank::p] for rank in range(p))]
+    rows, nothing = [], np.zeros(p, np.int64)
+    before, taken = _held(left), nothing
+    while before.any():
+        left = [_advanced(mine, pack, rebalance or int(lengths.max())) for mine in left]
+        after = _held(left)
+        uneven = rebalance > 0 and np.ptp(after[1]) > 1
+        rows.append((*(before - after), taken, after[1] if uneven else nothing))
+        if uneven:
+            left = np.array_split(np.concatenate(left), p)
+        before = _held(left)
+        taken = before[1] if uneven else nothing
+    links, ended, taken, dealt = np.array(rows).swapaxes(0, 1)
+    return links, ended, taken, dealt
+
+
+def _held(left: list[Counts]) -> Counts:
+    """How many links all cursors of each processor have left together, and how many cursors there are."""
+    return np.array([(mine.sum(), len(mine)) for mine in left], np.int64).T
+
+
+def _advanced(left: Counts, pack: int, packs: int) -> Counts:
+    """What the active cursors have left after so many packs, in the order in which `advance` leaves them."""
+    for _ in range(packs):
+        left = left - pack
+        active = left > 0
+        held = np.count_nonzero(active)
+        holes = np.flatnonzero(~active[:held])
+        left[holes] = left[held:][active[held:]][::-1]  # the last active cursor moves into the first hole
+        left = left[:held]
+        if held == 0:
+            break
+    return left

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from .. import GlobalArray, Processor, stream
 from .._limits import usable_cpus
+from .costs import Costs, costs_of
+from .list_serial import cost as serial_cost
 from .list_serial import rank_serial
-from .lists import Nodes, check_arrays, find_head, refuse
+from .lists import Nodes, check_arrays, find_head, head_cost, refuse
 from .reid_miller import advance, default_sublists, scatter
 from .stream_barrier import Meeting, meet, meeting
 from .sublists import END, Key, cut, offsets_along
@@ -242,3 +244,16 @@ def rank_reid_miller_streams(
 
     if not all(by_streams(proc, own, rank, [(proc.rank * own + k,) for k in range(own)])):
         refuse(proc, successor)
+
+
+def cost(n: int, p: int) -> Costs:
+    """Return what the supersteps access of any program that ranks n nodes by streams of p processors.
+
+    Only looking for the head is a superstep.  What the streams do afterwards no superstep counts; the notes of each
+    program say how much it is.
+
+    Returns
+    -------
+    array of `COST`
+    """
+    return serial_cost(n, p) if n < 2 else costs_of([head_cost(n, p)])

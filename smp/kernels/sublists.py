@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import GlobalArray, local
 from .._compile import inline
@@ -127,3 +127,47 @@ def offsets_along(links: NDArray[np.int64], first: int, offsets: NDArray[np.int6
         if sublist < 0:
             break
     return reached if sublist == END else 0
+
+
+def expected_lengths(n: int, wanted: int) -> NDArray[np.int64]:
+    """Return how long the sublists of a list of n >= 2 nodes are expected to be, cut into about ``wanted``.
+
+    Returns
+    -------
+    int64 array of shape (count + 1,)
+        ``count`` is that of `cut`.  As many entries as places below it are expected to have a node, and one for the
+        head's sublist, shortest first; then zeros.  They sum to n.
+
+    Notes
+    -----
+    Where k random cuts leave k + 1 pieces of 1, the i-th shortest is expected to have 1/(k + 1) times
+    1/(k + 1) + 1/k + ... (i terms); where they have fewer than about ten nodes on average, the longest are longer than
+    that, because nodes are whole.  Source: Pyke, Spacings, Journal of the Royal Statistical Society B 27, 1965.
+    """
+    pieces = cut(n, 0, wanted, 0)
+    _, mask, _ = pieces.key
+    k = round(pieces.count * n / (mask + 1))
+    parts = np.cumsum(1 / np.arange(k + 1, 0, -1)) / (k + 1)
+    ends = np.rint(np.cumsum(parts) * (n - k - 1)).astype(np.int64)  # beyond the one node that each has
+    lengths = np.zeros(pieces.count + 1, np.int64)
+    lengths[: k + 1] = 1 + np.sort(np.diff(ends, prepend=0))
+    return lengths
+
+
+def known_or_expected(lengths: ArrayLike | None, n: int, wanted: int) -> NDArray[np.int64]:
+    """Return the lengths of all sublists by number, or the `expected_lengths` where they are not known.
+
+    Raises
+    ------
+    ValueError
+        When they are not those of n nodes.
+    """
+    if lengths is None:
+        return expected_lengths(n, wanted)
+    known = np.asarray(lengths, np.int64)
+    if known.ndim != 1 or known.min(initial=0) < 0 or known.sum() != n:
+        raise ValueError(
+            f"lengths of shape {known.shape} that sum to {known.sum():,}, the least {known.min(initial=0)}: give one "
+            f"for each number of a sublist, 0 where there is none, which sum to the {n:,} nodes"
+        )
+    return known

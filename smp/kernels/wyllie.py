@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from .. import GlobalArray, Processor, local
-from .lists import Nodes, check_arrays, find_head, refuse
+from .costs import Costs, costs_of, longest_block
+from .lists import Nodes, check_arrays, find_head, head_cost, refuse
 
 _NEXT, _DISTANCE = 0, 1  # columns of a pair
 
@@ -76,3 +77,19 @@ def rank_wyllie(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, 
     with proc.superstep("ranks") as step:
         step.compute()
         step.copy_out(ranks, block, mine[:, _DISTANCE] if from_tail else n - 1 - mine[:, _DISTANCE])
+
+
+def cost(n: int, p: int) -> Costs:
+    """Return what the supersteps of `rank_wyllie` access, for n nodes on p processors: an array of `COST`."""
+    if n == 0:
+        return costs_of([])
+    longest, rounds = longest_block(n, p), (n - 1).bit_length()
+    return costs_of(
+        [
+            head_cost(n, p),
+            ("pairs", longest, 2 * longest, 3 * n),
+            *[("round", 2 * longest, 2 * longest, 4 * n)] * rounds,
+            ("check", 1, 0, p),
+            ("ranks", 0, longest, n),
+        ]
+    )

@@ -24,6 +24,7 @@ from .list_serial import rank_serial
 from .lists import Nodes, check_arrays, find_head, refuse
 from .stream_barrier import Meeting, meet, meeting
 from .stream_ranking import by_streams, default_streams, shared_out
+from .stream_ranking import cost as cost
 
 MOST = (1 << 31) - 1
 """Nodes whose numbers fit into a cell beside a distance."""

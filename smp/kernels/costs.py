@@ -1,0 +1,36 @@
+"""What a kernel's supersteps access, in closed form, and as a run has recorded it.
+
+    label    h_r, h_w: the most reads, writes of any processor      M: reads and writes of all
+
+Every program has a function that gives the first; tests hold it to the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import Run
+
+COST = np.dtype([("label", "U32"), ("hr", "i8"), ("hw", "i8"), ("m", "i8")])
+"""One superstep: counts of elements."""
+Costs = NDArray[Any]  # of COST, one for each superstep
+
+
+def costs_of(supersteps: Iterable[tuple[str, int, int, int]]) -> Costs:
+    """Return (label, h_r, h_w, M) of supersteps as an array of `COST`."""
+    return np.array(list(supersteps), COST)
+
+
+def recorded(run: Run) -> Costs:
+    """Return what a run's supersteps accessed: an array of `COST`."""
+    summary = run.summary()
+    return costs_of(zip(*(summary[name].tolist() for name in COST.names or ()), strict=True))
+
+
+def longest_block(n: int, p: int) -> int:
+    """Return the largest share of ``range(n)`` that a processor has: see `smp.Processor.block`."""
+    return -(-n // p)
