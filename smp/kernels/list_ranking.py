@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import GlobalArray, Machine
 from ..errors import InvalidList, ProcessorRaised
-from .callers_streams import opened, streams_for
+from ..processor import share
+from .callers_streams import opened, side_by_side, streams_for
 from .fast_ranking import rank_fast
 from .helman_jaja import rank_helman_jaja
 from .list_scan import scan_ranked
@@ -155,9 +157,7 @@ def scan_list(
     program = _chosen(algorithm, len(nodes))
     if isinstance(program, str):
         ranks = _ranked_here(program, nodes, machine)
-        in_order = np.empty_like(given)
-        in_order[ranks] = given
-        return np.asarray(op.accumulate(in_order)[ranks])
+        return _scanned_here(op, ranks, given, 1 if program == "serial" else _streams(len(nodes), machine))
     with opened(machine) as chosen:
         found = _ranked(chosen, program, nodes, from_tail=False)
         scanned = chosen.empty(len(nodes), dtype)
@@ -197,7 +197,22 @@ def _chosen(algorithm: str, n: int) -> Callable[..., None] | str:
 def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tail: bool = False) -> Nodes:
     if algorithm == "serial":
         return rank_here(nodes, from_tail)
-    return rank_fast(nodes, streams_for(machine) if len(nodes) >= WORTH_STREAMS else 1, from_tail)
+    return rank_fast(nodes, _streams(len(nodes), machine), from_tail)
+
+
+def _streams(n: int, machine: Machine | None) -> int:
+    return streams_for(machine) if n >= WORTH_STREAMS else 1
+
+
+def _scanned_here(op: np.ufunc, ranks: Nodes, values: NDArray[Any], streams: int) -> NDArray[Any]:
+    """Bring the values into list order, accumulate, and deal the result out to the nodes."""
+    blocks = [share(len(ranks), k, streams) for k in range(streams)]
+    in_order = np.empty_like(values)
+    side_by_side(*(partial(in_order.__setitem__, ranks[block], values[block]) for block in blocks))
+    summed = op.accumulate(in_order)
+    scanned = np.empty_like(summed)
+    side_by_side(*(partial(np.take, summed, ranks[block], out=scanned[block], mode="clip") for block in blocks))
+    return scanned
 
 
 def _ranked(machine: Machine, program: Callable[..., None], nodes: Nodes, from_tail: bool) -> GlobalArray:
