@@ -37,7 +37,7 @@ from .._compile import inline
 from ..errors import InvalidList
 from ..processor import share
 from .callers_streams import side_by_side
-from .lists import Nodes, describe, head_from
+from .lists import BLOCK, Nodes, describe, head_from, survey_block
 
 CURSORS = 64
 NODES_A_SUBLIST, MOST_SUBLISTS = 1000, 1 << 13
@@ -57,26 +57,11 @@ def rank_bits(words: Any) -> int:
 
 @local
 def copy_surveyed(successor: Nodes, words: Words, start: int, n: int, found: Numbers) -> None:
-    """Copy the successors of the nodes from ``start`` on; ``found`` is what `lists.survey` finds, and the tails.
-
-    In blocks in which tails are only counted, for the compiler makes vectors of that.
-    """
-    total = strays = loops = np.int64(0)
-    for first in range(0, len(successor), 1024):
-        part, copy, nodes = successor[first : first + 1024], words[first : first + 1024], start + first
-        tails = np.int64(0)
-        for i in range(len(part)):
-            y = np.int64(part[i])
-            copy[i] = part[i]
-            total += y
-            strays += np.int64(np.uint64(y) >= np.uint64(n))
-            tails += np.int64(y == nodes + i)
-        if tails > 0:
-            loops += tails
-            for i in range(len(part)):
-                if part[i] == nodes + i:
-                    total -= part[i]
-    found[0], found[1], found[2] = total, strays, loops
+    """Copy the successors of the nodes from ``start`` on; ``found`` is what `lists.survey` finds."""
+    for first in range(0, len(successor), BLOCK):
+        block = successor[first : first + BLOCK]
+        words[first : first + BLOCK] = block
+        survey_block(block, start + first, n, found)
 
 
 @local

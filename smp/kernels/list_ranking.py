@@ -45,6 +45,7 @@ ON_STREAMS = {
     "reid-miller-streams": (".stream_ranking", "rank_reid_miller_streams"),
 }
 """Where the others stand, which are imported when they are asked for: their loops need Numba at once."""
+_NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
 WORTH_SUBLISTS = 50_000
 """Nodes from which "auto" is the fast form: below, the serial loop finds its nodes in the caches."""
 WORTH_STREAMS = 1_000_000
@@ -168,6 +169,8 @@ def scan_list(
 def _checked(successor: ArrayLike) -> Nodes:
     """The successors as an int32 or int64 array that compiled loops take, copied only if need be."""
     given = np.asarray(successor)
+    if given.ndim == 1 and given.dtype in _NATIVE and given.flags.carray:
+        return given
     if given.size == 0 and not isinstance(successor, np.ndarray):
         given = given.astype(np.int64)  # an empty Python list has no integers to tell by
     if given.dtype.kind not in "iu":

@@ -41,7 +41,7 @@ def rank_here(successor: Nodes, from_tail: bool = False) -> Nodes:
     """
     n = len(successor)
     ranks = np.empty_like(successor)
-    found = np.zeros(2, np.int64)
+    found = np.zeros(3, np.int64)
     survey(successor, 0, n, found)
     head = head_from(n, found)
     first, sign = (n - 1, -1) if from_tail else (0, 1)

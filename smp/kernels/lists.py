@@ -17,10 +17,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .. import GlobalArray, Processor, local
+from .._compile import inline
 from ..errors import InvalidList
 from .costs import longest_block
 
 Nodes = NDArray[Any]  # int32 or int64
+BLOCK = 1024
+"""Nodes that are surveyed at a time."""
 
 
 def random_list(n: int, seed: int = 0, dtype: DTypeLike = np.int32) -> Nodes:
@@ -54,16 +57,33 @@ def check_arrays(successor: GlobalArray, ranks: GlobalArray) -> None:
         raise ValueError(f"ranks of {ranks.dtype} cannot number {len(successor):,} nodes; make them int64")
 
 
+@inline
+def survey_block(successor: Nodes, start: int, n: int, found: NDArray[np.int64]) -> None:
+    """Add to ``found`` what `survey` finds in a short block of successors, those of the nodes from ``start`` on.
+
+    Tails are only counted at first: of that the compiler makes vectors.
+    """
+    total = strays = tails = np.int64(0)
+    for i in range(len(successor)):
+        y = np.int64(successor[i])
+        total += y
+        strays += np.int64(np.uint64(y) >= np.uint64(n))
+        tails += np.int64(y == start + i)
+    if tails > 0:
+        for i in range(len(successor)):
+            if successor[i] == start + i:
+                total -= start + i
+    found[0] += total
+    found[1] += strays
+    found[2] += tails
+
+
 @local
 def survey(successor: Nodes, start: int, stop: int, found: NDArray[np.int64]) -> int:
-    """Sum the successors in ``start:stop`` that are not the node itself, and count those out of range."""
-    n = len(successor)
-    total = strays = np.int64(0)
-    for i in range(start, stop):
-        y = np.int64(successor[i])
-        total += y * np.int64(y != i)
-        strays += np.int64(y < 0) | np.int64(y >= n)
-    found[0], found[1] = total, strays
+    """Sum the successors in ``start:stop`` that are not the node itself, count those out of range, count the tails."""
+    found[:] = 0
+    for first in range(start, stop, BLOCK):
+        survey_block(successor[first : min(first + BLOCK, stop)], first, len(successor), found)
     return stop - start
 
 
@@ -82,7 +102,7 @@ def find_head(proc: Processor, successor: GlobalArray) -> int:
         On all processors, if a successor is out of range or the sum leaves no node to be the head.
     """
     n = len(successor)
-    found = np.zeros(2, np.int64)
+    found = np.zeros(3, np.int64)
     with proc.superstep("head") as step:
         mine = proc.block(n)
         step.copy_in_by(survey, successor, mine.start, mine.stop, found)
