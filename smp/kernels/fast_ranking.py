@@ -59,8 +59,9 @@ def rank_bits(words: Any) -> int:
 def copy_surveyed(successor: Nodes, words: Words, start: int, n: int, found: Numbers) -> None:
     """Copy the successors of the nodes from ``start`` on; ``found`` is what `lists.survey` finds."""
     for first in range(0, len(successor), BLOCK):
-        block = successor[first : first + BLOCK]
-        words[first : first + BLOCK] = block
+        block, copy = successor[first : first + BLOCK], words[first : first + BLOCK]
+        for i in range(len(block)):
+            copy[i] = block[i]
         survey_block(block, start + first, n, found)
 
 
