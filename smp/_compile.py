@@ -34,6 +34,7 @@ from typing import Any, ParamSpec, TextIO, TypeVar, cast
 
 from ._dependencies import fingerprint
 from ._interpreter import here
+from ._interrupt import HeldBack
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -274,7 +275,7 @@ def _set_up_compiler(function: Callable[..., Any], made: Any) -> None:
     stamp = getattr(file, "_source_stamp", None)
 
     def compile_locked(signature: Any) -> Any:
-        with compile_lock():
+        with compile_lock(), HeldBack():  # Ctrl-C in LLVM's call back into Python would be lost
             if file is not None:
                 file._source_stamp = (stamp, fingerprint(function))
             try:

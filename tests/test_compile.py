@@ -307,6 +307,33 @@ def test_a_fork_does_not_keep_the_lock_of_another_thread() -> None:
         os.waitpid(child, 0)
 
 
+CTRL_C = """
+import os, signal
+from numba.core import codegen
+
+def compiled(cls, module, buffer):
+    os.kill(os.getpid(), signal.SIGINT)
+
+codegen.JITCodeLibrary._object_compiled_hook = classmethod(compiled)
+import smp
+
+@smp.local
+def twice(x):
+    return 2 * x
+
+try:
+    twice(21)
+except KeyboardInterrupt:
+    print("told", end=" ")
+print(twice(21))
+"""
+
+
+def test_ctrl_c_while_llvm_calls_back_into_python_is_not_lost(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(CTRL_C)
+    assert run(tmp_path / "program.py", tmp_path / "cache") == "told 42\n"
+
+
 def test_importing_smp_does_not_import_numba() -> None:
     code = "import sys, smp; print([m for m in ('numba', 'llvmlite', 'scipy', 'matplotlib') if m in sys.modules])"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
