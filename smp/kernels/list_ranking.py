@@ -103,8 +103,10 @@ def rank_list(
     """
     nodes = _checked(successor)
     program = _chosen(algorithm, len(nodes))
+    if program == "serial":
+        return rank_here(nodes, from_tail)
     if isinstance(program, str):
-        return _ranked_here(program, nodes, machine, from_tail)
+        return rank_fast(nodes, _streams(len(nodes), machine), from_tail)
     with opened(machine) as chosen:
         ranks = _ranked(chosen, program, nodes, from_tail)
         return np.array(ranks.view)
@@ -157,8 +159,9 @@ def scan_list(
     dtype = _accumulated(op, given)
     program = _chosen(algorithm, len(nodes))
     if isinstance(program, str):
-        ranks = _ranked_here(program, nodes, machine)
-        return _scanned_here(op, ranks, given, 1 if program == "serial" else _streams(len(nodes), machine))
+        streams = _streams(len(nodes), machine)
+        ranks = rank_here(nodes) if program == "serial" else rank_fast(nodes, streams)
+        return _scanned_here(op, ranks, given, streams)
     with opened(machine) as chosen:
         found = _ranked(chosen, program, nodes, from_tail=False)
         scanned = chosen.empty(len(nodes), dtype)
@@ -195,12 +198,6 @@ def _chosen(algorithm: str, n: int) -> Callable[..., None] | str:
     if algorithm in ("fast", "serial"):
         return algorithm
     return program if n else "serial"
-
-
-def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tail: bool = False) -> Nodes:
-    if algorithm == "serial":
-        return rank_here(nodes, from_tail)
-    return rank_fast(nodes, _streams(len(nodes), machine), from_tail)
 
 
 def _streams(n: int, machine: Machine | None) -> int:
