@@ -19,6 +19,7 @@
     ├── ProfileError            a profile is missing, damaged or of another machine
     ├── FitError                (ValueError) a model cannot be fitted from these numbers
     ├── InvalidList             (ValueError) not a linked list: a cycle, a stray successor, two tails
+    ├── NotConverged            an iteration has come to its limit, and the change is not below the tolerance
     └── Aborted                 inside a program: another processor failed; ends this one quietly
 
 Each message states the fact with its numbers, the cause, and the way out.
@@ -112,6 +113,10 @@ class FitError(SmpError, ValueError):
 
 class InvalidList(SmpError, ValueError):
     """The successors do not form one linked list; the message names the node."""
+
+
+class NotConverged(SmpError):
+    """The limit of iterations is reached and the change is not below the tolerance; the message has the numbers."""
 
 
 class Aborted(SmpError):

@@ -93,8 +93,8 @@ def walk(words: Words, seconds: Numbers, cursors: int, links: Numbers, shared: N
     while active > 0:
         k = 0
         while k < active:
-            x, mine = at[k], np.int64(word[k])
-            y, last = np.int64(words[x]), mine - 1
+            x, mine = at[k], int(word[k])
+            y, last = int(words[x]), mine - 1
             if y >= 0:
                 if mine & ranks == 0:  # the number is used up
                     longer = fetch_add(shared, _MADE, 1)

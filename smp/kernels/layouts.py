@@ -1,0 +1,170 @@
+"""Who relaxes which cells of a grid: a rectangle of its interior for each processor.
+
+    uniprocessor     square          vertical        horizontal      rectangular, blocks=(4, 2)
+    ┌───────────┐    ┌─────┬─────┐   ┌──┬──┬──┬──┐   ┌───────────┐   ┌─────┬─────┐
+    │           │    │  0  │  1  │   │  │  │  │  │   ├───────────┤   ├─────┼─────┤
+    │     0     │    ├─────┼─────┤   │0 │1 │2 │3 │   ├───────────┤   ├─────┼─────┤
+    │           │    │  2  │  3  │   │  │  │  │  │   ├───────────┤   ├─────┼─────┤
+    └───────────┘    └─────┴─────┘   └──┴──┴──┴──┘   └───────────┘   └─────┴─────┘
+
+The outermost rows and columns of the grid are nobody's.  Where there are fewer rows or columns than blocks, some
+processors have none.
+
+Source: Brewer, Portable High-Performance Supercomputing, sections 4.4.1 (layouts) and 5.2 (extra rows).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+LAYOUTS = ("uniprocessor", "square", "vertical", "horizontal", "rectangular", "shared")
+Shape = tuple[int, ...]
+"""Of a grid: rows, columns."""
+Part = tuple[slice, slice]
+"""Rows and columns: an index of a grid."""
+
+
+class Rectangle(NamedTuple):
+    """The cells (i, j) with top <= i < bottom and left <= j < right."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+    @property
+    def cells(self) -> int:
+        """How many there are."""
+        return (self.bottom - self.top) * (self.right - self.left)
+
+    def of_colour(self, colour: int) -> int:
+        """Return how many are red (0: i + j is even) or black (1)."""
+        corner = (self.top + self.left + colour) % 2 == 0
+        return (self.cells + corner) // 2
+
+    def part(self, around: int = 0) -> Part:
+        """Return the index of the cells, and of so many rows and columns around them."""
+        return slice(self.top - around, self.bottom + around, 1), slice(self.left - around, self.right + around, 1)
+
+    def edges(self, shape: Shape, colour: int, *, outside: bool) -> list[Part]:
+        """Return the cells of one colour along each side that has a neighbour.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Rows and columns of the grid; beyond its outermost ones there is no neighbour.
+        colour : int
+        outside : bool
+            The neighbours' cells just outside, instead of the outermost of the rectangle.
+        """
+        if not self.cells:
+            return []
+        top, bottom, left, right = self
+        rows = [top - outside] * (top > 1) + [bottom - 1 + outside] * (bottom < shape[0] - 1)
+        columns = [left - outside] * (left > 1) + [right - 1 + outside] * (right < shape[1] - 1)
+        return [
+            *((slice(i, i + 1, 1), slice(left + (left + i + colour) % 2, right, 2)) for i in rows),
+            *((slice(top + (top + j + colour) % 2, bottom, 2), slice(j, j + 1, 1)) for j in columns),
+        ]
+
+
+NOBODYS = Rectangle(1, 1, 1, 1)
+
+
+def elements(parts: Iterable[Part]) -> int:
+    """Return how many elements parts of a grid have together."""
+    return sum(math.prod(len(range(axis.start, axis.stop, axis.step)) for axis in part) for part in parts)
+
+
+def rectangles(
+    shape: Shape,
+    p: int,
+    *,
+    layout: str = "square",
+    blocks: tuple[int, int] | None = None,
+    extra_rows: int = 0,
+    extra_columns: int = 0,
+) -> list[Rectangle]:
+    """Share out the interior of a grid.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Rows and columns of the grid.
+    p : int
+        Processors.
+    layout : {"uniprocessor", "square", "vertical", "horizontal", "rectangular", "shared"}
+        "square" and "shared": p = block rows x block columns, as square as can be, the more of them along the longer
+        side of the grid; more rows for a square grid, as rows lie together.  "vertical": 1 x p.  "horizontal": p x 1.
+    blocks : (int, int), optional
+        Block rows and block columns of "rectangular".
+    extra_rows, extra_columns : int
+        By how many rows (columns) the first and the last block row (column) exceed those between them, which have
+        a neighbour more; with two or fewer there is nothing to even out.
+
+    Returns
+    -------
+    list of Rectangle
+        One for each processor: row by row of the blocks.
+
+    Raises
+    ------
+    TypeError, ValueError
+        No such layout; blocks that are missing, of no use or not p; more extra rows or columns than there are.
+
+    Examples
+    --------
+    >>> rectangles((12, 9), 2)
+    [Rectangle(top=1, bottom=6, left=1, right=8), Rectangle(top=6, bottom=11, left=1, right=8)]
+    """
+    interior = max(shape[0] - 2, 0), max(shape[1] - 2, 0)
+    high, wide = _blocks(interior, p, layout, blocks)
+    rows = _bounds("rows", interior[0], high, extra_rows)
+    columns = _bounds("columns", interior[1], wide, extra_columns)
+    shares = [Rectangle(*row, *column) for row in rows for column in columns]
+    return [share if share.cells else NOBODYS for share in shares] + [NOBODYS] * (p - len(shares))
+
+
+def _blocks(interior: tuple[int, int], p: int, layout: str, blocks: tuple[int, int] | None) -> tuple[int, int]:
+    """Block rows and block columns."""
+    if layout not in LAYOUTS:
+        raise ValueError(f"no layout {layout!r}; there are {', '.join(LAYOUTS)}")
+    if (layout == "rectangular") != (blocks is not None):
+        raise ValueError(
+            f"layout {layout!r} with blocks={blocks}: 'rectangular' needs blocks=(block rows, block columns), and "
+            "no other layout takes them"
+        )
+    if blocks is not None:
+        if len(blocks) != 2 or math.prod(_checked("blocks", n) for n in blocks) != p:
+            raise ValueError(f"blocks={blocks} for {p} processors: block rows x block columns must be {p}")
+        return blocks
+    if layout == "uniprocessor":
+        return 1, 1
+    if layout in ("vertical", "horizontal"):
+        return (1, p) if layout == "vertical" else (p, 1)
+    fewer = max(n for n in range(1, math.isqrt(p) + 1) if p % n == 0)
+    return (p // fewer, fewer) if interior[0] >= interior[1] else (fewer, p // fewer)
+
+
+def _bounds(what: str, n: int, blocks: int, extra: int) -> list[tuple[int, int]]:
+    """First row, and the one after the last, of each block: even shares of what the extra rows leave."""
+    each, rest = divmod(n - 2 * _checked(f"extra_{what}", extra), blocks)
+    if each < 0:
+        raise ValueError(f"{extra} extra {what} for the first and for the last block, of {n} {what} in all: give fewer")
+    lengths = [each + (k < rest) for k in range(blocks)]
+    lengths[0] += extra
+    lengths[-1] += extra
+    return list(itertools.pairwise(itertools.accumulate(lengths, initial=1)))
+
+
+def _checked(what: str, number: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int | np.integer):
+        raise TypeError(f"{what} takes whole numbers, not {number!r}")
+    if number < 0:
+        raise ValueError(f"{what} takes numbers from 0, not {number}")
+    return int(number)
