@@ -1,20 +1,35 @@
-"""Kernels: classic parallel algorithms as SPMD programs, and as functions of plain NumPy arrays.
+"""Kernels: classic parallel algorithms as functions of plain NumPy arrays, and as SPMD programs.
 
-rank_list  scan_list        list ranking and list scan
+                  functions               programs, for ``machine.run``
+    lists         rank_list  scan_list    rank_serial  rank_wyllie  rank_reid_miller  rank_helman_jaja  scan_ranked
+                                          rank_wyllie_cells  rank_wyllie_streams  rank_reid_miller_streams
+    sorting       sort  argsort           sort_radix  sort_sample  sort_column  sort_quick
+    stencils      relax                   relax_red_black  relax_mesh  relax_mesh_cells
+
+The functions choose the fastest form, on streams of the calling process; an algorithm can be named.  The module of each
+program has ``cost(n, p, ...)``: what its supersteps access, in closed form.
 """
 
 import importlib
 from typing import Any
 
+from .column_sort import sort_column
 from .helman_jaja import rank_helman_jaja
 from .list_ranking import ON_STREAMS, rank_list, scan_list
 from .list_scan import scan_ranked
 from .list_serial import rank_serial
 from .lists import random_list
+from .mesh import relax_mesh
+from .radix_sort import sort_radix
 from .reid_miller import rank_reid_miller
+from .relaxation import relax
+from .relaxation_programs import relax_red_black
+from .sample_sort import sort_sample
+from .sorting import argsort, sort
 from .wyllie import rank_wyllie
 
 __all__ = [
+    "argsort",
     "random_list",
     "rank_helman_jaja",
     "rank_list",
@@ -24,13 +39,27 @@ __all__ = [
     "rank_wyllie",
     "rank_wyllie_cells",
     "rank_wyllie_streams",
+    "relax",
+    "relax_mesh",
+    "relax_mesh_cells",
+    "relax_red_black",
     "scan_list",
     "scan_ranked",
+    "sort",
+    "sort_column",
+    "sort_quick",
+    "sort_radix",
+    "sort_sample",
 ]
+
+_NEED_NUMBA = {name: module for module, name in ON_STREAMS.values()} | {
+    "relax_mesh_cells": ".mesh_cells",
+    "sort_quick": ".quick_sort",
+}
+"""Where the others stand, which are imported when they are asked for: their loops need Numba at once."""
 
 
 def __getattr__(name: str) -> Any:
-    for module, program in ON_STREAMS.values():
-        if program == name:
-            return getattr(importlib.import_module(module, __package__), name)
+    if name in _NEED_NUMBA:
+        return getattr(importlib.import_module(_NEED_NUMBA[name], __package__), name)
     raise AttributeError(f"module 'smp.kernels' has no attribute {name!r}")

@@ -1,0 +1,245 @@
+"""The fast kernels against their peers and against the machine's own limits.
+
+    python benchmarks/kernels.py [lists] [sorting] [stencil] [memory] [--repeats 7] [--quick]
+
+Each ratio is of medians of so many repeats, taken in turns in this one run on all CPUs; the times beside it are medians
+too.  Sorts that pip installs (polars, pyarrow, torch) take part where they are there.  ``--quick`` leaves out the
+lengths that take longest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import time
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import smp
+from smp._atomics import prefetch
+from smp._limits import usable_cpus
+from smp.kernels import argsort, random_list, rank_list, relax, sort
+from smp.kernels.callers_streams import side_by_side
+from smp.kernels.list_serial import rank_here
+from smp.processor import share
+
+Task = Callable[[], Any]
+CPUS = len(usable_cpus())
+AHEAD = 64
+
+
+def in_turns(tasks: dict[str, Task], repeats: int, least: float = 0.0) -> dict[str, float]:
+    """Median seconds of each task, one after the other by turns; short ones are called often enough to last so long."""
+    often = {}
+    for name, task in tasks.items():
+        task()  # compiles, and touches what is new
+        start = time.perf_counter()
+        task()
+        often[name] = max(1, int(least / (time.perf_counter() - start)))
+    seconds: dict[str, list[float]] = {name: [] for name in tasks}
+    for _ in range(repeats):
+        for name, task in tasks.items():
+            start = time.perf_counter()
+            for _ in range(often[name]):
+                task()
+            seconds[name].append((time.perf_counter() - start) / often[name])
+    return {name: float(np.median(taken)) for name, taken in seconds.items()}
+
+
+def row(what: str, got: float, asked: str, detail: str = "") -> None:
+    print(f"{what:<58}{got:>8.2f}  {asked:<8}  {detail}", flush=True)
+
+
+def heading(what: str) -> None:
+    print(f"\n{what:<58}{'got':>8}  {'asked':<8}", flush=True)
+
+
+# ------------------------------------------------------------------------------------------------ lists
+
+
+@smp.local
+def random_loads(table: NDArray[Any], order: NDArray[Any]) -> int:
+    """Add up elements in random order, asked for ahead: independent of one another."""
+    total, n = np.int64(0), len(order)
+    for i in range(n):
+        prefetch(table, np.uint64(order[min(i + AHEAD, n - 1)]))
+        total += table[np.uint64(order[i])]
+    return total
+
+
+def lists(repeats: int, quick: bool) -> None:
+    heading("List ranking, random lists of int32")
+    n = 4_000_000 if quick else 16_000_000
+    successor = random_list(n)
+    table, order = successor.copy(), np.random.default_rng(1).permutation(np.arange(n, dtype=np.int32))
+    blocks = [share(n, k, CPUS) for k in range(CPUS)]
+    seconds = in_turns(
+        {
+            "fast": partial(rank_list, successor),
+            "loads": lambda: side_by_side(*(partial(random_loads, table, order[block]) for block in blocks)),
+            "serial": partial(rank_here, successor),
+        },
+        repeats,
+    )
+    ns = {name: 1e9 * taken / n for name, taken in seconds.items()}
+    detail = f"{ns['fast']:.2f} ns an element; a load {ns['loads']:.2f}"
+    row(f"{n:,}: over as many random loads by {CPUS} CPUs", seconds["fast"] / seconds["loads"], "<= 1.3", detail)
+    row(f"{n:,}: times the serial loop's speed", seconds["serial"] / seconds["fast"], ">= 18", f"{ns['serial']:.0f} ns")
+    lengths = [10**k * m for k in range(3, 7) for m in (1, 3)] + ([] if quick else [16_000_000, 64_000_000])
+    for n in lengths:
+        successor = random_list(n)
+        both = {"fast": partial(rank_list, successor), "serial": partial(rank_here, successor)}
+        seconds = in_turns(both, repeats if n < 10_000_000 else 3, 0.005)
+        asked = ">= 7" if n == 1_000_000 else ">= 0.9"
+        row(f"{n:,}: times the serial loop's speed", seconds["serial"] / seconds["fast"], asked)
+
+
+# ---------------------------------------------------------------------------------------------- sorting
+
+
+def peers() -> dict[str, Callable[[NDArray[Any]], Any]]:
+    """The sorts of other packages that are installed."""
+
+    def of_polars(package: Any) -> Callable[[NDArray[Any]], Any]:
+        return lambda keys: package.Series(keys).sort()
+
+    def of_pyarrow(package: Any) -> Callable[[NDArray[Any]], Any]:
+        compute = importlib.import_module("pyarrow.compute")
+        return lambda keys: compute.take(package.array(keys), compute.sort_indices(package.array(keys)))
+
+    def of_torch(package: Any) -> Callable[[NDArray[Any]], Any]:
+        return lambda keys: package.sort(package.from_numpy(keys)).values
+
+    found = {}
+    for name, made in {"polars": of_polars, "pyarrow": of_pyarrow, "torch": of_torch}.items():
+        try:
+            found[name] = made(importlib.import_module(name))
+        except ImportError:
+            continue
+    return found
+
+
+def sorting(repeats: int, quick: bool) -> None:
+    heading("Sorting: times the speed of numpy.sort")
+    rng, n = np.random.default_rng(0), 1_000_000 if quick else 10_000_000
+    inputs: dict[str, tuple[NDArray[Any], str]] = {
+        "random uint32": (rng.integers(0, 1 << 32, n, np.uint32), ">= 2"),
+        "random float64": (rng.random(n), ">= 2"),
+        "uint32 below 2^16": (rng.integers(0, 1 << 16, n, np.uint32), ">= 6"),
+        "int64 below 2^16": (rng.integers(0, 1 << 16, n), ">= 6"),
+        "random int64": (rng.integers(-(1 << 63), (1 << 63) - 1, n), ""),
+        "random float32": (rng.random(n, np.float32), ""),
+        "sorted float64": (np.sort(rng.random(n)), ""),
+        "reversed int32": (np.arange(n, 0, -1, np.int32), ""),
+        "all equal float64": (np.ones(n), ""),
+        "few distinct float64": (rng.integers(0, 10, n).astype(float), ""),
+    }
+    others = peers()
+    for name, (keys, asked) in inputs.items():
+        tasks: dict[str, Task] = {"smp": partial(sort, keys), "numpy": partial(np.sort, keys)}
+        if name in ("random uint32", "random float64"):
+            tasks |= {peer: partial(function, keys) for peer, function in others.items()}
+        seconds = in_turns(tasks, repeats)
+        detail = ", ".join(f"{peer} {1e9 * taken / n:.2f}" for peer, taken in seconds.items()) + " ns an element"
+        row(f"{n:,} {name}", seconds["numpy"] / seconds["smp"], asked, detail)
+    for dtype in (np.uint32, np.float64):
+        for n in [*(10**k * m for k in range(7) for m in (1, 3)), *([] if quick else [50_000_000])]:
+            keys = (rng.random(n) * (1 << 32)).astype(dtype)
+            both = {"smp": partial(sort, keys), "numpy": partial(np.sort, keys)}
+            seconds = in_turns(both, repeats if n < 10_000_000 else 3, 0.005)
+            row(f"{n:,} random {np.dtype(dtype)}", seconds["numpy"] / seconds["smp"], ">= 0.95")
+    for keys in (inputs["random uint32"][0], inputs["random float64"][0]):
+        seconds = in_turns({"smp": partial(argsort, keys), "numpy": partial(np.argsort, keys)}, 3)
+        row(f"argsort of {len(keys):,} random {keys.dtype}", seconds["numpy"] / seconds["smp"], "")
+
+
+# ---------------------------------------------------------------------------------------------- stencil
+
+
+def prange_sweep() -> Callable[[NDArray[Any], float, float], None]:
+    """A plain red-black sweep with Numba's own parallel loops."""
+    import numba
+
+    @numba.njit(parallel=True)  # type: ignore[untyped-decorator]
+    def sweep(grid: NDArray[Any], quarter: float, keep: float) -> None:
+        for colour in range(2):
+            for i in numba.prange(1, grid.shape[0] - 1):
+                for j in range(1 + (i + 1 + colour) % 2, grid.shape[1] - 1, 2):
+                    around = (grid[i - 1, j] + grid[i + 1, j]) + (grid[i, j - 1] + grid[i, j + 1])
+                    grid[i, j] = quarter * around + keep * grid[i, j]
+
+    return sweep  # type: ignore[no-any-return]
+
+
+def stencil(repeats: int, quick: bool) -> None:
+    n = 2048 if quick else 8192
+    heading(f"Red-black relaxation of {n} x {n} float64")
+    grid = np.random.default_rng(0).random((n, n))
+    other, plain = grid.copy(), grid.copy()
+    blocks = [share(n, k, CPUS) for k in range(CPUS)]
+    sweep = prange_sweep()
+    seconds = in_turns(
+        {
+            "copy": lambda: side_by_side(*(partial(np.copyto, other[block], grid[block]) for block in blocks)),
+            "one": lambda: relax(grid, iterations=1, omega=1.5, out=grid),
+            "eight": lambda: relax(grid, iterations=8, omega=1.5, out=grid),
+            "prange": lambda: sweep(plain, 1.5 / 4, 1 - 1.5),
+        },
+        repeats,
+    )
+    seconds["eight"] /= 8
+    ns = {name: 1e9 * taken / n**2 for name, taken in seconds.items()}
+    bandwidth = 16 / ns["copy"]
+    row("a sweep over a copy of the grid", seconds["one"] / seconds["copy"], "<= 1.2", f"{ns['one']:.3f} ns a cell")
+    detail = f"{ns['eight']:.3f} ns a cell; copying {ns['copy']:.3f}, both ways {bandwidth:.1f} GB/s"
+    row("8 sweeps blocked in time, each over a copy of the grid", seconds["eight"] / seconds["copy"], "< 0.9", detail)
+    row("times the speed of plain prange, one sweep", seconds["prange"] / seconds["one"], ">= 4", f"{ns['prange']:.3f}")
+    row("times the speed of plain prange, 8 sweeps", seconds["prange"] / seconds["eight"], ">= 4")
+
+
+# ----------------------------------------------------------------------------------------------- memory
+
+
+def memory(repeats: int, quick: bool) -> None:
+    heading("Memory beyond the input, in inputs (NumPy's own count of what it has allocated)")
+    n = 1_000_000 if quick else 10_000_000
+    rng = np.random.default_rng(0)
+    narrow, wide = random_list(n), random_list(n, dtype=np.int64)
+    calls: dict[str, tuple[Callable[[Any], Any], NDArray[Any], str]] = {
+        "list ranking, int32": (rank_list, narrow, "<= 3"),
+        "list ranking, int64": (rank_list, wide, "<= 3"),
+        "sort, uint32": (sort, rng.integers(0, 1 << 32, n, np.uint32), "<= 2.2"),
+        "sort, uint32 below 2^16": (sort, rng.integers(0, 1 << 16, n, np.uint32), "<= 2.2"),
+        "sort, float64": (sort, rng.random(n), "<= 2.2"),
+        "sort in place, float64": (lambda keys: sort(keys, out=keys), rng.random(n), "<= 2.2"),
+        "relaxation, float64": (lambda grid: relax(grid, iterations=8), rng.random((n // 1000, 1000)), ""),
+    }
+    for name, (function, given, asked) in calls.items():
+        function(given.copy())
+        tracemalloc.start()
+        function(given)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        row(name, peak / given.nbytes, asked)
+
+
+PARTS = {"lists": lists, "sorting": sorting, "stencil": stencil, "memory": memory}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[], help="by default all")
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    for name in options.parts or PARTS:
+        PARTS[name](options.repeats, options.quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""The fast forms of sort and argsort, on streams of the calling process, and when they are worth it.
+
+    sample      1024 keys, sorted: narrow range?  few distinct keys?  a scale that spreads them?
+    counting    see `smp.kernels.counting_sort`
+    partition   see `smp.kernels.partition`; then NumPy sorts the parts, as many at a time as there are streams
+
+NumPy's sort holds no lock of the interpreter, and its vector instructions sort a part in a core's cache at about half
+the time that a key of a long array takes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .counting_sort import range_around, sort_by_counting
+from .partition import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, partition, scale_of
+from .sort_keys import Keys
+
+WORTH_SORTING = 1 << 23
+"""Bytes of keys from which "auto" may leave NumPy's sort."""
+WORTH_RANKING = 1 << 20
+"""The same for argsort."""
+KEYS_A_COUNTER = 4
+"""Counting is worth it from so many keys for each integer in the range."""
+PART_BYTES = 1 << 17
+"""Keys and numbers in a part: a fraction of a core's second cache, as parts are not all the same."""
+MOST_KEYS = (1 << 32) - 1
+"""What the counters hold."""
+SAMPLE = 1024
+LEAST_BITS = 6.0
+"""Entropy of a sample, of at most 10 bits, below which NumPy's sort gains as much from equal keys."""
+MOST_IN_A_CELL = 0.25
+"""Share of the keys in one cell above which moving them would leave too much to sort."""
+
+
+def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", *, seed: int = 0) -> None:
+    """Sort keys into ``out``.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (n,) and one of `smp.kernels.sort_keys.DTYPES`, or such in the other byte order
+    out : ndarray of shape (n,) of that type, in either byte order
+        It may share memory with the keys.
+    streams : int
+    algorithm : {"auto", "numpy", "partition"}
+    seed : int
+        Of the sample.
+    """
+    if _may_pay(keys, WORTH_SORTING, streams, algorithm):
+        sample = _sampled(keys, seed)
+        if algorithm == "auto" and _counted(keys, sample, out, streams):
+            return
+        scale = _scale(sample, algorithm)
+        if scale:
+            _sort_parts(keys, scale, out, streams)
+            return
+    if out is not keys:  # NumPy does not see every overlap of strided arrays
+        np.copyto(out, keys.copy() if np.may_share_memory(keys, out) else keys)
+    out.sort()
+
+
+def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", *, seed: int = 0) -> Numbers:
+    """Return the order that sorts keys; see `sort_fast`."""
+    scale = None
+    if _may_pay(keys, WORTH_RANKING, streams, algorithm):
+        scale = _scale(_sampled(keys, seed), algorithm)
+    if not scale:
+        return np.argsort(keys).astype(np.int64, copy=False)
+    moved, order = np.empty(len(keys), keys.dtype.newbyteorder("=")), np.empty(len(keys), np.int64)
+
+    def sort_part(part: slice) -> None:
+        order[part] = order[part][np.argsort(moved[part])]
+
+    ends = partition(keys, scale, _parts(moved.nbytes + order.nbytes), streams, moved, order)
+    each_part(sort_part, ends, streams)
+    return order
+
+
+def repeats(keys: Keys) -> bool:
+    """Whether few of 64 keys differ: then NumPy's sort is so fast that the look at a sample would show."""
+    return len(set(keys[:: max(1, len(keys) // 64)].tolist())) < 32
+
+
+def _sort_parts(keys: Keys, scale: Scale, out: Keys, streams: int) -> None:
+    """Sort by parts: in ``out``, or beside it and then copied, each part while it is in the cache."""
+    beside = not is_plain(out) or np.may_share_memory(keys, out)
+    moved = np.empty(len(keys), keys.dtype.newbyteorder("=")) if beside else out
+
+    def sort_part(part: slice) -> None:
+        moved[part].sort()
+        if beside:
+            out[part] = moved[part]
+
+    ends = partition(keys, scale, _parts(keys.nbytes), streams, moved)
+    each_part(sort_part, ends, streams)
+
+
+def _counted(keys: Keys, sample: Keys, out: Keys, streams: int) -> bool:
+    """Sort by counting if that pays; return whether it is done."""
+    span = range_around(sample)
+    if span is None or span[1] * KEYS_A_COUNTER > len(keys) or entropy(sample) < LEAST_BITS:
+        return False
+    return sort_by_counting(keys, *span, out, streams)
+
+
+def _parts(octets: int) -> int:
+    return min(MOST_PARTS, octets // PART_BYTES + 2)
+
+
+def _may_pay(keys: Keys, least: int, streams: int, algorithm: str) -> bool:
+    if algorithm == "partition":
+        return 0 < len(keys) <= MOST_KEYS
+    return algorithm == "auto" and streams > 1 and keys.nbytes >= least and len(keys) <= MOST_KEYS
+
+
+def _sampled(keys: Keys, seed: int) -> Keys:
+    """Return some keys in ascending order."""
+    places = np.random.default_rng(seed).integers(0, len(keys), SAMPLE)
+    sample = keys[places].astype(keys.dtype.newbyteorder("="))
+    sample.sort()
+    return sample
+
+
+def _scale(sample: Keys, algorithm: str) -> Scale | None:
+    """Return a scale for the parts, if that is asked for or pays."""
+    scale = scale_of(sample)
+    if scale and algorithm == "auto" and (entropy(sample) < LEAST_BITS or heaviest(sample, scale) > MOST_IN_A_CELL):
+        return None
+    return scale
+
+
+def entropy(sample: Keys) -> float:
+    """Return the entropy of a sorted sample, in bits: log2 of its length where no two keys are equal."""
+    changes = np.flatnonzero(sample[1:] != sample[:-1]) + 1
+    runs = np.diff(changes, prepend=0, append=len(sample))
+    return float(np.log2(len(sample)) - (runs * np.log2(runs)).sum() / len(sample))

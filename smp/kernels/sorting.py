@@ -1,0 +1,181 @@
+"""Sorting of plain NumPy arrays: which algorithm, where.
+
+    numpy        np.sort                                             in the calling thread
+    partition    keys moved into parts, which NumPy sorts            on streams of the calling process
+    counting     integers of a narrow range, counted                 the same
+    radix        by digits, the lowest first                         on the processors of a machine
+    sample       by splitters from a sample                          the same
+    column       Leighton's column sort                              the same
+
+The last three are SPMD programs, for ``machine.run`` too: `sort_radix`, `sort_sample`, `sort_column`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import Machine
+from .callers_streams import opened, streams_for
+from .counting_sort import WIDEST, sort_by_counting
+from .fast_sorting import WORTH_RANKING, WORTH_SORTING, argsort_fast, repeats, sort_fast
+from .sort_keys import DTYPES, Keys
+
+PROGRAMS = {
+    "radix": (".radix_sort", "sort_radix"),
+    "sample": (".sample_sort", "sort_sample"),
+    "column": (".column_sort", "sort_column"),
+}
+"""Where the SPMD programs stand, which are imported when they are asked for."""
+ARGSORTS = ("auto", "numpy", "partition")
+SORTS = (*ARGSORTS, "counting", *PROGRAMS)
+_NATIVE = frozenset(DTYPES)
+
+
+def sort(
+    keys: ArrayLike, *, machine: Machine | None = None, algorithm: str = "auto", out: Keys | None = None
+) -> NDArray[Any]:
+    """Return the keys in ascending order, NaN last: `numpy.sort` on more than one CPU.
+
+    Parameters
+    ----------
+    keys : array of shape (n,), int32, int64, uint32, uint64, float32 or float64
+        Strided, read-only, not aligned, of either byte order too.
+    machine : Machine, optional
+        The fast forms use as many streams of the calling process as it has processors; SPMD programs run on it.  By
+        default that of the ``with`` block around; else all CPUs, and for a program a machine opened for the call.
+    algorithm : {"auto", "numpy", "partition", "counting", "radix", "sample", "column"}
+        "auto" is "numpy" below 8 MiB of keys, on one CPU, and where a sample has few distinct keys or most in a few
+        clusters; "counting" where the sample's range is narrow; else "partition".
+    out : ndarray of shape (n,) and the keys' dtype, optional
+        Where to put the result; ``keys`` itself is sorted in place.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        ``out``, or a new one in native byte order.  The bits of equal keys are not kept, as NumPy's sort does not
+        keep them: 0.0 may become -0.0, and a NaN another.
+
+    Raises
+    ------
+    TypeError
+        Keys or ``out`` of another dtype; floats for "counting".
+    ValueError
+        Not one-dimensional; no such algorithm; ``out`` of another length, or read-only; keys of a range that is too
+        wide for "counting".
+
+    Notes
+    -----
+    Working memory: none to speak of beside the keys and the result, but for "partition" into an ``out`` that is
+    strided, of the other byte order, or shares memory with the keys, a copy; for a program two or three.
+
+    Examples
+    --------
+    >>> from smp.kernels import sort
+    >>> sort([3.0, float("nan"), -1.0])
+    array([-1.,  3., nan])
+    """
+    if algorithm == "auto" and out is None and _is_short(keys, WORTH_SORTING):
+        made = np.array(keys)
+        made.sort()
+        return made
+    given = _checked(keys, algorithm, SORTS)
+    result = np.empty(len(given), given.dtype.newbyteorder("=")) if out is None else _checked_out(out, given)
+    if algorithm in PROGRAMS:
+        _run(algorithm, given, result, machine)
+    elif algorithm == "counting":
+        _count(given, result, machine)
+    else:
+        alone = algorithm == "numpy" or (algorithm == "auto" and repeats(given))
+        sort_fast(given, result, 1 if alone else streams_for(machine), algorithm)
+    return result
+
+
+def argsort(keys: ArrayLike, *, machine: Machine | None = None, algorithm: str = "auto") -> NDArray[np.int64]:
+    """Return the order that sorts the keys: `numpy.argsort` on more than one CPU.
+
+    Parameters
+    ----------
+    keys, machine
+        As for `sort`.
+    algorithm : {"auto", "numpy", "partition"}
+        "auto" is "partition" from 1 MiB of keys on more than one CPU, unless a sample has few distinct keys or most
+        in a few clusters.
+
+    Returns
+    -------
+    int64 array of shape (n,)
+        ``keys[order]`` is ascending, NaN last.  Not stable: the indices of equal keys come in any order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `sort`.
+
+    Notes
+    -----
+    Working memory: a copy of the keys.
+
+    Examples
+    --------
+    >>> from smp.kernels import argsort
+    >>> argsort([30, 10, 20])
+    array([1, 2, 0])
+    """
+    if algorithm == "auto" and _is_short(keys, WORTH_RANKING):
+        return np.argsort(keys).astype(np.int64, copy=False)
+    return argsort_fast(_checked(keys, algorithm, ARGSORTS), streams_for(machine), algorithm)
+
+
+def _is_short(keys: ArrayLike, least: int) -> bool:
+    """Whether NumPy takes the keys as they are, and at once: nothing else is done for short arrays."""
+    return type(keys) is np.ndarray and keys.nbytes < least and keys.ndim == 1 and keys.dtype in _NATIVE
+
+
+def _checked(keys: ArrayLike, algorithm: str, algorithms: tuple[str, ...]) -> Keys:
+    given = np.asarray(keys)
+    if given.dtype.newbyteorder("=") not in _NATIVE:
+        names = ", ".join(dtype.name for dtype in DTYPES)
+        raise TypeError(f"keys are {given.dtype}, and taken are {names}; convert them, or use numpy.sort")
+    if given.ndim != 1:
+        raise ValueError(f"keys form a one-dimensional array, not one of shape {given.shape}")
+    if algorithm not in algorithms:
+        raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(algorithms)}")
+    return given
+
+
+def _checked_out(out: Keys, keys: Keys) -> Keys:
+    if not isinstance(out, np.ndarray) or out.dtype.newbyteorder("=") != keys.dtype.newbyteorder("="):
+        kind = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
+        raise TypeError(f"out must be an ndarray of {keys.dtype}, as the keys are, not {kind}")
+    if out.shape != keys.shape:
+        raise ValueError(f"out has shape {out.shape}, the keys {keys.shape}: they must be the same")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only")
+    return out
+
+
+def _count(keys: Keys, out: Keys, machine: Machine | None) -> None:
+    if keys.dtype.kind == "f":
+        raise TypeError(f"counting takes integers, not {keys.dtype}; algorithm='partition' takes these")
+    if len(keys):
+        lowest, highest = int(keys.min()), int(keys.max())
+        if highest - lowest >= WIDEST:
+            raise ValueError(
+                f"counting takes a range of up to {WIDEST:,} integers, and the keys lie between {lowest} and "
+                f"{highest}; algorithm='partition' takes any"
+            )
+        sort_by_counting(keys, lowest, highest - lowest + 1, out, streams_for(machine))
+
+
+def _run(algorithm: str, keys: Keys, out: Keys, machine: Machine | None) -> None:
+    """Sort with an SPMD program."""
+    module, name = PROGRAMS[algorithm]
+    program = getattr(importlib.import_module(module, __package__), name)
+    with opened(machine) as chosen:
+        shared = chosen.array(keys.astype(keys.dtype.newbyteorder("="), copy=False))
+        chosen.run(program, shared)
+        out[...] = shared.view
