@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ProfileError
 from .conditions import machine, moment
 from .cpus import caches, line_bytes
 from .plan import MODES, Plan, Section, Stopped
@@ -29,6 +30,8 @@ SECTIONS = {
     "synchronisation": "synchronisation",
     "access": "access_patterns",
     "lists": "lists",
+    "sorting": "sorting",
+    "stencil": "stencil",
     "instruction": "instruction",
     "retries": "retries",
     "waking": "waking",
@@ -39,6 +42,8 @@ SECTIONS = {
     "fine": "fine_lists",
 }
 """Section of the profile -> module of probes/, in the order they are measured."""
+PREDICTED = ("lists", "sorting", "stencil")
+"""Sections that set whole programs against the cost functions that have been fitted."""
 
 _EACH = {
     "latency": (5, 28, 120),
@@ -46,6 +51,8 @@ _EACH = {
     "synchronisation": (2, 10, 40),
     "access": (9, 78, 600),
     "lists": (6, 30, 120),
+    "sorting": (2, 12, 25),
+    "stencil": (2, 12, 60),
     "instruction": (0.7, 4, 20),
     "retries": (0.3, 1, 5),
     "waking": (0.5, 3, 20),
@@ -137,10 +144,18 @@ class Campaign:
 
     def _probe(self, name: str) -> Callable[[Callable[[float, str], None]], Section]:
         module = importlib.import_module(f".probes.{SECTIONS[name]}", __package__)
-        if name == "lists":  # it predicts with what has been fitted
-            fitted = self.profile if self.profile.data.get("access", {}).get("functions") else None
-            return lambda tick: module.measure(self.plan, tick, fitted)
+        if name in PREDICTED:
+            return lambda tick: module.measure(self.plan, tick, self._fitted())
         return lambda tick: module.measure(self.plan, tick)
+
+    def _fitted(self) -> Profile | None:
+        """The profile whose cost functions predict: this one, else the last of this machine that has some."""
+        if self.profile.data.get("access", {}).get("functions"):
+            return self.profile
+        try:
+            return Profile.find()
+        except ProfileError:
+            return None
 
     def _add(self, name: str, section: Section) -> None:
         self.profile.data[name] = section.data

@@ -36,7 +36,7 @@ examples:
   python -m smp.microbench --full -p 1,2,4,8   the papers' grids whole
   python -m smp.microbench --only latency,lists
   python -m smp.microbench --profile smp-report/profile.json            print it again, measure nothing
-  python -m smp.microbench --profile smp-report/profile.json --only lists   rank lists anew, with its cost functions
+  python -m smp.microbench --profile smp-report/profile.json --only sorting   sort anew, with its cost functions
   python -m smp.microbench --quick --json | jq .access.functions
 """
 
@@ -71,7 +71,8 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m smp.microbench",
         description="Measure what this computer charges for shared memory, fit cost functions to it, rank lists, "
-        "and show where the measured times fall in the predicted intervals; measure full/empty cells and streams.",
+        "sort keys, relax grids, and show where the measured times fall in the predicted intervals; measure full/empty "
+        "cells and streams.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

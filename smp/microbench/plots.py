@@ -2,6 +2,7 @@
 
 latency-strides    latency-map    latency-random    bandwidth
 access-functions   access-h       lists-interval    lists-time
+sorting-predicted  sorting-time   stencil-time
 
 instruction    retries    waking    chain    threads
 outstanding-far    outstanding-near    outstanding-chains    polling    fine-lists
@@ -26,6 +27,8 @@ from . import (
     plots_outstanding,
     plots_polling,
     plots_retries,
+    plots_sorting,
+    plots_stencil,
     plots_threads,
     plots_waking,
 )
@@ -60,6 +63,9 @@ def figures(profile: Data, samples: Samples | None = None) -> Iterator[tuple[str
     yield "access-h", plots_access.h_against_best(profile)
     yield "lists-interval", plots_lists.intervals(profile)
     yield "lists-time", plots_lists.times(profile, raw.get("lists"))
+    yield "sorting-predicted", plots_sorting.predictions(profile)
+    yield "sorting-time", plots_sorting.times(profile, raw.get("sorting"))
+    yield "stencil-time", plots_stencil.times(profile)
     yield "instruction", plots_instruction.clocks(profile)
     yield "retries", plots_retries.counted(profile)
     yield "waking", plots_waking.waking(profile)

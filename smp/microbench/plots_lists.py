@@ -6,16 +6,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from .plots_axes import COLOURS, GREY, MARKERS, Data, Rows, canvas, column, legend, log_plain, log_powers
+from .plots_axes import COLOURS, GREY, Data, canvas, column, legend, log_plain, log_powers
+from .plots_programs import by_length, every_time, measured, of, per_element, spread
 from .report_lists import title_of
 
 MOST_ROWS = 3
 """Numbers of processors in one picture of intervals: the largest."""
-STYLES = ("-", "--", "-.", ":")
 
 
 def intervals(profile: Data) -> Figure | None:
@@ -36,7 +35,7 @@ def intervals(profile: Data) -> Figure | None:
     for i, p in enumerate(counts):
         for j, name in enumerate(algorithms):
             one = axes[i, j]
-            mine = sorted((r for r in rows if (r["p"], r["algorithm"]) == (p, name)), key=lambda row: row["n"])
+            mine = of(rows, name, p)
             n = column(mine, "n")
             good, bad, random = (per_element(mine, column(mine, f"{end}_s")) for end in ("good", "bad", "random"))
             one.fill_between(n, good, np.fmax(bad, random), color=COLOURS[5], alpha=0.3, linewidth=0, label="interval")
@@ -72,50 +71,16 @@ def times(profile: Data, samples: NDArray[Any] | None = None) -> Figure | None:
         f"random lists, median of the repeats{bars} (after figure 17 of the MTA evaluation)",
         right=0.82,
     )
-    serial = sorted(lists.get("serial", []), key=lambda row: row["n"])
+    serial = by_length(lists.get("serial", []))
     if serial:
         axes.plot(
             column(serial, "n"), column(serial, "ns_per_element"), "o-", color="black", linewidth=2.5, label="serial"
         )
-        _spread(axes, samples, "serial", 1, "black")
-    counts = sorted({row["p"] for row in lists["rows"]})
-    for name, colour in zip(dict.fromkeys(row["algorithm"] for row in lists["rows"]), COLOURS, strict=False):
-        for k, p in enumerate(counts):
-            mine = [row for row in lists["rows"] if (row["algorithm"], row["p"]) == (name, p)]
-            mine.sort(key=lambda row: row["n"])
-            style = STYLES[(len(counts) - 1 - k) % len(STYLES)]
-            axes.plot(
-                *(column(mine, "n"), column(mine, "ns_per_element")),
-                *(style,),
-                color=colour,
-                marker=MARKERS[k % len(MARKERS)],
-                label=f"{title_of(name)}, p = {p}",
-            )
-            _spread(axes, samples, name, p, colour)
+        spread(axes, samples, "serial", 1, "black")
+    every_time(axes, lists["rows"], title_of, samples)
     log_powers(axes.xaxis)
     log_plain(axes.yaxis)
     axes.set_xlabel("elements of the list")
     axes.set_ylabel("time per element (ns)")
     legend(axes)
     return figure
-
-
-def _spread(axes: Axes, samples: NDArray[Any] | None, algorithm: str, p: int, colour: str) -> None:
-    """Draw how far the repeats of each point spread."""
-    if samples is None:
-        return
-    mine = samples[(samples["algorithm"] == algorithm) & (samples["p"] == p)]
-    for n in np.unique(mine["n"]):
-        ns = mine["seconds"][mine["n"] == n] / n * 1e9
-        axes.vlines(n, ns.min(), ns.max(), color=colour, linewidth=1.2, alpha=0.7)
-
-
-def measured(rows: Rows) -> NDArray[np.float64]:
-    """Return the seconds of the supersteps of each run, of the whole run where they are not told apart."""
-    supersteps, whole = column(rows, "measured_s"), column(rows, "seconds")
-    return np.where(np.isnan(supersteps), whole, supersteps)
-
-
-def per_element(rows: Rows, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return seconds as ns an element."""
-    return seconds / column(rows, "n") * 1e9

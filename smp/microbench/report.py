@@ -19,6 +19,8 @@ from .report_lists import list_ranking
 from .report_outstanding import outstanding
 from .report_polling import polling
 from .report_retries import retries
+from .report_sorting import sorting
+from .report_stencil import stencil
 from .report_summary import summary
 from .report_synchronisation import synchronisation
 from .report_threads import threads
@@ -32,6 +34,8 @@ SECTIONS = {
     "synchronisation": synchronisation,
     "access": cost_functions,
     "lists": list_ranking,
+    "sorting": sorting,
+    "stencil": stencil,
     "instruction": instruction,
     "retries": retries,
     "waking": waking,

@@ -8,10 +8,11 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from ..models.locality import SMALL
+from . import report_programs as programs
 from .report_format import NONE, Data, Rows, count, number, section, table, time
+from .report_programs import INTERVAL_HEADERS, TIMES, each, interval_cells, ratio
 
 HEADERS = ("algorithm", "n", "p", "run\nns", "speed-\nup")
-INTERVAL_HEADERS = ("steps\nns", "good\nns", "bad\nns", "random\nns", "Loc", "M/G", "in-\nside", "steps\ninside")
 STEP_HEADERS = (
     "algorithm",
     "superstep",
@@ -25,17 +26,15 @@ STEP_HEADERS = (
     "Loc",
     "M/G",
 )
-TIMES = ("measured_s", "good_s", "bad_s", "random_s")
 MEANING = (
     "run: the whole; speed-up: over the serial loop. steps: the supersteps alone, as good, bad and\n"
-    "random predict them. Loc: 1 at good, 0 at the larger of bad and random. M/G: steps over good.\n"
-    f"steps inside: of those with M of {SMALL:,} and more."
+    f"random predict them. {programs.MEANING}"
 )
 
 
 def list_ranking(profile: Data) -> Group:
     """Return the section of a profile in which lists were ranked."""
-    return section("List ranking", profile["lists"], _parts(profile["lists"]))
+    return section("List ranking", profile["lists"], _parts(profile, profile["lists"]))
 
 
 def best(lists: Data) -> Data | None:
@@ -90,30 +89,18 @@ def describe_step(step: Data) -> str:
     return f"{text}; Loc {ratio(step.get('loc'))}, M/G {ratio(step.get('m_over_g'))}: {where}"
 
 
-def place_of(row: Data) -> str:
-    """Return whether a row lies inside its interval, in a word."""
-    inside = row.get("inside")
-    return NONE if inside is None else "yes" if inside else "no"
-
-
-def ratio(value: float | None) -> str:
-    """Return Loc or M/G with two decimals."""
-    return NONE if value is None else f"{value:.2f}"
-
-
-def _parts(lists: Data) -> Iterator[RenderableType]:
+def _parts(profile: Data, lists: Data) -> Iterator[RenderableType]:
     ranked, rows = lists["rows"], []
-    predicted = any(row.get("good_s") is not None for row in ranked)
+    predicted = programs.predicted(ranked)
     order = list(dict.fromkeys(row["algorithm"] for row in ranked))
     for n in sorted({row["n"] for row in [*ranked, *lists.get("serial", [])]}):
         serial = serial_time(lists, n)
         if serial is not None:
-            rows.append(["serial", count(n), "1", number(serial), number(1.0), *[NONE] * len(INTERVAL_HEADERS)])
+            rows.append(["serial", count(n), "1", number(serial), number(1.0), *[NONE] * (1 + len(INTERVAL_HEADERS))])
         same = [row for row in ranked if row["n"] == n]
         rows += [_cells(row) for row in sorted(same, key=lambda row: (row["p"], order.index(row["algorithm"])))]
-    headers = HEADERS + INTERVAL_HEADERS if predicted else HEADERS
-    notes = dict.fromkeys(row["note"] for row in ranked if row.get("note"))
-    caption = "\n".join([*([MEANING] if predicted else []), *notes])
+    headers = (*HEADERS, "steps\nns", *INTERVAL_HEADERS) if predicted else HEADERS
+    caption = "\n".join([*([MEANING] if predicted else []), *programs.remarks(profile, lists)])
     yield table(headers, [row[: len(headers)] for row in rows], title="Time per element (ns)", caption=caption)
     worst = worst_steps(lists.get("steps", []))
     if worst:
@@ -134,16 +121,10 @@ def worst_steps(steps: Rows) -> list[Data]:
 
 
 def _cells(row: Data) -> list[str]:
-    def each(total: float | None) -> str:
-        return number(None if total is None else total / row["n"] * 1e9)
-
-    steps, inside = row.get("supersteps"), row.get("supersteps_inside")
     return [
         *(title_of(row["algorithm"]), count(row["n"]), str(row["p"])),
         *(number(row["ns_per_element"]), number(row.get("speedup"))),
-        *(each(row.get(name)) for name in TIMES),
-        *(ratio(row.get("loc")), ratio(row.get("m_over_g")), place_of(row)),
-        NONE if steps is None or inside is None else f"{inside}/{steps}",
+        *(each(row, "measured_s", row["n"]), *interval_cells(row, row["n"])),
     ]
 
 

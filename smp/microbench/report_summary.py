@@ -3,7 +3,7 @@
 conditions       what was measured, and how quiet it was
 latency          of each level, and its knee            bandwidth and synchronisation beside it
 shared memory    Good against Bad and Random
-programs         one superstep, and the best list ranking
+programs         one superstep, the best list ranking, the sorts, relaxation
 streams          a line for each section on cells and streams
 footnotes        what is not valid, and why
 """
@@ -13,10 +13,8 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Iterator
 
-import numpy as np
 from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -29,6 +27,8 @@ from . import (
     report_outstanding,
     report_polling,
     report_retries,
+    report_sorting,
+    report_stencil,
     report_threads,
     report_waking,
 )
@@ -37,10 +37,9 @@ from .report_bandwidth import processors, stream_row
 from .report_format import Data, Notes, number, percent, table
 from .report_latency import LEVEL_HEADERS, level_rows, page_walk
 from .report_lists import best, describe_best, describe_step
+from .report_programs import few
 from .report_synchronisation import barriers, operations
 
-FEW = 3
-"""Numbers of processors that the first screen shows of each measurement; the sections have all."""
 LINES = {
     "instruction": report_instruction.line,
     "retries": report_retries.line,
@@ -54,8 +53,6 @@ LINES = {
 """Section of the profile -> what makes its line of it."""
 LONG = 190
 """Characters of a footnote; the sections have the reasons in full."""
-
-Item = TypeVar("Item")
 
 
 def summary(profile: Data) -> Group:
@@ -78,13 +75,6 @@ def summary(profile: Data) -> Group:
         parts += [facts(streams), Text()]
     parts += [Text(textwrap.shorten(line, LONG, placeholder=" ...")) for line in notes.lines()]
     return Group(*parts)
-
-
-def few(items: Sequence[Item]) -> list[Item]:
-    """Return at most `FEW` of some items, the first and the last among them."""
-    if len(items) <= FEW:
-        return list(items)
-    return [items[i] for i in np.linspace(0, len(items) - 1, FEW).round().astype(int)]
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> Table:
@@ -163,6 +153,14 @@ def _programs(profile: Data, notes: Notes) -> Iterator[tuple[str, str]]:
     fastest = best(lists)
     if fastest:
         yield f"List ranking{notes.section('list ranking', lists)}", describe_best(fastest, lists)
+    for heading, name, describe in (
+        ("Sorting", "sorting", report_sorting.describe),
+        ("Relaxation", "stencil", report_stencil.describe),
+    ):
+        data = profile.get(name) or {}
+        said = describe(data)
+        if said:
+            yield f"{heading}{notes.section(heading.lower(), data)}", said
 
 
 def _streams(profile: Data, notes: Notes) -> Iterator[tuple[str, str]]:

@@ -20,11 +20,10 @@ from ...kernels.list_ranking import PROGRAMS
 from ...kernels.list_serial import rank_here
 from ...kernels.lists import random_list
 from ...machine import Machine, host
-from ...models.interval import Interval
-from ...models.locality import SMALL
 from ...run import Run
 from ..plan import Plan, Section, Stopped, Tick
 from ..profile import Profile
+from .programs import Found, sampled
 
 LENGTHS = {
     "quick": (10_000, 100_000, 1_000_000),
@@ -36,7 +35,7 @@ REPEATS = 5
 FEWER_FROM, FEWER = 4_000_000, 3
 ALGORITHMS = tuple(name for name in PROGRAMS if name != "serial")
 
-SAMPLE = np.dtype([("n", "i8"), ("p", "i4"), ("algorithm", "U16"), ("repeat", "i4"), ("seconds", "f8")])
+SAMPLE = sampled({"n": "i8", "p": "i4", "algorithm": "U16"})
 
 
 class WrongRanks(SmpError):
@@ -106,7 +105,7 @@ def _rank(machine: Machine, successor: NDArray[Any], expected: NDArray[Any], fou
         if name == "wyllie" and n > WYLLIE_UP_TO:
             continue
         runs = [_ranked(machine, name, shared, ranks, expected) for _ in range(_repeats(n))]
-        found.add(n, machine.size, name, runs)
+        found.ranked(n, machine.size, name, runs)
 
 
 def _ranked(machine: Machine, name: str, shared: GlobalArray, ranks: GlobalArray, expected: NDArray[Any]) -> Run:
@@ -117,66 +116,38 @@ def _ranked(machine: Machine, name: str, shared: GlobalArray, ranks: GlobalArray
     return run
 
 
-class _Found:
-    """The rows so far."""
+class _Found(Found):
+    """The rows so far, and those of the serial loop."""
 
     def __init__(self, profile: Profile | None) -> None:
-        self.profile = profile
-        self.rows: list[dict[str, Any]] = []
-        self.steps: list[dict[str, Any]] = []
+        super().__init__(profile)
         self.serials: list[dict[str, Any]] = []
-        self._samples: list[tuple[int, int, str, int, float]] = []
         self._serial_seconds: dict[int, float] = {}
 
     def serial(self, successor: NDArray[Any]) -> NDArray[Any]:
         """Time the serial loop; return its ranks."""
         n = len(successor)
         seconds = []
-        for repeat in range(_repeats(n)):
+        for _ in range(_repeats(n)):
             start = time.perf_counter()
             ranks = rank_here(successor)
             seconds.append(time.perf_counter() - start)
-            self._samples.append((n, 1, "serial", repeat, seconds[-1]))
+        self.sample({"n": n, "p": 1, "algorithm": "serial"}, seconds)
         self._serial_seconds[n] = float(np.median(seconds))
         ns = self._serial_seconds[n] / n * 1e9
         self.serials.append({"n": n, "ns_per_element": ns, "repeats": len(seconds)})
         return ranks
 
-    def add(self, n: int, p: int, name: str, runs: list[Run]) -> None:
+    def ranked(self, n: int, p: int, name: str, runs: list[Run]) -> None:
         """Add the repeats of one algorithm."""
-        seconds = np.array([run.wall for run in runs])
-        self._samples += [(n, p, name, repeat, s) for repeat, s in enumerate(seconds)]
-        median = float(np.median(seconds))
-        row: dict[str, Any] = {
-            "n": n,
-            "p": p,
-            "algorithm": name,
-            "seconds": median,
-            "ns_per_element": median / n * 1e9,
-            "speedup": self._serial_seconds[n] / median,
-            "repeats": len(runs),
-        }
-        if self.profile is not None:
-            typical = runs[int(np.abs(seconds - median).argmin())]
-            interval = typical.interval(self.profile)
-            row |= _total(interval)
-            self.steps += [{"n": n, "p": p, "algorithm": name, **step} for step in _steps(interval)]
-        self.rows.append(row)
+        row = self.add({"n": n, "p": p, "algorithm": name}, runs, [run.wall for run in runs])
+        row["ns_per_element"] = row["seconds"] / n * 1e9
+        row["speedup"] = self._serial_seconds[n] / row["seconds"]
 
     def section(self) -> Section:
         """What there is."""
-        why = []
-        if self.profile is None:
-            why.append("no cost functions: intervals need the section access, or --profile")
-        data = {
-            "rows": self.rows,
-            "serial": self.serials,
-            "steps": self.steps,
-            "superstep": self._example(),
-            "valid": not why,
-            "why": why,
-        }
-        return Section(data, {"lists": np.array(self._samples, SAMPLE)})
+        data = self.data() | {"serial": self.serials, "superstep": self._example()}
+        return Section(data, {"lists": np.array(self.samples, SAMPLE)})
 
     def _example(self) -> dict[str, Any] | None:
         """The superstep to show first: the costliest of the fastest algorithm at the largest n and p."""
@@ -185,46 +156,3 @@ class _Found:
             return None
         own = [step for step in self.steps if all(step[key] == best[key] for key in ("n", "p", "algorithm"))]
         return max(own, key=lambda step: float(step["measured_s"]), default=None)
-
-
-def _total(interval: Interval) -> dict[str, Any]:
-    """The totals of a run, and how many of its supersteps that are not too small to tell lie inside."""
-    total = interval.total
-    large = interval.m >= SMALL
-    return {
-        "measured_s": float(total.measured[0]),
-        "good_s": float(total.good[0]),
-        "bad_s": float(total.bad[0]),
-        "random_s": float(total.random[0]),
-        "loc": _number(total.loc[0]),
-        "m_over_g": _number(total.m_over_g[0]),
-        "inside": bool(total.inside[0]),
-        "supersteps": int(large.sum()),
-        "supersteps_inside": int((large & interval.inside).sum()),
-        "note": "; ".join(interval.notes),
-    }
-
-
-def _steps(interval: Interval) -> list[dict[str, Any]]:
-    return [
-        {
-            "step": int(interval.step[i]),
-            "label": str(interval.label[i]),
-            "hr": int(interval.hr[i]),
-            "hw": int(interval.hw[i]),
-            "m": int(interval.m[i]),
-            "measured_s": float(interval.measured[i]),
-            "good_s": float(interval.good[i]),
-            "bad_s": float(interval.bad[i]),
-            "random_s": float(interval.random[i]),
-            "loc": _number(interval.loc[i]),
-            "m_over_g": _number(interval.m_over_g[i]),
-            "inside": bool(interval.inside[i]),
-            "verdict": str(interval.verdict[i]),
-        }
-        for i in range(len(interval))
-    ]
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,322 @@
+"""Sorting is measured, counted and predicted as the SMP paper does; and what whole programs' probes share."""
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pictures
+import pytest
+from conftest import Machines
+from profiles import MEASURED, charging
+from rich.console import Console, RenderableType
+
+import smp
+from smp.microbench import plots, plots_sorting, report, report_sorting
+from smp.microbench.campaign import Campaign
+from smp.microbench.plan import Plan, Section, Stopped
+from smp.microbench.probes import sorting
+from smp.microbench.probes.programs import Found, averages, in_supersteps, pooled, steps_of
+from smp.models.locality import SMALL
+
+PLAN = Plan("quick", (1, 2), 7, 64)
+LENGTHS = (400, 12_000)
+
+
+def copied(proc: smp.Processor, given: smp.GlobalArray, out: smp.GlobalArray, rounds: int) -> None:
+    for _ in range(rounds):
+        for label in ("there", "back"):
+            with proc.superstep(label) as step:
+                mine = step.copy_in(given, proc.block(len(given)))
+                step.compute()
+                step.copy_out(out, proc.block(len(out)), mine)
+
+
+# --- rows of runs
+
+
+def step(label: str, m: int, measured: float, good: float, bad: float, **more: Any) -> dict[str, Any]:
+    times = {"measured_s": measured, "good_s": good, "bad_s": bad, "random_s": None}
+    return {"label": label, "hr": m // 2, "hw": m // 2, "m": m, **times, **more}
+
+
+def test_the_supersteps_of_a_label_are_one() -> None:
+    steps = [step("a", SMALL, 2.0, 1.0, 4.0), step("b", 4, 1.0, 1.0, 2.0), step("a", 6, 4.0, 2.0, 6.0)]
+    a, b = pooled(steps)
+    assert (a["label"], a["times"], a["m"], b["times"]) == ("a", 2, SMALL, 1)
+    assert (a["measured_s"], a["good_s"], a["bad_s"], a["random_s"]) == (6.0, 3.0, 10.0, None)
+    assert (a["loc"], a["m_over_g"], a["inside"]) == (pytest.approx(1 - 3 / 7), 2.0, True)
+    assert (b["loc"], b["verdict"]) == (1.0, "too small to tell")
+
+
+def test_without_predictions_the_supersteps_of_a_label_have_only_counts_and_time() -> None:
+    (only,) = pooled([{"label": "a", "m": 3, "measured_s": 1.0}, {"label": "a", "m": 3, "measured_s": 2.0}])
+    assert only == {"label": "a", "m": 3, "measured_s": 3.0, "times": 2}
+
+
+def test_averages_leave_small_supersteps_out_of_m_over_g() -> None:
+    steps = [
+        step("a", SMALL - 1, 9.0, 1.0, 9.0, n=1, p=1, loc=0.2, m_over_g=9.0),
+        step("a", 2 * SMALL, 2.0, 1.0, 9.0, n=2, p=1, loc=0.4, m_over_g=2.0),
+        step("a", 4 * SMALL, 4.0, 1.0, 9.0, n=3, p=1, loc=0.6, m_over_g=4.0),
+        step("a", 4, 2.0, 1.0, 2.0, n=1, p=2, loc=None, m_over_g=2.0),
+        step("a", 4, 2.0, 1.0, 2.0, n=2, p=2, loc=0.5, m_over_g=2.0),
+    ]
+    one, two = averages(steps, "p")
+    assert (one["loc"], one["m_over_g"], one["runs"], one["m"], one["n"]) == (pytest.approx(0.4), 3.0, 3, 4 * SMALL, 3)
+    assert (two["loc"], two["m_over_g"], two["n"]) == (0.5, None, 2)
+
+
+def test_a_row_is_of_the_repeat_of_median_time(machines: Machines) -> None:
+    two = machines(2)
+    given, out = two.array(np.arange(1000)), two.empty(1000, np.int64)
+    runs = [two.run(copied, given, out, rounds) for rounds in (1, 3, 2)]
+    found = Found(charging())
+    row = found.add({"n": 1000}, runs, [0.1, 0.9, 0.4])
+    total = runs[2].interval(charging()).total
+    assert (row["n"], row["seconds"], row["repeats"]) == (1000, 0.4, 3)
+    assert row["measured_s"] == pytest.approx(in_supersteps(runs[2])) == pytest.approx(total.measured[0])
+    assert [row[f"{end}_s"] for end in ("good", "bad", "random")] == pytest.approx(
+        [total.good[0], total.bad[0], total.random[0]]
+    )
+    assert (row["loc"], row["m_over_g"]) == pytest.approx((total.loc[0], total.m_over_g[0]))
+    assert [step["label"] for step in found.steps] == ["there", "back"] * 2
+    assert found.samples == [(1000, 0, 0.1), (1000, 1, 0.9), (1000, 2, 0.4)]
+    assert found.data()["functions_of"] == MEASURED
+
+
+def test_supersteps_are_those_of_the_interval(machines: Machines) -> None:
+    two = machines(2)
+    run = two.run(copied, two.array(np.arange(999)), two.empty(999, np.int64), 2)
+    interval, steps = run.interval(charging()), steps_of(run, charging())
+    for name in ("step", "hr", "hw", "m", "loc", "m_over_g"):
+        assert [step[name] for step in steps] == pytest.approx(getattr(interval, name).tolist())
+    assert [step["verdict"] for step in steps] == interval.verdict.tolist()
+    bare = [{name: step[name] for name in ("step", "hr", "hw", "m", "label", "measured_s")} for step in steps]
+    assert steps_of(run, None) == bare
+
+
+# --- the probe
+
+
+@pytest.fixture(scope="module")
+def section() -> Iterator[Section]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sorting.LENGTHS, "quick", LENGTHS)
+        patch.setattr(sorting, "REPEATS", 3)
+        ticks: list[float] = []
+        made = sorting.measure(PLAN, lambda part, text: ticks.append(part), charging())
+        assert ticks == sorted(ticks)
+        assert ticks[-1] == pytest.approx(1)
+        yield made
+
+
+def test_every_sort_is_measured(section: Section) -> None:
+    data, samples = section.data, section.samples["sorting"]
+    assert json.loads(json.dumps(data)) == data
+    assert data["valid"]
+    found = [(row["n"], row["p"], row["algorithm"]) for row in data["rows"]]
+    assert sorted(found) == sorted((n, p, name) for n in LENGTHS for p in (1, 2) for name in sorting.SORTS)
+    for row in data["rows"]:
+        mine = samples[
+            (samples["n"] == row["n"]) & (samples["p"] == row["p"]) & (samples["algorithm"] == row["algorithm"])
+        ]
+        assert len(mine) == row["repeats"] == 3
+        assert row["seconds"] == pytest.approx(np.median(mine["seconds"])) == pytest.approx(row["measured_s"])
+        assert row["ns_per_element"] == pytest.approx(row["seconds"] / row["n"] * 1e9)
+    for n in LENGTHS:
+        numpy, fast = (form for form in data["forms"] if form["n"] == n)
+        assert (numpy["form"], numpy["streams"], numpy["speedup"], fast["form"]) == ("numpy", 1, 1.0, "fast")
+        assert fast["speedup"] == pytest.approx(numpy["ns_per_element"] / fast["ns_per_element"])
+
+
+def formula(text: str, n: int, p: int) -> list[int]:
+    """The numbers of such as "n/p + 64; n/p; 2n + 3p²"."""
+    plain = re.sub(r"(\d)([np])", r"\1*\2", text.removesuffix(" ideally").replace("²", "**2"))
+    return [int(eval(part, {"n": n, "p": p})) for part in plain.split(";")]
+
+
+def test_supersteps_are_counted_as_in_the_paper_s_tables(section: Section) -> None:
+    rows = section.data["analysis"]
+    for p in (1, 2):
+        for name, table in report_sorting.COUNTS.items():
+            mine = [row for row in rows if (row["algorithm"], row["p"]) == (name, p)]
+            assert [row["label"] for row in mine] == list(table)
+            assert {row["times"] for row in mine} == {6 if name == "radix" else 1}
+            assert {row["runs"] for row in mine} == {len(LENGTHS)}
+            for row in mine:
+                assert row["n"] == max(LENGTHS)
+                paper = formula(table[row["label"]], row["n"], p)
+                assert [row[f"{count}_closed"] for count in ("hr", "hw", "m")] == paper
+                if (name, row["label"]) != ("sample", "sort"):  # whose buckets are ideal in the table
+                    assert [row[count] for count in ("hr", "hw", "m")] == paper
+                assert (row["m_over_g"] is None) == (row["m"] < SMALL)
+
+
+def test_the_paper_s_lengths() -> None:
+    lengths = sorting.lengths_of("full", 4)
+    paper = {5000 * 4 * i for i in range(1, 11)} | {50_000 * 4 * i for i in range(1, 11)}
+    paper |= {550_000 + 150_000 * 4 * i for i in range(10)}
+    assert (set(lengths), list(lengths)) == (paper, sorted(paper))
+
+
+def test_without_cost_functions_there_are_counts_and_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sorting.LENGTHS, "quick", (500,))
+    data = sorting.measure(Plan("quick", (1,), 7, 64), lambda part, text: None).data
+    assert not data["valid"]
+    assert "no cost functions" in data["why"][0]
+    assert {row["loc"] for row in data["analysis"]} == {None}
+    text = printed(report_sorting.sorting({"sorting": data}))
+    assert "Not valid: no cost functions" in text
+    assert "steps inside" not in text
+
+
+def forgotten(proc: smp.Processor, keys: smp.GlobalArray) -> None:
+    with proc.superstep("nothing") as step:
+        step.compute()
+
+
+def test_a_sort_that_does_not_sort_is_a_defect(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sorting.SORTS, "radix", sorting.Sort(forgotten, sorting.SORTS["radix"].cost))
+    with pytest.raises(sorting.WrongOrder, match="radix sort on 1 processors: the order of 50 keys"):
+        sorting._sort(machines(1), np.arange(50, dtype=np.uint32)[::-1].copy(), Found(None))
+    monkeypatch.setitem(sorting.FORMS, "fast", np.copy)
+    with pytest.raises(sorting.WrongOrder, match="sort, fast: the order of 50 keys"):
+        sorting._sort_here(np.arange(50, dtype=np.uint32)[::-1].copy(), sorting._Found(None))
+
+
+def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(sorting.LENGTHS, "quick", (50, 60))
+    monkeypatch.setattr(sorting, "_sort", interrupted)
+    with pytest.raises(Stopped) as stopped:
+        sorting.measure(Plan("quick", (1,), 7, 64), lambda part, text: None)
+    assert stopped.value.name == "sorting"
+    data = stopped.value.section.data
+    assert (data["rows"], [form["n"] for form in data["forms"]]) == ([], [50, 50, 60, 60])
+    assert "NumPy" in printed(report_sorting.sorting({"sorting": data}))
+    monkeypatch.setattr(sorting, "_sort_here", interrupted)
+    with pytest.raises(KeyboardInterrupt) as nothing:
+        sorting.measure(Plan("quick", (1,), 7, 64), lambda part, text: None)
+    assert not isinstance(nothing.value, Stopped)
+
+
+def test_predictions_come_from_this_profile_or_the_last_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SMP_DATA_DIR", str(tmp_path))
+    assert Campaign(PLAN)._fitted() is None
+    charging().keep()
+    kept = Campaign(PLAN)._fitted()
+    assert kept is not None
+    assert kept.data["created"] == MEASURED
+    own = Campaign(PLAN, charging())
+    assert own._fitted() is own.profile
+
+
+# --- its report and its plots
+
+
+def printed(*parts: RenderableType) -> str:
+    console = Console(width=100, file=io.StringIO(), color_system=None)
+    for part in parts:
+        console.print(part)
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.fixture
+def told(section: Section) -> dict[str, Any]:
+    """The section with numbers that are known."""
+    data: dict[str, Any] = json.loads(json.dumps(section.data))
+    for row in data["rows"]:
+        row |= {"ns_per_element": 40.0 / row["p"], "good_s": row["n"] * 8e-9, "loc": 0.75, "m_over_g": 2.5}
+        row |= {"supersteps": 5, "supersteps_inside": 4, "inside": True}
+    for form in data["forms"]:
+        form |= {"ns_per_element": 8.0 if form["form"] == "numpy" else 4.0, "streams": 2}
+        form["speedup"] = 8.0 / form["ns_per_element"]
+    for row in data["analysis"]:
+        row |= {"loc": 0.5 + row["p"] / 10, "m_over_g": None if row["m"] < SMALL else 1.0 + row["p"]}
+    return data
+
+
+def cells(text: str, *start: str) -> list[str]:
+    """The cells of the only line that begins with these."""
+    found = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
+    (row,) = [row for row in found if tuple(row[: len(start)]) == start]
+    return row[len(start) :]
+
+
+def test_the_report_says_the_numbers(told: dict[str, Any]) -> None:
+    text = printed(*report.sections({"sorting": told}))
+    row = cells(text, "Radix sort", "12,000", "2")
+    assert (row[:3], row[-4:]) == (["20.0", "0.400", "8.00"], ["0.75", "2.50", "yes", "4/5"])
+    assert cells(text, "fast form", "400", "2")[:2] == ["4.00", "2.00"]
+    assert cells(text, "1", "count")[-5:] == ["n/p; 64; n + 64p", "0.60", "2.00", "0.70", "3.00"]
+    assert cells(text, "6,000; 64; 12,128") == []
+    assert cells(text, "3", "offsets")[-4:] == ["0.60", "-", "0.70", "-"]
+    assert "after table 10" in text
+    assert f"measured on {MEASURED}" in " ".join(text.split())
+    assert f"measured on {MEASURED}" not in printed(report_sorting.sorting({"sorting": told, "created": MEASURED}))
+
+
+def test_the_closed_form_is_told_where_it_differs(told: dict[str, Any]) -> None:
+    row = told["analysis"][0] | {"hr": 7, "hw": 8, "m": 9000, "hr_closed": 7, "hw_closed": 8, "m_closed": 9000}
+    assert report_sorting.counts(row) == ["n/p; 64; n + 64p", "7; 8; 9,000"]
+    assert report_sorting.counts(row | {"hw_closed": 6})[2:] == ["7; 6; 9,000"]
+
+
+def test_the_first_screen_has_a_line_of_it(told: dict[str, Any]) -> None:
+    assert report_sorting.describe(told) == (
+        "n = 12,000, in ns an element: radix sort 20.0 (Loc 0.75), sample sort 20.0 (Loc 0.75), column sort 20.0 "
+        "(Loc 0.75) with p = 2; fast form 4.00 with 2 streams, 2.00 times as fast as NumPy"
+    )
+    assert report_sorting.describe({}) is None
+    assert "Sorting  n = 12,000, in ns" in printed(report.summary({"sorting": told}))
+
+
+def test_many_lengths_are_thinned_in_the_table(told: dict[str, Any]) -> None:
+    told["rows"] = [row | {"n": n} for row in told["rows"] if row["n"] == 400 for n in range(1000, 31_000, 1000)]
+    text = printed(report_sorting.sorting({"sorting": told}))
+    assert "6 of 30 lengths; the profile has all." in text
+    assert len(re.findall(r"^Radix sort +\d", text, re.MULTILINE)) == 2 * 6
+    cells(text, "Radix sort", "1,000", "1")
+    cells(text, "Radix sort", "30,000", "2")
+
+
+def test_figure_3_has_each_sort_against_both_ends(section: Section) -> None:
+    figure = plots_sorting.predictions({"sorting": section.data})
+    assert figure is not None
+    pictures.check(figure, "sorting-predicted")
+    places = [(p, end) for p in (1, 2) for end in ("good", "bad")]
+    assert len(figure.axes) == len(places)
+    for axes, (p, end) in zip(figure.axes, places, strict=True):
+        lines = {one.get_label(): one.get_data() for one in axes.get_lines()}
+        assert f"p = {p}" in axes.get_title(loc="left")
+        for name, title in report_sorting.TITLES.items():
+            rows = [row for row in section.data["rows"] if (row["algorithm"], row["p"]) == (name, p)]
+            n, ns = lines[title]
+            assert list(n) == list(LENGTHS)
+            assert list(ns) == pytest.approx([row["measured_s"] / row["n"] * 1e9 for row in rows])
+            ends = [max(row["bad_s"], row["random_s"]) if end == "bad" else row["good_s"] for row in rows]
+            assert list(lines[f"_{title}, predicted"][1]) == pytest.approx(ends / np.array(LENGTHS) * 1e9)
+    assert plots_sorting.predictions({}) is None
+
+
+def test_times_stand_beside_numpy_s(section: Section) -> None:
+    figure = plots_sorting.times({"sorting": section.data}, section.samples["sorting"])
+    assert figure is not None
+    pictures.check(figure, "sorting-time")
+    lines = {one.get_label(): one.get_xydata().tolist() for one in figure.axes[0].get_lines()}
+    numpy = [[form["n"], form["ns_per_element"]] for form in section.data["forms"] if form["form"] == "numpy"]
+    assert lines["NumPy"] == numpy
+    rows = [row for row in section.data["rows"] if (row["algorithm"], row["p"]) == ("sample", 2)]
+    assert lines["Sample sort, p = 2"] == [[row["n"], row["ns_per_element"]] for row in rows]
+    assert len(figure.axes[0].collections) == len(LENGTHS) * (2 * 3 + 2)  # bars
+    assert plots_sorting.times({}) is None
+    made = [name for name, drawn in plots.figures({"sorting": section.data}) if drawn is not None]
+    assert made == ["sorting-predicted", "sorting-time"]
