@@ -24,7 +24,7 @@ from . import _records, _wait
 from ._core import core
 from ._segments import Block, Segment
 from ._team import PARKED
-from ._watch import Waiter, noted
+from ._watch import OURS, Waiter, noted
 from ._whereabouts import told
 from .barrier import ARRIVALS
 
@@ -114,7 +114,7 @@ class DeadlockLook:
     def _out_of_reach(self, waiting: NDArray[np.int64], private: Collection[Block]) -> bool:
         """Whether the parent has no thread that could change any of the cells."""
         others = set(sys._current_frames()) - {threading.get_ident()}
-        others -= {thread.ident for thread in threading.enumerate() if thread.name == "smp nursery"}
+        others -= {thread.ident for thread in threading.enumerate() if thread.name.startswith(OURS)}
         others -= {stream.thread for stream in self._streams if stream.words[_records.OP] != 0}
         if not others:
             return True

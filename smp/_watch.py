@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from . import _records
 from ._whereabouts import operation, where
 
+OURS = ("smp watch", "smp nursery", "smp kernel")
+"""How the names of threads begin that are smp's own, and come near no cell of a program."""
 TEXT = 8 * (_records.RECORD - _records.PLACE) - 1  # bytes of text
 
 
@@ -52,7 +54,7 @@ class Watch:
         describe: Callable[[NDArray[np.int64]], str],
     ) -> None:
         self._shared, self._wait, self._streams, self._describe = shared, wait, streams, describe
-        self._thread = threading.Thread(target=self._serve, name="smp watch", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name=OURS[0], daemon=True)
         self._thread.start()
 
     def _serve(self) -> None:
@@ -64,7 +66,9 @@ class Watch:
 
     def _nobody_runs(self) -> bool:
         frames = sys._current_frames()
-        frames.pop(threading.get_ident(), None)
+        for thread in threading.enumerate():
+            if thread.name.startswith(OURS):
+                frames.pop(thread.ident or 0, None)
         for stream in list(self._streams):
             frame = frames.get(stream.thread)
             if frame is not None and (stream.words[_records.OP] != 0 or stream.words[_records.BARRIER_AT] != 0):

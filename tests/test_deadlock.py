@@ -13,6 +13,7 @@ import smp
 from smp import compiled
 from smp.cells import Cells
 from smp.errors import DeadlockError, ProcessorRaised, WaitTimeout
+from smp.kernels.callers_streams import side_by_side
 
 LATEST = 2.0  # seconds
 
@@ -185,6 +186,19 @@ def test_a_thread_of_the_parent_cannot_help_where_it_cannot_reach(pair: smp.Mach
             pair.run(cells_of_the_run, pair.cells(1))
     finally:
         timer.cancel()
+
+
+def test_streams_of_the_kernels_are_no_threads_that_could_help(pair: smp.Machine) -> None:
+    """Those of the parent, and those of the processors."""
+
+    def program(proc: smp.Processor, cells: Cells) -> None:
+        side_by_side(*[lambda: None] * 3)
+        cells.readfe(0)
+
+    side_by_side(*[lambda: None] * 3)
+    assert any(thread.name.startswith("smp kernel") for thread in threading.enumerate())
+    with pytest.raises(DeadlockError):
+        pair.run(program, pair.cells(1))
 
 
 def test_thousands_of_waits_and_no_false_alarm(machines: Any) -> None:

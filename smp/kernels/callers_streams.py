@@ -86,5 +86,7 @@ def _executor() -> concurrent.futures.ThreadPoolExecutor:
     global _threads
     with _lock:
         if _threads is None:
-            _threads = concurrent.futures.ThreadPoolExecutor(max(1, len(usable_cpus()) - 1), "smp-kernel")
+            _threads = concurrent.futures.ThreadPoolExecutor(
+                max(1, len(usable_cpus()) - 1), "smp kernel"
+            )  # a name that _watch knows
         return _threads
