@@ -1,5 +1,6 @@
 """sort and argsort of plain arrays: against NumPy, in every form, whatever the layout of the keys."""
 
+import contextvars
 import itertools
 import threading
 import tracemalloc
@@ -14,7 +15,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 import smp
-from smp.kernels import counting_sort, fast_sorting, partition, sorting
+from smp.kernels import callers_streams, counting_sort, fast_sorting, partition
 from smp.kernels.counting_sort import range_around, sort_by_counting
 from smp.kernels.fast_sorting import argsort_fast, entropy, repeats, sort_fast
 from smp.kernels.partition import CELLS, MOST_PARTS, Scale, each_part, heaviest, scale_of
@@ -152,18 +153,22 @@ def test_programs_by_name(machine: smp.Machine, name: str) -> None:
         np.testing.assert_array_equal(sort(given, machine=machine, algorithm=name), np.sort(given))
 
 
-def test_programs_run_on_the_machine_around(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(sorting, "host")
+def test_programs_run_on_the_machine_around() -> None:
     keys = random_keys(np.int64, 100)
     expected = np.sort(keys)
-    with smp.emulated(3):
+    with smp.emulated(3, trace=True) as around:
         assert sort(keys, algorithm="sample", out=keys) is keys
+        assert {processor for processor, *_ in around.trace} == {0, 1, 2}
     np.testing.assert_array_equal(keys, expected)
 
 
 def test_programs_open_a_machine_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sorting, "host", lambda: smp.emulated(2))
-    assert sort([2.0, 1.0], algorithm="radix").tolist() == [1.0, 2.0]
+    monkeypatch.setattr(callers_streams, "host", lambda: smp.emulated(2))
+
+    def in_no_block() -> None:
+        assert sort([2.0, 1.0], algorithm="radix").tolist() == [1.0, 2.0]
+
+    contextvars.Context().run(in_no_block)
 
 
 # -------------------------------------------------------------------------------------------- where to
@@ -349,8 +354,8 @@ def test_a_look_at_few_keys_tells_repeated_ones() -> None:
 
 
 def test_range_around_a_sample() -> None:
-    assert range_around(np.array([100, 200])) == (34, 233)  # half of 100, and 16, on each side
-    assert range_around(np.array([3, 5], np.uint32)) == (0, 23)
+    assert range_around(np.array([100, 200])) == (78, 145)  # a sixteenth of 100, and 16, on each side
+    assert range_around(np.array([3, 5], np.uint32)) == (0, 22)
     assert range_around(np.array([2**64 - 2], np.uint64)) == (2**64 - 18, 18)
     assert range_around(np.array([0, 1 << 17])) is None
     assert range_around(np.array([0.0, 1.0])) is None

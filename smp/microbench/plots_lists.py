@@ -77,6 +77,11 @@ def times(profile: Data, samples: NDArray[Any] | None = None) -> Figure | None:
             column(serial, "n"), column(serial, "ns_per_element"), "o-", color="black", linewidth=2.5, label="serial"
         )
         spread(axes, samples, "serial", 1, "black")
+    fast = by_length(lists.get("fast", []))
+    if fast:
+        axes.plot(
+            column(fast, "n"), column(fast, "ns_per_element"), "s--", color=GREY, linewidth=2.5, label="fast form"
+        )
     every_time(axes, lists["rows"], title_of, samples)
     log_powers(axes.xaxis)
     log_plain(axes.yaxis)

@@ -27,8 +27,8 @@ STEP_HEADERS = (
     "M/G",
 )
 MEANING = (
-    "run: the whole; speed-up: over the serial loop. steps: the supersteps alone, as good, bad and\n"
-    f"random predict them. {programs.MEANING}"
+    "run: the whole; speed-up: over the serial loop. fast form: rank_list, by streams of one process.\n"
+    f"steps: the supersteps alone, as good, bad and random predict them. {programs.MEANING}"
 )
 
 
@@ -54,6 +54,10 @@ def describe_best(row: Data, lists: Data) -> str:
     if row.get("inside") is not None:
         where = "inside" if row["inside"] else "outside"
         text += f"; Loc {ratio(row['loc'])}, M/G {ratio(row['m_over_g'])}, {where} its interval"
+    for fast in lists.get("fast", []):
+        if fast["n"] == row["n"]:
+            how = f"with {fast['streams']} stream{'s' * (fast['streams'] != 1)}"
+            text += f"; fast form {number(fast['ns_per_element'])} ns {how}, {number(fast['speedup'])} times"
     return text
 
 
@@ -91,12 +95,17 @@ def describe_step(step: Data) -> str:
 
 def _parts(profile: Data, lists: Data) -> Iterator[RenderableType]:
     ranked, rows = lists["rows"], []
+    nothing = [NONE] * (1 + len(INTERVAL_HEADERS))
     predicted = programs.predicted(ranked)
     order = list(dict.fromkeys(row["algorithm"] for row in ranked))
     for n in sorted({row["n"] for row in [*ranked, *lists.get("serial", [])]}):
         serial = serial_time(lists, n)
         if serial is not None:
-            rows.append(["serial", count(n), "1", number(serial), number(1.0), *[NONE] * (1 + len(INTERVAL_HEADERS))])
+            rows.append(["serial", count(n), "1", number(serial), number(1.0), *nothing])
+        for fast in lists.get("fast", []):
+            if fast["n"] == n:
+                times = number(fast["ns_per_element"]), number(fast["speedup"])
+                rows.append(["fast form", count(n), str(fast["streams"]), *times, *nothing])
         same = [row for row in ranked if row["n"] == n]
         rows += [_cells(row) for row in sorted(same, key=lambda row: (row["p"], order.index(row["algorithm"])))]
     headers = (*HEADERS, "steps\nns", *INTERVAL_HEADERS) if predicted else HEADERS

@@ -2,8 +2,8 @@
 
 Random lists of int32 successors.  Speed-ups are over the compiled serial loop in private memory, whose ranks every
 result is compared with.  A time is the median of the repeats, everything inside ``machine.run`` included; the
-supersteps shown are those of the repeat nearest to it.  Source: the study of the Tera MTA, section 4, figure 17;
-the SMP cost study, section 5.
+supersteps shown are those of the repeat nearest to it.  Beside them `rank_list` ranks the same lists: the fast form.
+Source: the study of the Tera MTA, section 4, figure 17; the SMP cost study, section 5.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from ...arrays import GlobalArray
 from ...errors import SmpError
-from ...kernels.list_ranking import PROGRAMS
+from ...kernels.callers_streams import streams_for
+from ...kernels.list_ranking import PROGRAMS, WORTH_STREAMS, rank_list
 from ...kernels.list_serial import rank_here
 from ...kernels.lists import random_list
 from ...machine import Machine, host
 from ...run import Run
 from ..plan import Plan, Section, Stopped, Tick
 from ..profile import Profile
-from .programs import Found, sampled
+from .programs import Found, Row, sampled
 
 LENGTHS = {
     "quick": (10_000, 100_000, 1_000_000),
@@ -56,7 +57,8 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Section:
     Returns
     -------
     Section
-        ``rows``: one for each length, p and algorithm; ``steps``: their supersteps; ``serial``: the serial loop.
+        ``rows``: one for each length, p and algorithm; ``steps``: their supersteps; ``serial``: the serial loop;
+        ``fast``: `smp.kernels.rank_list`.
 
     Raises
     ------
@@ -73,7 +75,8 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Section:
         rank_here(lists[lengths[0]])
         for n in lengths:
             expected[n] = found.serial(lists[n])
-            tick(float(next(done)), f"serial list ranking, n = {n:,}")
+            found.fast(lists[n], expected[n])
+            tick(float(next(done)), f"list ranking without a machine, n = {n:,}")
         for p in plan.processors:
             with host(p) as machine:
                 _warm(machine)
@@ -121,22 +124,36 @@ class _Found(Found):
 
     def __init__(self, profile: Profile | None) -> None:
         super().__init__(profile)
-        self.serials: list[dict[str, Any]] = []
+        self.serials: list[Row] = []
+        self.fasts: list[Row] = []
         self._serial_seconds: dict[int, float] = {}
 
     def serial(self, successor: NDArray[Any]) -> NDArray[Any]:
         """Time the serial loop; return its ranks."""
+        ranks, row = self._timed("serial", rank_here, successor, 1)
+        self._serial_seconds[row["n"]] = row["seconds"]
+        self.serials.append(row)
+        return ranks
+
+    def fast(self, successor: NDArray[Any], expected: NDArray[Any]) -> None:
+        """Time what a user calls."""
+        streams = streams_for(None) if len(successor) >= WORTH_STREAMS else 1
+        rank_list(successor)  # compiles or loads its loops
+        ranks, row = self._timed("fast", rank_list, successor, streams)
+        if not np.array_equal(ranks, expected):
+            raise WrongRanks("rank_list gives other ranks than the serial loop")
+        self.fasts.append(row | {"streams": streams, "speedup": self._serial_seconds[row["n"]] / row["seconds"]})
+
+    def _timed(self, name: str, rank: Any, successor: NDArray[Any], streams: int) -> tuple[NDArray[Any], Row]:
         n = len(successor)
         seconds = []
         for _ in range(_repeats(n)):
             start = time.perf_counter()
-            ranks = rank_here(successor)
+            ranks = rank(successor)
             seconds.append(time.perf_counter() - start)
-        self.sample({"n": n, "p": 1, "algorithm": "serial"}, seconds)
-        self._serial_seconds[n] = float(np.median(seconds))
-        ns = self._serial_seconds[n] / n * 1e9
-        self.serials.append({"n": n, "ns_per_element": ns, "repeats": len(seconds)})
-        return ranks
+        self.sample({"n": n, "p": streams, "algorithm": name}, seconds)
+        median = float(np.median(seconds))
+        return ranks, {"n": n, "seconds": median, "ns_per_element": median / n * 1e9, "repeats": len(seconds)}
 
     def ranked(self, n: int, p: int, name: str, runs: list[Run]) -> None:
         """Add the repeats of one algorithm."""
@@ -146,10 +163,10 @@ class _Found(Found):
 
     def section(self) -> Section:
         """What there is."""
-        data = self.data() | {"serial": self.serials, "superstep": self._example()}
+        data = self.data() | {"serial": self.serials, "fast": self.fasts, "superstep": self._example()}
         return Section(data, {"lists": np.array(self.samples, SAMPLE)})
 
-    def _example(self) -> dict[str, Any] | None:
+    def _example(self) -> Row | None:
         """The superstep to show first: the costliest of the fastest algorithm at the largest n and p."""
         best = min(self.rows, key=lambda row: (-row["n"], -row["p"], row["seconds"]), default=None)
         if best is None:
