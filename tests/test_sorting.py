@@ -18,6 +18,7 @@ import smp
 from smp.kernels import callers_streams, counting_sort, fast_sorting, partition
 from smp.kernels.counting_sort import range_around, sort_by_counting
 from smp.kernels.fast_sorting import argsort_fast, entropy, repeats, sort_fast
+from smp.kernels.halving import halve, pivot_of
 from smp.kernels.partition import CELLS, MOST_PARTS, Scale, each_part, heaviest, scale_of
 from smp.kernels.partition import partition as move_all
 from smp.kernels.sort_keys import DTYPES
@@ -86,7 +87,7 @@ def assert_order(order: Array, keys: Array) -> None:
 # ------------------------------------------------------------------------------------------- results
 
 
-@pytest.mark.parametrize("algorithm", ["auto", "numpy", "partition"])
+@pytest.mark.parametrize("algorithm", ["auto", "numpy", "halves", "partition"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
@@ -105,6 +106,7 @@ def test_as_numpy_sorts(dtype: np.dtype[Any], algorithm: str, data: st.DataObjec
 def test_every_layout_by_parts(dtype: np.dtype[Any], layout: str) -> None:
     keys = random_keys(dtype, 5000)
     given = laid_out(keys, layout)
+    np.testing.assert_array_equal(sort(given, algorithm="halves"), np.sort(given))
     found = sort(given, algorithm="partition")
     np.testing.assert_array_equal(found, np.sort(keys))
     assert (found.dtype, found.dtype.isnative, found.flags.c_contiguous) == (dtype, True, True)
@@ -140,7 +142,7 @@ def test_a_key_out_of_range_is_found_before_anything_is_written(stray: int) -> N
 def test_lists_and_empty_ones() -> None:
     assert sort([3, 1, 2]).tolist() == [1, 2, 3]
     assert argsort([3, 1, 2]).tolist() == [1, 2, 0]
-    for algorithm in ("auto", "numpy", "partition", "counting"):
+    for algorithm in ("auto", "numpy", "halves", "partition", "counting"):
         assert sort(np.empty(0, np.int32), algorithm=algorithm).dtype == np.int32
     assert argsort([]).dtype == np.int64
     assert sort([]).shape == (0,)
@@ -174,7 +176,7 @@ def test_programs_open_a_machine_where_there_is_none(monkeypatch: pytest.MonkeyP
 # -------------------------------------------------------------------------------------------- where to
 
 
-@pytest.mark.parametrize("algorithm", ["auto", "numpy", "partition", "counting"])
+@pytest.mark.parametrize("algorithm", ["auto", "numpy", "halves", "partition", "counting"])
 @pytest.mark.parametrize("kind", ["itself", "overlapping", "strided", "backwards", "other byte order"])
 def test_out(algorithm: str, kind: str) -> None:
     expected = np.sort(np.random.default_rng(0).integers(0, 5000, 3000))
@@ -195,7 +197,12 @@ def test_out(algorithm: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "options", "error", "message"),
     [
-        ([1.5, 2.5], {"algorithm": "quick"}, ValueError, "no algorithm 'quick'; there are auto, numpy, partition"),
+        (
+            [1.5, 2.5],
+            {"algorithm": "quick"},
+            ValueError,
+            "no algorithm 'quick'; there are auto, numpy, partition, halves",
+        ),
         ([[1, 2]], {}, ValueError, r"one-dimensional array, not one of shape \(1, 2\)"),
         (7, {}, ValueError, r"shape \(\)"),
         (np.zeros(3, np.int16), {}, TypeError, "int16, and taken are int32, int64, uint32, uint64, float32, float64"),
@@ -265,7 +272,8 @@ def test_auto_takes_the_way_that_pays(shape: str, way: str, monkeypatch: pytest.
 
         return call
 
-    monkeypatch.setattr(fast_sorting, "WORTH_SORTING", 1)
+    monkeypatch.setattr(fast_sorting, "WORTH_HALVING", 1)
+    monkeypatch.setattr(fast_sorting, "WORTH_PARTS", 1)
     monkeypatch.setattr(fast_sorting, "partition", noted("partition", move_all))
     monkeypatch.setattr(fast_sorting, "sort_by_counting", noted("counting", sort_by_counting))
     keys = shapes(20_000)[shape]
@@ -285,8 +293,52 @@ def test_short_arrays_and_one_stream_stay_in_the_calling_thread(monkeypatch: pyt
     np.testing.assert_array_equal(sort(keys[::-2]), np.sort(keys[::-2]))
     assert_order(argsort(keys), keys)
     with smp.emulated(1):
-        long = random_keys(np.int64, fast_sorting.WORTH_SORTING)
+        long = random_keys(np.int64, fast_sorting.WORTH_PARTS)
         np.testing.assert_array_equal(sort(long), np.sort(long))
+
+
+# ------------------------------------------------------------------------------------------- the halves
+
+
+@pytest.mark.parametrize("shape", shapes(10))
+@pytest.mark.parametrize("streams", [*STREAMS, 3])
+def test_halves_keep_the_order_of_their_keys(shape: str, streams: int) -> None:
+    keys = shapes(5000)[shape]
+    pivot = keys[4999:]
+    into = np.empty_like(keys)
+    below = keys < pivot
+    assert halve(keys, pivot, streams, into).tolist() == [below.sum(), 5000]
+    np.testing.assert_array_equal(into, np.concatenate((keys[below], keys[~below])))
+
+
+def test_a_pivot_is_none_that_splits_unevenly() -> None:
+    pivot = pivot_of(np.arange(1000))
+    assert pivot is not None
+    assert pivot.tolist() == [500]
+    for sample in (np.zeros(100), np.full(100, np.nan), np.repeat([0.0, 1.0], [29, 71])):
+        assert pivot_of(sample) is None
+    assert pivot_of(np.repeat([0.0, np.nan], [60, 40])) is None
+    assert pivot_of(np.repeat([0.0, 1.0], [30, 70])) is not None
+
+
+def test_arrays_of_middle_length_are_halved(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+
+    def noted(*args: Any) -> Any:
+        taken.append(1)
+        return halve(*args)
+
+    monkeypatch.setattr(fast_sorting, "halve", noted)
+    monkeypatch.setattr(fast_sorting, "WORTH_HALVING", 8000)
+    keys = random_keys(np.int64, 1000)
+    for some, halved in ((keys, 1), (keys[::-1], 1), (keys[1:], 0), (np.zeros(1000, np.int64), 0)):
+        out = np.empty_like(some)
+        sort_fast(some, out, 2)
+        np.testing.assert_array_equal(out, np.sort(some))
+        assert len(taken) == halved
+        taken.clear()
+    sort_fast(keys, np.empty_like(keys), 1)
+    assert not taken
 
 
 # ---------------------------------------------------------------------------------------- the partition
@@ -388,7 +440,8 @@ def test_memory(algorithm: str, most: float, layout: str, monkeypatch: pytest.Mo
     """Peak beside the input, as a multiple of it; an order of uint32 keys is twice their size."""
     monkeypatch.setattr(fast_sorting, "PART_BYTES", 1 << 17)
     monkeypatch.setattr(partition, "_PIECE", 1 << 12)
-    monkeypatch.setattr(fast_sorting, "WORTH_SORTING", 1)
+    monkeypatch.setattr(fast_sorting, "WORTH_HALVING", 1)
+    monkeypatch.setattr(fast_sorting, "WORTH_PARTS", 1)
     n = 1 << 20
     spread = np.random.default_rng(0).integers(0, 10_000 if algorithm == "counting" else 1 << 32, n, np.uint32)
     keys = laid_out(spread, layout)

@@ -3,6 +3,7 @@
     sample      1024 keys, sorted: narrow range?  few distinct keys?  a scale that spreads them?
     counting    see `smp.kernels.counting_sort`
     partition   see `smp.kernels.partition`; then NumPy sorts the parts, as many at a time as there are streams
+    halves      see `smp.kernels.halving`; the same with two parts: for arrays of middle length
 
 NumPy's sort holds no lock of the interpreter, and its vector instructions sort a part in a core's cache at about half
 the time that a key of a long array takes.
@@ -10,14 +11,18 @@ the time that a key of a long array takes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from .counting_sort import range_around, sort_by_counting
+from .halving import halve, pivot_of
 from .partition import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, partition, scale_of
 from .sort_keys import Keys
 
-WORTH_SORTING = 1 << 23
-"""Bytes of keys from which "auto" may leave NumPy's sort."""
+WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
+"""Bytes of keys from which "auto" may leave NumPy's sort: for counting or halves, and for parts instead of halves."""
 WORTH_RANKING = 1 << 20
 """The same for argsort."""
 KEYS_A_COUNTER = 4
@@ -42,17 +47,17 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", *, s
     out : ndarray of shape (n,) of that type, in either byte order
         It may share memory with the keys.
     streams : int
-    algorithm : {"auto", "numpy", "partition"}
+    algorithm : {"auto", "numpy", "halves", "partition"}
     seed : int
         Of the sample.
     """
-    if _may_pay(keys, WORTH_SORTING, streams, algorithm):
+    if _may_pay(keys, WORTH_HALVING, streams, algorithm):
         sample = _sampled(keys, seed)
         if algorithm == "auto" and _counted(keys, sample, out, streams):
             return
-        scale = _scale(sample, algorithm)
-        if scale:
-            _sort_parts(keys, scale, out, streams)
+        move = _way(keys, sample, streams, algorithm)
+        if move:
+            _sort_parts(keys, out, streams, move)
             return
     if out is not keys:  # NumPy does not see every overlap of strided arrays
         np.copyto(out, keys.copy() if np.may_share_memory(keys, out) else keys)
@@ -81,8 +86,21 @@ def repeats(keys: Keys) -> bool:
     return len(set(keys[:: max(1, len(keys) // 64)].tolist())) < 32
 
 
-def _sort_parts(keys: Keys, scale: Scale, out: Keys, streams: int) -> None:
-    """Sort by parts: in ``out``, or beside it and then copied, each part while it is in the cache."""
+def _way(keys: Keys, sample: Keys, streams: int, algorithm: str) -> Callable[[Keys], Numbers] | None:
+    """Return what brings the keys into parts, if that is asked for or pays; see `_sort_parts`."""
+    if algorithm == "halves" or (algorithm == "auto" and keys.nbytes < WORTH_PARTS):
+        pivot = pivot_of(sample)
+        plain = keys if is_plain(keys) else np.array(keys, keys.dtype.newbyteorder("="))
+        return None if pivot is None else partial(halve, plain, pivot, streams)
+    scale = _scale(sample, algorithm)
+    return None if scale is None else lambda into: partition(keys, scale, _parts(keys.nbytes), streams, into)
+
+
+def _sort_parts(keys: Keys, out: Keys, streams: int, move: Callable[[Keys], Numbers]) -> None:
+    """Sort by parts: in ``out``, or beside it and then copied, each part while it is in the cache.
+
+    ``move`` brings the keys into parts, in the array that it is given, and returns where each ends.
+    """
     beside = not is_plain(out) or np.may_share_memory(keys, out)
     moved = np.empty(len(keys), keys.dtype.newbyteorder("=")) if beside else out
 
@@ -91,8 +109,7 @@ def _sort_parts(keys: Keys, scale: Scale, out: Keys, streams: int) -> None:
         if beside:
             out[part] = moved[part]
 
-    ends = partition(keys, scale, _parts(keys.nbytes), streams, moved)
-    each_part(sort_part, ends, streams)
+    each_part(sort_part, move(moved), streams)
 
 
 def _counted(keys: Keys, sample: Keys, out: Keys, streams: int) -> bool:
@@ -108,7 +125,7 @@ def _parts(octets: int) -> int:
 
 
 def _may_pay(keys: Keys, least: int, streams: int, algorithm: str) -> bool:
-    if algorithm == "partition":
+    if algorithm in ("halves", "partition"):
         return 0 < len(keys) <= MOST_KEYS
     return algorithm == "auto" and streams > 1 and keys.nbytes >= least and len(keys) <= MOST_KEYS
 

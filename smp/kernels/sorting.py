@@ -2,6 +2,7 @@
 
     numpy        np.sort                                             in the calling thread
     partition    keys moved into parts, which NumPy sorts            on streams of the calling process
+    halves       the same with two parts                             the same
     counting     integers of a narrow range, counted                 the same
     radix        by digits, the lowest first                         on the processors of a machine
     sample       by splitters from a sample                          the same
@@ -21,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import Machine
 from .callers_streams import opened, streams_for
 from .counting_sort import WIDEST, sort_by_counting
-from .fast_sorting import WORTH_RANKING, WORTH_SORTING, argsort_fast, repeats, sort_fast
+from .fast_sorting import WORTH_HALVING, WORTH_RANKING, argsort_fast, repeats, sort_fast
 from .sort_keys import DTYPES, Keys
 
 PROGRAMS = {
@@ -31,7 +32,7 @@ PROGRAMS = {
 }
 """Where the SPMD programs stand, which are imported when they are asked for."""
 ARGSORTS = ("auto", "numpy", "partition")
-SORTS = (*ARGSORTS, "counting", *PROGRAMS)
+SORTS = (*ARGSORTS, "halves", "counting", *PROGRAMS)
 _NATIVE = frozenset(DTYPES)
 
 
@@ -47,9 +48,9 @@ def sort(
     machine : Machine, optional
         The fast forms use as many streams of the calling process as it has processors; SPMD programs run on it.  By
         default that of the ``with`` block around; else all CPUs, and for a program a machine opened for the call.
-    algorithm : {"auto", "numpy", "partition", "counting", "radix", "sample", "column"}
-        "auto" is "numpy" below 8 MiB of keys, on one CPU, and where a sample has few distinct keys or most in a few
-        clusters; "counting" where the sample's range is narrow; else "partition".
+    algorithm : {"auto", "numpy", "halves", "partition", "counting", "radix", "sample", "column"}
+        "auto" is "numpy" below 3 MiB of keys, on one CPU, and where a sample has few distinct keys or most in a few
+        clusters; "counting" where the sample's range is narrow; else "halves" below 16 MiB and "partition" above.
     out : ndarray of shape (n,) and the keys' dtype, optional
         Where to put the result; ``keys`` itself is sorted in place.
 
@@ -69,8 +70,9 @@ def sort(
 
     Notes
     -----
-    Working memory: none to speak of beside the keys and the result, but for "partition" into an ``out`` that is
-    strided, of the other byte order, or shares memory with the keys, a copy; for a program two or three.
+    Working memory beside the keys and the result: none to speak of; a copy of the keys for "partition" and "halves"
+    into an ``out`` that is strided, of the other byte order, or shares memory with the keys, and for "halves" of keys
+    that are such; for a program two or three.
 
     Examples
     --------
@@ -78,7 +80,7 @@ def sort(
     >>> sort([3.0, float("nan"), -1.0])
     array([-1.,  3., nan])
     """
-    if algorithm == "auto" and out is None and _is_short(keys, WORTH_SORTING):
+    if algorithm == "auto" and out is None and _is_short(keys, WORTH_HALVING):
         made = np.array(keys)
         made.sort()
         return made
