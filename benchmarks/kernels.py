@@ -124,6 +124,11 @@ def peers() -> dict[str, Callable[[NDArray[Any]], Any]]:
     return found
 
 
+def sorted_into(place: NDArray[Any], keys: NDArray[Any]) -> None:
+    np.copyto(place, keys)
+    place.sort()
+
+
 def sorting(repeats: int, quick: bool) -> None:
     heading("Sorting: times the speed of numpy.sort")
     rng, n = np.random.default_rng(0), 1_000_000 if quick else 10_000_000
@@ -147,6 +152,12 @@ def sorting(repeats: int, quick: bool) -> None:
         seconds = in_turns(tasks, repeats)
         detail = ", ".join(f"{peer} {1e9 * taken / n:.2f}" for peer, taken in seconds.items()) + " ns an element"
         row(f"{n:,} {name}", seconds["numpy"] / seconds["smp"], asked, detail)
+    for name, (keys, _) in list(inputs.items())[:4]:
+        place, other = np.empty_like(keys), np.empty_like(keys)
+        tasks = {"smp": partial(sort, keys, out=place), "numpy": partial(sorted_into, other, keys)}
+        seconds = in_turns(tasks, repeats)
+        detail = ", ".join(f"{peer} {1e9 * taken / n:.2f}" for peer, taken in seconds.items()) + " ns an element"
+        row(f"{n:,} {name}, into an array that is there", seconds["numpy"] / seconds["smp"], "", detail)
     for dtype in (np.uint32, np.float64):
         for n in [*(10**k * m for k in range(7) for m in (1, 3)), *([] if quick else [50_000_000])]:
             keys = (rng.random(n) * (1 << 32)).astype(dtype)

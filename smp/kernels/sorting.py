@@ -14,7 +14,7 @@ The last three are SPMD programs, for ``machine.run`` too: `sort_radix`, `sort_s
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,7 +81,7 @@ def sort(
     array([-1.,  3., nan])
     """
     if algorithm == "auto" and out is None and _is_short(keys, WORTH_HALVING):
-        made = np.array(keys)
+        made: NDArray[Any] = keys.copy()
         made.sort()
         return made
     given = _checked(keys, algorithm, SORTS)
@@ -132,7 +132,7 @@ def argsort(keys: ArrayLike, *, machine: Machine | None = None, algorithm: str =
     return argsort_fast(_checked(keys, algorithm, ARGSORTS), streams_for(machine), algorithm)
 
 
-def _is_short(keys: ArrayLike, least: int) -> bool:
+def _is_short(keys: ArrayLike, least: int) -> TypeGuard[NDArray[Any]]:
     """Whether NumPy takes the keys as they are, and at once: nothing else is done for short arrays."""
     return type(keys) is np.ndarray and keys.nbytes < least and keys.ndim == 1 and keys.dtype in _NATIVE
 
