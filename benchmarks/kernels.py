@@ -227,11 +227,14 @@ def memory(repeats: int, quick: bool) -> None:
         "sort, uint32": (sort, rng.integers(0, 1 << 32, n, np.uint32), "<= 2.2"),
         "sort, uint32 below 2^16": (sort, rng.integers(0, 1 << 16, n, np.uint32), "<= 2.2"),
         "sort, float64": (sort, rng.random(n), "<= 2.2"),
+        "sort by halves, every other of float64": (sort, rng.random(2_000_000)[::2], "<= 2.2"),
+        "sort by parts, every other of float64": (sort, rng.random(2 * n)[::2], "<= 2.2"),
+        "argsort, float64": (argsort, rng.random(n), ""),
         "sort in place, float64": (lambda keys: sort(keys, out=keys), rng.random(n), "<= 2.2"),
         "relaxation, float64": (lambda grid: relax(grid, iterations=8), rng.random((n // 1000, 1000)), ""),
     }
     for name, (function, given, asked) in calls.items():
-        function(given.copy())
+        function(given.copy())  # compiles
         tracemalloc.start()
         function(given)
         peak = tracemalloc.get_traced_memory()[1]

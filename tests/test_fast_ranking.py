@@ -27,15 +27,17 @@ from smp.kernels.list_serial import rank_here
     seed=st.integers(0, 2**32),
     tail=st.booleans(),
     wide=st.booleans(),
+    words_of_64=st.booleans(),
 )
 def test_however_it_is_cut_the_ranks_are_those_of_the_serial_loop(
-    n: int, streams: int, nodes: int, cursors: int, seed: int, tail: bool, wide: bool
+    n: int, streams: int, nodes: int, cursors: int, seed: int, tail: bool, wide: bool, words_of_64: bool
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fast_ranking, "NODES_A_SUBLIST", nodes)
         patch.setattr(fast_ranking, "CURSORS", cursors)
+        patch.setattr(fast_ranking, "LONGEST_NARROW", 0 if words_of_64 else n)
         successor = random_list(n, seed, np.int64 if wide else np.int32)
-        ranks = rank_fast(successor, streams, tail, seed=seed, wide=wide)
+        ranks = rank_fast(successor, streams, tail, seed=seed)
     np.testing.assert_array_equal(ranks, rank_here(successor, tail))
     assert ranks.dtype == successor.dtype
 

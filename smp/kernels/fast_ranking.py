@@ -44,7 +44,11 @@ NODES_A_SUBLIST, MOST_SUBLISTS = 1000, 1 << 13
 """Sublists: one for so many nodes, but no more than leave the table of their first ranks in the nearest cache."""
 LONGEST_NARROW = 1 << 30
 """Nodes whose words fit into 32 bits: 15 for the sublist, 16 for the rank within it."""
-_BEGUN, _MADE, _FAILED = 0, 1, 2  # words that the streams share, each changed by fetch_add only
+_BEGUN, _MADE, _FAILED = 0, 1, 2
+"""Words that the streams share, changed by fetch_add only: sublists taken, numbers given out, walks that have failed.
+
+Whoever is given a number alone writes its row of the links; the caller reads all once every stream has ended.
+"""
 Words = NDArray[Any]  # int32 or int64
 Numbers = NDArray[np.int64]
 
@@ -149,7 +153,7 @@ def finish(words: Words, ranks: Nodes, firsts: Words, last: int) -> None:
         ranks[i] = rank if last < 0 else last - rank
 
 
-def rank_fast(successor: Nodes, streams: int, from_tail: bool = False, *, seed: int = 0, wide: bool = False) -> Nodes:
+def rank_fast(successor: Nodes, streams: int, from_tail: bool = False, *, seed: int = 0) -> Nodes:
     """Rank a list in this process's memory, with so many of its streams.
 
     Parameters
@@ -161,8 +165,6 @@ def rank_fast(successor: Nodes, streams: int, from_tail: bool = False, *, seed: 
         Return the distance to the tail instead of that from the head.
     seed : int
         Of the random starts.
-    wide : bool
-        Whether to work with 64-bit words where 32 bits would do.
 
     Returns
     -------
@@ -181,7 +183,7 @@ def rank_fast(successor: Nodes, streams: int, from_tail: bool = False, *, seed: 
     n = len(successor)
     if n == 0:
         return np.empty_like(successor)
-    words = np.empty(n, np.int64 if wide or n > LONGEST_NARROW else np.int32)
+    words = np.empty(n, np.int32 if n <= LONGEST_NARROW else np.int64)
     blocks = [share(n, k, streams) for k in range(streams)]
     found = np.zeros((streams, 3), np.int64)
     side_by_side(

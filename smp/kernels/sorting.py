@@ -13,7 +13,7 @@ The last three are SPMD programs, for ``machine.run`` too: `sort_radix`, `sort_s
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -21,16 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import Machine
 from .callers_streams import opened, streams_for
+from .column_sort import sort_column
 from .counting_sort import WIDEST, sort_by_counting
 from .fast_sorting import WORTH_HALVING, WORTH_RANKING, argsort_fast, repeats, sort_fast
+from .radix_sort import sort_radix
+from .sample_sort import sort_sample
 from .sort_keys import DTYPES, Keys
 
-PROGRAMS = {
-    "radix": (".radix_sort", "sort_radix"),
-    "sample": (".sample_sort", "sort_sample"),
-    "column": (".column_sort", "sort_column"),
-}
-"""Where the SPMD programs stand, which are imported when they are asked for."""
+PROGRAMS: dict[str, Callable[..., None]] = {"radix": sort_radix, "sample": sort_sample, "column": sort_column}
 ARGSORTS = ("auto", "numpy", "partition")
 SORTS = (*ARGSORTS, "halves", "counting", *PROGRAMS)
 _NATIVE = frozenset(DTYPES)
@@ -175,9 +173,7 @@ def _count(keys: Keys, out: Keys, machine: Machine | None) -> None:
 
 def _run(algorithm: str, keys: Keys, out: Keys, machine: Machine | None) -> None:
     """Sort with an SPMD program."""
-    module, name = PROGRAMS[algorithm]
-    program = getattr(importlib.import_module(module, __package__), name)
     with opened(machine) as chosen:
         shared = chosen.array(keys.astype(keys.dtype.newbyteorder("="), copy=False))
-        chosen.run(program, shared)
+        chosen.run(PROGRAMS[algorithm], shared)
         out[...] = shared.view
