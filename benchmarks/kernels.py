@@ -13,7 +13,7 @@ import argparse
 import importlib
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -33,7 +33,7 @@ CPUS = len(usable_cpus())
 AHEAD = 64
 
 
-def in_turns(tasks: dict[str, Task], repeats: int, least: float = 0.0) -> dict[str, float]:
+def in_turns(tasks: Mapping[str, Task], repeats: int, least: float = 0.0) -> dict[str, float]:
     """Median seconds of each task, one after the other by turns; short ones are called often enough to last so long."""
     often = {}
     for name, task in tasks.items():
@@ -140,7 +140,7 @@ def sorting(repeats: int, quick: bool) -> None:
         "random int64": (rng.integers(-(1 << 63), (1 << 63) - 1, n), ""),
         "random float32": (rng.random(n, np.float32), ""),
         "sorted float64": (np.sort(rng.random(n)), ""),
-        "reversed int32": (np.arange(n, 0, -1, np.int32), ""),
+        "reversed int32": (np.arange(n, 0, -1, dtype=np.int32), ""),
         "all equal float64": (np.ones(n), ""),
         "few distinct float64": (rng.integers(0, 10, n).astype(float), ""),
     }
