@@ -1,6 +1,6 @@
 """Least squares that says what it cannot tell: singular values, null spaces, signs.
 
-    columns / norm  ->  U S V'  ->  drop S <= 1e-10 S_max  ->  the smallest solution
+    columns / norm  ->  U S V'  ->  drop S <= 1e-10 S_max  ->  the smallest solution, its variance, what is left open
                         |
                         +->  small S: their vectors in V name the terms that cannot be told apart
 
@@ -9,6 +9,7 @@ units than about data.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +18,7 @@ from scipy.optimize import lsq_linear
 from ..errors import FitError
 from ._types import BoolArray, FloatArray
 
-CUTOFF = 1e-10  # singular values up to this share of the largest are rounding, not data
+CUTOFF = 1e-10  # singular values up to this share are rounding, not data; NIST's hardest set, Filip, reaches 2e-10
 CONDITION = 1e3  # beyond this ratio of singular values, three digits of data leave no digit of a coefficient
 _TOUCHED = 1e-6  # a term has weight in a null space from this component on: rounding leaves about 1e-10
 _SUPPORT = 0.1  # a term takes part in a nearly null combination from this component of a unit vector on
@@ -53,8 +54,26 @@ def checked_system(
     return matrix, measured
 
 
-def solve(scaled: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray, int]:
-    """Minimise the norm of ``scaled @ x - target``.
+class Solution(NamedTuple):
+    """What the rows say of k coefficients.
+
+    Attributes
+    ----------
+    values : ndarray (k,) float64
+        The smallest of the solutions.
+    spread : ndarray (k, rank) float64
+        ``spread @ spread.T`` is their covariance per unit of residual variance.
+    null : ndarray (k, k - rank) float64
+        Directions in which the coefficients may move without a trace in the rows.
+    """
+
+    values: FloatArray
+    spread: FloatArray
+    null: FloatArray
+
+
+def solve(scaled: FloatArray, target: FloatArray) -> Solution:
+    """Minimise the norm of ``scaled @ values - target``.
 
     Parameters
     ----------
@@ -62,27 +81,23 @@ def solve(scaled: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArra
         Equilibrated columns.
     target : ndarray (n,) float64
 
-    Returns
-    -------
-    solution : ndarray (k,) float64
-        The smallest of the solutions.
-    variance : ndarray (k,) float64
-        Of each, per unit of residual variance; infinite where a null space leaves it open.
-    rank : int
-
     Notes
     -----
     O(n k^2).
     """
     left, values, right = np.linalg.svd(scaled, full_matrices=False)
     kept = values > CUTOFF * values.max(initial=0.0)
-    inverse = right[kept].T / values[kept]
-    variance = (inverse**2).sum(axis=1)
-    variance[np.linalg.norm(right[~kept], axis=0) > _TOUCHED] = np.inf
-    return inverse @ (left[:, kept].T @ target), variance, int(kept.sum())
+    spread = right[kept].T / values[kept]
+    null = right[~kept].T
+    return Solution(spread @ (left[:, kept].T @ target), spread, np.where(np.abs(null) > _TOUCHED, null, 0.0))
 
 
-def identify(scaled: FloatArray) -> tuple[float, BoolArray]:
+def touches(rows: FloatArray, null: FloatArray) -> BoolArray:
+    """Say which rows (m, k) see a move along one of the null directions (k, j): they cannot be predicted."""
+    return np.asarray((np.abs(rows @ null) > _TOUCHED * (np.abs(rows) @ np.abs(null))).any(axis=1))
+
+
+def identify(scaled: FloatArray) -> tuple[float, BoolArray, BoolArray]:
     """Say which terms the rows cannot tell apart.
 
     Parameters
@@ -97,13 +112,19 @@ def identify(scaled: FloatArray) -> tuple[float, BoolArray]:
     unidentified : ndarray (k,) bool
         Terms with weight in the null space, and terms that support a combination whose singular value
         is more than `CONDITION` times below the largest.
+    linked : ndarray (k, k) bool
+        Pairs of unidentified terms that take part in the same such combination, each term with itself.
     """
     values, right = np.linalg.svd(scaled, full_matrices=False)[1:]
     lost = values <= CUTOFF * values[0]
-    weak = ~lost & (values * CONDITION < values[0])
+    weak = values * CONDITION < values[0]
     left_open = np.linalg.norm(right[lost], axis=0) > _TOUCHED
     condition = np.inf if lost.any() else float(values[0] / values[-1])
-    return condition, left_open | (np.abs(right[weak]) > _SUPPORT).any(axis=0)
+    unidentified = left_open | (np.abs(right[weak & ~lost]) > _SUPPORT).any(axis=0)
+    # Equal singular values leave their vectors free to turn, and mix pairs; the projector on them stays.
+    projector = np.abs(right[weak].T @ right[weak])
+    linked = (projector > _SUPPORT**2) & np.outer(unidentified, unidentified)
+    return condition, unidentified, linked | np.diag(unidentified)
 
 
 def free_terms(scaled: FloatArray, target: FloatArray, bounded: BoolArray) -> BoolArray:
@@ -158,6 +179,6 @@ def r_squared(matrix: FloatArray, measured: FloatArray, weights: FloatArray, squ
 
 def _most_negative(scaled: FloatArray, target: FloatArray, bounded: BoolArray, free: BoolArray) -> int | None:
     solution = np.zeros(len(free))
-    solution[free] = solve(scaled[:, free], target)[0]
+    solution[free] = solve(scaled[:, free], target).values
     solution[~bounded] = 0.0
     return int(solution.argmin()) if solution.min() < 0.0 else None
