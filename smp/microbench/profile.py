@@ -9,17 +9,19 @@ The last profile measured on a machine is also kept in the user's data folder un
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._kept import folder, write
 from ..errors import ProfileError
 from ..models.cost import predict
 from ..models.interval import Accesses, Interval, interval
@@ -38,21 +40,8 @@ class ProfileWarning(UserWarning):
 
 
 def kept_at(described: Mapping[str, Any]) -> Path:
-    """Where a machine's last profile is kept: ``$SMP_DATA_DIR``, ``$XDG_DATA_HOME/smp`` or ``~/.local/share/smp``."""
-    home = os.environ.get("SMP_DATA_DIR")
-    base = Path(home) if home else Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "smp"
-    return base / f"profile-{fingerprint(described)}.json"
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all: beside, then renamed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    """Where a machine's last profile is kept: see `smp._kept`."""
+    return folder() / f"profile-{fingerprint(described)}.json"
 
 
 class Profile:
@@ -195,10 +184,11 @@ class Profile:
             Never below zero.
         """
         reads, writes, total = (np.atleast_1d(np.asarray(a, np.float64)) for a in (hr, hw, m))
-        weights = self._neighbours(p)
+        weights = self.neighbours(p)
         return np.asarray(sum(w * self._predict(family, q, reads, writes, total) for q, w in weights.items()))
 
-    def _neighbours(self, p: int) -> dict[int, float]:
+    def neighbours(self, p: int) -> dict[int, float]:
+        """Return the measured p that predictions for p rest on, each with its share."""
         known = self.processors
         if p in known or p < known[0] or p > known[-1]:
             return {min(known, key=lambda q: abs(q - p)): 1.0}
@@ -210,30 +200,52 @@ class Profile:
         """Return the least and the most seconds that the runtime adds to a superstep (5th and 95th percentile)."""
         known = self.access.get("overhead_s", {})
         low, high = (
-            sum(w * known.get(str(q), (0.0, 0.0))[end] for q, w in self._neighbours(p).items()) for end in (0, 1)
+            sum(w * known.get(str(q), (0.0, 0.0))[end] for q, w in self.neighbours(p).items()) for end in (0, 1)
         )
         return float(low), float(high)
 
     def basis(self, p: int) -> str:
         """Say what predictions for p rest on, where p itself was not measured; else nothing."""
-        weights = self._neighbours(p)
+        weights = self.neighbours(p)
         if p in weights:
             return ""
         return f"p = {p} was not measured: predicted from p = {' and '.join(str(q) for q in sorted(weights))}"
 
+    def functions(self, family: str, p: int, h: Seconds) -> Iterator[tuple[dict[str, Any], NDArray[np.bool_]]]:
+        """Return the functions of a measured p, each with the supersteps that it is for: R0 and R1 where fitted.
+
+        Parameters
+        ----------
+        family : {"good", "bad", "random"}
+        p : int
+        h : ndarray (n,) float64
+            The larger of h_r and h_w of each superstep, in words.
+
+        Yields
+        ------
+        function : dict
+            Also one that is for none of them: it tells what its prices are called.
+        rows : ndarray (n,) bool
+        """
+        left, private = np.ones(len(h), np.bool_), self.access.get("private_words")
+        if family == "good" and private is not None:
+            for part, rows in (("R0", h <= private), ("R1", h > private)):
+                with contextlib.suppress(ProfileError):  # too few sizes on that side of the cache
+                    yield self.function(family, p, BEST[family], part), rows
+                    left &= ~rows
+        if left.any():
+            yield self.function(family, p), left
+
+    @property
+    def tiers(self) -> list[float]:
+        """Capacities of the levels of memory in words, ascending, the last infinite."""
+        return [math.inf if tier["words"] is None else float(tier["words"]) for tier in self.access["tiers"]]
+
     def _predict(self, family: str, p: int, hr: Seconds, hw: Seconds, m: Seconds) -> Seconds:
-        tiers = [math.inf if tier["words"] is None else float(tier["words"]) for tier in self.access["tiers"]]
-        whole = predict(self.function(family, p), hr, hw, m, tiers)
-        if family != "good" or self.access.get("private_words") is None:
-            return whole
-        small = np.maximum(hr, hw) <= self.access["private_words"]
-        for part, chosen in (("R0", small), ("R1", ~small)):
-            try:
-                function = self.function(family, p, BEST[family], part)
-            except ProfileError:
-                continue  # too few sizes on that side of the cache: the function of all sizes stands
-            whole = np.where(chosen, predict(function, hr, hw, m, tiers), whole)
-        return whole
+        made = np.zeros(len(hr))
+        for function, rows in self.functions(family, p, np.maximum(hr, hw)):
+            made[rows] = predict(function, hr[rows], hw[rows], m[rows], self.tiers)
+        return made
 
     def interval(self, supersteps: NDArray[np.void], p: int) -> Interval:
         """Return the interval of supersteps; `Run.interval` is the way to ask for it.
