@@ -6,6 +6,9 @@
     compiled    cells, barrier and atomics for such loops
     Cells       words with a full/empty bit             Pool, Thread   streams of a processor, and their work
     Profile     what was measured of a machine          errors      everything that smp raises
+    calibrate   measure a task and fit a Model to it    Specification  what to measure, and which terms to fit
+    Library     implementations, and the choice of the one predicted to be the fastest; Implementation, Parameter
+    compare     two profiles, side by side
 
 ``python -m smp.microbench`` measures the machine.
 """
@@ -28,19 +31,31 @@ from .streams import Pool, Thread
 if TYPE_CHECKING:
     from . import compiled
     from .exploration import explore, replay
+    from .kernels.library import Implementation, Library, Parameter
+    from .microbench.calibrate import calibrate
+    from .microbench.compare import compare
     from .microbench.profile import Profile
+    from .models.model import Model
+    from .models.specification import Specification
 
 __version__ = "0.1.0"
 __all__ = [
     "Cells",
     "GlobalArray",
+    "Implementation",
+    "Library",
     "Machine",
+    "Model",
+    "Parameter",
     "Pool",
     "Processor",
     "Profile",
     "Run",
     "SmpError",
+    "Specification",
     "Thread",
+    "calibrate",
+    "compare",
     "compiled",
     "emulated",
     "errors",
@@ -51,12 +66,24 @@ __all__ = [
     "stream",
 ]
 
+_LATER = {
+    "explore": ".exploration",  # imports greenlet
+    "replay": ".exploration",
+    "Profile": ".microbench.profile",  # imports SciPy, as what follows does
+    "calibrate": ".microbench.calibrate",
+    "compare": ".microbench.compare",
+    "Implementation": ".kernels.library",
+    "Library": ".kernels.library",
+    "Parameter": ".kernels.library",
+    "Model": ".models.model",
+    "Specification": ".models.specification",
+}
+"""Public names whose modules take a while to import: when they are asked for."""
+
 
 def __getattr__(name: str) -> Any:
     if name == "compiled":  # imports Numba
         return importlib.import_module(".compiled", __name__)
-    if name in ("explore", "replay"):  # imports greenlet
-        return getattr(importlib.import_module(".exploration", __name__), name)
-    if name == "Profile":  # imports SciPy
-        return importlib.import_module(".microbench.profile", __name__).Profile
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name], __name__), name)
     raise AttributeError(f"module 'smp' has no attribute {name!r}")

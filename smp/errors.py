@@ -18,6 +18,7 @@
     ├── Unsupported             this kind of machine cannot do that
     ├── ProfileError            a profile is missing, damaged or of another machine
     ├── FitError                (ValueError) a model cannot be fitted from these numbers
+    ├── ModelError              (ValueError) a model, or what is to become one, is not well specified
     ├── InvalidList             (ValueError) not a linked list: a cycle, a stray successor, two tails
     ├── NotConverged            an iteration has come to its limit, and the change is not below the tolerance
     └── Aborted                 inside a program: another processor failed; ends this one quietly
@@ -109,6 +110,10 @@ class ProfileError(SmpError):
 
 class FitError(SmpError, ValueError):
     """A model cannot be fitted from these numbers."""
+
+
+class ModelError(SmpError, ValueError):
+    """A model, a specification of one, or a library of implementations is not well formed."""
 
 
 class InvalidList(SmpError, ValueError):

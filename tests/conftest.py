@@ -9,6 +9,7 @@ import gc
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -24,6 +25,8 @@ import smp
 from smp import _launch
 
 ROOT = Path(__file__).parent.parent
+os.environ["SMP_DATA_DIR"] = tempfile.mkdtemp(prefix="smp-tests-")
+"""No test sees the user's own profile or models, nor replaces them."""
 HARD = 5.0
 """Seconds within which every failure must have ended; usually it takes milliseconds."""
 

@@ -215,3 +215,37 @@ def test_default_processors_are_powers_of_two_up_to_the_cpus(monkeypatch: pytest
     for cpus, expected in ((1, (1,)), (2, (1, 2)), (3, (1, 2)), (8, (1, 2, 4, 8)), (12, (1, 2, 4, 8))):
         monkeypatch.setattr(cli, "usable_cpus", lambda n=cpus: list(range(n)))
         assert cli.default_processors() == expected
+
+
+STORED = str(Path(__file__).parent.parent / "examples" / "what_if.json")
+
+
+def test_two_profiles_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--compare", STORED, STORED]) == 0
+    printed = capsys.readouterr().out
+    assert "a: workstation (a made-up processor, 4 CPUs)" in printed
+    assert "In short" in printed
+    assert cli.main(["--compare", STORED, STORED, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rows"]
+    assert all(row["a"] == row["b"] for row in found["rows"])
+    assert {each["faster"] for each in found["foretold"]} == {""}
+
+
+def test_what_a_program_is_charged_price_by_price(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--impact", "radix,1e5,4", "--profile", STORED]) == 0
+    assert "The barrier twice as fast gives radix sort at n = 100,000, p = 4" in capsys.readouterr().out
+    assert cli.main(["--impact", "radix,1e5,4", "--profile", STORED, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kernel"], found["n"], found["p"]) == ("radix", 100_000, 4)
+    assert sum(price["share"] for price in found["prices"]) == pytest.approx(1)
+    assert cli.main(["--impact", "radix,1e5,4"]) == 1, "no profile of this machine was measured"
+    assert "no profile of this machine" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("text", ["radix", "radix,1e5", "radix,many,2", "bubble,10,2"])
+def test_an_impact_that_does_not_read(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--impact", text])
+    assert ended.value.code == 2
+    assert "KERNEL,N,P such as radix,1e5,2" in capsys.readouterr().err or text.startswith("bubble")

@@ -1,6 +1,6 @@
 """The fast forms of sort and argsort, on streams of the calling process, and when they are worth it.
 
-    sample      1024 keys, sorted: narrow range?  few distinct keys?  a scale that spreads them?
+    look        see `smp.kernels.sort_statistics`: narrow range?  few distinct keys?  a scale that spreads them?
     counting    see `smp.kernels.counting_sort`
     partition   see `smp.kernels.partition`; then NumPy sorts the parts, as many at a time as there are streams
     halves      see `smp.kernels.halving`; the same with two parts: for arrays of middle length
@@ -11,7 +11,7 @@ the time that a key of a long array takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -20,6 +20,7 @@ from .counting_sort import range_around, sort_by_counting
 from .halving import halve, pivot_of
 from .partition import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, partition, scale_of
 from .sort_keys import Keys
+from .sort_statistics import entropy, look
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
 """Bytes of keys from which "auto" may leave NumPy's sort: for counting or halves, and for parts instead of halves."""
@@ -31,14 +32,13 @@ PART_BYTES = 1 << 17
 """Keys and numbers in a part: a fraction of a core's second cache, as parts are not all the same."""
 MOST_KEYS = (1 << 32) - 1
 """What the counters hold."""
-SAMPLE = 1024
 LEAST_BITS = 6.0
 """Entropy of a sample, of at most 10 bits, below which NumPy's sort gains as much from equal keys."""
 MOST_IN_A_CELL = 0.25
 """Share of the keys in one cell above which moving them would leave too much to sort."""
 
 
-def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", *, seed: int = 0) -> None:
+def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None) -> None:
     """Sort keys into ``out``.
 
     Parameters
@@ -47,15 +47,17 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", *, s
     out : ndarray of shape (n,) of that type, in either byte order
         It may share memory with the keys.
     streams : int
-    algorithm : {"auto", "numpy", "halves", "partition"}
-    seed : int
-        Of the sample.
+    algorithm : {"auto", "numpy", "halves", "partition", "counting"}
+        "auto" is the rule by which `smp.kernels.sort` goes without models.  Counting gives way to halves where the
+        range turns out to be wide, and these and parts to NumPy's sort where too many keys are equal.
+    sample : ndarray of shape (s,), optional
+        Some of the keys, ascending, if they have been looked at.
     """
     if _may_pay(keys, WORTH_HALVING, streams, algorithm):
-        sample = _sampled(keys, seed)
-        if algorithm == "auto" and _counted(keys, sample, out, streams):
+        sample = look(keys).sample if sample is None else sample
+        if algorithm in ("auto", "counting") and _counted(keys, sample, out, streams, algorithm):
             return
-        move = _way(keys, sample, streams, algorithm)
+        move = _way(keys, sample, streams, "halves" if algorithm == "counting" else algorithm)
         if move:
             _sort_parts(keys, out, streams, move)
             return
@@ -64,11 +66,11 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", *, s
     out.sort()
 
 
-def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", *, seed: int = 0) -> Numbers:
+def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys | None = None) -> Numbers:
     """Return the order that sorts keys; see `sort_fast`."""
     scale = None
     if _may_pay(keys, WORTH_RANKING, streams, algorithm):
-        scale = _scale(_sampled(keys, seed), algorithm)
+        scale = _scale(look(keys).sample if sample is None else sample, algorithm)
     if not scale:
         return np.argsort(keys).astype(np.int64, copy=False)
     moved, order = np.empty(len(keys), keys.dtype.newbyteorder("=")), np.empty(len(keys), np.int64)
@@ -112,12 +114,27 @@ def _sort_parts(keys: Keys, out: Keys, streams: int, move: Callable[[Keys], Numb
     each_part(sort_part, move(moved), streams)
 
 
-def _counted(keys: Keys, sample: Keys, out: Keys, streams: int) -> bool:
-    """Sort by counting if that pays; return whether it is done."""
-    span = range_around(sample)
-    if span is None or span[1] * KEYS_A_COUNTER > len(keys) or entropy(sample) < LEAST_BITS:
-        return False
-    return sort_by_counting(keys, *span, out, streams)
+def _counted(keys: Keys, sample: Keys, out: Keys, streams: int, algorithm: str) -> bool:
+    """Sort by counting if that is asked for or pays; return whether it is done."""
+    for lowest, width in _ranges(sample):
+        if algorithm == "auto" and (width * KEYS_A_COUNTER > len(keys) or entropy(sample) < LEAST_BITS):
+            return False
+        if sort_by_counting(keys, lowest, width, out, streams):
+            return True
+    return False
+
+
+def _ranges(sample: Keys) -> Iterator[tuple[int, int]]:
+    """Ranges that all keys may be in, one wider than the other: where many are beyond the first, that is soon seen."""
+    narrow = range_around(sample)
+    if narrow is not None:
+        yield narrow
+        first, last, limits = int(sample[0]), int(sample[-1]), np.iinfo(sample.dtype)
+        reach = (last - first) // 2
+        ends = [max(limits.min, first - reach), min(limits.max, last + reach)]
+        wide = range_around(np.array(ends, sample.dtype))
+        if wide is not None:
+            yield wide
 
 
 def _parts(octets: int) -> int:
@@ -125,17 +142,9 @@ def _parts(octets: int) -> int:
 
 
 def _may_pay(keys: Keys, least: int, streams: int, algorithm: str) -> bool:
-    if algorithm in ("halves", "partition"):
+    if algorithm in ("halves", "partition", "counting"):
         return 0 < len(keys) <= MOST_KEYS
     return algorithm == "auto" and streams > 1 and keys.nbytes >= least and len(keys) <= MOST_KEYS
-
-
-def _sampled(keys: Keys, seed: int) -> Keys:
-    """Return some keys in ascending order."""
-    places = np.random.default_rng(seed).integers(0, len(keys), SAMPLE)
-    sample = keys[places].astype(keys.dtype.newbyteorder("="))
-    sample.sort()
-    return sample
 
 
 def _scale(sample: Keys, algorithm: str) -> Scale | None:
@@ -144,10 +153,3 @@ def _scale(sample: Keys, algorithm: str) -> Scale | None:
     if scale and algorithm == "auto" and (entropy(sample) < LEAST_BITS or heaviest(sample, scale) > MOST_IN_A_CELL):
         return None
     return scale
-
-
-def entropy(sample: Keys) -> float:
-    """Return the entropy of a sorted sample, in bits: log2 of its length where no two keys are equal."""
-    changes = np.flatnonzero(sample[1:] != sample[:-1]) + 1
-    runs = np.diff(changes, prepend=0, append=len(sample))
-    return float(np.log2(len(sample)) - (runs * np.log2(runs)).sum() / len(sample))

@@ -102,7 +102,8 @@ def rectangles(
         "square" and "shared": p = block rows x block columns, as square as can be, the more of them along the longer
         side of the grid; more rows for a square grid, as rows lie together.  "vertical": 1 x p.  "horizontal": p x 1.
     blocks : (int, int), optional
-        Block rows and block columns of "rectangular".
+        Block rows and block columns of "rectangular", and if given of "shared": in strips of rows, (p, 1), its
+        processors seldom write to the same cache lines.
     extra_rows, extra_columns : int
         By how many rows (columns) the first and the last block row (column) exceed those between them, which have
         a neighbour more; with two or fewer there is nothing to even out.
@@ -123,21 +124,21 @@ def rectangles(
     [Rectangle(top=1, bottom=6, left=1, right=8), Rectangle(top=6, bottom=11, left=1, right=8)]
     """
     interior = max(shape[0] - 2, 0), max(shape[1] - 2, 0)
-    high, wide = _blocks(interior, p, layout, blocks)
+    high, wide = blocks_of(interior, p, layout, blocks)
     rows = _bounds("rows", interior[0], high, extra_rows)
     columns = _bounds("columns", interior[1], wide, extra_columns)
     shares = [Rectangle(*row, *column) for row in rows for column in columns]
     return [share if share.cells else NOBODYS for share in shares] + [NOBODYS] * (p - len(shares))
 
 
-def _blocks(interior: tuple[int, int], p: int, layout: str, blocks: tuple[int, int] | None) -> tuple[int, int]:
-    """Block rows and block columns."""
+def blocks_of(interior: tuple[int, int], p: int, layout: str, blocks: tuple[int, int] | None) -> tuple[int, int]:
+    """Return how many rows and columns of blocks share out an interior."""
     if layout not in LAYOUTS:
         raise ValueError(f"no layout {layout!r}; there are {', '.join(LAYOUTS)}")
-    if (layout == "rectangular") != (blocks is not None):
+    if layout != "shared" and (layout == "rectangular") != (blocks is not None):
         raise ValueError(
             f"layout {layout!r} with blocks={blocks}: 'rectangular' needs blocks=(block rows, block columns), and "
-            "no other layout takes them"
+            "no other layout but 'shared' takes them"
         )
     if blocks is not None:
         if len(blocks) != 2 or math.prod(_checked("blocks", n) for n in blocks) != p:

@@ -7,15 +7,20 @@
     helman-jaja   random sublists with many cursors, walked once          n reads
     wyllie-cells, wyllie-streams, reid-miller-streams                     as on the Tera MTA: streams share the list
 
+"auto" chooses among the first two, "program" among the next three and a serial program: by models of this computer, if
+there are any (see `list_library`), else by a rule.
+
 The same algorithms as SPMD programs, for ``machine.run``: `rank_serial`, `rank_wyllie`, `rank_reid_miller`,
 `rank_helman_jaja`, `rank_wyllie_cells`, `rank_wyllie_streams`, `rank_reid_miller_streams`, `scan_ranked`.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -45,11 +50,15 @@ ON_STREAMS = {
     "reid-miller-streams": (".stream_ranking", "rank_reid_miller_streams"),
 }
 """Where the others stand, which are imported when they are asked for: their loops need Numba at once."""
+_HERE = ("auto", "fast", "serial")
+_ALGORITHMS = tuple(dict.fromkeys((*_HERE, *PROGRAMS, *ON_STREAMS, "program")))
 _NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
 WORTH_SUBLISTS = 50_000
-"""Nodes from which "auto" is the fast form: below, the serial loop finds its nodes in the caches."""
+"""Nodes from which "auto" is the fast form by rule: below, the serial loop finds its nodes in the caches."""
 WORTH_STREAMS = 1_000_000
-"""Nodes from which the fast form uses all streams: below, they would wait for one another's caches."""
+"""Nodes from which the fast form uses all streams by rule: below, they would wait for one another's caches."""
+WORTH_CHOOSING = 32_768
+"""Nodes from which models are asked: below, what there is to win is about the 10 us that asking takes."""
 
 
 def rank_list(
@@ -63,11 +72,16 @@ def rank_list(
         The node after each node; the tail is its own successor.  Any order in memory, strided or read-only too.
     machine : Machine, optional
         Where to rank; by default the one of the ``with`` block around, or one opened for this call.
-    algorithm : {"auto", "fast", "serial", "wyllie", "reid-miller", "helman-jaja", "wyllie-cells", "wyllie-streams", \
-"reid-miller-streams"}
+    algorithm : {"auto", "fast", "serial", "program", "wyllie", "reid-miller", "helman-jaja", "wyllie-cells", \
+"wyllie-streams", "reid-miller-streams"}
         "fast" and "serial" run in the calling process, on its own memory; of a machine, "fast" takes the number of
-        processors for that of its streams.  "auto" is "serial" below 50,000 nodes and "fast" from there on, with
-        one stream below 1,000,000.
+        processors for that of its streams: one stream below 1,000,000 nodes.  "auto" is "serial" below 50,000 nodes
+        and "fast" from there on, "program" is "helman-jaja".
+
+        After ``python -m smp.microbench --calibrate`` models of this computer choose, by the number of nodes and a
+        sample of how the list lies in memory: "auto", from 32,768 nodes on, is what they predict to be the fastest of
+        "serial", "fast" on one stream and on all (asking takes 10 to 30 us), and "program" of the four SPMD programs
+        from "serial" to "helman-jaja".
     from_tail : bool
         Return the distance to the tail instead.
 
@@ -102,13 +116,10 @@ def rank_list(
     smp.errors.InvalidList: not a linked list: node 1 lies on a cycle, which never reaches the tail 2
     """
     nodes = _checked(successor)
-    program = _chosen(algorithm, len(nodes))
-    if program == "serial":
-        return rank_here(nodes, from_tail)
-    if isinstance(program, str):
-        return rank_fast(nodes, _streams(len(nodes), machine), from_tail)
+    if _runs_here(algorithm, len(nodes)):
+        return _ranked_here(algorithm, nodes, machine, from_tail)
     with opened(machine) as chosen:
-        ranks = _ranked(chosen, program, nodes, from_tail)
+        ranks = ranked_on(chosen, nodes, from_tail, algorithm=algorithm)
         return np.array(ranks.view)
 
 
@@ -157,13 +168,11 @@ def scan_list(
     if given.shape != nodes.shape:
         raise ValueError(f"values of shape {given.shape} for {len(nodes)} nodes: give one for each")
     dtype = _accumulated(op, given)
-    program = _chosen(algorithm, len(nodes))
-    if isinstance(program, str):
-        streams = _streams(len(nodes), machine)
-        ranks = rank_here(nodes) if program == "serial" else rank_fast(nodes, streams)
-        return _scanned_here(op, ranks, given, streams)
+    if _runs_here(algorithm, len(nodes)):
+        ranks = _ranked_here(algorithm, nodes, machine, from_tail=False)
+        return _scanned_here(op, ranks, given, _streams(len(nodes), machine))
     with opened(machine) as chosen:
-        found = _ranked(chosen, program, nodes, from_tail=False)
+        found = ranked_on(chosen, nodes, algorithm=algorithm)
         scanned = chosen.empty(len(nodes), dtype)
         chosen.run(scan_ranked, found, chosen.array(given), scanned, op)
         return np.array(scanned.view)
@@ -184,20 +193,30 @@ def _checked(successor: ArrayLike) -> Nodes:
     return np.require(given, np.int32 if narrow else np.int64, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE"])
 
 
-def _chosen(algorithm: str, n: int) -> Callable[..., None] | str:
-    """The program of an algorithm, or the name of one that runs in this process."""
-    if algorithm == "auto":
-        return "serial" if n < WORTH_SUBLISTS else "fast"
-    if algorithm in ON_STREAMS:
-        module, name = ON_STREAMS[algorithm]
-        program: Callable[..., None] = getattr(importlib.import_module(module, __package__), name)
-    elif algorithm in PROGRAMS:
-        program = PROGRAMS[algorithm]
-    elif algorithm != "fast":
-        raise ValueError(f"no algorithm {algorithm!r}; there are auto, fast, {', '.join([*PROGRAMS, *ON_STREAMS])}")
-    if algorithm in ("fast", "serial"):
-        return algorithm
-    return program if n else "serial"
+def _runs_here(algorithm: str, n: int) -> bool:
+    """Whether an algorithm is for this process; so are all of them where there is nothing to do."""
+    if algorithm not in _ALGORITHMS:
+        raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(_ALGORITHMS)}")
+    return algorithm in _HERE or n == 0
+
+
+def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tail: bool) -> Nodes:
+    """Rank by an algorithm for this process; "auto" goes by models where there are any and the list is long enough."""
+    n = len(nodes)
+    if algorithm == "auto" and n >= WORTH_CHOOSING:
+        library = _libraries().rankings(streams_for(machine))
+        if library.models:
+            ranks: Nodes = library(nodes, from_tail)
+            return ranks
+    if algorithm == "serial" or (algorithm == "auto" and n < WORTH_SUBLISTS):
+        return rank_here(nodes, from_tail)
+    return rank_fast(nodes, _streams(n, machine), from_tail)
+
+
+@functools.cache
+def _libraries() -> ModuleType:
+    """The module of the libraries, which takes a while to import, and imports this one."""
+    return importlib.import_module(".list_library", __package__)
 
 
 def _streams(n: int, machine: Machine | None) -> int:
@@ -215,15 +234,29 @@ def _scanned_here(op: np.ufunc, ranks: Nodes, values: NDArray[Any], streams: int
     return scanned
 
 
-def _ranked(machine: Machine, program: Callable[..., None], nodes: Nodes, from_tail: bool) -> GlobalArray:
+def ranked_on(
+    machine: Machine, nodes: Nodes, from_tail: bool = False, *, algorithm: str, **parameter: int
+) -> GlobalArray:
+    """Rank a list by an SPMD program, its parameter among the keywords, and return the ranks."""
+    if algorithm == "program":
+        ranks: GlobalArray = _libraries().programs(machine.size)(machine, nodes, from_tail)
+        return ranks
     ranks = machine.empty(len(nodes), nodes.dtype)
     try:
-        machine.run(program, machine.array(nodes), ranks, from_tail=from_tail)
+        machine.run(_program(algorithm), machine.array(nodes), ranks, from_tail=from_tail, **parameter)
     except ProcessorRaised as error:
         if isinstance(error.__cause__, InvalidList):
             raise error.__cause__ from None
         raise
     return ranks
+
+
+def _program(algorithm: str) -> Callable[..., None]:
+    if algorithm in PROGRAMS:
+        return PROGRAMS[algorithm]
+    module, name = ON_STREAMS[algorithm]
+    program: Callable[..., None] = getattr(importlib.import_module(module, __package__), name)
+    return program
 
 
 def _accumulated(op: np.ufunc, values: NDArray[Any]) -> np.dtype[Any]:

@@ -23,9 +23,10 @@ def walk(successor: Nodes, head: int, first: int, sign: int, ranks: Nodes) -> in
     """
     x, rank = np.uint64(head), first
     for reads in range(1, len(successor) + 1):
+        # Read before writing: else the load waits for the store where both addresses have the same low 12 bits.
+        y = np.uint64(successor[x])
         ranks[x] = rank
         rank += sign
-        y = np.uint64(successor[x])
         if y == x:
             return reads
         x = y

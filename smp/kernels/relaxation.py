@@ -3,6 +3,7 @@
     auto                          streams of the calling process, several iterations in one pass over the grid
     uniprocessor square vertical horizontal rectangular shared
                                   `smp.kernels.relaxation_programs.relax_red_black` on a machine, in that layout
+    program                       in the layout that is predicted to be the fastest
 
 The result is the same for all of them, to the last bit, and so is the number of iterations.
 """
@@ -16,11 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import Machine
 from ..errors import NotConverged, ProcessorRaised
-from .callers_streams import opened, streams_for
+from .callers_streams import opened
+from .layout_library import best_layout
 from .layouts import LAYOUTS
 from .red_black import CHECK, Grid, check_converged, checked_omega
+from .relaxation_library import way
 from .relaxation_programs import checked_limit, relax_red_black
-from .relaxation_rows import WORTH_STREAMS, relax_here
+from .relaxation_rows import relax_here
 
 
 class Relaxed(NamedTuple):
@@ -95,12 +98,13 @@ def relax(
     machine : Machine, optional
         By default the one of the ``with`` block around.  For "auto", the number of its processors is that of the
         streams; without one, there are as many as CPUs.  The other layouts run on it, or on one opened for the call.
-    layout : {"auto", "uniprocessor", "square", "vertical", "horizontal", "rectangular", "shared"}
-        "auto" runs in the calling process; the others on a machine, see `smp.kernels.layouts.rectangles`.
+    layout : {"auto", "program", "uniprocessor", "square", "vertical", "horizontal", "rectangular", "shared"}
+        "auto" runs in the calling process; the others on a machine, see `smp.kernels.layouts.rectangles`; "program" in
+        the layout that is predicted to be the fastest.
     blocks : (int, int), optional
-        For "rectangular": rows and columns of blocks.
+        For "rectangular", and if given for "shared": rows and columns of blocks.
     depth : int, optional
-        For "auto": iterations in one pass over the grid, at most.  By default as many as the cache has rows for.
+        For "auto": iterations in one pass over the grid, at most.  By default what is predicted to be the fastest.
     out : ndarray of the grid's shape and dtype, optional
         Where to put the result; may be the grid itself, which saves a copy.
     full_output : bool
@@ -125,7 +129,13 @@ def relax(
     An iteration takes two half sweeps of six operations a cell.  "auto" uses only the memory of the result.  After
     Ctrl-C, ``out`` may hold cells of different iterations.
 
-    Source: Brewer, Portable High-Performance Supercomputing, section 4.4.
+    With models of this machine (``python -m smp.microbench --calibrate``), "auto" takes the streams and the depth that
+    they predict to be the fastest, from a million cells times iterations on, and "program" the layout.  Without,
+    "auto" makes sweeps on one stream below half a MiB, else passes as deep as the cache has rows for, of up to eight
+    iterations, on all streams from two million cells times iterations of a pass; "program" is "uniprocessor" below
+    20,000 cells, but for one or two iterations, and else "shared" in strips of rows.
+
+    Source: Brewer, Portable High-Performance Supercomputing, sections 4.4 and 5.3.
 
     Examples
     --------
@@ -146,16 +156,17 @@ def relax(
     if tolerance is None and iterations is None:
         tolerance = _usual_tolerance(given)
     limit = checked_limit(tolerance, iterations)
-    if layout not in ("auto", *LAYOUTS):
-        raise ValueError(f"no layout {layout!r}; there are auto, {', '.join(LAYOUTS)}")
+    if layout not in ("auto", "program", *LAYOUTS):
+        raise ValueError(f"no layout {layout!r}; there are auto, {', '.join(LAYOUTS)}, program")
+    if layout == "program" and blocks is not None:
+        raise ValueError(f"blocks={blocks} for layout 'program', which chooses them: leave them out, or name a layout")
     if depth is not None and depth < 1:
         raise ValueError(f"depth={depth}: a pass makes at least one iteration")
     result = _target(given, out)
     if layout != "auto":
         done, change = _relaxed_on(machine, result, layout, blocks, degree, tolerance, limit)
     else:
-        streams = streams_for(machine) if given.size * min(limit, CHECK) >= WORTH_STREAMS else 1
-        done, change = _relaxed_here(result, limit, tolerance, degree, depth, streams)
+        done, change = _relaxed_here(machine, result, depth, degree, tolerance, limit)
     if tolerance is not None:
         check_converged(done, change, tolerance)
     return (result, Relaxed(done, change, degree)) if full_output else result
@@ -199,13 +210,14 @@ def _target(grid: Grid, out: NDArray[Any] | None) -> Grid:
 
 
 def _relaxed_here(
-    result: Grid, limit: int, tolerance: float | None, omega: float, depth: int | None, streams: int
+    machine: Machine | None, result: Grid, depth: int | None, omega: float, tolerance: float | None, limit: int
 ) -> tuple[int, float]:
     """Relax in place, through a copy where compiled loops would not take the array."""
     work = np.require(result, None, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE", "ENSUREARRAY"])
     kind = work.dtype.type
     factors = float(kind(omega / 4)), float(kind(1 - omega))
-    done, change = relax_here(work, limit, tolerance, *factors, depth=depth, streams=streams)
+    how = way(work.shape, work.dtype.name, limit if tolerance is None else min(limit, CHECK), depth, machine)
+    done, change = relax_here(work, limit, tolerance, *factors, **how)
     if not np.may_share_memory(work, result):
         np.copyto(result, work)
     return done, change
@@ -224,6 +236,9 @@ def _relaxed_on(
     with opened(machine) as chosen:
         grid = chosen.array(result)
         how: dict[str, Any] = {"layout": layout, "blocks": blocks}
+        if layout == "program":
+            likely = limit if tolerance is None else min(limit, sum(grid.shape))  # a millionth takes about as many
+            how = best_layout(grid.shape, grid.dtype.name, likely, chosen.size)
         how |= {"omega": omega, "tolerance": tolerance, "iterations": limit}
         try:
             run = chosen.run(relax_red_black, grid, **how)

@@ -51,6 +51,7 @@ def relax_here(
     *,
     depth: int | None = None,
     streams: int = 1,
+    least: int = WORTH_STREAMS,
 ) -> tuple[int, float]:
     """Relax a grid in place until the change is below the tolerance, or for ``limit`` iterations.
 
@@ -60,9 +61,12 @@ def relax_here(
     limit, tolerance, quarter, keep
         As for `relaxation_programs.relax_red_black` and `red_black.relax_rectangle`.
     depth : int, optional
-        Iterations of a pass over the grid, at most; by default `best_depth`.
+        Iterations of a pass over the grid, at most; by default `best_depth`.  0: sweep after sweep over the whole
+        grid, by one stream; the default for a grid that stays in the cache.
     streams : int
         How many there may be.
+    least : int
+        Cells times iterations of a pass from which it is shared out.
 
     Returns
     -------
@@ -70,7 +74,7 @@ def relax_here(
     change : float
         The largest change of a cell in the last iteration.
     """
-    small = grid.nbytes < IN_CACHE and depth is None
+    small = grid.nbytes < IN_CACHE if depth is None else depth == 0
     most = CHECK if small else depth or best_depth(grid, streams)
     done, change = 0, 0.0
     while done < limit:
@@ -79,7 +83,7 @@ def relax_here(
         if small:
             change = relax_in_cache(grid, now, quarter, keep)
         else:
-            shared = streams if grid.size * now >= WORTH_STREAMS else 1
+            shared = streams if grid.size * now >= least else 1
             change = relax_pass(grid, now, min(shared, most_strips(grid.shape[0], now)), quarter, keep)
         done += now
         if tolerance is not None and done == look and not change >= tolerance:

@@ -8,12 +8,13 @@
     sample       by splitters from a sample                          the same
     column       Leighton's column sort                              the same
 
-The last three are SPMD programs, for ``machine.run`` too: `sort_radix`, `sort_sample`, `sort_column`.
+The last three are SPMD programs, for ``machine.run`` too: `sort_radix`, `sort_sample`, `sort_column`.  "auto" and
+"program" choose by models of this machine where it has been calibrated: see `smp.kernels.sort_library` and
+`smp.kernels.sort_programs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -21,16 +22,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import Machine
 from .callers_streams import opened, streams_for
-from .column_sort import sort_column
 from .counting_sort import WIDEST, sort_by_counting
-from .fast_sorting import WORTH_HALVING, WORTH_RANKING, argsort_fast, repeats, sort_fast
-from .radix_sort import sort_radix
-from .sample_sort import sort_sample
+from .fast_sorting import MOST_KEYS, argsort_fast, repeats, sort_fast
 from .sort_keys import DTYPES, Keys
+from .sort_library import Request, argsort_library, sort_library
+from .sort_programs import PROGRAMS, ProgramRequest, program_library
 
-PROGRAMS: dict[str, Callable[..., None]] = {"radix": sort_radix, "sample": sort_sample, "column": sort_column}
 ARGSORTS = ("auto", "numpy", "partition")
-SORTS = (*ARGSORTS, "halves", "counting", *PROGRAMS)
+SORTS = (*ARGSORTS, "halves", "counting", *PROGRAMS, "program")
+WORTH_A_LOOK, WORTH_A_LOOK_FOR_ORDER = 1 << 21, 1 << 20
+"""Bytes of keys from which what a look at them costs is little, when they are sorted and when argsort ranks them."""
 _NATIVE = frozenset(DTYPES)
 
 
@@ -46,9 +47,15 @@ def sort(
     machine : Machine, optional
         The fast forms use as many streams of the calling process as it has processors; SPMD programs run on it.  By
         default that of the ``with`` block around; else all CPUs, and for a program a machine opened for the call.
-    algorithm : {"auto", "numpy", "halves", "partition", "counting", "radix", "sample", "column"}
-        "auto" is "numpy" below 3 MiB of keys, on one CPU, and where a sample has few distinct keys or most in a few
-        clusters; "counting" where the sample's range is narrow; else "halves" below 16 MiB and "partition" above.
+    algorithm : {"auto", "numpy", "halves", "partition", "counting", "radix", "sample", "column", "program"}
+        "auto" is the one of the first four that models of this machine predict to be the fastest, for so many keys
+        and what a look at up to 1024 of them tells; below 2 MiB it is "numpy".  Without models, which ``python -m
+        smp.microbench --calibrate`` makes: "numpy" below 3 MiB of keys, on one CPU, and where a sample has few
+        distinct keys or most in a few clusters; "counting" where the sample's range is narrow; else "halves" below
+        16 MiB and "partition" above.
+
+        "program" is the one of the last three that is predicted to be the fastest, radix sort with its best digit;
+        without models radix sort for integers from 0 below 2**12, else sample sort.
     out : ndarray of shape (n,) and the keys' dtype, optional
         Where to put the result; ``keys`` itself is sorted in place.
 
@@ -78,19 +85,20 @@ def sort(
     >>> sort([3.0, float("nan"), -1.0])
     array([-1.,  3., nan])
     """
-    if algorithm == "auto" and out is None and _is_short(keys, WORTH_HALVING):
+    if algorithm == "auto" and out is None and _is_short(keys, WORTH_A_LOOK):
         made: NDArray[Any] = keys.copy()
         made.sort()
         return made
     given = _checked(keys, algorithm, SORTS)
     result = np.empty(len(given), given.dtype.newbyteorder("=")) if out is None else _checked_out(out, given)
-    if algorithm in PROGRAMS:
+    if algorithm in PROGRAMS or algorithm == "program":
         _run(algorithm, given, result, machine)
     elif algorithm == "counting":
         _count(given, result, machine)
+    elif algorithm == "auto":
+        _sort(given, result, streams_for(machine))
     else:
-        alone = algorithm == "numpy" or (algorithm == "auto" and repeats(given))
-        sort_fast(given, result, 1 if alone else streams_for(machine), algorithm)
+        sort_fast(given, result, 1 if algorithm == "numpy" else streams_for(machine), algorithm)
     return result
 
 
@@ -102,8 +110,8 @@ def argsort(keys: ArrayLike, *, machine: Machine | None = None, algorithm: str =
     keys, machine
         As for `sort`.
     algorithm : {"auto", "numpy", "partition"}
-        "auto" is "partition" from 1 MiB of keys on more than one CPU, unless a sample has few distinct keys or most
-        in a few clusters.
+        "auto" chooses by models, as `sort` does, from 1 MiB of keys; without models it is "partition" from 1 MiB of
+        keys on more than one CPU, unless a sample has few distinct keys or most in a few clusters.
 
     Returns
     -------
@@ -125,9 +133,15 @@ def argsort(keys: ArrayLike, *, machine: Machine | None = None, algorithm: str =
     >>> argsort([30, 10, 20])
     array([1, 2, 0])
     """
-    if algorithm == "auto" and _is_short(keys, WORTH_RANKING):
+    if algorithm == "auto" and _is_short(keys, WORTH_A_LOOK_FOR_ORDER):
         return np.argsort(keys).astype(np.int64, copy=False)
-    return argsort_fast(_checked(keys, algorithm, ARGSORTS), streams_for(machine), algorithm)
+    given, streams = _checked(keys, algorithm, ARGSORTS), streams_for(machine)
+    if algorithm == "auto" and given.nbytes >= WORTH_A_LOOK_FOR_ORDER and len(given) <= MOST_KEYS:
+        library = argsort_library(given.dtype, streams)
+        if library.models:
+            order: NDArray[np.int64] = library(Request(given))
+            return order
+    return argsort_fast(given, streams, algorithm)
 
 
 def _is_short(keys: ArrayLike, least: int) -> TypeGuard[NDArray[Any]]:
@@ -171,9 +185,21 @@ def _count(keys: Keys, out: Keys, machine: Machine | None) -> None:
         sort_by_counting(keys, lowest, highest - lowest + 1, out, streams_for(machine))
 
 
+def _sort(keys: Keys, out: Keys, streams: int) -> None:
+    """Sort as the models say, or else the rule."""
+    if keys.nbytes >= WORTH_A_LOOK and len(keys) <= MOST_KEYS:
+        library = sort_library(keys.dtype, streams)
+        if library.models:
+            library(Request(keys, out))
+            return
+    sort_fast(keys, out, 1 if repeats(keys) else streams, "auto")
+
+
 def _run(algorithm: str, keys: Keys, out: Keys, machine: Machine | None) -> None:
     """Sort with an SPMD program."""
     with opened(machine) as chosen:
-        shared = chosen.array(keys.astype(keys.dtype.newbyteorder("="), copy=False))
-        chosen.run(PROGRAMS[algorithm], shared)
-        out[...] = shared.view
+        request = ProgramRequest(keys, out, chosen)
+        if algorithm == "program":
+            program_library(keys.dtype, chosen.size)(request)
+        else:
+            request.run(algorithm)

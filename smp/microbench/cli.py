@@ -11,23 +11,29 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .. import __version__
 from .._compile import cache_folder
 from .._limits import usable_cpus
-from ..errors import SmpError
+from ..errors import ProfileError, SmpError
+from ..models.fitting import ModelWarning
 from ..processor import MOST
 from . import report
+from .calibration import KERNELS, Calibration
+from .calibration import load as load_models
 from .campaign import SECTIONS, Campaign, make_plan
+from .modelled import KERNELS as KERNELS_MODELLED
 from .profile import Profile, ProfileWarning
 
 WIDTH = 100  # columns that the tables need
+MOST_NAMES = 30  # of files that are told one by one
 
 EXAMPLES = """
 examples:
@@ -38,6 +44,8 @@ examples:
   python -m smp.microbench --profile smp-report/profile.json            print it again, measure nothing
   python -m smp.microbench --profile smp-report/profile.json --only sorting   sort anew, with its cost functions
   python -m smp.microbench --quick --json | jq .access.functions
+  python -m smp.microbench --calibrate         some minutes: models by which sort, rank_list and relax choose
+  python -m smp.microbench --models smp-report/calibration.json         print them again, measure nothing
 """
 
 
@@ -58,6 +66,25 @@ def _sections(text: str) -> tuple[str, ...]:
         if name not in SECTIONS:
             raise argparse.ArgumentTypeError(f"no section {name!r}: choose from {', '.join(SECTIONS)}")
     return names
+
+
+def _kernels(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip() for part in text.split(","))
+    for name in names:
+        if name not in KERNELS:
+            raise argparse.ArgumentTypeError(f"no kernel {name!r} to calibrate: choose from {', '.join(KERNELS)}")
+    return names
+
+
+def _program(text: str) -> tuple[str, int, int]:
+    kernel, _, sizes = text.partition(",")
+    if kernel not in KERNELS_MODELLED:
+        raise argparse.ArgumentTypeError(f"no kernel {kernel!r}: choose from {', '.join(KERNELS_MODELLED)}")
+    try:
+        n, p = (int(float(part)) for part in sizes.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KERNEL,N,P such as radix,1e5,2") from None
+    return kernel, n, p
 
 
 def _seed(text: str) -> int:
@@ -111,7 +138,27 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--profile", type=Path, metavar="FILE", help="use a saved profile; measures only what --only names"
     )
-    made.add_argument("--json", action="store_true", help="print the profile as JSON instead of tables")
+    models = made.add_mutually_exclusive_group()
+    models.add_argument(
+        "--calibrate",
+        type=_kernels,
+        nargs="?",
+        const=tuple(KERNELS),
+        metavar="NAMES",
+        help=f"fit the models by which kernels choose, of {','.join(KERNELS)}; measures nothing else",
+    )
+    models.add_argument(
+        "--compare", type=Path, nargs=2, metavar="FILE", help="print two profiles side by side; measures nothing"
+    )
+    models.add_argument(
+        "--impact",
+        type=_program,
+        metavar="KERNEL,N,P",
+        help="print what a program costs by the profile (--profile, or the last measured), price by price, and what "
+        f"halving each would give; KERNEL is one of {', '.join(KERNELS_MODELLED)}",
+    )
+    models.add_argument("--models", type=Path, metavar="FILE", help="print a saved calibration; measures nothing")
+    made.add_argument("--json", action="store_true", help="print the profile, or the models, as JSON")
     made.add_argument("--no-plots", action="store_true", help="draw nothing")
     made.add_argument("--version", action="version", version=f"smp {__version__}")
     return made
@@ -128,8 +175,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     talk = Console(stderr=True)
     with warnings.catch_warnings():
         warnings.simplefilter("always", ProfileWarning)
-        warnings.showwarning = lambda message, *_, **__: talk.print(f"warning: {message}", style="yellow")
+        warnings.simplefilter("always", ModelWarning)
+        warnings.showwarning = lambda message, *_, **__: talk.print(f"warning: {message}", style="yellow", markup=False)
         try:
+            if options.calibrate or options.models:
+                return _run_models(options, talk)
+            if options.compare or options.impact:
+                return _run_predictions(options)
             return _run(options, talk)
         except KeyboardInterrupt:
             talk.print("interrupted")
@@ -137,6 +189,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except (SmpError, OSError) as error:
             talk.print(f"error: {error}", style="red", markup=False)
             return 1
+
+
+def _run_models(options: argparse.Namespace, talk: Console) -> int:
+    code, files = 0, []
+    if options.models:
+        data = load_models(options.models)
+    else:
+        options.out.mkdir(parents=True, exist_ok=True)
+        calibration = Calibration(options.calibrate, options.out, options.seed)
+        try:
+            with _bar(talk) as bar:
+                calibration.measure(bar)
+        except KeyboardInterrupt:
+            code = 130
+            talk.print("interrupted: saving what was measured; the same command goes on with it")
+        data, files = calibration.data, calibration.save()
+    from . import report_models
+
+    _print(data, [report_models.summary(data), *report_models.sections(data)], as_json=options.json)
+    if not options.no_plots:
+        from . import plots_calibration
+
+        files += plots_calibration.draw(data, options.out)
+    _tell(talk, options.out, files)
+    return code
+
+
+def _run_predictions(options: argparse.Namespace) -> int:
+    if options.compare:
+        from .compare import compare
+
+        found = compare(*options.compare)
+        _print(found.to_json(), [found], as_json=options.json)
+        return 0
+    from .impact import calibrated, model_of
+    from .report_impact import impact_report
+
+    profile = Profile.load(options.profile) if options.profile else Profile.find()
+    kernel, n, p = options.impact
+    try:
+        hybrid = calibrated(profile, kernel, p)
+    except ProfileError:  # no measured runs of it: what the machine charges is told without them
+        hybrid = None
+    rows = [row._asdict() for row in model_of(profile, kernel, n, p, hybrid=hybrid).derivatives()]
+    _print(
+        {"kernel": kernel, "n": n, "p": p, "prices": rows},
+        [impact_report(profile, kernel, n, p, hybrid=hybrid)],
+        options.json,
+    )
+    return 0
 
 
 def _run(options: argparse.Namespace, talk: Console) -> int:
@@ -160,28 +262,38 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
     else:
         assert base is not None
         profile, samples, files = base, _samples(base), []
-    try:
-        _print(profile, as_json=options.json)
-    except BrokenPipeError:  # the reader has seen enough; what was measured is saved, the plots follow
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _print(profile.data, [report.summary(profile.data), *report.sections(profile.data)], as_json=options.json)
     if not options.no_plots:
         from . import plots
 
         files += plots.draw(profile.data, samples, options.out)
-    if files:
-        talk.print(f"written to {options.out}: {', '.join(file.name for file in files)}")
+    _tell(talk, options.out, files)
     return code
 
 
-def _print(profile: Profile, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(profile.data, indent=1))
-    else:
-        narrow = not sys.stdout.isatty() or Console().width < WIDTH
-        screen = Console(width=WIDTH if narrow else None)
-        for part in [report.summary(profile.data), *report.sections(profile.data)]:
-            screen.print(part)
-    sys.stdout.flush()
+def _tell(talk: Console, folder: Path, files: Sequence[Path]) -> None:
+    names = [file.name for file in files]
+    if len(names) > MOST_NAMES:
+        names = [name for name in names if not name.endswith(".png")] + [
+            f"{sum(n.endswith('.png') for n in names)} plots"
+        ]
+    if names:
+        talk.print(f"written to {folder}: {', '.join(names)}")
+
+
+def _print(data: Mapping[str, Any], parts: Iterable[RenderableType], as_json: bool) -> None:
+    """Print a document as JSON, or its report."""
+    try:
+        if as_json:
+            print(json.dumps(data, indent=1))
+        else:
+            narrow = not sys.stdout.isatty() or Console().width < WIDTH
+            screen = Console(width=WIDTH if narrow else None)
+            for part in parts:
+                screen.print(part)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough; what was measured is saved, the plots follow
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Bar:

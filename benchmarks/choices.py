@@ -1,0 +1,124 @@
+"""The kernels' libraries on trial: random cases, each timed in every implementation; was the choice right?
+
+    python benchmarks/choices.py [sort] [programs] [lists] [stencil] [--cases 500] [--calibration FILE] [--out FOLDER]
+
+A library is calibrated first, unless this machine's models are kept (``python -m smp.microbench --calibrate``) or in
+the file; a file that is not there is made.  A choice is right if it is the fastest, or within 2% of that, by the median
+over rounds in turns; see `smp.microbench.trial`.  Ctrl-C prints what there is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import smp
+from smp.kernels.calibrated import document
+from smp.kernels.library import Library
+from smp.microbench.rounds import ratio
+from smp.microbench.trial import Case, Trial, try_library
+
+SECTIONS = {
+    "sort": "sort_library",
+    "programs": "sort_programs",
+    "lists": "list_library",
+    "stencil": "relaxation_library",
+}
+"""Modules of `smp.kernels`, each with ``libraries()``."""
+
+
+def chosen_libraries(sections: list[str]) -> Iterator[Library]:
+    """All libraries of the sections."""
+    for section in sections:
+        yield from importlib.import_module(f"smp.kernels.{SECTIONS[section]}").libraries()
+
+
+def progress(share: float, what: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{share:4.0%}  {what:<90.90}", end="", file=sys.stderr, flush=True)
+
+
+def calibrate(libraries: list[Library], file: Path | None) -> None:
+    """Give every library models: those of the file, those that are kept, or new ones."""
+    kept: dict[str, Any] = json.loads(file.read_text())["libraries"] if file and file.exists() else {}
+    for library in libraries:
+        if library.name in kept:
+            library.use_json(kept[library.name])
+        elif file or not library.models:
+            began = time.perf_counter()
+            smp.calibrate(library, progress=progress)
+            print(f"\r{library.name}: calibrated in {time.perf_counter() - began:.0f} s{'':<60}", flush=True)
+            if file:
+                kept[library.name] = document([library])["libraries"][library.name]
+                file.write_text(json.dumps(document([]) | {"libraries": kept}))
+
+
+def report(library: Library, trial: Trial) -> None:
+    """Print what a trial has shown."""
+    print(f"\n{library.name}: {len(trial.cases)} cases")
+    if not trial.cases:
+        return
+    print(
+        f"  {'implementation':<24}{'chosen':>8}{'fastest':>9}{'gain over it alone':>21}{'largest':>9}{'model MRE':>12}"
+    )
+    gains = trial.gains()
+    for name, (chosen, fastest) in trial.won().items():
+        gain = f"{gains[name][0]:>21.3f}{gains[name][1]:>9.2f}" if name in gains else f"{'':>30}"
+        print(f"  {name:<24}{chosen:>8}{fastest:>9}{gain}{library.models[name].quality.mre:>12.1%}")
+    print(
+        f"  right {trial.accuracy:.1%}, the very fastest {trial.fastest:.1%}; mean loss when wrong {trial.loss:.1%}, "
+        f"worst {max(case.loss for case in trial.cases):.1%}; MRE of the chosen's predictions {trial.error():.1%}"
+    )
+    for case in sorted((case for case in trial.cases if not case.right), key=lambda case: -case.loss)[:10]:
+        best = max(case.times, key=lambda name: ratio(case.times, case.chosen, name))
+        inputs = ", ".join(f"{name} = {value:.4g}" for name, value in case.inputs.items())
+        print(f"    {case.loss:>6.1%}  {case.chosen} instead of {best} at {inputs}", flush=True)
+
+
+def save(folder: Path, trial: Trial) -> None:
+    """Keep a trial's cases as JSON."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = "".join(letter if letter.isalnum() else "-" for letter in trial.library)
+    cases = [
+        vars(c) | {"times": {n: [None if t != t else t for t in ts] for n, ts in c.times.items()}} for c in trial.cases
+    ]
+    (folder / f"{name}.json").write_text(json.dumps({"library": trial.library, "cases": cases}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)}; by default all")
+    parser.add_argument("--cases", type=int, default=500, help="random cases for each library")
+    parser.add_argument("--seed", type=int, default=2, help="of the cases")
+    parser.add_argument("--only", default="", help="libraries whose name begins so")
+    parser.add_argument("--calibration", type=Path, metavar="FILE", help="models to use, or to make")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to keep the cases")
+    asked = parser.parse_args()
+    if wrong := set(asked.sections) - set(SECTIONS):
+        parser.error(f"no section {', '.join(sorted(wrong))}; there are {', '.join(SECTIONS)}")
+    libraries = [
+        each for each in chosen_libraries(asked.sections or list(SECTIONS)) if each.name.startswith(asked.only)
+    ]
+    calibrate(libraries, asked.calibration)
+    for library in libraries:
+        cases: list[Case] = []
+        try:
+            try_library(library, asked.cases, seed=asked.seed, progress=progress, into=cases)
+        except KeyboardInterrupt:
+            print("\r(stopped)", end="")
+            return
+        finally:
+            trial = Trial(library.name, cases)
+            report(library, trial)
+            if asked.out:
+                save(asked.out, trial)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Extra rows and columns of the outermost blocks: are the predicted ones the best of their neighbours?
+
+    python benchmarks/extra_rows.py [--cases 100] [--seed 1]
+
+Random grids on emulated machines of 3 to 25 processors, on which a barrier costs next to nothing, and an element of an
+edge up to 64 times as much as a cell: all in virtual time, the same on every computer.  Each is relaxed with the
+predicted numbers and with one more and one fewer of either.  Right: none of those is faster by more than a thousandth.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import smp
+from smp import _emulated, _emulator
+from smp._costs import copying
+from smp.kernels.extra_rows import Charges, best_extra
+from smp.kernels.relaxation_programs import relax_red_black
+
+ITERATIONS = 2
+SWING = 0.001
+SLOW = 10_000
+"""So many times what it usually does takes a byte: barriers then count for little."""
+Extra = tuple[int, int]
+
+
+def virtual(machine: smp.Machine, shape: tuple[int, int], extra: Extra) -> float:
+    """Seconds of virtual time that the iterations take."""
+    rows, columns = extra
+    grid = machine.zeros(shape, np.float64)
+    how = {"iterations": ITERATIONS, "extra_rows": rows, "extra_columns": columns}
+    summary = machine.run(relax_red_black, grid, **how).summary()
+    swept = summary[np.isin(summary["label"], ("red", "black"))]
+    return float(sum(swept[phase].sum() for phase in ("copy_in", "compute", "copy_out")))
+
+
+def slow_loop(args: tuple[Any, ...]) -> int:
+    return copying(SLOW * sum(each.nbytes for each in args if isinstance(each, np.ndarray)))
+
+
+def neighbours(shape: tuple[int, int], extra: Extra) -> list[Extra]:
+    """One more, or one fewer, as far as the grid has them."""
+    steps = [(extra[0] + i, extra[1] + j) for i, j in ((-1, 0), (1, 0), (0, -1), (0, 1))]
+    return [(r, c) for r, c in steps if 0 <= 2 * r <= shape[0] - 2 and 0 <= 2 * c <= shape[1] - 2]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    rng = np.random.default_rng(given.seed)
+    losses, gains, some = [], [], 0
+    for _ in range(given.cases):
+        p = int(rng.choice([3, 6, 9, 12, 16, 20, 25]))
+        shape = int(rng.geometric(1 / 150)) + 12, int(rng.geometric(1 / 150)) + 12
+        dearer = 2 ** int(rng.integers(7))
+        extra = best_extra(shape, p, Charges(cell=1, element=dearer))
+        some += extra != (0, 0)
+        with (
+            smp.emulated(p, schedule="clock") as machine,
+            mock.patch.object(_emulated, "copying", lambda nbytes, times=SLOW * dearer: copying(times * nbytes)),
+            mock.patch.object(_emulator, "looping", slow_loop),
+        ):
+            taken = virtual(machine, shape, extra)
+            best = min(virtual(machine, shape, beside) for beside in neighbours(shape, extra))
+            losses.append(taken / best - 1)
+            gains.append(virtual(machine, shape, (0, 0)) / taken)
+    right = np.mean(np.array(losses) <= SWING)
+    print(f"{given.cases} cases, {some} with extra rows or columns: in {right:.0%} no neighbour is faster by more than")
+    print(
+        f"{SWING:.1%}; worst loss {max(losses):.2%}; gained over even shares {np.mean(gains) - 1:.1%}, at most ", end=""
+    )
+    print(f"{max(gains) - 1:.1%}")
+
+
+if __name__ == "__main__":
+    main()
