@@ -14,13 +14,14 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
+from llvmlite.binding import add_symbol, get_host_cpu_features
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
+from numba.core.types.misc import StringLiteral
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from . import _atomics, _bits
+from . import _atomics, _bits, _treatments
 from ._compile import overloads
 
 ORDER = "seq_cst"  # one total order of all primitives: the protocols are stated and modelled under it
@@ -307,6 +308,38 @@ _float64_of, _bits_of_float64 = _bits_to(types.float64, _I64), _bits_of(types.fl
 _float32_of, _bits_of_float32 = _bits_to(types.float32, _I32), _bits_of(types.float32, _I32)
 
 
+add_symbol(_treatments.SYMBOL, _treatments.TABLE.ctypes.data)
+
+
+@intrinsic
+def _delay(typing: Any, name: Any) -> Any:
+    if not isinstance(name, StringLiteral):
+        return None  # Numba then asks again, with the literal if it is one
+    text = name.literal_value
+    table_type = ir.ArrayType(_I64, _treatments.SLOTS)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        table = builder.module.globals.get(_treatments.SYMBOL)
+        if table is None:
+            table = ir.GlobalVariable(builder.module, table_type, _treatments.SYMBOL)
+        slot = builder.gep(table, [_I64(0), _I64(_treatments.slot_of(text))], inbounds=True)
+        record = builder.load(slot)
+        with cgutils.if_unlikely(builder, builder.icmp_signed("!=", record, _I64(0))):
+            function = ir.FunctionType(_I64, [_I64] * 3).as_pointer()
+            entry = builder.load(builder.inttoptr(record, function.as_pointer()))
+            place = builder.ptrtoint(context.insert_const_string(builder.module, text), _I64)
+            builder.call(entry, [record, _I64(_treatments.key_of(text)), place])
+        return context.get_dummy_value()
+
+    return types.void(name), code
+
+
+def _named_place(name: Any) -> Any:
+    if not isinstance(name, StringLiteral):  # Numba asks first without the literal, then with it
+        raise TypingError(f'delay takes the name of a place as a literal, delay("swap"), not a value of type {name}')
+    return lambda name: _delay(name)
+
+
 # Numba wants a lambda of the same parameters for each; the names are those of ``_atomics``.
 overloads(_atomics.load, lambda words, i: lambda words, i: _load(words, i))
 overloads(_atomics.store, lambda words, i, value: lambda words, i, value: _store(words, i, value))
@@ -342,6 +375,7 @@ overloads(
     ),
 )
 overloads(_atomics.futex_wake, lambda words, i, count: lambda words, i, count: _futex_wake(words, i, count))
+overloads(_treatments.delay, lambda name: _named_place(name))
 overloads(_bits.sum_of, lambda a, b: lambda a, b: a + b)
 overloads(_bits.float64_of, lambda bits: lambda bits: _float64_of(bits))
 overloads(_bits.bits_of_float64, lambda value: lambda value: _bits_of_float64(value))

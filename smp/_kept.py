@@ -1,7 +1,7 @@
 """Where what was measured of this machine is kept, for later programs: a folder, and the machine's fingerprint.
 
-    profile-<fingerprint>.json        the last profile           see `smp.microbench.profile`
-    calibration-<fingerprint>.json    models of the kernels      see `smp.kernels.calibrated`
+profile-<fingerprint>.json        the last profile           see `smp.microbench.profile`
+calibration-<fingerprint>.json    models of the kernels      see `smp.kernels.calibrated`
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@
     wait(words, i, value, sync)  wake(words, i, count)  block while ``words[i]`` is ``value``; wake who does
     aborted(sync)                                       whether another processor has failed: for spin loops
     pause prefetch prefetch_write clock thread_clock
+    delay(name)                                         a named place, where `smp.perturb` can have something done
 
 Spin only through `load`: a plain ``a[i]`` in a loop is read once, before the loop.  Wait for another processor
 through cells, `wait` or `barrier`: they end when it fails; a spin loop of one's own must look at `aborted`.  The
@@ -15,6 +16,8 @@ operations on cells do not check the index, as those on arrays do not.
 
 from __future__ import annotations
 
+import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +37,7 @@ from ._atomics import (
     thread_clock,
 )
 from ._compile import inline, local, numba, stream
+from ._treatments import delay
 from ._wait import OK, aborted, wait_while
 from .barrier import barrier
 from .errors import Aborted
@@ -156,6 +160,7 @@ __all__ = [
     "barrier",
     "clock",
     "compare_exchange",
+    "delay",
     "exchange",
     "fetch_add",
     "fill",
@@ -185,3 +190,5 @@ __all__ = [
 ]
 
 numba()  # whoever imports this module calls these names from loops of their own
+if os.environ.get("SMP_TREATMENTS"):  # of a process that is treated from outside
+    importlib.import_module(".perturb.factors", __package__)

@@ -19,6 +19,7 @@
     ├── ProfileError            a profile is missing, damaged or of another machine
     ├── FitError                (ValueError) a model cannot be fitted from these numbers
     ├── ModelError              (ValueError) a model, or what is to become one, is not well specified
+    ├── TrialFailed             a trial of an experiment did not come to its end
     ├── InvalidList             (ValueError) not a linked list: a cycle, a stray successor, two tails
     ├── NotConverged            an iteration has come to its limit, and the change is not below the tolerance
     └── Aborted                 inside a program: another processor failed; ends this one quietly
@@ -114,6 +115,10 @@ class FitError(SmpError, ValueError):
 
 class ModelError(SmpError, ValueError):
     """A model, a specification of one, or a library of implementations is not well formed."""
+
+
+class TrialFailed(SmpError):
+    """A trial of an experiment did not come to its end; tells its settings and what the program said."""
 
 
 class InvalidList(SmpError, ValueError):

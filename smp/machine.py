@@ -25,6 +25,7 @@ from ._launch import PATIENCE
 from ._limits import usable_cpus
 from ._pickling import dump_call, loads
 from ._port import Crew
+from ._treatments import carried
 from .arrays import GlobalArray, Shape, checked
 from .cells import Cells, cells_on, checked_cells, make_full
 from .errors import MachineError, NotPicklable, ProgramError
@@ -121,7 +122,7 @@ class Machine:
         if not callable(program):
             raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
         team = self._streams if streams is None else checked_number("streams", streams)
-        call = dump_call(program, args, kwargs)
+        call = dump_call(carried(program, self), args, kwargs)
         with HeldBack() as ctrl_c:
             if not self._busy.acquire(blocking=False):
                 raise MachineError("this machine is running a program already; open another one for a second thread")

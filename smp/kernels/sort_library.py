@@ -49,16 +49,18 @@ PASSES = ["n * rare", "n * log2(n) * rare", "n * (1 - rare)", "n * bits * (1 - r
 RANKS = [*PASSES, "n * log2(n) * min(1, 10 * uneven)", "n * log2(n) * order", "min(n, 1000)"]
 """Its argsort, which does badly by keys of which some are far more frequent than others."""
 PARTS = ["n", "n * log2(n)", "n * rare", "n * bits * (1 - rare)", "n * order", LOW, HIGH]
+RUNS = "min(width, n, 2 ** bits)"
 COUNTS = [
     "n",
     "width",
-    "min(width, n, 2 ** bits)",
-    "min(width, n, 2 ** bits) * order",
+    RUNS,
+    f"{RUNS} * log2(n / {RUNS} + 1)",
+    "n * max(0, 4 - bits)",
     "n * order * max(0, min(1, (log2(n) - bits - 5) / 4))",
-    "n * max(0, bits - 11)",
-    LOW,
+    "n * max(0, bits - 15)",
 ]
-"""Counters and runs, keys, and one key counted time after time, where each waits for the one before."""
+"""Keys, counters, and runs of equal keys, long and short; one key counted time after time, where each waits for the one
+before; counters that are beyond the nearest cache."""
 MAPPED = 1 << 25
 """Bytes from which the C library asks the system for each array, which then comes filled with zeros."""
 
@@ -132,14 +134,14 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 @functools.cache
 def _sort_library(kind: str, streams: int) -> Library:
-    integers, narrow = kind.startswith("int"), f"width <= min(n, {WIDEST})"
+    integers, narrow = kind.startswith("int"), f"width <= n and width < {WIDEST}"
     made = Library(
         f"sort[{kind}, {streams} streams]",
         INPUTS | WIDTH if integers else INPUTS,
         Request.inputs,
         setup=_setup(kind),
         rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams),
-        points=130 if integers else 90,
+        points=110 if integers else 80,
         loops={"n": "100..1e7 x 25"} | LOOPS,
     )
 
@@ -166,7 +168,7 @@ def _argsort_library(kind: str, streams: int) -> Library:
         Request.inputs_of_order,
         setup=_setup(kind),
         rule=functools.partial(_rule_of_argsort, np.dtype(kind).itemsize, streams),
-        points=60,
+        points=45,
         loops={"n": "100..1e6 x 25"} | LOOPS,
     )
     by_parts = functools.partial(Request.argsort, algorithm="partition", streams=streams)

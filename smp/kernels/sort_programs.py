@@ -114,12 +114,12 @@ def _program_library(kind: str, processors: int) -> Library:
 
     made = Library(
         f"sort programs[{kind}, {processors} processors]",
-        {"n": "100..4e6", "span": "1..64", "bits": "linear 0..21 real", "rare": "linear 0..1 real"},
+        {"n": "100..2e6", "span": "1..64", "bits": "linear 0..21 real", "rare": "linear 0..1 real"},
         ProgramRequest.inputs,
         setup=setup,
         rule=lambda n, span, *_: "radix" if span <= NARROW else "sample",
         points=36,
-        loops={"n": "100..4e6 x 25"} | LOOPS,
+        loops={"n": "100..2e6 x 25"} | LOOPS,
     )
     digit = Parameter("digit", "4, 6, 8, 9, 10, 11, 12, 13, 14", _fewest_rounds, _most_rounds, _digit)
     made.add(

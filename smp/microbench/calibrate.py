@@ -4,8 +4,8 @@
 
 A round takes one timing of every task at every point, so that a slow moment of the computer does not fall on one point
 or one implementation alone.  After the first, points are added for implementations that apply at few.  There are three
-rounds; a point whose middle three timings differ by more than 10% gets two more, twice if need be; all timings are kept.
-What is measured is saved every few seconds and on Ctrl-C, and taken up again.
+rounds; a point whose middle three timings differ by more than 10% gets two more, twice if need be; all are kept.  What
+is measured is saved every few seconds and on Ctrl-C, and taken up again.
 
 Source: Brewer, Portable High-Performance Supercomputing, sections 3.3 to 3.5.
 """

@@ -66,7 +66,8 @@ def choice(name: str, found: Mapping[str, Model]) -> Figure:
     """
     shared = [g for g in next(iter(found.values())).inputs if all(g.name in model.names for model in found.values())]
     first, others = shared[0], shared[1:]
-    fixed = {given.name: middle(given) for given in others}
+    taken = next(iter(found.values())).samples
+    fixed = {given.name: middle(given) if taken is None else median(taken.inputs[given.name]) for given in others}
     colours = dict(zip(found, COLOURS * 2, strict=False))
     told = ", ".join(f"{key} = {value:.3g}" for key, value in fixed.items())
     figure, axes = canvas(
@@ -158,6 +159,11 @@ def axis_of(given: Input) -> FloatArray:
         return np.array(given.grid)
     spread = np.linspace if given.spacing == "linear" else np.geomspace
     return np.asarray(spread(given.low, given.high, CELLS))
+
+
+def median(values: FloatArray) -> float:
+    """The value in the middle: one of those that were measured."""
+    return float(np.sort(values)[len(values) // 2])
 
 
 def middle(given: Input) -> float:

@@ -1,0 +1,84 @@
+"""The next step of the screening (steps 5 and 6 of section 2.1): which factors to drop, keep, split or fold over."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..models.table import aligned
+from . import words
+from .effects import Analysis
+from .interactions import likely_pairs, saturations
+
+_DOMINATES = 3.0  # times the next largest effect
+
+
+class Step(NamedTuple):
+    """What to do about one factor, and why."""
+
+    factor: str
+    action: str
+    """``drop``, ``keep``, ``split``, ``fold over``, ``search`` or ``smaller delay``."""
+    reason: str
+
+
+def next_steps(analysis: Analysis) -> list[Step]:
+    """Return a step for each factor, or two, in their order.
+
+    drop: neither the factor nor an interaction of it is significant.
+    keep: it is; improve the place, or screen again with finer factors.
+    split: it is, and far beyond all others: find out which part of the place it is.
+    fold over: what is measured may as well be an interaction, or another one.
+    search: its delay makes the program faster: search over levels (`smp.perturb.search`).
+    smaller delay: it hides the effect of another factor.
+    """
+    effects = {factor: analysis.effect(factor) for factor in analysis.design.factors}
+    ranked = sorted(effects, key=lambda factor: -abs(effects[factor]))
+    pairs = likely_pairs(analysis)
+    unit = f" {analysis.unit}" if analysis.unit else ""
+    reasons: dict[tuple[str, str], list[str]] = {}
+
+    def say(factor: str, action: str, reason: str) -> None:
+        reasons.setdefault((factor, action), []).append(reason)
+
+    for factor, effect in effects.items():
+        text = f"{effect:.3g}{unit}"
+        beside = [pair for pair in pairs if factor in pair]
+        if not analysis.is_significant(factor):
+            if beside:
+                say(factor, "keep", f"{text} alone is noise, but {'&'.join(beside[0])} is significant")
+            else:
+                say(factor, "drop", f"{text} is within the noise, ± {analysis.expanded:.2g}{unit}")
+            continue
+        if effect < 0:
+            say(factor, "search", f"{text}: its delay makes the program faster")
+        elif len(ranked) > 1 and factor == ranked[0] and effect > _DOMINATES * abs(effects[ranked[1]]):
+            say(factor, "split", f"{text}, the next largest is {effects[ranked[1]]:.3g}{unit}")
+        else:
+            say(factor, "keep", text)
+        if doubt := _doubt(analysis, factor):
+            say(factor, "fold over", f"it may be {doubt} instead")
+    for pair in pairs:
+        word = "&".join(pair)
+        if doubt := _doubt(analysis, word):
+            say(pair[0], "fold over", f"{word} may be {doubt} instead: fold over on {pair[0]} alone")
+    for one in saturations(analysis):
+        say(one.by, "smaller delay", f"{one.hidden} does not show beside it ({one.beside:.2g}{unit})")
+    steps = [Step(factor, action, "; ".join(why)) for (factor, action), why in reasons.items()]
+    return sorted(steps, key=lambda step: list(effects).index(step.factor))
+
+
+def steps_table(steps: list[Step]) -> str:
+    """Return the steps as text."""
+    return aligned([["factor", "step", "why"], *(list(step) for step in steps)], words={0, 1, 2})
+
+
+def _doubt(analysis: Analysis, word: str) -> str:
+    """Return the interactions, of two factors with significant effects both, that a significant effect may be."""
+    design = analysis.design
+    found = [
+        other
+        for other in (design.aliases(word, order=2) if design.regular else ())
+        if len(who := words.parsed(design.factors, other)[0]) == 2
+        and all(analysis.is_significant(design.factors[i]) for i in who)
+    ]
+    return " or ".join(found)

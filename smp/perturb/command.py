@@ -1,0 +1,290 @@
+"""The command ``python -m smp.perturb``: the only place of the package that prints or exits.
+
+Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved, and the same command goes on), 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import importlib
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from .. import Machine, __version__, emulated, host
+from ..errors import SmpError
+from .designs import design as design_of
+from .experiment import runner_of, screen
+from .orthogonal import orthogonal_array
+from .plan import is_array
+from .report import places_table, sections
+from .treatments import FORMS, Treatment, check_name, treatment
+from .trials import Trials
+
+EXAMPLES = f"""
+examples:
+  python -m smp.perturb sort.py                     every place that the script passes, in the smallest good design
+  python -m smp.perturb sort.py --list              only tell which places it passes, and how often
+  python -m smp.perturb sort.py --factors push,pop,swap --design 2^3 --delay 10us
+  python -m smp.perturb sort.py --function main --argument 100000 --work 10 --replicates 5
+  python -m smp.perturb ring.py --function node --machine emulated:16 --design "OA25(5^6)" \\
+      --treatment none,7us,14us,21us,28us           search for delays that make it faster
+  python -m smp.perturb --trials smp-perturb/trials.json         print it again, run nothing
+
+treatments: {FORMS}
+
+A script is run whole in a process of its own for each trial; what its global name `responses` holds at the end, a
+number or a mapping, is measured too. With --function it is imported, and the function called again and again in one
+process.
+"""
+MACHINES = {"host": host, "emulated": emulated}
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip() for part in text.split(","))
+    for name in names:
+        with _usage():
+            check_name(name)
+    return names
+
+
+def _treatments(text: str) -> list[Treatment | None]:
+    with _usage():
+        return [None if part.strip() == "none" else treatment(part) for part in text.split(",")]
+
+
+def _design(text: str) -> str:
+    with _usage():
+        if is_array(text):
+            orthogonal_array(text)
+        elif text.strip().upper() != "PB":  # of so many factors as there are
+            design_of(text)
+    return text
+
+
+def _machine(text: str) -> Callable[[], Machine]:
+    kind, _, size = text.partition(":")
+    if kind not in MACHINES or not size.isdecimal() or int(size) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no machine: write host:2, or emulated:16")
+    options = {"schedule": "clock"} if kind == "emulated" else {}
+    return lambda: MACHINES[kind](int(size), **options)  # type: ignore[operator]
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return int(text)
+
+
+@contextlib.contextmanager
+def _usage() -> Iterator[None]:
+    """Have argparse tell what is wrong, not only that something is."""
+    try:
+        yield
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="python -m smp.perturb",
+        description="Find by a designed experiment what the run time of a program is sensitive to: delays are set at "
+        "its named places in patterns, all trials are timed, and the effect of each place, and of places together, is "
+        "computed.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("program", type=Path, nargs="?", metavar="program.py", help="a script that names places")
+    made.add_argument("--design", type=_design, metavar="NAME", help="2^3, 2^(6-2), PB12, OA25(5^6)")
+    made.add_argument("--factors", type=_names, metavar="A,B,C", help="default: all places that the program passes")
+    made.add_argument("--replicates", type=_count, default=3, metavar="N", help="of all trials (default: 3)")
+    made.add_argument("--blocks", type=_count, default=1, metavar="N", help="blocks in time of each replicate")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the order of the trials (default: 0)")
+    kind = made.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--delay", dest="treatment", type=_treatments, metavar="TIME", help="busy for so long (default: 10us)"
+    )
+    kind.add_argument(
+        "--work",
+        dest="treatment",
+        type=lambda text: _treatments(f"work:{text}"),
+        metavar="UNITS",
+        help="make so many multiplications",
+    )
+    kind.add_argument("--treatment", type=_treatments, metavar="TEXT", help="any; several for an array, by commas")
+    made.add_argument("--function", metavar="NAME", help="of the script: a trial is a call of it in this process")
+    made.add_argument("--argument", action="append", default=[], metavar="VALUE", help="of the function or the script")
+    made.add_argument("--machine", type=_machine, metavar="KIND:P", help="the function is an SPMD program; host:2")
+    made.add_argument(
+        "--throughput", metavar="AMOUNT", help="of work in a run, or the name of a result: tell work by time"
+    )
+    made.add_argument("--responses", type=_names, metavar="A,B", help="to tell of (default: all but memory)")
+    made.add_argument(
+        "--out", type=Path, default=Path("smp-perturb"), metavar="DIR", help="folder to write to (default: smp-perturb)"
+    )
+    made.add_argument("--anew", action="store_true", help="forget the trials of an experiment that was interrupted")
+    made.add_argument("--list", action="store_true", help="count the places that the program passes, no more")
+    made.add_argument("--trials", type=Path, metavar="FILE", help="print saved trials; runs nothing")
+    made.add_argument("--json", action="store_true", help="print trials and analyses as JSON")
+    made.add_argument("--no-plots", action="store_true", help="draw nothing")
+    made.add_argument("--version", action="version", version=f"smp {__version__}")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    line = parser()
+    options = line.parse_args(arguments)
+    if (options.program is None) == (options.trials is None):
+        line.error("name a program to run, or --trials to print")
+    if options.machine and not options.function:
+        line.error("--machine runs a function: name it with --function")
+    talk = Console(stderr=True)
+    try:
+        return _run(options, talk)
+    except KeyboardInterrupt:
+        talk.print("interrupted: what was measured is saved; the same command goes on with it")
+        return 130
+    except (SmpError, OSError, ValueError, TypeError, SyntaxError) as error:
+        talk.print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        return 1
+
+
+def _run(options: argparse.Namespace, talk: Console) -> int:
+    if options.trials:
+        trials = Trials.load(options.trials)
+        _print(trials, _told(trials, options.responses), options.json)
+        return 0
+    with contextlib.ExitStack() as stack:
+        program: Any = options.program
+        given: list[Any] = options.argument
+        machine = None
+        if options.function:
+            program, given = _function(options.program, options.function), [_value(text) for text in given]
+            stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            machine = stack.enter_context(options.machine()) if options.machine else None
+        if options.list:
+            counts = runner_of(program, given, machine).count()
+        else:
+            trials = _experiment(options, program, given, machine, talk)
+    if options.list:
+        print(places_table(counts.met, counts.processors))
+        return 0
+    trials.save(options.out / "trials.json")
+    names = _told(trials, options.responses)
+    files = ["trials.json", *_analyses(trials, names, options.out)]
+    _print(trials, names, options.json)
+    if not options.no_plots and trials.plan.design is not None:
+        files += _draw(trials, names, options.out)
+    talk.print(f"written to {options.out}: {', '.join(files)}", markup=False, highlight=False)
+    return 0
+
+
+def _experiment(
+    options: argparse.Namespace, program: Any, given: list[Any], machine: Machine | None, talk: Console
+) -> Trials:
+    kept = options.out / "interrupted.json"
+    options.out.mkdir(parents=True, exist_ok=True)  # a place that cannot be written is told before the work
+    if options.anew:
+        kept.unlink(missing_ok=True)
+    treatments = options.treatment or [treatment("10us")]
+    with _bar(talk) as bar:
+        trials = screen(
+            program,
+            options.design,
+            treatment=treatments if len(treatments) > 1 else treatments[0],
+            factors=options.factors,
+            arguments=given,
+            machine=machine,
+            replicates=options.replicates,
+            blocks=options.blocks,
+            seed=options.seed,
+            work=_value(options.throughput) if options.throughput else None,
+            resume=kept,
+            progress=bar,
+        )
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    trials.about.update(date=now, smp=__version__, program=str(options.program), function=options.function)
+    return trials
+
+
+def _function(path: Path, name: str) -> Callable[..., Any]:
+    """Import a script, and return its function."""
+    if not path.is_file():
+        raise ValueError(f"there is no script {path}")
+    sys.path.insert(0, str(path.resolve().parent))
+    module = importlib.import_module(path.stem)
+    if Path(module.__file__ or "").resolve() != path.resolve():
+        raise ValueError(f"{path.stem} is the name of another module, {module.__file__}: call the script otherwise")
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise ValueError(f"{path} has no function {name!r}")
+    return function  # type: ignore[no-any-return]
+
+
+def _value(text: str) -> Any:
+    """A number, a list, ... as Python writes them; any other text as it is."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _told(trials: Trials, wanted: Sequence[str] | None) -> tuple[str, ...]:
+    names = tuple(wanted or (name for name in trials.names if name != "memory"))
+    for name in names:
+        if name not in trials.names:
+            raise ValueError(f"no response {name!r}: there are {', '.join(trials.names)}")
+    return names
+
+
+def _print(trials: Trials, names: Sequence[str], as_json: bool) -> None:
+    if as_json:
+        analyses = {name: trials.analyse(name).to_json() for name in names} if trials.plan.design else {}
+        print(json.dumps({"trials": trials.to_json(), "analyses": analyses}, indent=1))
+    else:
+        print("\n\n".join(sections(trials, names)))
+    sys.stdout.flush()
+
+
+def _analyses(trials: Trials, names: Sequence[str], folder: Path) -> list[str]:
+    if trials.plan.design is None:
+        return []
+    for name in names:
+        (folder / f"effects-{name}.json").write_text(json.dumps(trials.analyse(name).to_json(), indent=1))
+    return [f"effects-{name}.json" for name in names]
+
+
+def _draw(trials: Trials, names: Sequence[str], folder: Path) -> list[str]:
+    from . import plots  # Matplotlib takes a while
+
+    drawn = []
+    for name in names:
+        for kind in (plots.half_normal, plots.effects):
+            file = f"{kind.__name__.replace('_', '-')}-{name}.png"
+            kind(trials.analyse(name)).savefig(folder / file)
+            drawn.append(file)
+    return drawn
+
+
+@contextlib.contextmanager
+def _bar(talk: Console) -> Iterator[Callable[[float, str], None]]:
+    """A progress bar with the time left. It has no thread: a trial is a fork of this process."""
+    columns = (TextColumn("{task.description:<26.26}"), BarColumn(), TimeElapsedColumn(), TextColumn("left"))
+    with Progress(*columns, TimeRemainingColumn(), console=talk, transient=True, auto_refresh=False) as progress:
+        task = progress.add_task("", total=1.0)
+
+        def tell(done: float, text: str) -> None:
+            progress.update(task, completed=done, description=text, refresh=True)
+
+        yield tell

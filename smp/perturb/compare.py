@@ -1,0 +1,94 @@
+"""Two versions of a program beside each other: effects as percentages of the unperturbed run (table 2-C).
+
+Data, delays and design may differ between versions, and with them all effects; only the normalised ones compare, and
+only as far as the delays were as large a part of each version.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..models.table import aligned
+from .effects import Analysis
+
+
+class Compared(NamedTuple):
+    """One factor in two versions; percentages of the unperturbed run of each, NaN where it was not tested."""
+
+    factor: str
+    before: float
+    after: float
+    change: float
+    uncertainty: float
+    """Standard uncertainty of the change."""
+    significant: bool
+    """Whether the change exceeds the expanded uncertainty."""
+
+
+def unperturbed(analysis: Analysis) -> float:
+    """Return the mean response of the trial without any delay.
+
+    Raises
+    ------
+    ValueError
+        Where the design has no such trial: give a baseline that was measured by itself.
+    """
+    without = np.flatnonzero((analysis.design.levels < 0).all(axis=1))
+    if not without.size:
+        raise ValueError(
+            f"{analysis.design.name} has no trial without delays: give the unperturbed response as baseline"
+        )
+    return float(analysis.means[without[0]])
+
+
+def normalised(analysis: Analysis, baseline: float | None = None) -> dict[str, float]:
+    """Return the main effects in per cent of the unperturbed response.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    baseline : float, optional
+        The unperturbed response; by default that of the trial without delays.
+    """
+    scale = 100 / _baseline(analysis, baseline)
+    return {factor: scale * analysis.effect(factor) for factor in analysis.design.factors}
+
+
+def compared(
+    before: Analysis, after: Analysis, baselines: tuple[float | None, float | None] = (None, None)
+) -> list[Compared]:
+    """Compare the main effects of two versions, factor by factor, those of the first version first.
+
+    Raises
+    ------
+    ValueError
+        Where a baseline is missing, or not above zero.
+    """
+    first, second = (normalised(one, base) for one, base in zip((before, after), baselines, strict=True))
+    units = [100 * one.uncertainty / _baseline(one, base) for one, base in zip((before, after), baselines, strict=True)]
+    uncertainty = math.hypot(*units)
+    expanded = math.hypot(units[0] * before.factor, units[1] * after.factor)
+    rows = []
+    for factor in dict.fromkeys([*first, *second]):
+        old, new = first.get(factor, math.nan), second.get(factor, math.nan)
+        rows.append(Compared(factor, old, new, new - old, uncertainty, abs(new - old) > expanded))
+    return rows
+
+
+def comparison_table(rows: list[Compared], titles: tuple[str, str] = ("before", "after")) -> str:
+    """Return the comparison as text; per cent of the unperturbed runs."""
+    lines = [["source", f"{titles[0]} %", f"{titles[1]} %", "change", ""]]
+    for row in rows:
+        numbers = ["-" if math.isnan(value) else f"{value:.2f}" for value in (row.before, row.after, row.change)]
+        lines.append([row.factor, *numbers, "*" if row.significant else ""])
+    return aligned(lines, words={0, 4})
+
+
+def _baseline(analysis: Analysis, baseline: float | None) -> float:
+    value = unperturbed(analysis) if baseline is None else baseline
+    if not value > 0:
+        raise ValueError(f"an unperturbed response of {value}: percentages need one above zero")
+    return value

@@ -1,0 +1,80 @@
+"""What making a place faster would bring: its sensitivity times the time that is spent in it.
+
+A delay of one second at a place costs as many seconds of response as its sensitivity says; taking away a second that
+is spent there anyway brings them back, as long as the program answers in proportion (see `ladder`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..models.table import aligned
+from .effects import Analysis
+from .interactions import alone
+
+
+class Gain(NamedTuple):
+    """What one place promises."""
+
+    factor: str
+    sensitivity: float
+    """Response per unit of delay."""
+    uncertainty: float
+    """Standard uncertainty of the sensitivity."""
+    spent: float
+    """Time in the place, as it is."""
+    gain: float
+    """By how much the response would fall if the place took no time; half of it if it took half."""
+    significant: bool
+    """Whether the effect exceeds the expanded uncertainty."""
+
+
+def gains(
+    analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, float], single: bool = False
+) -> list[Gain]:
+    """Predict the gain of each place, the largest first.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        Of a response that is a time.
+    delayed : mapping of float
+        Of each factor: the delay that its treatment adds to a run, all visits to the place together, in the unit of
+        the response. With several processors, the sum over the visits of one.
+    spent : mapping of float
+        Of each factor: the time in its place without delays, counted in the same way.
+    single : bool
+        Take the effect that the factor has with no other delay (`interactions.alone`) instead of its main effect, the
+        mean over the delays of the others. The main effect ranks gains as well or better: with
+        a delay elsewhere a place shows what it would cost were it next in the way.
+
+    Raises
+    ------
+    ValueError
+        For a factor without a delay or a time.
+    """
+    effects = {factor: (analysis.effect(factor), analysis.uncertainty) for factor in analysis.design.factors}
+    if single:
+        effects = alone(analysis)
+    rows = []
+    for factor, (effect, s) in effects.items():
+        if factor not in delayed or factor not in spent or not delayed[factor] > 0 or not spent[factor] >= 0:
+            raise ValueError(
+                f"{factor}: delayed by {delayed.get(factor)}, {spent.get(factor)} spent in it; each factor "
+                "needs a delay above zero and a time"
+            )
+        sensitivity = effect / delayed[factor]
+        marked = abs(effect) > analysis.factor * s
+        gain = sensitivity * spent[factor]
+        rows.append(Gain(factor, sensitivity, s / delayed[factor], spent[factor], gain, marked))
+    return sorted(rows, key=lambda row: -row.gain)
+
+
+def gains_table(rows: list[Gain], unit: str = "s") -> str:
+    """Return the gains as text."""
+    lines = [["place", "sensitivity", f"spent ({unit})", f"gain ({unit})", ""]]
+    for row in rows:
+        numbers = [f"{row.sensitivity:.3g}", f"{row.spent:.3g}", f"{row.gain:.3g} ± {row.uncertainty * row.spent:.2g}"]
+        lines.append([row.factor, *numbers, "*" if row.significant else ""])
+    return aligned(lines, words={0, 4})

@@ -1,0 +1,78 @@
+"""What an experiment found, as text: the places, the effects on each response, gains, and what to do next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from .._counting import Met
+from ..models.table import aligned
+from .advice import next_steps, steps_table
+from .effects import Analysis
+from .gains import gains_table
+from .table import effects_table
+from .trials import UNITS, Trials
+
+LARGEST = 31
+"""Effects that are shown of one response."""
+
+
+def places_table(met: Mapping[str, Met], processors: int = 1, delayed: Mapping[str, float] | None = None) -> str:
+    """Return the places that a program passes, the most frequent first.
+
+    Parameters
+    ----------
+    met : mapping of str to Met
+    processors : int
+        That passed them together.
+    delayed : mapping of float, optional
+        Seconds that the treatment of each factor adds to a run.
+    """
+    rows = [["place", "passes", "seconds inside", *(["delay a run (s)"] if delayed else [])]]
+    for name in sorted(met, key=lambda name: (-met[name].passes, name)):
+        delay = (delayed or {}).get(name, math.nan)
+        rows.append([name, f"{met[name].passes:,}", f"{met[name].inside:.3g}" if met[name].inside else "-"])
+        if delayed:
+            rows[-1].append("-" if math.isnan(delay) else f"{delay:.3g}")
+    return aligned(rows, words={0}) + (f"\nby {processors} processors together" if processors > 1 else "")
+
+
+def summary(trials: Trials) -> str:
+    """Return what was run: program, design, treatments, times."""
+    plan = trials.plan
+    kinds = {str(ladder[-1]) if plan.design else ", ".join(map(str, ladder)) for ladder in plan.treatments.values()}
+    treated = kinds.pop() if len(kinds) == 1 else ", ".join(f"{n} {ls[-1]}" for n, ls in plan.treatments.items())
+    design = str(plan.design) if plan.design else f"{len(plan.levels)} trials of {len(plan.factors)} factors"
+    lines = [
+        ("Program", str(trials.about.get("program", ""))),
+        ("Design", design),
+        ("Treatment", treated),
+        ("Trials", f"{len(trials.table)}, {trials.replicates} replicates, each in a fresh order"),
+        ("Before", f"a first run, {trials.warm_up:.4g} s, and one counted, {trials.counting:.4g} s"),
+    ]
+    return "\n".join(f"{name:<11} {text}" for name, text in lines)
+
+
+def sections(trials: Trials, names: Sequence[str]) -> list[str]:
+    """Return the parts of the report on some responses."""
+    parts = [summary(trials), places_table(trials.met, trials.processors, trials.delayed())]
+    if trials.plan.design is None:
+        return [*parts, *(f"{_titled(name)}\n{trials.search(name).table(LARGEST)}" for name in names)]
+    for name in names:
+        analysis = trials.analyse(name)
+        parts.append(effects_table(analysis, ordered=True, largest=LARGEST))
+        if name == "time":
+            parts += _advice(trials, analysis)
+    return parts
+
+
+def _advice(trials: Trials, analysis: Analysis) -> list[str]:
+    parts = []
+    delayed = trials.delayed()
+    if all(delayed[name] > 0 and trials.met[name].inside > 0 for name in trials.plan.factors):
+        parts.append("If a place took no time:\n" + gains_table(trials.gains()))
+    return [*parts, "Next:\n" + steps_table(next_steps(analysis))]
+
+
+def _titled(name: str) -> str:
+    return f"{name} ({UNITS[name]})" if name in UNITS else name

@@ -1,0 +1,235 @@
+"""What an experiment measured: its trials, in the order in which they were run, with all that is known of each.
+
+order  replicate  block  trial  levels          time    memory   ...
+    0          0      0      7  [ 1 -1  1  1]   0.213   8.1e7
+    1          0      0      2  [-1  1 -1 -1]   0.198   8.1e7
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._counting import Met
+from .._kept import write
+from ._types import FloatArray, IntArray
+from .design import Design
+from .effects import Analysis, analyse
+from .gains import Gain, gains
+from .plan import Plan
+from .search import Search, searched
+from .treatments import Treatment
+
+FORMAT, VERSION = "smp-trials", 1
+UNITS = {"time": "s", "memory": "B", "throughput": "1/s"}
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Made by `screen`.
+
+    Attributes
+    ----------
+    plan : Plan
+    table : structured array
+        A row for each trial that was run, in the order of running: ``order, replicate, block, trial`` (the row of the
+        design), ``levels`` (factors,), and the responses.
+    met : dict of str to Met
+        Of the run that was counted: passes of every place, and seconds inside, all processors together.
+    processors : int
+        Among which these are shared.
+    warm_up, counting : float
+        Seconds of the first run, and of the counted one after it; neither is a trial.
+    lengths : dict of str to list of float
+        Seconds that the treatment of each level of each factor takes; see `Plan.lengths`.
+    about : dict
+        The program, the seed and so on.
+    """
+
+    plan: Plan
+    table: NDArray[np.void]
+    met: dict[str, Met]
+    processors: int
+    warm_up: float
+    counting: float
+    lengths: dict[str, list[float]]
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def design(self) -> Design:
+        """The design of two levels.
+
+        Raises
+        ------
+        ValueError
+            For trials of an array of more levels, which has no effects: see `smp.perturb.search`.
+        """
+        if self.plan.design is None:
+            raise ValueError("these are trials of an array of more levels, which has no effects: take the best of them")
+        return self.plan.design
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the responses."""
+        return tuple((self.table.dtype.names or ())[5:])
+
+    @property
+    def replicates(self) -> int:
+        """How often all trials were run."""
+        return len(self.table) // len(self.plan.levels)
+
+    def responses(self, name: str = "time") -> FloatArray:
+        """Return one response (replicates, trials), in the order of the design's rows.
+
+        Raises
+        ------
+        KeyError
+            When there is none of this name.
+        ValueError
+            While trials are missing.
+        """
+        if name not in self.names:
+            raise KeyError(f"no response {name!r}: there are {', '.join(self.names)}")
+        found = np.full((int(self.table["replicate"].max(initial=0)) + 1, len(self.plan.levels)), np.nan)
+        found[self.table["replicate"], self.table["trial"]] = self.table[name]
+        missing = int(found.size) - len(self.table)
+        if missing:
+            raise ValueError(f"{missing} of {found.size} trials have not been run: resume the experiment")
+        return found
+
+    @cached_property
+    def blocks(self) -> IntArray:
+        """The block (trials,) of each trial within its replication."""
+        found = np.zeros(len(self.plan.levels), np.int64)
+        found[self.table["trial"]] = self.table["block"]
+        return found
+
+    def analyse(self, name: str = "time", order: int = 2) -> Analysis:
+        """Return the effects on one response (see `smp.perturb.effects.analyse`)."""
+        return analyse(self.design, self.responses(name), name, UNITS.get(name, ""), order=order, blocks=self.blocks)
+
+    def delayed(self) -> dict[str, float]:
+        """Return the seconds that the treatment of each factor adds to a run: length times passes of one processor.
+
+        NaN where that cannot be said beforehand.
+        """
+        return {name: self.lengths[name][-1] * self.met[name].passes / self.processors for name in self.plan.factors}
+
+    def gains(self) -> list[Gain]:
+        """Predict what making each place faster would bring (see `smp.perturb.gains`).
+
+        Raises
+        ------
+        ValueError
+            When a factor is a point of `delay`, in which no time is spent that could be measured, or its treatment has
+            no length.
+        """
+        spent = {name: self.met[name].inside / self.processors for name in self.plan.factors}
+        return gains(self.analyse(), self.delayed(), spent)
+
+    def search(self, name: str = "time") -> Search:
+        """Return the trials as those of a search (see `smp.perturb.search`); treatments in seconds, or else levels."""
+        lengths = [self.lengths[name] for name in self.plan.factors]
+        settings = self.plan.levels if self.plan.design is None else (self.plan.levels + 1) // 2
+        if np.isfinite(lengths).all():
+            settings = np.take_along_axis(np.transpose(lengths), settings, axis=0)
+        return searched(self.plan.factors, settings, self.responses(name))
+
+    def best(self, name: str = "time") -> dict[str, Treatment]:
+        """Return the settings of the trial whose mean response is the least."""
+        return self.plan.settings(int(self.responses(name).mean(axis=0).argmin()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON; `from_json` reads it."""
+        rows = [[float(row[name]) for name in self.names] for row in self.table]
+        lengths = {name: [None if math.isnan(s) else s for s in seconds] for name, seconds in self.lengths.items()}
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "plan": self.plan.to_json(),
+            "responses": list(self.names),
+            "order": [[int(row[name]) for name in ("replicate", "block", "trial")] for row in self.table],
+            "rows": [[value if math.isfinite(value) else None for value in row] for row in rows],
+            "met": {name: list(one) for name, one in self.met.items()},
+            "processors": self.processors,
+            "warm_up": self.warm_up,
+            "counting": self.counting,
+            "lengths": lengths,
+            "about": self.about,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Trials:
+        """Return the trials that `to_json` made this of.
+
+        Raises
+        ------
+        ValueError
+            For anything else.
+        """
+        if data.get("format") != FORMAT or data.get("version") != VERSION:
+            raise ValueError(f"these are not trials of version {VERSION}")
+        plan = Plan.from_json(data["plan"])
+        values = [[math.nan if value is None else value for value in row] for row in data["rows"]]
+        table = tabulated(plan, data["order"], data["responses"], values)
+        met = {name: Met(*one) for name, one in data["met"].items()}
+        lengths = {name: [math.nan if s is None else s for s in found] for name, found in data["lengths"].items()}
+        seconds = data["warm_up"], data["counting"]
+        return cls(plan, table, met, data["processors"], *seconds, lengths, dict(data["about"]))
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Write them to a file, whole or not at all."""
+        write(Path(file), json.dumps(self.to_json()))
+
+    @classmethod
+    def load(cls, file: str | os.PathLike[str]) -> Trials:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        OSError, ValueError
+            When there is nothing, or something else.
+        """
+        try:
+            return cls.from_json(json.loads(Path(file).read_text(encoding="utf-8")))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"{file} holds no trials of an experiment: {error}") from error
+
+
+def tabulated(plan: Plan, order: list[Any] | IntArray, names: list[str], values: list[list[float]]) -> NDArray[np.void]:
+    """Return the table of trials.
+
+    Parameters
+    ----------
+    plan : Plan
+    order : array_like (k, 3)
+        Replicate, block and trial of each.
+    names : list of str
+        Of the responses.
+    values : list of lists of float
+        Of each trial.
+    """
+    dtype = np.dtype(
+        [
+            *((name, np.int64) for name in ("order", "replicate", "block", "trial")),
+            ("levels", np.int64, (len(plan.factors),)),
+            *((name, np.float64) for name in names),
+        ]
+    )
+    table = np.zeros(len(values), dtype)
+    table["order"] = np.arange(len(values))
+    for i, name in enumerate(("replicate", "block", "trial")):
+        table[name] = [row[i] for row in order][: len(values)]
+    table["levels"] = plan.levels[table["trial"]]
+    for i, name in enumerate(names):
+        table[name] = [row[i] for row in values]
+    return table

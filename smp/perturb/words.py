@@ -1,0 +1,135 @@
+"""Effects as words: ``ab`` is the interaction of the factors a and b, ``push&pop`` that of push and pop.
+
+Inside, a set of factors is an integer with a bit for each, and a contrast is the number of a column of the
+matrix (see `hadamard`): effects multiply as these numbers xor.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Sequence
+
+LETTERS = string.ascii_lowercase.replace("i", "")
+"""One letter a factor, as in the tables; ``I`` is the column of ones."""
+
+
+def named(factors: str | Sequence[str] | None, count: int | None = None) -> tuple[str, ...]:
+    """Return the names of factors.
+
+    Parameters
+    ----------
+    factors : str or sequence of str, optional
+        ``"abc"`` is three factors, ``"push, pop"`` two. By default ``a``, ``b``, ... without ``i``, and ``f1``, ``f2``,
+        ... for more than 25.
+    count : int, optional
+        How many there must be.
+
+    Raises
+    ------
+    ValueError
+        For another number of names, the same name twice, or one that could not be told from a word.
+    """
+    if factors is None:
+        count = count or 0
+        return tuple(LETTERS[:count]) if count <= len(LETTERS) else tuple(f"f{i + 1}" for i in range(count))
+    if isinstance(factors, str):
+        factors = [name.strip() for name in factors.split(",")] if "," in factors else list(factors)
+    names = tuple(factors)
+    for name in names:
+        if not name or any(sign in name for sign in "&=+, ") or name[0] == "-":
+            raise ValueError(
+                f"a factor cannot be called {name!r}: no space, comma, &, = or + in it, no minus before it"
+            )
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(f"{', '.join(twice)}: more than one factor of that name; each needs its own")
+    if count is not None and len(names) != count:
+        raise ValueError(f"{len(names)} factors ({', '.join(names)}) for a design of {count}")
+    return names
+
+
+def spelled(factors: Sequence[str], members: Iterable[int], sign: int = 1) -> str:
+    """Return the word of some factors.
+
+    Examples
+    --------
+    >>> spelled(("a", "b", "c"), (0, 2)), spelled(("push", "pop"), (0, 1), -1)
+    ('ac', '-push&pop')
+    """
+    joint = "" if all(len(name) == 1 for name in factors) else "&"
+    return ("-" if sign < 0 else "") + joint.join(factors[i] for i in members)
+
+
+def parsed(factors: Sequence[str], word: str) -> tuple[tuple[int, ...], int]:
+    """Return the factors, as positions, and the sign of a word.
+
+    Examples
+    --------
+    >>> parsed(("push", "pop", "swap"), "-swap&push")
+    ((0, 2), -1)
+    """
+    bare = word.strip().removeprefix("-")
+    letters = all(len(name) == 1 for name in factors)
+    parts = list(bare) if letters and "&" not in bare else bare.split("&")
+    unknown = [part for part in parts if part.strip() not in factors]
+    if unknown or not bare:
+        raise ValueError(f"{word!r} is no effect: {unknown[0] if unknown else 'it'!r} is none of {', '.join(factors)}")
+    members: set[int] = set()
+    for part in parts:
+        members ^= {list(factors).index(part.strip())}  # twice is not at all: its square is 1
+    return tuple(sorted(members)), -1 if word.strip().startswith("-") else 1
+
+
+def either(factors: Sequence[str], words: Sequence[str]) -> str:
+    """Return aliases in one line: ``ab+ce`` of letters, ``push&pop OR lock`` of names.
+
+    Examples
+    --------
+    >>> either("abce", ["ab", "-ce"]), either(("push", "pop", "lock"), ["push&pop", "lock"])
+    ('ab-ce', 'push&pop OR lock')
+    """
+    short = all(len(name) == 1 for name in factors)
+    return "+".join(words).replace("+-", "-") if short else " OR ".join(words)
+
+
+def members(mask: int) -> tuple[int, ...]:
+    """Return the positions of the bits that are set."""
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+def eliminate(columns: Sequence[int]) -> tuple[dict[int, tuple[int, int]], list[int]]:
+    """Eliminate over the two-element field: which columns are products of which.
+
+    Parameters
+    ----------
+    columns : sequence of int
+        The contrast of each factor.
+
+    Returns
+    -------
+    pivots : dict
+        Of the highest bit, (contrast, the set of factors whose product it is).
+    words : list of int
+        The independent sets of factors whose product is constant, each with one factor that those before lack: the
+        generators of the design.
+    """
+    pivots: dict[int, tuple[int, int]] = {}
+    words = []
+    for i, column in enumerate(columns):
+        rest, mask = reduce(pivots, column)
+        mask |= 1 << i
+        if rest:
+            pivots[rest.bit_length()] = (rest, mask)
+        else:
+            words.append(mask)
+    return pivots, words
+
+
+def reduce(pivots: dict[int, tuple[int, int]], contrast: int) -> tuple[int, int]:
+    """Return what is left of a contrast after the pivots, and the set of factors taken out of it."""
+    mask = 0
+    for bit in sorted(pivots, reverse=True):
+        if contrast.bit_length() == bit:
+            pivot, factors = pivots[bit]
+            contrast, mask = contrast ^ pivot, mask ^ factors
+    return contrast, mask

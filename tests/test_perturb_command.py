@@ -1,0 +1,207 @@
+"""The command: what it prints, writes and exits with."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from smp.perturb import Trials, command
+
+SCRIPT = """
+import smp
+from smp.perturb import factor
+
+def main(passes=3):
+    for _ in range(passes):
+        with factor("hot"):
+            pass
+    with factor("cold"):
+        pass
+    return {"passes": passes}
+
+def program(proc, passes):
+    proc.barrier()
+    main(passes)
+
+if __name__ == "__main__":
+    print("not to be seen")
+    responses = main(40)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A script in a folder of its own, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    name = f"script_{tmp_path.name}"  # a module of its own in each test
+    file = tmp_path / f"{name}.py"
+    file.write_text(SCRIPT)
+    return file
+
+
+def run(*arguments: object) -> int:
+    return command.main([str(argument) for argument in arguments])
+
+
+def test_a_script_is_screened_and_told(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(program, "--design", "2^2", "--delay", "200us", "--replicates", "2") == 0
+    printed = capsys.readouterr()
+    for text in (
+        "2^2: 2 factors in 4 trials",
+        "200000ns",
+        "hot",
+        "cold",
+        "time (s)",
+        "If a place took no time",
+        "Next:",
+    ):
+        assert text in printed.out
+    assert "not to be seen" not in printed.out + printed.err
+    folder = program.parent / "smp-perturb"
+    assert {file.name for file in folder.iterdir()} == {
+        "trials.json",
+        "effects-time.json",
+        "effects-passes.json",
+        "half-normal-time.png",
+        "effects-time.png",
+        "half-normal-passes.png",
+        "effects-passes.png",
+    }
+    trials = Trials.load(folder / "trials.json")
+    found = trials.analyse()
+    assert found.effect("hot") > 20 * abs(found.effect("cold"))
+    assert trials.met["hot"].passes == 40
+    assert trials.about["program"] == str(program)
+
+
+def test_saved_trials_are_printed_again(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(program, "--factors", "hot,cold", "--no-plots", "--out", "kept") == 0
+    first = capsys.readouterr().out
+    program.unlink()
+    assert run("--trials", "kept/trials.json") == 0
+    assert capsys.readouterr().out == first
+    assert run("--trials", "kept/trials.json", "--json", "--responses", "time") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert set(document["analyses"]) == {"time"}
+    assert document["trials"]["plan"]["factors"] == ["hot", "cold"]
+
+
+def test_places_are_listed(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(program, "--list") == 0
+    lines = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:] == [["hot", "40"], ["cold", "1"]]
+    assert not (program.parent / "smp-perturb").exists()
+
+
+def test_a_function_is_called_in_one_process(program: Path) -> None:
+    assert run(program, "--function", "main", "--argument", "5", "--work", "100", "--throughput", "passes") == 0
+    trials = Trials.load("smp-perturb/trials.json")
+    assert trials.met["hot"].passes == 5
+    assert trials.about["function"] == "main"
+    assert {"passes", "throughput"} <= set(trials.names)
+    assert str(trials.plan.treatments["hot"][1]) == "work:100"
+
+
+def test_an_spmd_program_runs_on_a_machine(program: Path) -> None:
+    options = ("--function", "program", "--argument", "4", "--machine", "emulated:3", "--delay", "1us", "--no-plots")
+    assert run(program, *options) == 0
+    trials = Trials.load("smp-perturb/trials.json")
+    assert (trials.processors, trials.met["hot"].passes) == (3, 12)
+    found = trials.analyse()
+    assert found.effect("hot") == pytest.approx(4e-6)
+    assert found.effect("cold") == pytest.approx(1e-6)
+
+
+def test_an_array_searches(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--function", "program", "--argument", "1", "--machine", "emulated:2", "--replicates", "1")
+    ladder = ("--design", "OA9(3^2)", "--treatment", "none,1us,work:1000")
+    assert run(program, *options, *ladder) == 0
+    assert "no delays" in capsys.readouterr().out
+    assert len(Trials.load("smp-perturb/trials.json").table) == 9
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("x.py", "--trials", "y.json"),
+        ("x.py", "--design", "2-2"),
+        ("x.py", "--design", "OA7(9^9)"),
+        ("x.py", "--delay", "soon"),
+        ("x.py", "--work", "1.5"),
+        ("x.py", "--treatment", "lock,cells"),
+        ("x.py", "--delay", "1us", "--work", "3"),
+        ("x.py", "--factors", "a b,c"),
+        ("x.py", "--replicates", "0"),
+        ("x.py", "--machine", "host:2"),
+        ("x.py", "--function", "main", "--machine", "cloud:2"),
+    ],
+)
+def test_wrong_usage_is_told(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as left:
+        run(*arguments)
+    assert left.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--factors", "hot,lukewarm"), "never passes lukewarm; it passes cold, hot"),
+        (("--design", "2^5"), "2 factors (cold, hot) for a design of 5"),
+        (("--function", "nothing"), "has no function 'nothing'"),
+        (("--function", "main", "--argument", "many"), "'str' object"),
+        (
+            (
+                "--responses",
+                "weight",
+            ),
+            "no response 'weight'",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    program: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    assert run(program, "--replicates", "1", *arguments) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_script_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path / "nowhere.py", "--out", tmp_path) == 1
+    assert "nowhere.py" in capsys.readouterr().err
+    assert run("--trials", tmp_path / "nowhere.json") == 1
+
+
+def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text("import time\nfrom smp.perturb import delay\ndelay('a')\ndelay('b')\ntime.sleep(0.1)\n")
+    kept = tmp_path / "smp-perturb" / "interrupted.json"
+    line = [sys.executable, "-m", "smp.perturb", "slow.py", "--replicates", "10", "--no-plots"]
+    root = str(Path(command.__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": root}
+    process = subprocess.Popen(
+        line, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not kept.exists():  # first saved after two seconds
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "goes on" in err
+    rows = json.loads(kept.read_text())["rows"]
+    assert 0 < len(rows) < 40
+    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    trials = Trials.load(tmp_path / "smp-perturb" / "trials.json")
+    assert trials.table["time"][: len(rows)].tolist() == [row[0] for row in rows]
+    assert len(trials.table) == 40
+    assert not kept.exists()
