@@ -23,7 +23,7 @@ from .library import Implementation, Library
 from .relaxation_programs import relax_red_black
 from .relaxation_terms import CELLS, GRIDS, memory, random_grid, sweep, times
 
-POINTS = 90
+POINTS = 75
 SMALL = 20_000
 """Cells below which one processor is faster, by the rule, if there is more to do than an iteration or two."""
 Layout = dict[str, Any]

@@ -75,7 +75,7 @@ def rankings(streams: int) -> Library:
         lambda nodes, from_tail=False: seen(nodes),
         setup=lambda **list_of: (shuffled(**list_of),),
         rule=rule,
-        points=140,
+        points=115,
         loops={"n": HERE, **LISTS},
     )
     library.add(
@@ -96,7 +96,7 @@ def programs(processors: int) -> Library:
         lambda machine, nodes, from_tail=False: seen(nodes),
         setup=lambda **list_of: (_machine(processors), shuffled(**list_of)),
         rule=lambda n, *_: "helman-jaja",
-        points=100,
+        points=80,
         loops={"n": ON_MACHINE, **LISTS},
     )
     by = {name: partial(list_ranking.ranked_on, algorithm=name) for name in list_ranking.PROGRAMS}

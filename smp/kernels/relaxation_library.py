@@ -28,7 +28,7 @@ from .red_black import CHECK, Grid
 from .relaxation_rows import IN_CACHE, WORTH_STREAMS, relax_here
 from .relaxation_terms import CACHES, GRIDS, memory, random_grid, sweep, times
 
-POINTS = 110
+POINTS = 95
 DEEPEST = 32
 """Iterations of a pass, beyond which nothing is gained."""
 WORTH_CHOOSING = 1_000_000

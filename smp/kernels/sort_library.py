@@ -141,7 +141,7 @@ def _sort_library(kind: str, streams: int) -> Library:
         Request.inputs,
         setup=_setup(kind),
         rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams),
-        points=110 if integers else 80,
+        points=100 if integers else 75,
         loops={"n": "100..1e7 x 25"} | LOOPS,
     )
 
