@@ -251,18 +251,13 @@ def stream(function: Callable[P, R]) -> Callable[P, R]:
 
 def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
     """The Numba dispatcher of a function: its cache lies in our folder, and it compiles under the lock."""
-    module = numba()
-    config = module.config
-    with _making:  # several streams may call a loop for the first time at once; and the folder is Numba's for all loops
+    with _caching() as module:
         if function in _dispatchers:
             return cast("Callable[..., R]", _dispatchers[function])
-        before, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder())
         try:
             made = module.njit(nogil=True, cache=True)(function)
         except RuntimeError:  # no file to key the cache by: a function typed at a prompt
             made = module.njit(nogil=True)(function)
-        finally:
-            config.CACHE_DIR = before
         _set_up_compiler(function, made)
         _dispatchers[function] = made
     return cast("Callable[..., R]", made)
@@ -275,18 +270,50 @@ def _set_up_compiler(function: Callable[..., Any], made: Any) -> None:
     stamp = getattr(file, "_source_stamp", None)
 
     def compile_locked(signature: Any) -> Any:
-        with compile_lock(), HeldBack():  # Ctrl-C in LLVM's call back into Python would be lost
+        with _compiling():
             if file is not None:
                 file._source_stamp = (stamp, fingerprint(function))
-            try:
-                return compile_one(signature)
-            except Exception as error:  # what a damaged file raises when it is unpickled can be anything
-                if type(error).__module__.startswith("numba"):
-                    raise
-                _forget_cache()
-                return compile_one(signature)
+            return _twice(lambda: compile_one(signature))
 
     made.compile = compile_locked
+
+
+@contextlib.contextmanager
+def _compiling() -> Iterator[None]:
+    """Hold the lock of the compiler, and Ctrl-C back: in LLVM's call back into Python it would be lost."""
+    with compile_lock(), HeldBack():
+        yield
+
+
+def _twice(make: Callable[[], R]) -> R:
+    """Make machine code; where what is on disk is damaged, throw it away and make it once more."""
+    try:
+        return make()
+    except Exception as error:  # what a damaged file raises when it is unpickled can be anything
+        if type(error).__module__.startswith("numba"):
+            raise
+        _forget_cache()
+        return make()
+
+
+@contextlib.contextmanager
+def _caching() -> Iterator[ModuleType]:
+    """Have Numba keep in our folder what is decorated meanwhile: its folder is one setting for all loops."""
+    module = numba()
+    with _making:  # several streams may call a loop for the first time at once
+        before, module.config.CACHE_DIR = module.config.CACHE_DIR, str(cache_folder())
+        try:
+            yield module
+        finally:
+            module.config.CACHE_DIR = before
+
+
+@functools.cache
+def c_function(function: Callable[..., int], arguments: int) -> Any:
+    """Return ``function`` of int64 to int64 as C calls it, at its ``address``; kept on disk as loops are."""
+    with _caching() as module, _compiling():
+        make = module.cfunc(f"int64({', '.join(['int64'] * arguments)})", cache=True)
+        return _twice(lambda: make(function))
 
 
 def _forget_cache() -> None:

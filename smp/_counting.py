@@ -49,8 +49,8 @@ class Counter:
             TABLE[:] = 0
             timing.remove(self)
             install(self._before)
-        for key, passes, name, _ in self._met.reshape(-1, MET_WORDS).tolist():
-            if key:
+        for _key, passes, name, _ in self._met.reshape(-1, MET_WORDS).tolist():
+            if name:  # a loop of another thread may have claimed the row only just now
                 text = ctypes.string_at(name).decode()
                 self._passes[text] = self._passes.get(text, 0) + passes
         return {name: Met(passes, self._inside.get(name, 0) * 1e-9) for name, passes in self._passes.items()}

@@ -6,16 +6,22 @@ record    ENTRY     address of the entry                     KIND    which treat
           KEY       of the name, see `_treatments`           AMOUNT  ns, units, bytes
           NEXT      the next record of the slot, or 0        WORD    address of a lock, a function, the counts
                                                              TAKE, FREE  addresses of malloc and free
+
+Words that threads share, all private to the process:
+
+lock      0 free, 1 held: taken by compare_exchange, left by store; between the two its holder does nothing, so that
+          who waits for it waits for the system to run that thread, no longer
+counts    rows of MET_WORDS, open addressing by key: a row is claimed by compare_exchange of its key from 0, its name is
+          stored by who claimed it, its passes grow by fetch_add; nothing is taken back while they are counted
+records   never change once the table leads to them; the table is written under `_treatments.setting`
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
 from ._atomics import call_at, clock, compare_exchange, fetch_add, futex_wait, load, pause, store, words_at
-from ._compile import _forget_cache, _making, cache_folder, compile_lock, numba
+from ._compile import c_function
 
 ENTRY, KEY, NEXT, KIND, AMOUNT, WORD, TAKE, FREE = range(8)
 RECORD_WORDS = 8
@@ -89,19 +95,5 @@ def meet(address: int, key: int, name: int) -> int:
     return 0
 
 
-@functools.cache
-def machine_code(function: Callable[[int, int, int], int]) -> Any:
-    """The function as C knows it, kept on disk like a loop."""
-    module = numba()
-    with _making, compile_lock():
-        before, module.config.CACHE_DIR = module.config.CACHE_DIR, str(cache_folder())
-        made = module.cfunc("int64(int64, int64, int64)", cache=True)
-        try:
-            return made(function)
-        except Exception as error:  # what a damaged file raises when it is unpickled can be anything
-            if type(error).__module__.startswith("numba"):
-                raise
-            _forget_cache()
-            return made(function)
-        finally:
-            module.config.CACHE_DIR = before
+machine_code = functools.partial(c_function, arguments=3)
+"""An entry as C knows it."""

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._interpreter import here
-from ._treating import CALL, RECORD_WORDS, SLEEP, act, machine_code
+from ._treating import CALL, SLEEP, act, machine_code
 from .errors import Aborted
 
 SLOTS = 1 << 16
@@ -134,9 +134,9 @@ _call_back = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(_act_in_a_l
 
 _setting = threading.RLock()
 _orders: dict[str, Order] = {}
-_records: dict[str, NDArray[np.int64]] = {}  # kept, for a loop of another thread may be in one
+_records: dict[str, NDArray[np.int64]] = {}
 _names: dict[int, str] = {}
-_lock_word = np.zeros(16, np.int64)[8:]  # a line that nothing else is in
+_lock_word = np.zeros(16, np.int64)[8:]  # of LOCK, see `_treating`; in a line that nothing else is in
 
 
 def _after_fork() -> None:
@@ -188,13 +188,19 @@ def _address(function: Any) -> int:
 
 
 def _fill(name: str, order: Order, entry: int) -> None:
-    record = _records.setdefault(name, np.zeros(RECORD_WORDS, np.int64))
     key, slot = key_of(name), slot_of(name)
     _names[key] = name
     libc = ctypes.CDLL(None)
     word = _address(_call_back) if order.kind == CALL else _lock_word.ctypes.data
-    record[:] = entry, key, TABLE[slot], order.kind, order.amount, word, _address(libc.malloc), _address(libc.free)
-    TABLE[slot] = record.ctypes.data
+    take, free = _address(libc.malloc), _address(libc.free)
+    _records[name] = _record(entry, key, int(TABLE[slot]), order.kind, order.amount, word, take, free)
+    TABLE[slot] = _records[name].ctypes.data
+
+
+@functools.cache
+def _record(*words: int) -> NDArray[np.int64]:
+    """A record, which stays and never changes: a loop of another thread may be in it after the table has another."""
+    return np.array(words, np.int64)
 
 
 def _act_here(name: str, in_a_loop: bool = False) -> None:
