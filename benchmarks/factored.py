@@ -24,6 +24,7 @@ from smp.microbench.impact import model_of
 from smp.microbench.modelled import KERNELS
 from smp.microbench.probes.programs import in_supersteps
 from smp.models.hybrid import Hybrid, calibrate
+from smp.models.linear import mean_relative_error
 
 NAMES = ("radix", "sample", "column", "wyllie", "reid-miller", "helman-jaja")
 LONGEST = {"wyllie": 500_000}
@@ -60,7 +61,7 @@ def measured(machine: smp.Machine, name: str, sizes: list[int], repeats: int) ->
 
 
 def mre(predicted: Times, seconds: Times) -> float:
-    return float(np.expm1(np.log1p(np.abs(predicted / seconds - 1)).mean()))
+    return mean_relative_error(np.abs(predicted / seconds - 1))
 
 
 def errors(

@@ -15,8 +15,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from smp.errors import FitError, ModelError
-from smp.models.fitting import ModelWarning, fit_model, mean_relative_error
+from smp.models.fitting import ModelWarning, fit_model
 from smp.models.inputs import nest, parsed
+from smp.models.linear import mean_relative_error
 from smp.models.model import Model, Quality
 from smp.models.specification import Specification, expressions_of
 

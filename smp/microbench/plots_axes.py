@@ -1,7 +1,4 @@
-"""What all plots share: the size of the picture, titles, axes in bytes and plain numbers, colours.
-
-Figures are made by themselves, not through pyplot: no window system, and nothing kept between plots.
-"""
+"""What all plots share: see `smp._canvas`; axes in bytes and plain numbers, legends, columns of rows."""
 
 from __future__ import annotations
 
@@ -12,65 +9,31 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
+from .._canvas import COLOURS, DPI, GREY, INCHES, MARKERS, canvas
 from .report_format import size
+
+__all__ = [
+    "COLOURS",
+    "DPI",
+    "GREY",
+    "INCHES",
+    "MARKERS",
+    "canvas",
+    "column",
+    "legend",
+    "log_bytes",
+    "log_plain",
+    "log_powers",
+    "unsettled",
+    "valid",
+    "whole_numbers",
+]
 
 Data = Mapping[str, Any]
 Rows = Sequence[Data]
-
-INCHES, DPI = (12.0, 8.0), 100
-"""1200 x 800 pixels."""
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Told apart by all eyes (Okabe and Ito)."""
-GREY = "#777777"
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-
-
-def canvas(
-    title: str,
-    subtitle: str = "",
-    rows: int = 1,
-    columns: int = 1,
-    right: float = 0.97,
-    top: float = 0.86,
-    bottom: float = 0.085,
-    gap: float = 0.12,
-    **shared: Any,
-) -> tuple[Figure, NDArray[Any]]:
-    """Return a figure and its axes.
-
-    Parameters
-    ----------
-    title : str
-        What to see.
-    subtitle : str
-        How to read it, smaller below the title.
-    rows, columns : int
-    right, top, bottom : float
-        Where the axes end, as fractions of the figure; legends have the place beyond.
-    gap : float
-        Between columns, as a fraction of their width.
-    **shared
-        ``sharex`` and ``sharey`` of the axes.
-
-    Returns
-    -------
-    Figure
-    ndarray of Axes, shape (rows, columns)
-    """
-    figure = Figure(figsize=INCHES, dpi=DPI)
-    figure.text(0.075, 0.955, title, fontsize=15, weight="bold")
-    figure.text(0.075, 0.922, subtitle, fontsize=10.5, color="#444444")
-    place = {"left": 0.075, "right": right, "top": top, "bottom": bottom, "wspace": gap, "hspace": 0.2}
-    axes = figure.subplots(rows, columns, squeeze=False, gridspec_kw=place, **shared)
-    for one in axes.flat:
-        one.grid(color="#dddddd", linewidth=0.7)
-        one.set_axisbelow(True)
-        one.spines[["top", "right"]].set_visible(False)
-    return figure, axes
 
 
 def log_plain(axis: Axis, steps: tuple[float, ...] = (1, 2, 5)) -> None:

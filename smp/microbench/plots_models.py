@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from ..models.fitting import TOLERATED, mean_relative_error
+from ..models.fitting import TOLERATED
+from ..models.linear import mean_relative_error
 from ..models.table import time_text
 from .plots_axes import COLOURS, GREY, canvas, legend, log_powers
 

@@ -24,6 +24,7 @@ import numpy as np
 from ..errors import ModelError
 from ..kernels.library import Library
 from ..models.inputs import drawn, parsed
+from ..models.linear import mean_relative_error
 from .rounds import TOLERANCE, in_rounds, interval, ratio
 
 CLOSE = 1.10
@@ -131,7 +132,7 @@ class Trial:
     def error(self) -> float:
         """Mean relative error of the predictions of the chosen ones (the geometric mean of 1 + error, less 1)."""
         off = [abs(case.predicted / float(np.nanmedian(case.times[case.chosen])) - 1) for case in self.cases]
-        return float(np.expm1(np.mean(np.log1p(off))))
+        return mean_relative_error(off)
 
     def _names(self) -> list[str]:
         return list(dict.fromkeys(name for case in self.cases for name in case.times))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import FitError
 from ._types import FloatArray
+from .linear import mean_relative_error
 from .model import Model, Quality, Samples
 from .specification import Specification
 from .stepwise import select
@@ -115,8 +116,3 @@ def check_enough(specification: Specification, points: int) -> None:
             f"{points} points cannot fit the {terms} terms of {specification.name} and tell its error: "
             "widen the ranges, give them more values, or leave out terms"
         )
-
-
-def mean_relative_error(off: FloatArray) -> float:
-    """Return the geometric mean of 1 + absolute relative error, less 1."""
-    return float(np.expm1(np.log1p(off).mean()))

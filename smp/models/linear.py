@@ -297,7 +297,7 @@ def _fitted(
         r_squared=r_squared(matrix, measured, weights, squares),
         average=float(off.mean()),
         maximum=float(off.max()),
-        mre=float(np.expm1(np.log1p(off).mean())),
+        mre=mean_relative_error(off),
         spread=spread,
         null=null,
     )
@@ -310,3 +310,8 @@ def _quantile(freedom: int, confidence: float) -> float:
 
 def _names(terms: Sequence[str], chosen: BoolArray) -> tuple[str, ...]:
     return tuple(name for name, yes in zip(terms, chosen, strict=True) if yes)
+
+
+def mean_relative_error(off: ArrayLike) -> float:
+    """Return the geometric mean of 1 + absolute relative error, less 1, of absolute relative errors."""
+    return float(np.expm1(np.log1p(off).mean()))

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .. import Machine, __version__, emulated, host
+from .._kept import write
 from ..errors import SmpError
 from .designs import design as design_of
 from .experiment import runner_of, screen
@@ -261,7 +262,7 @@ def _analyses(trials: Trials, names: Sequence[str], folder: Path) -> list[str]:
     if trials.plan.design is None:
         return []
     for name in names:
-        (folder / f"effects-{name}.json").write_text(json.dumps(trials.analyse(name).to_json(), indent=1))
+        write(folder / f"effects-{name}.json", json.dumps(trials.analyse(name).to_json(), indent=1))
     return [f"effects-{name}.json" for name in names]
 
 

@@ -1,7 +1,4 @@
-"""Plots of effects: half-normal, in order of size, and a ladder of delays (figure 3 of the paper).
-
-Figures are made by themselves, not through pyplot: no window system, and nothing kept between plots.
-"""
+"""Plots of effects: half-normal, in order of size, and a ladder of delays (figure 3 of the paper)."""
 
 from __future__ import annotations
 
@@ -13,12 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtri
 
+from .._canvas import COLOURS, GREY, canvas
 from .effects import Analysis
 from .ladder import Ladder
 
-_INCHES, _DPI = (12.0, 8.0), 100
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # told apart by all eyes (Okabe, Ito)
-_NOISE, _MARKED, _GREY = "#56b4e9", "#d55e00", "#777777"
+_NOISE, _MARKED = COLOURS[5], COLOURS[1]
 _LABELS = 20  # characters of a source
 _BARS = 40
 
@@ -38,8 +34,8 @@ def half_normal(analysis: Analysis) -> Figure:
     sizes, marked = np.abs(analysis.effects[order]), analysis.significant[order]
     quantiles = ndtri(0.5 + 0.5 * (np.arange(len(order)) + 0.5) / len(order))
     top = quantiles[-1] * 1.08
-    axes.plot([0, analysis.uncertainty * top], [0, top], "-", color=_GREY, linewidth=1, label="noise")
-    axes.axvline(analysis.expanded, color=_GREY, linewidth=1, linestyle="--", label=f"{analysis.factor:.3g} S")
+    axes.plot([0, analysis.uncertainty * top], [0, top], "-", color=GREY, linewidth=1, label="noise")
+    axes.axvline(analysis.expanded, color=GREY, linewidth=1, linestyle="--", label=f"{analysis.factor:.3g} S")
     axes.plot(sizes[~marked], quantiles[~marked], "o", color=_NOISE, label="within the noise")
     axes.plot(sizes[marked], quantiles[marked], "o", color=_MARKED, label="significant")
     middle = sizes[-1] / 2
@@ -123,14 +119,7 @@ def ladders(found: dict[str, Ladder], unit: str = "s", delay: str = "units", sig
 
 
 def _canvas(title: str, subtitle: str, left: float = 0.075) -> tuple[Figure, Axes]:
-    """Return a figure of 1200 x 800 pixels: what to see, how to read it, and the axes."""
-    figure = Figure(figsize=_INCHES, dpi=_DPI)
-    figure.text(0.075, 0.955, title, fontsize=15, weight="bold")
-    figure.text(0.075, 0.922, subtitle, fontsize=10.5, color="#444444")
-    axes = figure.subplots(gridspec_kw={"left": left, "right": 0.97, "top": 0.88, "bottom": 0.085})
-    axes.grid(color="#dddddd", linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    figure, ((axes,),) = canvas(title, subtitle, left=left, top=0.88)
     return figure, axes
 
 
@@ -142,7 +131,7 @@ def _log_delays(axes: Axes, delays: Sequence[float]) -> None:
 
 
 def _cycle(count: int) -> list[str]:
-    return [_COLOURS[i % len(_COLOURS)] for i in range(count)]
+    return [COLOURS[i % len(COLOURS)] for i in range(count)]
 
 
 def _clipped(source: str, length: int = _LABELS) -> str:
