@@ -64,10 +64,27 @@ class _Virtual(Protocol):
 
 
 class Timer(Protocol):
-    """Is told of places that are left as well as entered."""
+    """Is told of places that are left as well as entered, and goes with programs to the processors of a machine."""
 
     def enter(self) -> None: ...
     def leave(self, name: str) -> None: ...
+    def carried(self, program: Callable[..., Any], machine: Any) -> Callable[..., Any]: ...
+
+
+class Enclosing:
+    """A program around another, in whose name it goes: what is told of it is told of the one inside."""
+
+    def __init__(self, program: Callable[..., Any]) -> None:
+        self.program = program
+        self.__name__ = getattr(program, "__name__", type(program).__name__)
+
+    @property
+    def __code__(self) -> Any:
+        return getattr(self.program, "__code__", None)
+
+    def received(self, results: list[Any]) -> list[Any]:
+        """Return the program's results, from what the processors sent."""
+        return results
 
 
 def key_of(name: str) -> int:
@@ -105,8 +122,15 @@ def delay(name: str) -> None:
 
 
 def carried(program: Any, machine: Any) -> Any:
-    """Return a program with the treatments that are set here, as it is sent to the processors of a machine."""
+    """Return a program as it is sent to the processors of a machine: treated, or counted, if it is here."""
+    if timing:
+        return timing[0].carried(program, machine)
     return carriers[0](program, machine) if carriers else program
+
+
+def received(program: Any, results: list[Any]) -> list[Any]:
+    """Return the results of a program that was `carried`."""
+    return program.received(results) if isinstance(program, Enclosing) else results
 
 
 @functools.cache
@@ -143,6 +167,10 @@ def _after_fork() -> None:
     global _setting
     _setting = threading.RLock()
     _lock_word[0] = 0  # whoever held it is not here
+    if timing:  # whoever counts is not here either
+        timing.clear()
+        actions.clear()
+        TABLE[:] = 0
 
 
 os.register_at_fork(after_in_child=_after_fork)

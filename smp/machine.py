@@ -25,7 +25,7 @@ from ._launch import PATIENCE
 from ._limits import usable_cpus
 from ._pickling import dump_call, loads
 from ._port import Crew
-from ._treatments import carried
+from ._treatments import carried, received
 from .arrays import GlobalArray, Shape, checked
 from .cells import Cells, cells_on, checked_cells, make_full
 from .errors import MachineError, NotPicklable, ProgramError
@@ -122,7 +122,8 @@ class Machine:
         if not callable(program):
             raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
         team = self._streams if streams is None else checked_number("streams", streams)
-        call = dump_call(carried(program, self), args, kwargs)
+        sent = carried(program, self)
+        call = dump_call(sent, args, kwargs)
         with HeldBack() as ctrl_c:
             if not self._busy.acquire(blocking=False):
                 raise MachineError("this machine is running a program already; open another one for a second thread")
@@ -136,7 +137,7 @@ class Machine:
             finally:
                 self._runner = 0
                 self._busy.release()
-        results = [loads(answer[1]) for answer in answers]
+        results = received(sent, [loads(answer[1]) for answer in answers])
         del blocks  # arrays made by processors end here, unless a result holds them
         return Run(results, [answer[2] for answer in answers], wall)
 

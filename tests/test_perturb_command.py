@@ -118,6 +118,38 @@ def test_an_spmd_program_runs_on_a_machine(program: Path) -> None:
     assert found.effect("cold") == pytest.approx(1e-6)
 
 
+SPMD = """
+import time
+import smp
+from smp.perturb import factor
+
+def program(proc):
+    began = time.monotonic()
+    for _ in range(4):
+        with factor("all"):
+            proc.barrier()
+    if proc.rank == 0:
+        with factor("first"):
+            pass
+    return time.monotonic() - began
+
+if __name__ == "__main__":
+    with factor("alone"), smp.host(2) as machine:
+        responses = {"least": min(machine.run(program).results)}
+"""
+
+
+def test_a_script_that_opens_a_machine_is_screened(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(SPMD)
+    assert run(program, "--design", "2^3", "--delay", "2ms", "--replicates", "2", "--no-plots") == 0
+    assert "by 2 processors together" in capsys.readouterr().out
+    trials = Trials.load("smp-perturb/trials.json")
+    assert {name: met.passes for name, met in trials.met.items()} == {"all": 8, "alone": 1, "first": 1}
+    assert trials.processors == 2
+    treated = trials.plan.factors.index("all")
+    assert all(row["least"] >= 0.008 for row in trials.table if row["levels"][treated] > 0)  # on both processors
+
+
 def test_an_array_searches(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ("--function", "program", "--argument", "1", "--machine", "emulated:2", "--replicates", "1")
     ladder = ("--design", "OA9(3^2)", "--treatment", "none,1us,work:1000")

@@ -330,12 +330,44 @@ def passing_on(proc: Any, belt: smp.Cells, rounds: int) -> float:
 
 @pytest.mark.parametrize("kind", ["host", "emulated"])
 def test_places_are_counted_on_every_processor(kind: str, machines: Machines, clocks: dict[int, smp.Machine]) -> None:
-    from smp.perturb.observed import OnMachine
-
     machine = machines(2) if kind == "host" else clocks[2]
-    met = OnMachine(machine, passing_on, (machine.cells(2), 10)).count().met
+    with counted() as met, factor("around"):
+        run = machine.run(passing_on, machine.cells(2), 10)
     passes = {name: found.passes for name, found in met.items()}
-    assert passes == {"block": 2, "stream": 20, "handing": 20, "function": 6, "loop": 10}
+    assert passes == {"around": 1, "block": 2, "stream": 20, "handing": 20, "function": 6, "loop": 10}
+    assert met.processors == 2
+    assert met["block"].inside > 0
+    assert run.results == [10.0, 10.0]
+    assert machine.run(passing_on, machine.cells(2), 10).results == [10.0, 10.0]  # as ever, afterwards
+
+
+def opening_another(proc: Any) -> int:
+    with smp.emulated(3) as machine:
+        return len(machine.run(passing_on, machine.cells(3), 1).results)
+
+
+def test_places_of_a_machine_within_a_machine_are_counted(pair: smp.Machine) -> None:
+    with counted() as met:
+        assert pair.run(opening_another).results == [3, 3]
+    assert met["block"].passes == 6
+    assert met.processors == 3
+
+
+def test_a_program_that_fails_while_it_is_counted_fails_as_ever(pair: smp.Machine) -> None:
+    def program(proc: Any) -> None:
+        with factor("block"):
+            raise ValueError("as ever")
+
+    with counted() as met, pytest.raises(smp.errors.ProcessorRaised, match=r"(?s)ValueError: as ever.*in program"):
+        pair.run(program)
+    assert not met
+    assert pair.run(lambda proc: proc.rank).results == [0, 1]
+
+
+def test_processors_that_are_forks_of_a_process_that_counts_count_for_themselves() -> None:
+    with counted() as met, smp.host(2, start="fork") as machine:
+        machine.run(passing_on, machine.cells(2), 10)
+    assert {name: one.passes for name, one in met.items()}["stream"] == 20
 
 
 @settings(max_examples=12, deadline=None)

@@ -20,7 +20,7 @@ _inside = 0  # programs of an emulated machine that run treated in this process
 _before: dict[str, _treatments.Order] = {}
 
 
-class Carried:
+class Carried(_treatments.Enclosing):
     """A program with treatments: called in its place.
 
     Parameters
@@ -33,12 +33,8 @@ class Carried:
     """
 
     def __init__(self, program: Callable[..., Any], treatments: Mapping[str, Treatment], cells: Cells | None) -> None:
-        self.program, self.treatments, self.cells = program, dict(treatments), cells
-        self.__name__ = getattr(program, "__name__", type(program).__name__)
-
-    @property
-    def __code__(self) -> Any:
-        return getattr(self.program, "__code__", None)
+        super().__init__(program)
+        self.treatments, self.cells = dict(treatments), cells
 
     def __call__(self, proc: Processor, /, *args: Any, **kwargs: Any) -> Any:
         with self._set(proc):

@@ -7,7 +7,6 @@ SPMD program        on a machine's processors   time: from the first that began 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ import numpy as np
 from .. import Machine, Processor
 from .._counting import Met
 from .._interpreter import here
-from .._treatments import now
+from .._treatments import Enclosing, now
 from . import memory
 from .factors import counted, treated
 from .treatments import Treatment
@@ -99,7 +98,7 @@ class Here:
         """Run it without treatments, and count its places."""
         with counted() as met:
             outcome = self.trial({})
-        return Counts(outcome, met, 1)
+        return Counts(outcome, met, met.processors)
 
 
 class OnMachine:
@@ -114,12 +113,8 @@ class OnMachine:
 
     def count(self) -> Counts:
         """Run it without treatments, and count its places."""
-        with counted() as met:  # of the emulated machine's, which run in this process
-            outcome, seen = self._run({}, Watched(self._program, count=True))
-        for found in (one.met for one in seen):
-            for name, more in found.items():
-                before = met.get(name, Met(0, 0.0))
-                met[name] = Met(before.passes + more.passes, before.inside + more.inside)
+        with counted() as met:
+            outcome, seen = self._run({}, Watched(self._program))
         return Counts(outcome, met, self._machine.size, seen[0].virtual)
 
     def _run(self, treatments: Mapping[str, Treatment], watched: Watched) -> tuple[Outcome, list[Seen]]:
@@ -140,27 +135,19 @@ class Seen(NamedTuple):
     ended: int
     process: int
     memory: float
-    met: dict[str, Met]
     virtual: bool
 
 
-class Watched:
+class Watched(Enclosing):
     """An SPMD program that tells, beside its result, when it began and ended, and its memory."""
-
-    def __init__(self, program: Callable[..., Any], count: bool = False) -> None:
-        self.program, self._count = program, count
-        self.__name__ = getattr(program, "__name__", "program")
 
     def __call__(self, proc: Processor, /, *args: Any, **kwargs: Any) -> Seen:
         memory.begin()
-        with contextlib.ExitStack() as stack:
-            emulated = here.interpreter is not None
-            met: dict[str, Met] = stack.enter_context(counted()) if self._count and not emulated else {}
-            began = now()
-            result = self.program(proc, *args, **kwargs)
-            ended = now()
+        began = now()
+        result = self.program(proc, *args, **kwargs)
+        ended = now()
         result = result if proc.rank == 0 and (_is_number(result) or isinstance(result, Mapping)) else None
-        return Seen(result, began, ended, os.getpid(), memory.peak(), met, emulated)
+        return Seen(result, began, ended, os.getpid(), memory.peak(), here.interpreter is not None)
 
 
 def made(arguments: Arguments) -> Sequence[Any]:
