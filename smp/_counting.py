@@ -38,13 +38,16 @@ class Places(dict[str, Met]):
     processors = 1
 
 
+_met = np.zeros(MET * MET_WORDS, np.int64)
+_record = np.zeros(RECORD_WORDS, np.int64)
+"""What compiled loops count in: never given back, for one of another thread may be in it after the counting has ended."""
+
+
 class Counter:
     """Counts how often each place is passed, of whatever name; while it does, nothing is treated."""
 
     def __init__(self) -> None:
         self._processors = 1
-        self._met = np.zeros(MET * MET_WORDS, np.int64)
-        self._record = np.zeros(RECORD_WORDS, np.int64)
         self._passes: dict[str, int] = {}
         self._inside: dict[str, int] = {}
         self._mine = threading.local()
@@ -55,9 +58,9 @@ class Counter:
         with setting():
             self._before = orders()
             install({})
-            self._record[ENTRY] = machine_code(meet).address
-            self._record[WORD] = self._met.ctypes.data
-            TABLE[:] = self._record.ctypes.data
+            _met[:] = 0
+            _record[[ENTRY, WORD]] = machine_code(meet).address, _met.ctypes.data
+            TABLE[:] = _record.ctypes.data
             actions[ANY] = self._pass
             timing.append(self)
 
@@ -67,7 +70,7 @@ class Counter:
             TABLE[:] = 0
             timing.remove(self)
             install(self._before)
-        for _key, passes, name, _ in self._met.reshape(-1, MET_WORDS).tolist():
+        for _key, passes, name, _ in _met.reshape(-1, MET_WORDS).tolist():
             if name:  # a loop of another thread may have claimed the row only just now
                 text = ctypes.string_at(name).decode()
                 self._passes[text] = self._passes.get(text, 0) + passes

@@ -12,7 +12,8 @@ Words that threads share, all private to the process:
 lock      0 free, 1 held: taken by compare_exchange, left by store; between the two its holder does nothing, so that
           who waits for it waits for the system to run that thread, no longer
 counts    rows of MET_WORDS, open addressing by key: a row is claimed by compare_exchange of its key from 0, its name is
-          stored by who claimed it, its passes grow by fetch_add; nothing is taken back while they are counted
+          stored by who claimed it, its passes grow by fetch_add; nothing is taken back while they are counted.
+          A pass that comes late, after they have been read, is lost, or is one of the next count
 records   never change once the table leads to them; the table is written under `_treatments.setting`
 """
 

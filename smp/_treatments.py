@@ -158,7 +158,7 @@ _call_back = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(_act_in_a_l
 
 _setting = threading.RLock()
 _orders: dict[str, Order] = {}
-_records: dict[str, NDArray[np.int64]] = {}
+_calls: dict[str, tuple[int, int, int]] = {}  # what `act` is given for a name: its record, its key
 _names: dict[int, str] = {}
 _lock_word = np.zeros(16, np.int64)[8:]  # of LOCK, see `_treating`; in a line that nothing else is in
 
@@ -221,8 +221,9 @@ def _fill(name: str, order: Order, entry: int) -> None:
     libc = ctypes.CDLL(None)
     word = _address(_call_back) if order.kind == CALL else _lock_word.ctypes.data
     take, free = _address(libc.malloc), _address(libc.free)
-    _records[name] = _record(entry, key, int(TABLE[slot]), order.kind, order.amount, word, take, free)
-    TABLE[slot] = _records[name].ctypes.data
+    record = _record(entry, key, int(TABLE[slot]), order.kind, order.amount, word, take, free)
+    TABLE[slot] = record.ctypes.data
+    _calls[name] = record.ctypes.data, key, 0
 
 
 @functools.cache
@@ -244,7 +245,7 @@ def _act_here(name: str, in_a_loop: bool = False) -> None:
     elif order.kind == SLEEP:
         time.sleep(order.amount * 1e-9)
     else:
-        _native()(_records[name].ctypes.data, key_of(name), 0)
+        _native()(*_calls[name])
 
 
 def now() -> int:

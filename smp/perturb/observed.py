@@ -22,7 +22,7 @@ from . import memory
 from .factors import counted, treated
 from .treatments import Treatment
 
-RESERVED = ("time", "memory", "throughput", "order", "replicate", "block", "trial", "levels")
+RESERVED = ("time", "memory", "throughput", "order", "replicate", "block", "trial", "run", "levels")
 Arguments = Sequence[Any] | Callable[[], Sequence[Any]]
 
 
