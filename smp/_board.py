@@ -65,11 +65,11 @@ class Board:
 
     def mark(self, step: int, phase: int, label: str) -> None:
         """Note the superstep, its phase, and the user's line."""
-        self._words[0] = step
-        self._words[1] = phase
-        if label != self._last_label:
+        if label != self._last_label:  # before the step: one that is killed here has no step without its label
             _write(self._label, label)
             self._last_label = label
+        self._words[0] = step
+        self._words[1] = phase
         self.here()
 
     def here(self) -> None:
