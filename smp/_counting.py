@@ -68,7 +68,8 @@ class Counter:
         """Return what was met, and set what was set before."""
         with setting():
             TABLE[:] = 0
-            timing.remove(self)
+            if self in timing:  # else this is a fork of the process that counts
+                timing.remove(self)
             install(self._before)
         for _key, passes, name, _ in _met.reshape(-1, MET_WORDS).tolist():
             if name:  # a loop of another thread may have claimed the row only just now

@@ -60,6 +60,9 @@ class Carried(_treatments.Enclosing):
 def carried(program: Callable[..., Any], machine: Machine) -> Callable[..., Any]:
     """Return a program that runs on a machine's processors with the treatments that are set here.
 
+    ``machine.run`` does so by itself while treatments are set. After a run that has failed, make another: a cell of its
+    treatments may have been left empty.
+
     Parameters
     ----------
     program : callable

@@ -57,14 +57,21 @@ def numbers(result: Any) -> dict[str, float]:
         For a key that is the name of a response already.
     """
     if _is_number(result):
-        return {"result": float(result)}
+        result = {"result": result}
     if not isinstance(result, Mapping):
         return {}
-    found = {str(key): float(value) for key, value in result.items() if _is_number(value)}
+    found = {str(key): _float(str(key), value) for key, value in result.items() if _is_number(value)}
     for name in found:
         if name in RESERVED:
             raise ValueError(f"the program returns a number called {name!r}, which every trial has: call it otherwise")
     return found
+
+
+def _float(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"the program returns a number called {name!r} that is larger than a float can be") from None
 
 
 def _is_number(value: Any) -> bool:

@@ -5,7 +5,7 @@
 
 A fork of a process that has imported them makes a trial cost milliseconds, where a fresh interpreter takes a second.
 Every process of the script is treated: workers of its machines find the treatments in the environment. The trial ends
-when the script does; a process that is left is the script's own to end.
+when the script does, without what it registered with atexit; threads and processes that are left are its own to end.
 
 ``time`` is from the first line to the last, ``memory`` of the trial's process alone, numbers are those of a global name
 ``responses``, a number or a mapping. What it prints is kept, and told if it fails.
@@ -118,6 +118,7 @@ def _be_trial(
     script: Script, parent: int, write: int, said: BinaryIO, treatments: Mapping[str, Treatment], count: bool
 ) -> NoReturn:
     """Run one trial in a process made for it; answer, and end."""
+    trial = os.getpid()
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # it ends at once; the parent tells
         die_with(parent)
@@ -139,8 +140,9 @@ def _be_trial(
     except BaseException as error:
         traceback.print_exc()
         answer = ("failed", f"{type(error).__name__}: {error}")
-    with contextlib.suppress(OSError), open(write, "wb") as pipe:
-        pipe.write(pickle.dumps(answer))
+    if os.getpid() == trial:  # else it is a fork that the script has made, which comes back here too
+        with contextlib.suppress(OSError), open(write, "wb") as pipe:
+            pipe.write(pickle.dumps(answer))
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
