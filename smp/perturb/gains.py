@@ -2,6 +2,11 @@
 
 A delay of one second at a place costs as many seconds of response as its sensitivity says; taking away a second that
 is spent there anyway brings them back, as long as the program answers in proportion (see `ladder`).
+
+Best are delays in proportion to the time that a pass takes, ``treatment="50%"``. A program in which all places but one
+take half as long again is the program with that one faster by a third, in slow motion: so the effect of a place beside
+delays at all others is what it gains, and its effect alone only what it would cost were it slower. The main effect lies
+between them: it is the mean over all patterns of the other delays.
 """
 
 from __future__ import annotations
@@ -46,8 +51,9 @@ def gains(
         Of each factor: the time in its place without delays, counted in the same way.
     single : bool
         Take the effect that the factor has with no other delay (`interactions.alone`) instead of its main effect, the
-        mean over the delays of the others. The main effect ranks gains as well or better: with
-        a delay elsewhere a place shows what it would cost were it next in the way.
+        mean over the delays of the others. The main effect ranks gains better (see docs/perturb.md): of places at which
+        different processors take about as long, each costs in full when it is delayed alone, and none gains when it is
+        made faster alone.
 
     Raises
     ------
@@ -65,7 +71,7 @@ def gains(
                 "needs a delay above zero and a time"
             )
         sensitivity = effect / delayed[factor]
-        marked = abs(effect) > analysis.factor * s
+        marked = abs(effect) > analysis.factor * s if single else analysis.is_significant(factor)
         gain = sensitivity * spent[factor]
         rows.append(Gain(factor, sensitivity, s / delayed[factor], spent[factor], gain, marked))
     return sorted(rows, key=lambda row: -row.gain)

@@ -1,0 +1,207 @@
+"""Predicted gains against true ones: in virtual time a place can really be made faster.
+
+    python benchmarks/ground_truth.py [--programs 100] [--seed 0] [--treatment 50%] [--repeats 16] [--jobs 2]
+
+Random programs (see ``random_programs``) are screened by the default design with three replicates. For each place a
+gain is predicted, and each place is really freed of 10, 25, 50 and 100% of its work: the true gain is by how much the
+run time falls, the mean of several runs. Beside it are gains from delaying one place at a time, and all but one at a
+time, in as many runs, and from a profile: the time in each place. For each share it prints, over the programs,
+
+    rank      mean, median and least of the rank correlation (Spearman) of predicted and true gains of the places
+    best in 2, best    share of programs whose truly best place is predicted first or second, and first
+
+A place whose effect is not significant is predicted to gain nothing; a true gain below a thousandth of the run is none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import multiprocessing
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from random_programs import Program, Stage, drawn, spmd
+from scipy.stats import spearmanr
+
+from smp.perturb import Busy, Treatment, Trials, screen
+from smp.perturb.gains import gains
+from smp.perturb.observed import OnMachine
+
+SHARES = (0.1, 0.25, 0.5, 1.0)
+REPLICATES = 3
+SIGMAS = 3.0
+LEAST = 0.001
+"""Of the run time: smaller true gains are none."""
+_TRUTH = 1 << 40  # seeds of the runs that tell the truth begin here: none of them is a trial
+Gains = dict[str, float]
+
+
+class Case(NamedTuple):
+    """A program, what is predicted for its places, and what is true."""
+
+    program: Program
+    predicted: dict[str, Gains]
+    """By method."""
+    true: dict[float, Gains]
+    """By share."""
+
+
+class Verdict(NamedTuple):
+    """How one prediction fared."""
+
+    rank: float
+    """Correlation of ranks; 0 where all places are predicted alike."""
+    place: int
+    """How many places are predicted to gain as much as the truly best one, or more; itself among them."""
+
+
+def verdict(predicted: Mapping[str, float], true: Mapping[str, float]) -> Verdict:
+    """Compare the predicted and true gains of one program's places."""
+    told = np.array([predicted[name] for name in true])
+    real = np.array(list(true.values()))
+    rank = float(spearmanr(told, real).statistic) if np.ptp(told) and np.ptp(real) else 0.0
+    return Verdict(rank, int((told >= told[real.argmax()]).sum()))
+
+
+def run_time(stage: Stage, seed: int, faster: Mapping[str, float], treatments: Mapping[str, Treatment]) -> float:
+    """Return the seconds of virtual time of one run."""
+    arguments = stage.arguments(seed, dict(faster))
+    return OnMachine(stage.machine, spmd, arguments).trial(treatments).time
+
+
+def true_gains(stage: Stage, shares: tuple[float, ...], seeds: range) -> dict[float, Gains]:
+    """Return by how much the run time falls, in the mean, when a place is freed of a share of its work; by share."""
+    as_it_is = np.array([run_time(stage, seed, {}, {}) for seed in seeds])
+
+    def gain(name: str, share: float) -> float:
+        faster = np.array([run_time(stage, seed, {name: share}, {}) for seed in seeds])
+        mean = float((as_it_is - faster).mean())
+        return mean if abs(mean) > LEAST * as_it_is.mean() else 0.0
+
+    return {share: {name: gain(name, share) for name in stage.program.names} for share in shares}
+
+
+def by_screening(trials: Trials, single: bool = False) -> Gains:
+    """Return the gains that `Trials.gains` predicts; with ``single``, from each place's effect with no other delay."""
+    spent = {name: met.inside / trials.processors for name, met in trials.met.items()}
+    rows = gains(trials.analyse(), trials.delayed(), spent, single)
+    return {row.factor: row.gain if row.significant else 0.0 for row in rows}
+
+
+def one_at_a_time(stage: Stage, trials: Trials, seeds: Iterator[int], but: bool = False) -> Gains:
+    """Return the gains predicted from as many runs as the trials, each with one place delayed or none.
+
+    With ``but``, each with all places delayed or all but one.
+    """
+    treatments = {name: ladder[-1] for name, ladder in trials.plan.treatments.items() if ladder[-1] is not None}
+    settings: list[dict[str, Treatment]] = [treatments if but else {}]
+    settings += [{n: one for n, one in treatments.items() if (n == name) != but} for name in treatments]
+    repeats = len(trials.table) // len(settings)
+    times = np.array([[run_time(stage, next(seeds), {}, each) for each in settings] for _ in range(repeats)])
+    uncertainty = float(np.sqrt(times.var(axis=0, ddof=1).mean() * 2 / repeats))
+    effects = (times[:, 1:] - times[:, :1]).mean(axis=0) * (-1 if but else 1)
+    found = {}
+    for name, effect in zip(treatments, effects.tolist(), strict=True):
+        gain = effect / trials.delayed()[name] * trials.met[name].inside / trials.processors
+        found[name] = gain if abs(effect) > SIGMAS * uncertainty else 0.0
+    return found
+
+
+def studied(seed: int, treatment: str, repeats: int, shares: tuple[float, ...] = SHARES) -> Case:
+    """Draw a program, predict its gains in every way, and find the true ones."""
+    program = drawn(seed)
+    seeds = itertools.count(seed << 20)
+    with Stage(program) as stage:
+
+        def screened(treatments: str | Mapping[str, Treatment]) -> Trials:
+            return screen(
+                spmd,
+                treatment=treatments,
+                factors=program.names,
+                arguments=lambda: stage.arguments(next(seeds)),
+                machine=stage.machine,
+                replicates=REPLICATES,
+            )
+
+        trials = screened(treatment)
+        lengths = [trials.lengths[name][-1] for name in program.names]
+        same = screened(dict.fromkeys(program.names, Busy(round(float(np.mean(lengths)) * 1e9))))
+        predicted = {
+            f"screening, {treatment} of a pass": by_screening(trials),
+            "  from effects alone": by_screening(trials, single=True),
+            "screening, one delay for all": by_screening(same),
+            "one place at a time": one_at_a_time(stage, trials, seeds),
+            "all places but one at a time": one_at_a_time(stage, trials, seeds, but=True),
+            "profile": {name: trials.met[name].inside for name in program.names},
+        }
+        first = _TRUTH + (seed << 20)
+        true = true_gains(stage, shares, range(first, first + repeats))
+    return Case(program, predicted, true)
+
+
+def table(cases: list[Case]) -> str:
+    """Return how each way to predict fared, by share."""
+    methods, shares = list(cases[0].predicted), list(cases[0].true)
+    lines = []
+    for share in shares:
+        lines.append(
+            f"{f'{share:.0%} of its work less':<32}{'rank: mean  median   least':>26}{'best in 2':>12}{'best':>7}"
+        )
+        for method in methods:
+            found = [verdict(case.predicted[method], case.true[share]) for case in cases]
+            ranks, places = (np.array(column) for column in zip(*found, strict=True))
+            lines.append(
+                f"{method:<32}{ranks.mean():>12.3f}{np.median(ranks):>8.3f}{ranks.min():>8.2f}"
+                f"{(places <= 2).mean():>11.0%}{(places == 1).mean():>8.0%}"
+            )
+        lines.append("")
+    return "\n".join(lines)
+
+
+def about(cases: list[Case]) -> str:
+    """Return what kind of programs these are, and how many places were predicted to gain nothing."""
+    places = [place for case in cases for place in case.program.places]
+    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(place.kind for place in places).most_common())
+    nothing = sum(gain == 0 for case in cases for gain in next(iter(case.predicted.values())).values())
+    return f"{len(cases)} programs, {len(places)} places: {kinds}; {nothing} of them predicted to gain nothing"
+
+
+def studied_all(seeds: range, treatment: str, repeats: int, jobs: int) -> list[Case]:
+    """Study programs in processes of their own; on Ctrl-C, return those that are done."""
+    cases: list[Case] = []
+    one = partial(studied, treatment=treatment, repeats=repeats)
+    began = time.monotonic()
+    with multiprocessing.get_context("spawn").Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+        try:
+            for case in pool.imap(one, seeds):
+                cases.append(case)
+                print(f"{len(cases)} of {len(seeds)}, {time.monotonic() - began:.0f} s", end="\r", file=sys.stderr)
+        except KeyboardInterrupt:
+            pool.terminate()
+    print(file=sys.stderr)
+    return cases
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0, help="of the first program")
+    parser.add_argument("--treatment", default="50%", help="share of the mean time of a pass")
+    parser.add_argument("--repeats", type=int, default=16, help="runs of which a true gain is the mean")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    given = parser.parse_args()
+    seeds = range(given.seed, given.seed + given.programs)
+    cases = studied_all(seeds, given.treatment, given.repeats, given.jobs)
+    if cases:
+        print(about(cases), table(cases), sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()
