@@ -38,6 +38,9 @@ WORDS = {
     (8, 64): (0, 0, 2), (9, 64): (0, 1, 4), (10, 64): (0, 2, 8), (11, 64): (0, 4, 14), (12, 64): (0, 6, 24),
     (13, 64): (0, 14, 28), (14, 64): (0, 22, 40), (15, 64): (0, 30, 60), (10, 128): (0, 0, 3), (11, 128): (0, 0, 6),
     (12, 128): (0, 1, 8), (13, 128): (0, 2, 16), (14, 128): (0, 3, 24), (15, 128): (0, 7, 32),
+    (5, 16): (0, 0, 1), (6, 16): (0, 3, 0), (7, 16): (0, 7, 0), (8, 16): (0, 14, 0), (13, 16): (22, 55, 72),
+    (14, 16): (28, 77, 112), (16, 64): (0, 43, 81), (17, 64): (0, 59, 108), (18, 64): (0, 78, 144),
+    (19, 64): (0, 100, 192), (20, 64): (0, 125, 256), (16, 128): (0, 10, 48), (17, 128): (0, 15, 60),
 }  # fmt: skip
 
 ROWS = {  # Plackett and Burman (1946)
@@ -46,6 +49,11 @@ ROWS = {  # Plackett and Burman (1946)
     16: "++++-+-++--+---",
     20: "++--++++-+-+----++-",
     24: "+++++-+-++--++--+-+----",
+    28: "+-++++----+---+--+++-+-++-+",
+    32: "----+-+-+++-++---+++++--++-+--+",
+    36: "-+-+++---+++++-+++--+----+-+-++--+-",
+    44: "++--+-+--+++-+++++---+-+++-----+---++-+-++-",
+    48: "+++++-++++--+-+-+++--+--++-++---+-+-++----+----",
 }
 
 
@@ -193,10 +201,12 @@ def test_sixty_four_factors_in_128_trials():
 
 @pytest.mark.parametrize("p", range(3, 12))
 @pytest.mark.parametrize("resolution", [3, 4, 5])
-def test_smallest_needs_as_many_trials_as_pydoe_finds(p, resolution):
+def test_smallest_needs_as_many_trials_as_pydoe_finds_and_has_no_more_short_words(p, resolution):
     found = smallest(words.named(None, p), resolution)
-    assert found.trials == len(pydoe.fracfact_by_res(p, resolution))
+    theirs = pydoe.fracfact_by_res(p, resolution)
+    assert found.trials == len(theirs)
     assert (found.resolution or 99) >= resolution
+    assert found.word_lengths <= recognised(theirs)[0].word_lengths
 
 
 @pytest.mark.parametrize("generators", ["a b c ab", "a b c d abc bcd", "a b c -abc", "a b c d e abcd abce abde"])
@@ -263,39 +273,82 @@ def test_foldover_frees_main_effects_and_a_single_fold_frees_one_factor():
 
 
 @pytest.mark.parametrize("trials", ROWS)
-def test_designs_of_plackett_and_burman_have_the_published_first_row(trials):
+def test_designs_of_plackett_and_burman_are_the_published_ones(trials):
     made = design(f"PB{trials}")
     row = "".join("+" if level > 0 else "-" for level in made.levels[0])
     assert row == ROWS[trials]
-    assert (made.levels[-1] == -1).all()
-    assert (made.levels[1] == np.roll(made.levels[0], 1)).all()
+    shift = 9 if trials == 28 else 1  # that of 28 trials is made of blocks of nine
+    for k in range(0, trials - 1, shift):
+        assert (made.levels[k] == np.roll(made.levels[0], k)).all()
 
 
-@pytest.mark.parametrize("trials", range(4, 129, 4))
-def test_designs_of_plackett_and_burman_are_orthogonal_and_balanced(trials):
+@pytest.mark.parametrize("trials", range(4, 141, 4))
+def test_designs_of_plackett_and_burman_are_orthogonal_and_have_a_trial_without_delays(trials):
     matrix = plackett_burman(trials)
-    if trials in (52, 76, 92, 100, 116, 124):
-        assert matrix is None
-        return
     assert (matrix.T.astype(int) @ matrix == trials * np.eye(trials)).all()
     assert (matrix[:, 0] == 1).all()
+    assert (matrix[-1, 1:] == -1).all()
+
+
+@pytest.mark.parametrize("trials", [4, 8, 16, 32, 64])
+def test_where_columns_multiply_both_pydoe_and_plackett_and_burman_have_them_all(trials):
+    for levels in (design(f"PB{trials}").levels, pydoe.pbdesign(trials - 1)):
+        found, _ = recognised(levels)
+        assert sorted(found.columns) == list(range(1, trials))
+
+
+@pytest.mark.parametrize("trials", [12, 20])
+def test_pydoe_has_the_same_designs_but_for_order_and_signs(trials):
+    ours, theirs = design(f"PB{trials}").levels, pydoe.pbdesign(trials - 1).astype(int)
+    size = trials - 1
+    wanted = set(map(tuple, ours.tolist()))
+    orders = (np.arange(size) * times % size for times in range(1, size))
+    assert any(set(map(tuple, (sign * theirs[:, order]).tolist())) == wanted for order in orders for sign in (1, -1))
+
+
+def overlaps(levels):
+    """How many interactions of two factors are in a main effect, by how many trials more agree than differ."""
+    signs = levels.astype(int)
+    return Counter(abs(int(signs[:, list(who)].prod(axis=1).sum())) for who in combinations(range(signs.shape[1]), 3))
+
+
+@pytest.mark.parametrize("trials", [24, 48])
+def test_where_pydoe_doubles_a_design_the_published_one_aliases_no_effect_wholly(trials):
+    assert max(overlaps(design(f"PB{trials}").levels)) == trials // 3
+    assert max(overlaps(pydoe.pbdesign(trials - 1))) == trials
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_full_designs_are_those_of_pydoe(count):
+    theirs = pydoe.ff2n(count)
+    assert (fractional(f"2^{count}").levels == theirs[np.lexsort(theirs.T)]).all()
+
+
+@pytest.mark.parametrize("name", ["2^3", "2^(4-1)", "2^(5-2)", "2^(6-2)", "2^(7-3)", "2^(8-4)"])
+def test_alias_sets_are_those_of_pydoe(name):
+    made = fractional(name)
+    theirs, _ = pydoe.fracfact_aliasing(made.levels)
+    order = len(made.factors)
+    mine = {
+        frozenset("".join("abcdefgh"[i] for i in who) for who, _ in effects)
+        for effects in made.alias_sets(order).values()
+    }
+    assert mine == {frozenset(line.split(" = ")) for line in theirs}
 
 
 def test_screening_takes_the_fewest_trials_and_folds_to_resolution_iv():
-    assert [screening(words.named(None, p)).trials for p in (3, 4, 7, 8, 11, 12, 27, 47, 48, 51)] == [
-        4, 8, 8, 12, 12, 16, 28, 48, 56, 56,
+    assert [screening(words.named(None, p)).trials for p in (3, 4, 7, 8, 11, 12, 27, 47, 48, 51, 52, 91, 127)] == [
+        4, 8, 8, 12, 12, 16, 28, 48, 52, 52, 56, 92, 128,
     ]  # fmt: skip
     made = screening("abcdefghjkl")
     assert made.resolution == 3
     assert made.folded().resolution == 4
-    # a main effect and an interaction of two others overlap by a third (Plackett-Burman, 12 trials)
-    overlaps = {abs(int(product(made, (i, j, k)).sum())) for i, j, k in combinations(range(11), 3)}
-    assert overlaps == {4}
+    assert overlaps(made.levels) == {4: 165}  # by a third (Plackett-Burman, 12 trials)
     assert made.word_lengths[2] == Fraction(165, 9)
     with pytest.raises(ValueError, match="PB12 gives no interaction 'ab' a contrast"):
         made.contrast("ab")
-    with pytest.raises(ValueError, match="known with 52 trials"):
-        screening("abc", 52)
+    with pytest.raises(ValueError, match="PB148: no such design of 3 factors is known"):
+        screening("abc", 148)
 
 
 def test_arrays_of_pydoe_are_checked_and_one_of_them_is_not_orthogonal():
@@ -396,7 +449,7 @@ def test_a_design_comes_back_from_json_and_a_changed_one_does_not():
     [
         (lambda: fractional("3^4"), "is no design of two levels"),
         (lambda: fractional("2^(6-4)"), r"6 factors need 2\^3 trials at least: 2\^\(6-3\)"),
-        (lambda: fractional("2^20"), "1,048,576 trials"),
+        (lambda: fractional("2^20"), r"2\^20 trials; a design has at most 4,096"),
         (lambda: fractional("2^3", "ab"), r"2 factors \(a, b\) for a design of 3"),
         (lambda: fractional("2^2", "a, a"), "more than one factor of that name"),
         (lambda: fractional("2^2", ["a&b", "c"]), "cannot be called 'a&b'"),
@@ -407,7 +460,16 @@ def test_a_design_comes_back_from_json_and_a_changed_one_does_not():
         (lambda: fractional("2^3").folded("d"), "not factors of this design"),
         (lambda: fractional("2^12").folded(), "8,192 trials"),
         (lambda: fractional("2^3").contrast("ax"), "'x' is none of a, b, c"),
+        (lambda: fractional("2^0"), "is no design of two levels"),
+        (lambda: fractional("2^99999999999"), "at most 4,096"),
+        (lambda: fractional("2^2", ["a;b", "c"]), "cannot be called 'a;b'"),
+        (lambda: fractional("2^2", ["a\tb", "c"]), "cannot be called"),
+        (lambda: screening([]), "no factors"),
         (lambda: design("PB"), "PB alone is no design"),
+        (lambda: design("PB0", "abc"), "PB0: no such design of 3 factors"),
+        (lambda: design("PB1"), "PB1: no such design"),
+        (lambda: design("PB8192"), "some to 4,096"),
+        (lambda: screening(words.named(None, 4096)), "PB: no such design of 4096 factors"),
         (lambda: smallest(words.named(None, 20), 12), "no design of 20 factors up to 4,096 trials has resolution 12"),
         (lambda: schedule(0), "0 trials"),
         (lambda: schedule(4, blocks=np.zeros(3, int)), "blocks of shape"),
@@ -439,3 +501,24 @@ def test_text_forms():
     assert str(fractional("2^3")) == "2^3: 3 factors in 8 trials, nothing is aliased"
     assert fractional("2^(15-11)").defining_relation.endswith("(2,036 words more)")
     assert fractional("2^3", ["push", "pop", "swap"]).sources()[2][0] == "push&pop"
+
+
+def test_no_array_has_factors_of_one_level():
+    with pytest.raises(ValueError, match=r"no array OA1\(1\^2\) is known"):
+        orthogonal.orthogonal_array("OA1(1^2)")
+
+
+@pytest.mark.parametrize("text", ["OA25(^5)", "OA25(5^)", "OA25( )", "OA25(5^0)", "OA25(5^6^7)", "OA25(5^6", "OA(5^6)"])
+def test_what_names_no_orthogonal_array_is_told_plainly(text):
+    with pytest.raises(ValueError, match="is no orthogonal array: write"):
+        orthogonal.orthogonal_array(text)
+
+
+def test_orthogonal_arrays_are_named_in_several_ways():
+    for text in ("L18[6^1 3^6]", "oa18( 6 x 3^6 )", "OA_18(6*3 3 3 3^3)"):
+        assert np.array_equal(orthogonal.orthogonal_array(text), orthogonal.orthogonal_array("OA18(6^1 3^6)"))
+
+
+def test_levels_are_given_for_every_factor():
+    with pytest.raises(ValueError, match="no levels for b, c: give a list for each factor"):
+        orthogonal.settings("abc", {"a": (0, 1)})

@@ -215,7 +215,7 @@ def test_names_of_one_slot_are_told_apart() -> None:
 
 
 def test_a_place_has_a_name_in_order() -> None:
-    for wrong in ("", "a b", "a,b", "a&b", "a=b", "a+b", "-a"):
+    for wrong in ("", "a b", "a,b", "a&b", "a=b", "a+b", "-a", "a;b", "a\tb", "a\0b", "\ud800"):
         with pytest.raises(ValueError, match="cannot be called"):
             factor(wrong)
         with pytest.raises(ValueError, match="cannot be called"), treated({wrong: "1us"}):

@@ -42,10 +42,10 @@ def word_lengths(levels: Signs, regular: bool) -> tuple[Fraction, ...]:
     [0, 0, 0, 3, 0, 0]
     """
     p = levels.shape[1]
-    rows = levels.astype(np.int64)
-    apart = (p - (rows[:1] if regular else rows) @ rows.T) // 2
+    rows = levels.astype(np.float64)  # whose product is exact here, and many times as fast as that of integers
+    apart = (p - (rows[:1] if regular else rows) @ rows.T) / 2
     totals = [0] * (p + 1)
-    for distance, count in Counter(apart.ravel().tolist()).items():
+    for distance, count in Counter(apart.astype(np.int64).ravel().tolist()).items():
         last, this = 0, 1  # Krawtchouk's polynomials at this distance, by their recurrence
         for length in range(p + 1):
             totals[length] += count * this

@@ -208,7 +208,7 @@ class Design:
         The difference between the halves is a contrast of its own, ``block``: the second half may be run later.
         """
         names = self.factors if on is None else words.named(on)
-        if not names or not set(names) <= set(self.factors):
+        if not set(names) <= set(self.factors):
             raise ValueError(f"fold over on {on!r}: not factors of this design, which are {', '.join(self.factors)}")
         if 2 * self.trials > LARGEST:
             raise ValueError(f"{2 * self.trials:,} trials: a design has at most {LARGEST:,}; begin with a smaller one")

@@ -21,7 +21,7 @@ from .catalogue import PUBLISHED
 from .design import Design
 from .hadamard import LARGEST, plackett_burman, walsh
 
-_FORM = re.compile(r"2\^(?:(\d+)|[({]?(\d+)-(\d+)[)}]?)")
+_FORM = re.compile(r"2\^(?:([1-9]\d*)|[({]?([1-9]\d*)-(\d+)[)}]?)")
 Factors = str | Sequence[str] | None
 
 
@@ -31,9 +31,11 @@ def design(text: str, factors: Factors = None) -> Design:
     if (found := re.fullmatch(r"(?i)PB(\d*)", name)) is None:
         return fractional(name, factors)
     trials = int(found[1]) if found[1] else None
-    if factors is None and trials is None:
-        raise ValueError("PB alone is no design: say PB12, or which factors there are")
-    return screening(words.named(factors, None if factors else (trials or 1) - 1), trials)
+    if factors is None:
+        if trials is None:
+            raise ValueError("PB alone is no design: say PB12, or which factors there are")
+        factors = words.named(None, min(max(trials, 2), LARGEST) - 1)
+    return screening(factors, trials)
 
 
 def fractional(text: str, factors: Factors = None, generators: Sequence[str] | None = None) -> Design:
@@ -70,11 +72,11 @@ def fractional(text: str, factors: Factors = None, generators: Sequence[str] | N
     if found is None:
         raise ValueError(f"{text!r} is no design of two levels: write 2^3, or 2^(6-2) for 6 factors in 16 trials")
     p, k = (int(number) if number else 0 for number in (found[1] or found[2], found[3]))
-    if p - k < 1 or p >= 1 << (p - k):
+    if p - k < p.bit_length():
         least = p.bit_length()
         raise ValueError(f"{text}: {p} factors need 2^{least} trials at least: 2^({p}-{p - least})")
-    if 1 << (p - k) > LARGEST:
-        raise ValueError(f"{text}: {1 << (p - k):,} trials; a design has at most {LARGEST:,}: take a smaller fraction")
+    if p - k >= LARGEST.bit_length():
+        raise ValueError(f"{text}: 2^{p - k} trials; a design has at most {LARGEST:,}: take a smaller fraction")
     names = words.named(factors, p)
     if generators is not None:
         columns, signs = _generated(names, k, generators)
@@ -104,15 +106,14 @@ def smallest(factors: Sequence[str], resolution: int = 4) -> Design:
     raise ValueError(f"no design of {p} factors up to {LARGEST:,} trials has resolution {resolution}: ask for less")
 
 
-def screening(factors: Sequence[str], trials: int | None = None) -> Design:
+def screening(factors: str | Sequence[str], trials: int | None = None) -> Design:
     """Return a design of Plackett and Burman: main effects only, in hardly more trials than factors.
 
     Parameters
     ----------
     factors : str or sequence of str
     trials : int, optional
-        By default the fewest for which a design is known: the next multiple of four, or, for 48 to 51, 72 to 75 and
-        88 to 91 factors, 56, 80 and 96.
+        By default the fewest for which a design is known: the next multiple of four for up to 127 factors.
 
     Notes
     -----
@@ -120,11 +121,14 @@ def screening(factors: Sequence[str], trials: int | None = None) -> Design:
     are left for the estimate of noise. Fold over to free main effects of interactions.
     """
     names = words.named(factors)
-    wanted = [trials] if trials else range(4 * (len(names) // 4 + 1), LARGEST + 1, 4)
+    wanted = [trials] if trials is not None else range(4 * (len(names) // 4 + 1), LARGEST + 1, 4)
     for size in wanted:
-        if size > len(names) and (matrix := plackett_burman(size)) is not None:
+        if len(names) < size <= LARGEST and (matrix := plackett_burman(size)) is not None:
             return Design(f"PB{size}", names, tuple(range(1, len(names) + 1)), (1,) * len(names), matrix, regular=False)
-    raise ValueError(f"no design of Plackett and Burman is known with {trials} trials for {len(names)} factors")
+    raise ValueError(
+        f"PB{'' if trials is None else trials}: no such design of {len(names)} factors is known; it has more trials "
+        f"than factors, a multiple of four: any to 128, some to {LARGEST:,}"
+    )
 
 
 def recognised(levels: ArrayLike, factors: Factors = None) -> tuple[Design, IntArray]:

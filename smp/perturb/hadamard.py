@@ -6,7 +6,7 @@
           2              +   -   +   -
           3              +   +   +   +
 
-A matrix of Plackett and Burman has no such rule: the product of two of its columns is none of them.
+A matrix of Plackett and Burman has no such rule, but for 4, 8, 16, 32 and 64 trials.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from ._types import Signs
 LARGEST = 4096
 """Trials: beyond it nobody runs a program, and the matrix would take 16 MiB and more."""
 
-_ROWS = {  # first rows where no prime is at hand (Plackett and Burman 1946)
+_ROWS = {  # first rows where no prime is at hand, or another row is published
     16: "++++-+-++--+---",
+    32: "----+-+-+++-++---+++++--++-+--+",
     36: "-+-+++---+++++-+++--+----+-+-++--+-",
 }
-_BLOCKS = (  # of 28 trials: three blocks of nine by nine, shifted round
+_BLOCKS = (  # of 28 trials: three blocks of nine by nine, X Y Z, then Z X Y, then Y Z X
     (
         "+-++++---",
         "++-+++---",
@@ -57,6 +58,14 @@ _BLOCKS = (  # of 28 trials: three blocks of nine by nine, shifted round
         "-++-+++-+",
     ),
 )
+_SYMMETRIC = {  # first halves of the first rows of four symmetric circulant blocks, found by a search
+    52: "+-++--+ +++-+-- +-+--++ +-----+",
+    76: "+--+---+++ +--+---+++ +--+-+---+ +++-+-+++-",
+    92: "+-+-+--++-++ +++-++---+-+ +++--+----+- ++-++++---++",
+    100: "+----++-+++-+ ++-++--+-+--+ +++----+----+ ++-----+-+-+-",
+    116: "+--++----+-++++ +--+---+-+--+++ ++--++-+-++++-- +-+++-+++--+-++",
+    124: "+--+---+--+++-++ +++-----+-+--++- +-+---++++-++++- +-+-++-++-++++--",
+}
 
 
 def walsh(bits: int) -> Signs:
@@ -82,34 +91,63 @@ def doubled(matrix: Signs) -> Signs:
 
 
 def plackett_burman(trials: int) -> Signs | None:
-    """Return the matrix of a published design with so many trials, or of one doubled; None where there is none.
+    """Return the matrix of a design of two levels with so many trials; None where none is known.
 
-    The columns 1 to ``trials - 1`` are the published design, its row of minus signs last.
+    There is one for each multiple of four to 128. Its last trial has a minus in all columns but the first, the mean; to
+    36 trials the columns from 1 on are the published design.
 
-    Source: R. L. Plackett and J. P. Burman, The design of optimum multifactorial experiments, Biometrika 33 (1946).
+    Source: R. L. Plackett and J. P. Burman, The design of optimum multifactorial experiments, Biometrika 33 (1946);
+    for 52, 76, 92, 100, 116 and 124 trials the form of J. Williamson, Duke Mathematical Journal 11 (1944).
     """
-    size = trials - 1
-    matrix = np.ones((trials, trials), np.int8)
-    if trials == 28:
-        thirds = [[[sign == "+" for sign in row] for row in block] for block in _BLOCKS]
-        plus = np.block([[np.array(thirds[(i - j) % 3]) for i in range(3)] for j in range(3)])
-    elif trials % 4 == 0 and (trials in _ROWS or _prime(size)):
-        row = np.array([sign == "+" for sign in _ROWS[trials]]) if trials in _ROWS else _squares(size)
-        plus = np.array([np.roll(row, shift) for shift in range(size)])
-    elif trials % 8 == 0 and (half := plackett_burman(trials // 2)) is not None:
-        return doubled(half)
-    else:
+    if trials < 4 or trials % 4:
         return None
-    matrix[:size, 1:] = np.where(plus, 1, -1)
-    matrix[size, 1:] = -1
+    if trials == 28:
+        x, y, z = (np.array([_signs(row) for row in block]) for block in _BLOCKS)
+        return _bordered(np.block([[x, y, z], [z, x, y], [y, z, x]]))
+    if trials in _SYMMETRIC:
+        return _williamson(*_SYMMETRIC[trials].split())
+    if trials in _ROWS:
+        return _bordered(_circulant(_signs(_ROWS[trials])))
+    if _prime(trials - 1):
+        return _bordered(_circulant(_squares(trials - 1)))
+    half = plackett_burman(trials // 2)
+    return None if half is None else _signed(doubled(half))
+
+
+def _bordered(design: Signs) -> Signs:
+    """Put the column of the mean before a published design, and the trial without delays after it."""
+    matrix = np.pad(design, ((0, 1), (1, 0)), constant_values=-1)
+    matrix[:, 0] = 1
     return matrix
 
 
-def _squares(prime: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which remainders are squares: for a prime of the form 4m + 3 the first row of the published design."""
-    found = np.zeros(prime, np.bool_)
-    found[np.arange(prime) ** 2 % prime] = True
-    return found
+def _williamson(*halves: str) -> Signs:
+    """Put four symmetric blocks together: their squares add up to a multiple of the unit matrix, and they commute."""
+    a, b, c, d = (_circulant(_signs(half + half[:0:-1])) for half in halves)
+    return _signed(np.block([[a, b, c, d], [-b, a, -d, c], [-c, d, a, -b], [-d, -c, b, a]]))
+
+
+def _signed(matrix: Signs) -> Signs:
+    """Reverse rows and columns, so that the first column is the mean and the last trial has no delays."""
+    matrix = matrix * matrix[:, :1]
+    matrix[:, 1:] *= -matrix[-1, 1:]
+    return matrix
+
+
+def _signs(text: str) -> Signs:
+    return np.array([1 if sign == "+" else -1 for sign in text], np.int8)
+
+
+def _circulant(row: Signs) -> Signs:
+    """Each row is the one before, shifted by one."""
+    return np.array([np.roll(row, shift) for shift in range(len(row))])
+
+
+def _squares(prime: int) -> Signs:
+    """Plus where a remainder is a square: for a prime of the form 4m + 3 the first row of a design."""
+    row = np.full(prime, -1, np.int8)
+    row[np.arange(prime) ** 2 % prime] = 1
+    return row
 
 
 def _prime(number: int) -> bool:

@@ -26,8 +26,8 @@ def named(factors: str | Sequence[str] | None, count: int | None = None) -> tupl
 
     Raises
     ------
-    ValueError
-        For another number of names, the same name twice, or one that could not be told from a word.
+    TypeError, ValueError
+        For none, another number of names, the same name twice, or one that could not be told from a word.
     """
     if factors is None:
         count = count or 0
@@ -35,10 +35,14 @@ def named(factors: str | Sequence[str] | None, count: int | None = None) -> tupl
     if isinstance(factors, str):
         factors = [name.strip() for name in factors.split(",")] if "," in factors else list(factors)
     names = tuple(factors)
+    if not names:
+        raise ValueError("no factors: there must be one at least")
     for name in names:
-        if not name or any(sign in name for sign in "&=+, ") or name[0] == "-":
+        if not isinstance(name, str):
+            raise TypeError(f"a factor's name is a string, not {name!r}")
+        if not name or not name.isprintable() or any(sign in name for sign in "&=+,; ") or name[0] == "-":
             raise ValueError(
-                f"a factor cannot be called {name!r}: no space, comma, &, = or + in it, no minus before it"
+                f"a factor cannot be called {name!r}: no space, comma, semicolon, &, = or + in it, no minus before it"
             )
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
