@@ -16,7 +16,8 @@ import numpy as np
 from ._types import FloatArray, IntArray
 from .words import named
 
-_FORM = re.compile(r"(?i)(?:OA|L)_?(\d+)[(\[]([\d^ x*]+)[)\]]")
+_TERM = r"[1-9]\d*(?:\^[1-9]\d*)?"
+_FORM = re.compile(rf"(?i)(?:OA|L)_?(\d+)[(\[] *({_TERM}(?:[ x*]+{_TERM})*) *[)\]]")
 
 
 def arrays() -> tuple[str, ...]:
@@ -82,6 +83,9 @@ def settings(factors: str | Sequence[str], levels: Sequence[float] | Mapping[str
     [[0, 0, 0, 0, 0, 0], [7, 7, 14, 21, 28, 0], [21, 0, 21, 7, 28, 14], [28, 28, 21, 14, 7, 0]]
     """
     names = named(factors)
+    missing = [name for name in names if isinstance(levels, Mapping) and name not in levels]
+    if missing:
+        raise ValueError(f"no levels for {', '.join(missing)}: give a list for each factor, or one for all")
     lists = [list(levels[name] if isinstance(levels, Mapping) else levels) for name in names]
     counts = {len(one) for one in lists}
     if len(counts) != 1 or min(counts) < 2:
@@ -130,7 +134,7 @@ _checked: dict[str, IntArray] = {}
 def _prime(trials: int) -> list[IntArray]:
     """Return the array of s*s trials for a prime s: columns a, b, a + b, 2a + b, ... modulo s (R. C. Bose, 1938)."""
     s = round(trials**0.5)
-    if s * s != trials or any(s % divisor == 0 for divisor in range(2, s)):
+    if s < 2 or s * s != trials or any(s % divisor == 0 for divisor in range(2, s)):
         return []
     a, b = np.divmod(np.arange(trials), s)
     return [np.stack([a, *((times * a + b) % s for times in range(s))], axis=1)]
@@ -138,7 +142,7 @@ def _prime(trials: int) -> list[IntArray]:
 
 def _levels(text: str) -> list[int]:
     found: list[int] = []
-    for part in re.split(r"[ x*]+", text.strip()):
+    for part in re.split(r"[ x*]+", text):
         base, _, power = part.partition("^")
         found += [int(base)] * int(power or 1)
     return found

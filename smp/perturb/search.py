@@ -2,12 +2,17 @@
 
 Where delays help, the response is not linear, and no effects are computed: the trials of an orthogonal array are spread
 evenly over the settings, and the best of them is taken.
+
+    screen(program, "OA25(5^6)", ...)  ─▶  trials.search()  ─▶  confirm(trials, program, ...)
+        25 settings of six delays           the best of them       it and no delays, again, beside each other
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +20,9 @@ from numpy.typing import ArrayLike
 from ..models.table import aligned
 from ._types import FloatArray
 from .words import named
+
+if TYPE_CHECKING:
+    from .trials import Trials
 
 
 class Search(NamedTuple):
@@ -54,16 +62,31 @@ class Search(NamedTuple):
             for factor, column in zip(self.factors, self.settings.T, strict=True)
         }
 
-    def table(self, largest: int | None = None) -> str:
-        """Return the trials as text, the fastest first (as table 4)."""
+    def table(self, largest: int | None = None, unit: float = 1.0) -> str:
+        """Return the trials as text, the fastest first (as table 4); delays in multiples of ``unit``."""
         rows = [["trial", *self.factors, "result", "notes"]]
         without = np.flatnonzero((self.settings == 0).all(axis=1)).tolist()
         for trial in np.argsort(self.results, kind="stable")[:largest].tolist():
             times = self.unperturbed / self.results[trial]
             note = "no delays" if trial in without else f"{times:.2f} times as fast" if times > 1 else ""
-            delays = [f"{delay:g}" for delay in self.settings[trial]]
+            delays = [f"{delay / unit:g}" for delay in self.settings[trial]]
             rows.append([str(trial + 1), *delays, f"{self.results[trial]:.4g}", note])
         return aligned(rows, words={len(rows[0]) - 1})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON; `from_json` reads it."""
+        return {
+            "factors": list(self.factors),
+            "settings": self.settings.tolist(),
+            "results": self.results.tolist(),
+            "uncertainty": None if math.isnan(self.uncertainty) else self.uncertainty,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Search:
+        """Return the search that `to_json` made this of."""
+        found = searched(data["factors"], data["settings"], data["results"])
+        return found if data["uncertainty"] is None else found._replace(uncertainty=float(data["uncertainty"]))
 
 
 def searched(factors: str | Sequence[str], settings: ArrayLike, responses: ArrayLike) -> Search:
@@ -84,7 +107,7 @@ def searched(factors: str | Sequence[str], settings: ArrayLike, responses: Array
 
     Notes
     -----
-    The best of many noisy trials looks better than it is: run it again before it is believed.
+    The best of many noisy trials looks better than it is: `confirm` it before it is believed.
 
     Examples
     --------
@@ -107,3 +130,38 @@ def searched(factors: str | Sequence[str], settings: ArrayLike, responses: Array
     without = np.flatnonzero((delays == 0).all(axis=1))
     base = float(means[without].mean()) if without.size else np.nan
     return Search(names, delays, means, float(np.sqrt(pooled / r)), int(means.argmin()), base)
+
+
+def confirm(
+    trials: Trials, program: Callable[..., Any] | str | os.PathLike[str], name: str = "time", **options: Any
+) -> Trials:
+    """Run the best setting of an experiment again, beside the program without delays.
+
+    Parameters
+    ----------
+    trials : Trials
+    program : callable or path_like
+        That of the trials.
+    name : str
+        The response that was searched.
+    **options
+        Of `screen`: machine, arguments, replicates, ...; with other arguments than before, where there is a choice.
+
+    Returns
+    -------
+    Trials
+        Of two settings, no delays and the best one: their ``search()`` has the speedup, and says if it is significant.
+
+    Raises
+    ------
+    ValueError
+        When none of the trials was faster than the program without delays.
+    """
+    from .experiment import screen
+
+    best = trials.best(name)
+    if not best:
+        raise ValueError("the best of the trials is the one without delays: there is nothing to confirm")
+    place = {factor: level for level, factor in enumerate(best, start=1)}
+    levels = np.array([[0] * len(trials.plan.factors), [place.get(factor, 0) for factor in trials.plan.factors]])
+    return screen(program, levels, treatment=[None, *best.values()], factors=trials.plan.factors, **options)
