@@ -67,14 +67,15 @@ def compared(
     ValueError
         Where a baseline is missing, or not above zero.
     """
-    first, second = (normalised(one, base) for one, base in zip((before, after), baselines, strict=True))
-    units = [100 * one.uncertainty / _baseline(one, base) for one, base in zip((before, after), baselines, strict=True)]
-    uncertainty = math.hypot(*units)
-    expanded = math.hypot(units[0] * before.factor, units[1] * after.factor)
+    versions = list(zip((before, after), baselines, strict=True))
+    first, second = (normalised(one, base) for one, base in versions)
     rows = []
     for factor in dict.fromkeys([*first, *second]):
-        old, new = first.get(factor, math.nan), second.get(factor, math.nan)
-        rows.append(Compared(factor, old, new, new - old, uncertainty, abs(new - old) > expanded))
+        percents = first.get(factor, math.nan), second.get(factor, math.nan)
+        change = percents[1] - percents[0]
+        noise = [_uncertainty(one, base, percent) for (one, base), percent in zip(versions, percents, strict=True)]
+        expanded = math.hypot(noise[0] * before.factor, noise[1] * after.factor)
+        rows.append(Compared(factor, *percents, change, math.hypot(*noise), abs(change) > expanded))
     return rows
 
 
@@ -85,6 +86,17 @@ def comparison_table(rows: list[Compared], titles: tuple[str, str] = ("before", 
         numbers = ["-" if math.isnan(value) else f"{value:.2f}" for value in (row.before, row.after, row.change)]
         lines.append([row.factor, *numbers, "*" if row.significant else ""])
     return aligned(lines, words={0, 4})
+
+
+def _uncertainty(analysis: Analysis, baseline: float | None, percent: float) -> float:
+    """Return the standard uncertainty of an effect in per cent of the baseline.
+
+    A trial's mean has an uncertainty of ``sqrt(n) / 2`` times S, and a covariance of ``-S**2 / 2`` with an effect in
+    whose sum it is one of n, with a minus. A baseline that is given is taken as exact.
+    """
+    share, n = percent / 100, analysis.design.trials
+    scatter = 1 + share + share**2 * n / 4 if baseline is None else 1.0
+    return 100 * analysis.uncertainty / _baseline(analysis, baseline) * math.sqrt(scatter)
 
 
 def _baseline(analysis: Analysis, baseline: float | None) -> float:
