@@ -40,7 +40,7 @@ class Places(dict[str, Met]):
 
 _met = np.zeros(MET * MET_WORDS, np.int64)
 _record = np.zeros(RECORD_WORDS, np.int64)
-"""What compiled loops count in: never given back, for one of another thread may be in it after the counting has ended."""
+"""What compiled loops count in: never given back, for a loop of another thread may be in it after the counting."""
 
 
 class Counter:

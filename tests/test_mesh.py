@@ -1,4 +1,4 @@
-"""The wrapped mesh: against NumPy's rolled arrays bit for bit, in supersteps and through cells, and its counts."""
+"""The wrapped mesh: NumPy's rolled arrays bit for bit, in supersteps, through cells and by messages; and its counts."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 import smp
 from smp.errors import ProcessorRaised
-from smp.kernels import mesh, mesh_cells
+from smp.kernels import mesh, mesh_cells, mesh_messages
 from smp.kernels.costs import recorded
 from smp.kernels.mesh import mesh_shape, neighbours, new_state, relax_mesh
 from smp.kernels.mesh_cells import relax_mesh_cells
+from smp.kernels.mesh_messages import relax_mesh_messages
+from smp.perturb import Busy, counted, screen, treated
 
-EVERY = pytest.mark.parametrize("program", [relax_mesh, relax_mesh_cells])
+EVERY = pytest.mark.parametrize("program", [relax_mesh, relax_mesh_cells, relax_mesh_messages])
 SHAPES = [(1, 1), (1, 2), (2, 1), (1, 3), (2, 2), (1, 5), (2, 3), (3, 2), (3, 3)]
 Machine = Callable[[int], smp.Machine]
 
@@ -103,6 +105,11 @@ def test_counts_are_the_closed_form(emulated: Machine, size: int, rounds: int, w
     assert len(mesh.cost(size, rounds, words)) == rounds + 1
     run = machine.run(relax_mesh_cells, state, rounds=rounds, grain=2)
     assert recorded(run).tolist() == mesh_cells.cost(size, words).tolist()
+    run = machine.run(relax_mesh_messages, state, rounds=rounds, grain=2)
+    assert recorded(run).tolist() == mesh_messages.cost(size, words).tolist()
+    again = run.results[0]
+    assert again["attempts"] - again["failures"] == 4 * size * rounds  # each message arrives once
+    assert all(result == again for result in run.results)
 
 
 @EVERY
@@ -198,3 +205,29 @@ def test_what_is_no_mesh_is_refused(
     machine = emulated(2)
     with pytest.raises(ProcessorRaised, match=says):
         machine.run(program, machine.array(states), **{"rounds": 1, **options})
+
+
+@EVERY
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_places_are_the_parts_of_the_program(program: Any, size: int) -> None:
+    """Passed as often as their docstrings say, by all nodes; and a delay at one changes no state."""
+    rounds, grain = 3, 2
+    with smp.emulated(size, schedule="clock") as machine:
+        state = new_state(size, 3)
+        with counted() as met:
+            expected = relaxed(machine, program, state, rounds=rounds, grain=grain)
+        with treated(dict.fromkeys(met, Busy(7_000))):
+            assert np.array_equal(relaxed(machine, program, state, rounds=rounds, grain=grain), expected)
+    passes = {name: one.passes / (size * rounds) for name, one in met.items()}
+    exchanges = 1 if program is relax_mesh else 4
+    assert passes == {"main_loop": 1, "receive": exchanges, "send": exchanges, "update": grain}
+
+
+def test_in_shared_memory_each_delay_costs_as_often_as_its_place_is_passed() -> None:
+    """Figure 3-a: nodes of equal work, in step."""
+    with smp.emulated(4, schedule="clock") as machine:
+        made = lambda: (machine.array(new_state(4, 8)), 5)  # noqa: E731
+        program = lambda proc, state, rounds: relax_mesh(proc, state, rounds=rounds, grain=2)  # noqa: E731
+        found = screen(program, "2^4", treatment="10us", arguments=made, machine=machine, replicates=2).analyse()
+    effects = {name: found.effect(name) for name in found.design.factors}
+    assert effects == pytest.approx({"main_loop": 50e-6, "receive": 50e-6, "send": 50e-6, "update": 100e-6})

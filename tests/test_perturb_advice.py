@@ -12,15 +12,19 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smp.perturb import plots
+import smp
+from smp.compiled import clock
+from smp.perturb import delay, plots, screen
 from smp.perturb.advice import next_steps, steps_table
 from smp.perturb.designs import fractional, screening
 from smp.perturb.effects import analyse
 from smp.perturb.gains import gains, gains_table
 from smp.perturb.interactions import alone, conditional, likely_pairs, saturations
 from smp.perturb.ladder import ladder
+from smp.perturb.orthogonal import orthogonal_array
 from smp.perturb.orthogonal import settings as delays_of
-from smp.perturb.search import searched
+from smp.perturb.search import confirm, searched
+from smp.perturb.table import effects_table
 
 PAPER = json.loads((Path(__file__).parent / "data/perturb/paper.json").read_text())
 
@@ -138,6 +142,15 @@ def test_gain_is_sensitivity_times_the_time_in_the_place():
             gains(found, wrong, spent)
 
 
+def test_of_two_places_that_wait_for_each_other_an_effect_alone_promises_too_much():
+    """Made faster, either gains nothing; delayed alone either costs in full, and the mean over the other half of it."""
+    found = measured(fractional("2^2"), lambda on: 10 + 2 * max(on["a"], on["b"]), noise=0.01)
+    delayed, spent = {"a": 2.0, "b": 2.0}, {"a": 10.0, "b": 10.0}
+    for single, promised in ((False, 5.0), (True, 10.0)):
+        assert [row.gain for row in gains(found, delayed, spent, single)] == pytest.approx([promised] * 2, abs=0.2)
+    assert conditional(found, "a", "b").beside == pytest.approx(0, abs=0.05)
+
+
 def test_next_steps_of_a_resolution_iv_screening():
     made = fractional("2^(6-2)", "swap, lock, idle, fast, hide, small")
 
@@ -160,6 +173,32 @@ def test_next_step_is_to_fold_over_where_a_main_effect_may_be_an_interaction():
     assert not folded.is_significant("a")
     assert likely_pairs(folded) == [("b", "d")]
     assert {step.factor for step in next_steps(folded) if step.action == "keep"} == {"b", "d"}
+
+
+def test_a_delay_whose_trials_scatter_hides_small_effects_and_should_be_smaller():
+    """Noise in proportion to the time, as of runs with other data: a small effect is lost beside a large one."""
+    made, rng = fractional("2^(4-1)", "big, small, none, idle"), np.random.default_rng(1)
+    exact = 1e-5 * np.array([1 + 30 * on[0] + 0.3 * on[1] for on in made.levels > 0])
+    found = analyse(made, exact * rng.normal(1, 0.05, (3, 8)))
+    steps = [step for step in next_steps(found) if step.action == "smaller delay"]
+    assert [step.factor for step in steps] == ["big"]
+    assert "times as much as the others, and hide small effects" in steps[0].reason
+    assert not found.is_significant("small")
+    alike = analyse(made, exact + 1e-6 * rng.normal(0, 1, (3, 8)))
+    assert all(step.action != "smaller delay" for step in next_steps(alike))
+    exactly = analyse(made, np.tile(exact, (2, 1)))
+    assert all(step.action != "smaller delay" for step in next_steps(exactly))
+
+
+@pytest.mark.parametrize(("mean", "unit"), [(20.0, "s"), (0.02, "ms"), (2e-5, "us"), (2e-8, "ns"), (2e-12, "s")])
+def test_times_are_told_in_a_unit_that_suits_them(mean, unit):
+    made = fractional("2^2")
+    responses = mean * (1 + 0.1 * np.random.default_rng(0).random((2, 4)))
+    text = effects_table(analyse(made, responses, "time", "s"))
+    assert text.splitlines()[0] == f"time ({unit})"
+    scale = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[unit]
+    if mean > 1e-9:
+        assert float(text.splitlines()[2].split()[1]) == pytest.approx(scale * responses.mean(), rel=0.01)
 
 
 def test_next_steps_of_table_2():
@@ -264,7 +303,6 @@ def test_level_means_of_a_balanced_search_are_those_of_each_factor_alone():
         (lambda: searched("ab", np.zeros((3, 2)), [1.0, math.nan, 2.0]), "missing, or not above zero"),
         (lambda: ladder([1, 2], [1, 2], 0.1), "3 rungs at least"),
         (lambda: ladder([0, 1, 2], [1, 2, 3], 0.1), "must be above zero"),
-        (lambda: ladder([1, 2, 3], [1, 2, 3], 0.0), "must be above zero"),
         (lambda: ladder([1, 2, 3], [1, math.nan, 3], 0.1), "all numbers finite"),
     ],
 )
@@ -298,3 +336,47 @@ def test_plots_of_few_and_many_effects(text):
     found = measured(made, lambda on: 5 + sum(on.values()) % 3)
     pictures.check(plots.half_normal(found))
     pictures.check(plots.effects(found))
+
+
+def test_a_search_survives_json_and_shows_delays_in_units():
+    rng = np.random.default_rng(0)
+    seconds = delays_of("abcdef", (0, 7, 14, 21, 28)) * 2e-6
+    for replications in (1, 3):
+        found = searched("abcdef", seconds, rng.uniform(1, 2, (replications, 25)))
+        again = type(found).from_json(json.loads(json.dumps(found.to_json())))
+        for one, other in zip(found, again, strict=True):
+            np.testing.assert_equal(one, other)
+    lines = found.table(unit=2e-6).splitlines()
+    assert {int(number) for line in lines[1:] for number in line.split()[1:7]} == {0, 7, 14, 21, 28}
+
+
+def lengths_of_delays(proc, seed, wanted):
+    """How far, in ns of virtual time, the delays of a and b are from those that are wanted; noise of 0 to 2 on it."""
+    found = []
+    for place in "abc":
+        began = clock()
+        delay(place)
+        found.append(clock() - began)
+    return {"far": 100 + sum(abs(one - found[2] - want) for one, want in zip(found, wanted, strict=False)) + seed % 3}
+
+
+@pytest.mark.parametrize("wanted", [(20, 10), (0, 0)])
+def test_the_best_of_a_search_is_run_again_beside_no_delays(wanted):
+    seeds = iter(range(1000))
+    with smp.emulated(1, schedule="clock") as machine:
+        options = {"machine": machine, "arguments": lambda: (next(seeds), wanted)}
+        levels = np.pad(orthogonal_array("OA9(3^2)"), ((0, 0), (0, 1)))  # c is never treated
+        trials = screen(
+            lengths_of_delays, levels, factors="abc", treatment=[None, "10ns", "20ns"], replicates=2, **options
+        )
+        if wanted == (0, 0):
+            with pytest.raises(ValueError, match="there is nothing to confirm"):
+                confirm(trials, lengths_of_delays, "far", **options)
+            return
+        before = next(seeds)
+        again = confirm(trials, lengths_of_delays, "far", replicates=6, **options).search("far")
+    assert again.setting == {"a": pytest.approx(20e-9), "b": pytest.approx(10e-9), "c": 0}
+    assert again.settings.tolist()[0] == [0, 0, 0]
+    assert (again.unperturbed, again.results[1]) == (pytest.approx(131, abs=1), pytest.approx(101, abs=1))
+    assert again.significant
+    assert next(seeds) == before + 2 + 12 + 1  # a warm-up, a count, and six of each

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from smp.perturb import Trials, command
+from smp.perturb.climb import Climb
 
 SCRIPT = """
 import smp
@@ -57,7 +58,7 @@ def test_a_script_is_screened_and_told(program: Path, capsys: pytest.CaptureFixt
         "200000ns",
         "hot",
         "cold",
-        "time (s)",
+        "time (",
         "If a place took no time",
         "Next:",
     ):
@@ -78,6 +79,17 @@ def test_a_script_is_screened_and_told(program: Path, capsys: pytest.CaptureFixt
     assert all(row["time"] >= 40 * 200e-6 for row in trials.table if row["levels"][hot] > 0)
     assert trials.met["hot"].passes == 40
     assert trials.about["program"] == str(program)
+
+
+def test_a_response_of_any_name_is_written_into_the_folder(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(program.read_text().replace('"passes"', '"../passes"'))
+    assert run(program, "--delay", "1us", "--replicates", "2", "--no-plots", "--out", "deep/down") == 0
+    assert {file.name for file in (program.parent / "deep/down").iterdir()} == {
+        "trials.json",
+        "effects-time.json",
+        "effects-..%2Fpasses.json",
+    }
+    assert [file.name for file in (program.parent / "deep").iterdir()] == ["down"]
 
 
 def test_saved_trials_are_printed_again(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,6 +170,35 @@ def test_an_array_searches(program: Path, capsys: pytest.CaptureFixture[str]) ->
     assert len(Trials.load("smp-perturb/trials.json").table) == 9
 
 
+def test_a_ladder_is_climbed_told_and_printed_again(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = (
+        "--function",
+        "program",
+        "--argument",
+        "4",
+        "--machine",
+        "emulated:3",
+        "--replicates",
+        "2",
+        "--runs",
+        "2",
+    )
+    assert run(program, *options, "--ladder", "1us,2us,5us", "--responses", "time") == 0
+    printed = capsys.readouterr()
+    assert "Delays: 1 us, 2 us, 5 us; 48 runs, 2 replicates of all rungs" in printed.out
+    lines = printed.out.splitlines()
+    assert [line.split()[:4] for line in lines[-2:]] == [["hot", "4", "4", "1.000"], ["cold", "1", "1", "1.000"]]
+    assert "written to smp-perturb: ladder.json, ladder.png" in " ".join(printed.err.split())
+    assert {file.name for file in Path("smp-perturb").iterdir()} == {"ladder.json", "ladder.png"}
+    found = Climb.load("smp-perturb/ladder.json")
+    assert found.ladders()["hot"].effects == pytest.approx([4e-6, 8e-6, 20e-6])
+    assert found.trials.about["function"] == "program"
+    assert run("--trials", "smp-perturb/ladder.json", "--responses", "time") == 0
+    assert capsys.readouterr().out == printed.out
+    assert run("--trials", "smp-perturb/ladder.json", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["ladders"]["hot"]["verdict"] == "linear"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -169,6 +210,10 @@ def test_an_array_searches(program: Path, capsys: pytest.CaptureFixture[str]) ->
         ("x.py", "--work", "1.5"),
         ("x.py", "--treatment", "lock,cells"),
         ("x.py", "--delay", "1us", "--work", "3"),
+        ("x.py", "--delay", "1us", "--ladder", "1us,2us,3us"),
+        ("x.py", "--ladder", "1us,2us,3us", "--blocks", "2"),
+        ("x.py", "--ladder", "1us,2us,soon"),
+        ("x.py", "--runs", "0"),
         ("x.py", "--factors", "a b,c"),
         ("x.py", "--replicates", "0"),
         ("x.py", "--machine", "host:2"),
@@ -187,6 +232,9 @@ def test_wrong_usage_is_told(arguments: tuple[str, ...]) -> None:
         (("--factors", "hot,lukewarm"), "never passes lukewarm; it passes cold, hot"),
         (("--design", "2^5"), "2 factors (cold, hot) for a design of 5"),
         (("--function", "nothing"), "has no function 'nothing'"),
+        (("--ladder", "1us,2us,5us"), "1 replicates: two at least"),
+        (("--ladder", "1us,lock,5us", "--replicates", "2"), "lock is no rung"),
+        (("--ladder", "1us,none,5us", "--replicates", "2"), "no rung"),
         (("--function", "main", "--argument", "many"), "'str' object"),
         (
             (

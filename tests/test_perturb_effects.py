@@ -103,7 +103,7 @@ def test_normalised_effects_are_those_of_table_2c():
     assert math.isnan(rows["swap()"].after)
     assert not rows["swap()"].significant
     assert rows["push()"].change == pytest.approx(9.74 - 5.82, abs=0.01)
-    assert comparison_table(list(rows.values())).splitlines()[4].split() == ["swap()", "262.21", "-", "-"]
+    assert comparison_table(list(rows.values())).splitlines()[4].split() == ["swap()", "262.21", "-", "-", "-"]
     with pytest.raises(ValueError, match="no trial without delays"):
         normalised(after)
     with pytest.raises(ValueError, match="an unperturbed response of 0"):
@@ -118,8 +118,20 @@ def test_a_change_between_versions_is_marked_beyond_the_noise_of_both():
     before, after = (analyse(made, run + rng.normal(0, 0.3, (4, 8))) for run in runs)
     rows = compared(before, after)
     assert [row.significant for row in rows] == [True, True, False]
-    s = [100 * one.uncertainty / unperturbed(one) for one in (before, after)]
-    assert rows[0].uncertainty == pytest.approx(math.hypot(*s))
+    given = compared(before, after, (100.0, 90.0))  # exact, so that only the effects are noisy
+    assert given[0].uncertainty == pytest.approx(math.hypot(before.uncertainty, after.uncertainty / 0.9))
+
+
+def test_the_uncertainty_of_a_change_is_the_deviation_of_many_changes():
+    """Of effects as large as the unperturbed response, whose own noise then counts most."""
+    rng = np.random.default_rng(5)
+    made = fractional("2^(6-2)")
+    exact = [10 + (made.levels > 0) @ slope for slope in ([30, 10, 5, 0, 1, 0], [12, 10, 0, 0, 1, 0])]
+    many = [compared(*(analyse(made, run + rng.normal(0, 0.2, (3, 16))) for run in exact)) for _ in range(400)]
+    for factor in range(6):
+        deviation = np.std([rows[factor].change for rows in many])
+        told = math.sqrt(np.mean([rows[factor].uncertainty ** 2 for rows in many]))
+        assert told == pytest.approx(deviation, rel=0.15)
 
 
 @settings(max_examples=40, deadline=None)
@@ -210,6 +222,25 @@ def test_s_is_the_deviation_of_effects_and_null_effects_are_marked_less_than_onc
         p_values = np.concatenate([one.p_values for one in found])
         assert scipy.stats.kstest(p_values, "uniform").pvalue > 1e-3
         assert found[0].factor == max(3, scipy.stats.t.ppf(0.995, found[0].freedom))
+
+
+def test_noise_in_bursts_marks_no_more_null_effects_where_each_replication_has_a_fresh_order():
+    """A computer that is slow for some twenty runs at a time, and whose runs are held up now and then: half of its
+    replications are anything but independent, and their noise is far from normal."""
+    rng = np.random.default_rng(3)
+    made = fractional("2^(6-2)")
+    marked = effects = 0
+    for _ in range(700):
+        slow = np.cumsum(rng.random(48) < 1 / 20) % 2
+        held_up = rng.exponential(1.0, 48) * (rng.random(48) < 0.05)
+        runs = (1 + 1.2 * slow) * (1 + held_up) * rng.normal(1, 0.01, 48)
+        order = schedule(16, 3, int(rng.integers(1 << 30)))
+        responses = np.empty((3, 16))
+        responses[order.replication, order.trial] = runs
+        found = analyse(made, responses)
+        marked, effects = marked + found.significant.sum(), effects + len(found.effects)
+    assert effects > 10_000
+    assert marked < 0.01 * effects
 
 
 def test_lenth_on_effects_of_noise_and_on_sparse_ones():

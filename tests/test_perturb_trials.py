@@ -5,7 +5,8 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,16 @@ from hypothesis import strategies as st
 import smp
 import smp.machine
 from smp.compiled import clock, delay, fetch_add
-from smp.perturb import Busy, Sleep, TrialFailed, Trials, Work, factor, screen, treated
+from smp.perturb import Busy, Met, Sleep, Treatment, TrialFailed, Trials, Work, factor, screen, treated, treatment
 from smp.perturb.designs import design, fractional
+from smp.perturb.experiment import _counted
+from smp.perturb.observed import Counts, Outcome
 from smp.perturb.orthogonal import orthogonal_array
+from smp.perturb.report import sections
+from smp.perturb.treatments import Share
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+import perturb_host
 
 Machines = Callable[..., smp.Machine]
 COST = 8  # virtual ns of a fetch_add
@@ -86,8 +94,8 @@ def test_each_trial_has_its_treatments_and_no_other() -> None:
         seen.append({name: str(one) for name, one in current().items()})
 
     trials = screen(program, "2^2", treatment={"a": "3us", "b": "work:7"}, replicates=1)
-    assert seen[:2] == [{}, {}]  # the warm-up, and the run that is counted
-    for given_, row in zip(seen[2:], trials.table, strict=True):
+    assert seen[:-4] == [{}] * (len(seen) - 4)  # the warm-up, and the runs that are counted
+    for given_, row in zip(seen[-4:], trials.table, strict=True):
         a, b = row["levels"]
         assert given_ == ({"a": "3000ns"} if a > 0 else {}) | ({"b": "work:7"} if b > 0 else {})
         assert given_ == {name: str(one) for name, one in trials.plan.settings(int(row["trial"])).items()}
@@ -115,20 +123,23 @@ def test_all_places_become_factors_by_themselves() -> None:
 
 
 def test_arguments_can_be_made_anew_for_each_run() -> None:
-    made = []
+    made, called = [], []
 
     def fresh() -> tuple[list[int]]:
         made.append([3, 1, 2])
         return (made[-1],)
 
     def program(numbers: list[int]) -> float:
+        called.append(numbers)
         with factor("sort"):
             assert numbers == [3, 1, 2]
             numbers.sort()
         return float(numbers[0])
 
     trials = screen(program, "2^1", treatment="1us", replicates=2, arguments=fresh)
-    assert len(made) == len({id(one) for one in made}) == 6
+    assert len(called) > 2 * 2
+    assert [id(one) for one in made] == [id(one) for one in called]
+    assert len({id(one) for one in made}) == len(made)
     assert trials.responses("result").tolist() == [[1, 1], [1, 1]]
 
 
@@ -258,6 +269,202 @@ def test_runs_inside_treated_carry_the_treatments(pair: smp.Machine) -> None:
     assert pair.run(program).results == [0, 0]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "many calls beside few",
+        "the longest place waits",
+        "a serial part",
+        "a lock that is always held",
+        "a slow first stage",
+        "supersteps of unequal halves",
+        "four at a lock",
+    ],
+)
+def test_bottlenecks_of_the_benchmark_are_named_where_nobody_else_is_on_the_computer(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perturb_host, "QUANTUM", 1000)
+    case = perturb_host.CASES[name]
+    how = perturb_host.How(replicates=1)
+    with smp.emulated(max(case.processors, 1), schedule="clock") as machine:
+        first, second = perturb_host.screened(case, machine, how).gains()[:2]
+        before, after = (
+            perturb_host.took(one, machine)
+            for one in (case, case._replace(work=perturb_host.halved(case.work, first.factor)))
+        )
+    assert first.factor == case.planted
+    assert first.significant
+    assert first.gain > 1.5 * second.gain
+    assert before - after == pytest.approx(first.gain / 2, rel=0.2)
+
+
+# Several runs of a trial.
+
+
+def test_of_several_runs_the_quickest_counts_with_all_its_responses(emulated: smp.Machine) -> None:
+    rng = np.random.default_rng(2)
+    drawn: list[int] = []
+
+    def fresh() -> tuple[smp.GlobalArray, int]:
+        drawn.append(int(rng.integers(1, 100)))
+        return words, drawn[-1]
+
+    def program(proc: Any, words: smp.GlobalArray, steps: int) -> dict[str, int]:
+        with factor("a"):
+            for _ in range(steps):
+                fetch_add(words.view, 8 * proc.rank, 1)
+        delay("b")
+        return {"steps": steps, "left": 100 - steps}
+
+    words = emulated.zeros(24, np.int64)
+    options: dict[str, Any] = {"treatment": "1us", "arguments": fresh, "machine": emulated}
+    trials = screen(program, "2^2", replicates=2, runs=3, **options)
+    least = np.array(drawn[2:]).reshape(2, 4, 3).min(axis=2)  # in the order of running
+    expected = np.take_along_axis(least, np.argsort(trials.table["trial"][::3].reshape(2, 4)), axis=1)
+    assert np.array_equal(trials.responses("steps"), expected)
+    assert np.array_equal(trials.responses("left"), 100 - expected)  # of that run, though it is the largest
+    assert (trials.replicates, trials.runs, len(trials.table)) == (2, 3, 24)
+    assert trials.table["run"].tolist() == [0, 1, 2] * 8
+    assert trials.table["steps"].tolist() == drawn[2:]
+    levels = (trials.plan.levels > 0).sum(axis=1)
+    assert trials.responses() - expected * COST * 1e-9 == pytest.approx(np.tile(levels * 1e-6, (2, 1)), abs=1e-7)
+    back = Trials.from_json(json.loads(json.dumps(trials.to_json())))
+    assert np.array_equal(back.table, trials.table)
+    assert np.array_equal(back.responses("left"), trials.responses("left"))
+    assert "8, 2 replicates, each in a fresh order; the quickest of 3 runs each" in sections(trials, ["time"])[0]
+
+
+def test_responses_of_missing_runs_are_told() -> None:
+    trials = screen(plain, "2^2", treatment="1us", replicates=1, runs=2)
+    with pytest.raises(ValueError, match="1 of 8 runs of trials are missing"):
+        Trials(**{**vars(trials), "table": trials.table[:-1]}).responses()
+
+
+class Noisy:
+    """Passes `a` twice in each run, `seldom` in the third; for so long, each."""
+
+    def __init__(self, virtual: bool, seconds: list[float]) -> None:
+        self.virtual, self.seconds, self.runs = virtual, seconds, 0
+
+    def trial(self, treatments: Mapping[str, Treatment]) -> Outcome:
+        return Outcome(1.0, 1.0, {})
+
+    def count(self) -> Counts:
+        inside = self.seconds[self.runs]
+        self.runs += 1
+        met = {"a": Met(2, inside), **({"seldom": Met(1, 0.1)} if self.runs == 3 else {})}
+        return Counts(Outcome(5 * inside, 1.0, {}), met, 1, self.virtual)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "most", "runs"),
+    [
+        ([0.3, 0.3, 0.3], 1, 1),
+        ([0.9, 0.31, 0.3], 2, 2),
+        ([0.9, 0.31, 0.8, 0.3, 0.7, 0.5, 0.9], 7, 7),  # the three least are 0.3, 0.31, 0.5
+        ([0.32, 0.9, 0.8, 0.31, 0.7, 0.3, 0.9], 7, 7),  # these agree, but `seldom` was met once
+    ],
+)
+def test_of_the_time_in_a_place_the_least_of_the_runs_counted_is_kept(
+    seconds: list[float], most: int, runs: int
+) -> None:
+    runner = Noisy(False, seconds)
+    found = _counted(runner, most)
+    assert runner.runs == runs
+    assert found.met["a"] == Met(2, min(seconds[:runs]))
+    assert found.outcome.time == 5 * min(seconds[:runs])
+    assert ("seldom" in found.met) == (runs >= 3)
+
+
+def test_places_are_counted_until_three_runs_agree_and_once_in_virtual_time() -> None:
+    alike = Noisy(False, [0.0] * 3 + [0.9, 0.31, 0.8, 0.3, 0.32, 0.1])
+    alike.runs = 3
+    assert _counted(alike, 9).met == {"a": Met(2, 0.3)}
+    assert alike.runs == 3 + 5
+    points = Noisy(False, [0.0, 0.0])
+    assert _counted(points, 9).met == {"a": Met(2, 0.0)}
+    assert points.runs == 1
+    emulated = Noisy(True, [0.9, 0.3])
+    assert _counted(emulated, 9).met == {"a": Met(2, 0.9)}  # runs differ by their data, not by noise
+    assert emulated.runs == 1
+
+
+# Shares of the time in a place.
+
+
+def nested(proc: Any) -> None:
+    """Places that take 400 and 40,000 ns, and one around both."""
+    for _ in range(2):
+        with factor("outer"):
+            passed(np.zeros(100))
+            with factor("short"):
+                passed(np.zeros(500))
+            with factor("long"):
+                passed(np.zeros(50_000))
+
+
+@smp.local
+def passed(numbers: Any) -> int:
+    """On an emulated machine, 0.8 ns a number."""
+    return int(numbers.size)
+
+
+def test_a_share_is_a_delay_in_proportion_to_the_time_in_each_place(emulated: smp.Machine) -> None:
+    trials = screen(nested, "2^3", treatment="25%", machine=emulated, replicates=1)
+    expected = {"long": 10_000, "outer": 10_120, "short": 100}  # inner places are part of the outer
+    assert trials.plan.settings(7) == {name: Busy(ns) for name, ns in expected.items()}
+    assert trials.about["shares"] == dict.fromkeys(expected, "25%")
+    for name, ns in expected.items():
+        assert trials.analyse().effect(name) == pytest.approx(2 * ns * 1e-9)
+    gains = {row.factor: row.gain for row in trials.gains()}
+    assert gains == pytest.approx({name: 8 * ns * 1e-9 for name, ns in expected.items()})
+    assert "25% of the time in a place: long 10000ns, outer 10120ns" in sections(trials, ["time"])[0]
+
+
+def test_shares_stand_beside_other_treatments_and_in_ladders(emulated: smp.Machine) -> None:
+    given_: dict[str, Any] = {"long": "1%", "short": Share(200), "outer": "7us"}
+    trials = screen(nested, "2^3", treatment=given_, factors=tuple(given_), machine=emulated, replicates=1)
+    assert trials.plan.settings(7) == {"long": Busy(400), "short": Busy(800), "outer": Busy(7000)}
+    assert trials.about["shares"] == {"long": "1%", "short": "200%"}
+    ladder = [None, "10%", "1us", "0.01%"]
+    found = screen(nested, np.array([[0, 1], [1, 2], [2, 3], [3, 0]]), treatment=ladder, factors=("long", "short"),
+                   machine=emulated, replicates=1)  # fmt: skip
+    assert found.plan.treatments == {
+        "long": (None, Busy(4000), Busy(1000), Busy(4)),
+        "short": (None, Busy(40), Busy(1000), Busy(1)),  # at least
+    }
+    assert found.about["shares"] == dict.fromkeys(("long", "short"), "10%, 0.01%")
+
+
+def test_a_share_on_the_host_is_at_least_a_microsecond() -> None:
+    def program() -> None:
+        with factor("empty"):
+            pass
+        with factor("asleep"):
+            time.sleep(0.002)
+
+    trials = screen(program, "2^2", treatment="10%", replicates=1)
+    found = trials.plan.settings(3)
+    assert found["empty"].seconds >= 1e-6
+    assert found["asleep"].seconds == pytest.approx(0.1 * trials.met["asleep"].inside, abs=1e-9)
+    assert found["asleep"].seconds >= 2e-4
+
+
+def test_shares_as_text() -> None:
+    for text in ("20%", "0.5%", "150%"):
+        assert str(treatment(text)) == text
+    assert treatment("12.50 %") == Share(12.5)
+    with pytest.raises(ValueError, match="only an experiment counts: say how long instead"), treated({"a": "20%"}):
+        pass
+    with pytest.raises(ValueError, match="no treatment"):
+        treatment("busy:20%")
+    with pytest.raises(ValueError, match="Share takes from 0"):
+        Share(-1.0)
+    with pytest.raises(TypeError, match="Share takes a number of percent"):
+        Share("20")  # type: ignore[arg-type]
+
+
 # What is kept.
 
 
@@ -275,35 +482,41 @@ def test_trials_are_saved_and_read(tmp_path: Path) -> None:
         Trials.load(tmp_path / "other.json")
 
 
-def test_an_interrupted_experiment_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runs", [1, 2])
+def test_an_interrupted_experiment_goes_on(tmp_path: Path, runs: int) -> None:
     kept = tmp_path / "kept.json"
-    runs = 0
+    asleep = 0.0
+    told: list[float] = []
 
-    def interrupted() -> None:
-        nonlocal runs
-        runs += 1
-        if runs == 2 + 5:
-            raise KeyboardInterrupt
-        delay("a")
+    def program() -> None:
+        with factor("a"):
+            time.sleep(asleep)
         delay("b")
 
-    def experiment(seed: int = 0) -> Trials:
-        return screen(interrupted, "2^2", treatment="1us", replicates=3, resume=kept, seed=seed)
+    def interrupted(done: float, text: str) -> None:
+        if round(done * 12 * runs) == 5:
+            raise KeyboardInterrupt
+
+    def experiment(progress: Callable[[float, str], None], seed: int = 0) -> Trials:
+        options: dict[str, Any] = {"resume": kept, "seed": seed, "progress": progress}
+        return screen(program, "2^2", treatment={"a": "10%", "b": "1us"}, replicates=3, runs=runs, **options)
 
     with pytest.raises(KeyboardInterrupt):
-        experiment()
-    before = json.loads(kept.read_text())["rows"]
-    assert len(before) == 4
+        experiment(interrupted)
+    before = json.loads(kept.read_text())
+    assert len(before["rows"]) == 5  # with two runs of each trial, in the midst of one
     with pytest.raises(ValueError, match="trials of another experiment"):
-        experiment(seed=1)
-    runs = 100
-    trials = experiment()
-    assert runs == 100 + 2 + 8
-    assert trials.table["time"][:4].tolist() == [row[0] for row in before]
+        experiment(interrupted, seed=1)
+    asleep = 0.002
+    trials = experiment(lambda done, _: told.append(done))
+    assert [round(done * 12 * runs) for done in told if done] == list(range(5, 12 * runs + 1))
+    assert trials.table["time"][:5].tolist() == [row[0] for row in before["rows"]]
+    assert trials.plan.to_json() == before["plan"]  # its share was measured before the interruption
+    assert trials.met["a"].inside >= 0.002
     assert not kept.exists()
     kept.write_text("{")
     with pytest.raises(ValueError, match="cannot resume"):
-        experiment()
+        experiment(interrupted)
 
 
 # What is refused.
@@ -323,11 +536,11 @@ def test_a_failing_trial_ends_the_experiment_and_is_told() -> None:
 
 
 def test_numbers_that_come_and_go_are_told() -> None:
-    results = iter([{"x": 1.0}, {"x": 1.0}, {"x": 1.0}, {"y": 2.0}])
+    from smp.perturb.factors import current
 
     def program() -> dict[str, float]:
         delay("a")
-        return next(results)
+        return {"y": 2.0} if current() else {"x": 1.0}
 
     with pytest.raises(TrialFailed, match="returned memory, time, y; the first run returned memory, time, x"):
         screen(program, "2^1", treatment="1us", replicates=2)
@@ -348,7 +561,10 @@ def test_numbers_that_come_and_go_are_told() -> None:
         ({"design": design("2^2", "ba"), "factors": "ab"}, "the design is of b, a"),
         ({"treatment": "soon"}, "no treatment"),
         ({"treatment": {"a": "1us"}}, "treatments of a; the factors are a, b"),
-        ({"replicates": 0}, "0 replicates"),
+        ({"replicates": 0}, "0 replicates of 1 runs"),
+        ({"runs": 0}, "3 replicates of 0 runs"),
+        ({"treatment": "20%"}, "'b': none was measured, for it is a point of delay"),
+        ({"treatment": {"a": "1us", "b": "5%"}}, "5% of the time in 'b'"),
         ({"blocks": 3}, "3 blocks"),
         ({"work": "weight"}, "weight"),
     ],

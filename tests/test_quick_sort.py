@@ -18,8 +18,10 @@ from smp.kernels import quick_sort, shared_stack
 from smp.kernels.quick_sort import TYPES, Calls, sort_quick
 from smp.kernels.shared_stack import AWAITED, BALANCE, END, FREE, GUARDS, HELD, LOCK, Stack, pop, push, stack_on
 from smp.kernels.shared_stack import shared_stack as made_stack
+from smp.perturb import counted as counted_places
 
 GUARD = pytest.mark.parametrize("guard", GUARDS)
+INLINE = pytest.mark.parametrize("inline_swap", [False, True], ids=["swap", "inline"])
 SHAPES: dict[str, Callable[[int], NDArray[Any]]] = {
     "random": lambda n: np.random.default_rng(n).permutation(n),
     "ascending": lambda n: np.arange(n),
@@ -53,44 +55,60 @@ def inversions(keys: NDArray[Any]) -> int:
 # ------------------------------------------------------------------------------------------------------ keys
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     keys=st.sampled_from(TYPES).flatmap(lambda dtype: of_numpy.arrays(dtype, st.integers(0, 60))),
     processors=st.integers(1, 4),
     cutoff=st.integers(1, 8),
     guard=st.sampled_from(GUARDS),
+    inline_swap=st.booleans(),
     schedule=st.integers(0, 999),
 )
-def test_any_keys_of_any_type(keys: NDArray[Any], processors: int, cutoff: int, guard: str, schedule: int) -> None:
+def test_any_keys_of_any_type(
+    keys: NDArray[Any], processors: int, cutoff: int, guard: str, inline_swap: bool, schedule: int
+) -> None:
     """Duplicates, extremes, infinities, NaN: all that hypothesis makes of an array."""
     with smp.emulated(processors, seed=schedule) as machine:
-        sorted_by(machine, keys, cutoff=cutoff, guard=guard)
+        sorted_by(machine, keys, cutoff=cutoff, guard=guard, inline_swap=inline_swap)
 
 
+@INLINE
 @GUARD
 @pytest.mark.parametrize("processors", [1, 2, 3, 4])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_any_order(processors: int, guard: str, shape: str) -> None:
+def test_any_order(processors: int, guard: str, shape: str, inline_swap: bool) -> None:
     with smp.emulated(processors, seed=processors) as machine:
-        sorted_by(machine, SHAPES[shape](300), guard=guard)
+        sorted_by(machine, SHAPES[shape](300), guard=guard, inline_swap=inline_swap)
 
 
+@INLINE
 @GUARD
 @pytest.mark.parametrize("processors", [1, 2, 4])
-def test_on_the_host(machines: Machines, processors: int, guard: str) -> None:
+def test_on_the_host(machines: Machines, processors: int, guard: str, inline_swap: bool) -> None:
     """Many keys, with more processors than CPUs too."""
     machine = machines(processors)
     for shape, made in SHAPES.items():
-        sorted_by(machine, made(40_000 if shape == "random" else 5_000), guard=guard)
+        sorted_by(machine, made(40_000 if shape == "random" else 5_000), guard=guard, inline_swap=inline_swap)
     for n in (0, 1, 2, 17):
-        sorted_by(machine, SHAPES["random"](n), guard=guard)
+        sorted_by(machine, SHAPES["random"](n), guard=guard, inline_swap=inline_swap)
 
 
-def test_nan_comes_last_on_the_host_too(machines: Machines) -> None:
+@INLINE
+def test_nan_comes_last_on_the_host_too(machines: Machines, inline_swap: bool) -> None:
     keys = np.random.default_rng(5).normal(size=20_000)
     keys[::3], keys[1::50], keys[2::70] = np.nan, -np.inf, np.inf
-    sorted_by(machines(2), keys)
-    sorted_by(machines(2), np.full(1_000, np.nan))
+    sorted_by(machines(2), keys, inline_swap=inline_swap)
+    sorted_by(machines(2), np.full(1_000, np.nan), inline_swap=inline_swap)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_any_type_on_the_host(machines: Machines, dtype: np.dtype[Any]) -> None:
+    """The extremes of each type among the keys, by both forms of exchange."""
+    least, greatest = (np.iinfo if dtype.kind in "iu" else np.finfo)(dtype).min, np.iinfo(np.int32).max
+    keys = np.random.default_rng(7).integers(0, greatest, 3_000).astype(dtype)
+    keys[::9] = least
+    for inline_swap in (False, True):
+        sorted_by(machines(2), keys, inline_swap=inline_swap)
 
 
 def test_many_small_sorts_one_after_another(machines: Machines) -> None:
@@ -140,6 +158,51 @@ def test_calls_follow_from_the_keys_whoever_makes_them(
     assert alone.waits == 0
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    keys=of_numpy.arrays(np.float32, st.integers(0, 80)),
+    cutoff=st.integers(1, 9),
+    processors=st.sampled_from([1, 2, 3, 5]),
+)
+def test_exchanges_in_the_loops_leave_every_other_call_as_it_is_and_every_bit(
+    keys: NDArray[Any], cutoff: int, processors: int
+) -> None:
+    """NaN of any bits, 0.0 and -0.0 are exchanged by one form where they are by the other."""
+    with smp.emulated(processors, schedule="clock") as machine:
+        found = []
+        for inline_swap in (False, True):
+            shared = machine.array(keys)
+            calls = total(machine.run(sort_quick, shared, cutoff=cutoff, inline_swap=inline_swap).results)
+            found.append((shared.view.view(np.uint32).tolist(), calls))
+    (bits, plain), (same, inline) = found
+    assert bits == same
+    assert inline.swap == inline.partition_list
+    assert inline._replace(swap=0, waits=0) == plain._replace(swap=0, waits=0)
+
+
+def passed(machine: smp.Machine, keys: NDArray[Any], **options: Any) -> tuple[dict[str, int], Calls]:
+    """How often each place is passed in a sort, and its calls."""
+    shared = machine.array(keys)
+    with counted_places() as met:
+        run = machine.run(sort_quick, shared, **options)
+    assert np.array_equal(shared.view, np.sort(keys))
+    return {name: place.passes for name, place in met.items()}, total(run.results)
+
+
+@INLINE
+@GUARD
+def test_the_places_are_passed_as_often_as_the_routines_are_called(
+    machines: Machines, guard: str, inline_swap: bool
+) -> None:
+    keys = SHAPES["random"](700)
+    options = {"guard": guard, "cutoff": 5, "inline_swap": inline_swap, "seed": 4}
+    with smp.emulated(3, schedule="clock") as emulated:
+        for machine in (emulated, machines(2)):
+            places, calls = passed(machine, keys, **options)
+            expected = {name: getattr(calls, name) for name in ("s_lock", "push", "pop", "swap", "bubble_sort")}
+            assert places == {**expected, "code1": calls.partition_list}
+
+
 @settings(max_examples=30, deadline=None)
 @given(keys=of_numpy.arrays(np.int32, st.integers(0, 16), elements=st.integers(0, 9)))
 def test_a_short_list_takes_a_swap_for_each_inversion(keys: NDArray[Any]) -> None:
@@ -166,7 +229,7 @@ def test_another_seed_divides_the_keys_in_another_way(guard: str) -> None:
 # -------------------------------------------------------------------------------------------------- schedules
 
 
-def explored(guard: str, keys: list[int], bound: int, limit: int = 100_000) -> Any:
+def explored(guard: str, keys: list[int], bound: int, limit: int = 100_000, inline_swap: bool = False) -> Any:
     """All schedules of two processors that sort a few keys."""
 
     def setup(machine: smp.Machine) -> Any:
@@ -174,15 +237,15 @@ def explored(guard: str, keys: list[int], bound: int, limit: int = 100_000) -> A
         return machine.array(keys), words, machine.cells(1, full=True), machine.cells(4)
 
     def program(proc: smp.Processor, shared: Any, words: Any, top: smp.Cells, orders: smp.Cells) -> None:
-        quick_sort.main(shared.view, stack_on(words.view, top, orders, guard, proc), 1, 0)
+        quick_sort.main(shared.view, stack_on(words.view, top, orders, guard, proc), 1, 0, inline_swap)
         assert shared.view.tolist() == sorted(keys), "back before all keys are in place"
 
     return smp.explore(program, 2, bound, setup=setup, limit=limit)
 
 
-@GUARD
-def test_every_schedule_of_a_tiny_sort_ends_with_all_keys_in_place(guard: str) -> None:
-    found = explored(guard, [2, 4, 1, 3], 2)
+@pytest.mark.parametrize(("guard", "inline_swap"), [("lock", False), ("cell", False), ("lock", True)])
+def test_every_schedule_of_a_tiny_sort_ends_with_all_keys_in_place(guard: str, inline_swap: bool) -> None:
+    found = explored(guard, [2, 4, 1, 3], 2, inline_swap=inline_swap)
     assert found.failure is None, str(found.failure)
     assert found.bound == 2
     assert found.schedules > 5_000
@@ -299,7 +362,7 @@ def fails_once_the_others_wait(proc: smp.Processor, keys: smp.GlobalArray, guard
             pause()
         raise RuntimeError("and never comes back")
     proc.barrier()
-    quick_sort.main(keys.view, stack, 1, 0)
+    quick_sort.main(keys.view, stack, 1, 0, False)
 
 
 @GUARD

@@ -4,7 +4,8 @@
     lists         rank_list  scan_list    rank_serial  rank_wyllie  rank_reid_miller  rank_helman_jaja  scan_ranked
                                           rank_wyllie_cells  rank_wyllie_streams  rank_reid_miller_streams
     sorting       sort  argsort           sort_radix  sort_sample  sort_column  sort_quick
-    stencils      relax                   relax_red_black  relax_mesh  relax_mesh_cells
+    stencils      relax                   relax_red_black  relax_mesh  relax_mesh_cells  relax_mesh_messages
+    a ring                                pass_tokens
 
 The functions choose the fastest form, on streams of the calling process; an algorithm can be named.  The module of each
 program has ``cost(n, p, ...)``: what its supersteps access, in closed form.
@@ -30,6 +31,7 @@ from .wyllie import rank_wyllie
 
 __all__ = [
     "argsort",
+    "pass_tokens",
     "random_list",
     "rank_helman_jaja",
     "rank_list",
@@ -42,6 +44,7 @@ __all__ = [
     "relax",
     "relax_mesh",
     "relax_mesh_cells",
+    "relax_mesh_messages",
     "relax_red_black",
     "scan_list",
     "scan_ranked",
@@ -53,7 +56,9 @@ __all__ = [
 ]
 
 _NEED_NUMBA = {name: module for module, name in ON_STREAMS.values()} | {
+    "pass_tokens": ".ring",
     "relax_mesh_cells": ".mesh_cells",
+    "relax_mesh_messages": ".mesh_messages",
     "sort_quick": ".quick_sort",
 }
 """Where the others stand, which are imported when they are asked for: their loops need Numba at once."""

@@ -10,7 +10,11 @@
 
     a round     receive the four neighbours' states ─▶ update it ─▶ send one's own
 
-A processor a node, a superstep a round.  `smp.kernels.mesh_cells` has the same without a barrier.
+A processor a node, a superstep a round.  `smp.kernels.mesh_cells` has the same without a barrier, and
+`smp.kernels.mesh_messages` by messages.
+
+Places, for perturbation tuning: `main_loop`, `receive` and `send`, as each of them begins, once a round; and `update`,
+before each unit of its work.
 
 Source: Synthetic-perturbation tuning of MIMD programs, section 4, example 3; there on 4 x 4 processors.
 """
@@ -25,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import GlobalArray, Processor, local, stream
+from .._treatments import delay
 from ..superstep import Superstep
 from .costs import Costs, costs_of
 
@@ -102,16 +107,19 @@ def update(mine: States, received: States, grain: int) -> None:
     The emulated machine charges each for the bytes of the five states.
     """
     for _ in range(grain):
+        delay("update")
         approach(mine, received)
 
 
 def receive(step: Superstep, state: GlobalArray, around: NDArray[np.int64]) -> States:
     """Return the neighbours' states, a row each."""
+    delay("receive")
     return step.copy_in(state, around)
 
 
 def send(step: Superstep, state: GlobalArray, rank: int, mine: States) -> None:
     """Pass a node's own state on."""
+    delay("send")
     step.copy_out(state, rank, mine)
 
 
@@ -156,6 +164,7 @@ def relax_mesh(proc: Processor, state: GlobalArray, *, rounds: int, grain: int =
     with proc.superstep("start") as step:
         mine = step.copy_in(state, proc.rank)
     for _ in range(rounds):
+        delay("main_loop")
         with proc.superstep("round") as step:
             received = receive(step, state, around)
             step.compute()

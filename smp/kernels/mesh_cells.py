@@ -8,6 +8,9 @@ A node sends before it receives, and a cell is empty again once its node has rec
 ahead of its neighbours, and nobody waits in a circle.  What round r sends waits for what r - 1 receives, and that for
 what r - 1 sends.
 
+Places, for perturbation tuning: those of `smp.kernels.mesh`, but `send` and `receive` for each neighbour, so four times
+a round.
+
 Source: as of `smp.kernels.mesh`, whose form for distributed memory passes messages between neighbours.
 """
 
@@ -19,7 +22,7 @@ from numpy.typing import NDArray
 from .. import GlobalArray, Processor, stream
 from .._compile import inline
 from ..cells import Cells
-from ..compiled import readfe, writeef
+from ..compiled import delay, readfe, writeef
 from .costs import Costs, costs_of
 from .mesh import NEIGHBOURS, Shape, States, check_mesh, mesh_shape, neighbours, update
 
@@ -29,6 +32,7 @@ def send(cells: Cells, around: NDArray[np.int64], mine: States) -> None:
     """Hand a node's own state to its four neighbours: to the one in the north as from the south, and so on."""
     words = len(mine)
     for direction in range(NEIGHBOURS):
+        delay("send")
         place = (around[direction] * NEIGHBOURS + (direction ^ 1)) * words
         for k in range(words):
             writeef(cells, place + k, mine[k])
@@ -39,6 +43,7 @@ def receive(cells: Cells, rank: int, received: States) -> None:
     """Wait for the states of the four neighbours."""
     words = received.shape[1]
     for direction in range(NEIGHBOURS):
+        delay("receive")
         place = (rank * NEIGHBOURS + direction) * words
         for k in range(words):
             received[direction, k] = readfe(cells, place + k)
@@ -49,6 +54,7 @@ def main(cells: Cells, rank: int, around: NDArray[np.int64], mine: States, round
     """Take one node's state through all rounds."""
     received = np.empty((NEIGHBOURS, len(mine)))
     for _ in range(rounds):
+        delay("main_loop")
         send(cells, around, mine)
         receive(cells, rank, received)
         update(mine, received, grain)

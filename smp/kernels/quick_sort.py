@@ -15,6 +15,12 @@ processors together are the same on every machine.  Whatever the keys, with a ra
 the lowest tenth is at most 0.15, and among the highest.  All keys are in place when the stack is empty and all
 processors wait at it.
 
+Exchanges of keys are made by `swap` or, as an improvement, by the loops themselves: then `bubble_sort` carries the
+greater key on (`carry`), and `partition_list` exchanges the two keys that it has just read.
+
+Places, for perturbation tuning: `swap` and `bubble_sort`, each as it is called, `code1`, each time that the loop of
+`main` divides a sublist, and those of the stack.
+
 Every key is read and written by a primitive, `load` and `store_release`: on the host those are the plain instructions,
 and the emulated machine makes a step of each.
 
@@ -32,6 +38,7 @@ from numpy.typing import NDArray
 from .. import GlobalArray, Processor, stream
 from .._atomics import load, store_release
 from .._compile import inline
+from ..compiled import delay
 from .shared_stack import END, GUARDS, Stack, pop, push, shared_stack
 
 CUTOFF = 16
@@ -46,7 +53,7 @@ class Calls(NamedTuple):
     Attributes
     ----------
     s_lock, pop, push, swap, bubble_sort, select, partition_list : int
-        As in table 1 of the source; s_unlock is called as often as s_lock.
+        As in table 1 of the source; s_unlock is called as often as s_lock. Exchanges without `swap` are not counted.
     waits : int
         Of the calls of s_lock, those that did not get the guard at once.
     """
@@ -70,16 +77,39 @@ def less(a: Any, b: Any) -> bool:
 @inline
 def swap(keys: Keys, i: int, j: int) -> None:
     """Exchange two keys."""
+    delay("swap")
     key = load(keys, i)
     store_release(keys, i, load(keys, j))
     store_release(keys, j, key)
 
 
 @inline
-def bubble_sort(keys: Keys, first: int, stop: int) -> int:
-    """Sort a short sublist by exchanging neighbours; return how many swaps that took."""
+def carry(keys: Keys, first: int, stop: int) -> int:
+    """Move the greatest key to the end, as a pass of `bubble_sort` does; return from where on all are in place.
+
+    The key that neighbours would hand on is carried in a register, and the other one is put down.
+    """
+    last = first
+    carried = load(keys, first)
+    for i in range(first + 1, stop):
+        key = load(keys, i)
+        passed = less(key, carried)
+        store_release(keys, i - 1, key if passed else carried)
+        carried = carried if passed else key
+        last = i if passed else last
+    store_release(keys, stop - 1, carried)
+    return last
+
+
+@inline
+def bubble_sort(keys: Keys, first: int, stop: int, inline_swap: bool) -> int:
+    """Sort a short sublist by exchanging neighbours; return how many calls of swap that took."""
+    delay("bubble_sort")
     swaps = 0
     while stop > first:
+        if inline_swap:
+            stop = carry(keys, first, stop)
+            continue
         last = first
         for i in range(first + 1, stop):
             if less(load(keys, i), load(keys, i - 1)):
@@ -104,7 +134,7 @@ def select(keys: Keys, first: int, stop: int, seed: int) -> int:
 
 
 @inline
-def partition_list(keys: Keys, first: int, stop: int) -> tuple[int, int]:
+def partition_list(keys: Keys, first: int, stop: int, inline_swap: bool) -> tuple[int, int]:
     """Divide a sublist by its first key, the pivot: none of the front part is greater, none of the rest is less.
 
     Returns
@@ -112,24 +142,33 @@ def partition_list(keys: Keys, first: int, stop: int) -> tuple[int, int]:
     middle : int
         Where the second part begins; neither is empty.
     swaps : int
+        Calls of swap.
     """
     pivot = load(keys, first)
     i, j, swaps = first - 1, stop, 0
     while True:
         i += 1
-        while less(load(keys, i), pivot):
+        low = load(keys, i)
+        while less(low, pivot):
             i += 1
+            low = load(keys, i)
         j -= 1
-        while less(pivot, load(keys, j)):
+        high = load(keys, j)
+        while less(pivot, high):
             j -= 1
+            high = load(keys, j)
         if i >= j:
             return j + 1, swaps
-        swap(keys, i, j)
-        swaps += 1
+        if inline_swap:
+            store_release(keys, i, high)
+            store_release(keys, j, low)
+        else:
+            swap(keys, i, j)
+            swaps += 1
 
 
 @stream
-def main(keys: Keys, stack: Stack, cutoff: int, seed: int) -> Calls:
+def main(keys: Keys, stack: Stack, cutoff: int, seed: int, inline_swap: bool) -> Calls:
     """Sort, as one of the processors that share an empty stack; all keys are in place when it returns."""
     pops = pushes = swaps = bubbled = parted = waits = 0
     if stack.rank == 0:
@@ -142,8 +181,9 @@ def main(keys: Keys, stack: Stack, cutoff: int, seed: int) -> Calls:
         if first == END:
             return Calls(pops + pushes, pops, pushes, swaps, bubbled, parted, parted, waits)
         while stop - first > cutoff:
+            delay("code1")
             swap(keys, first, select(keys, first, stop, seed))
-            middle, swapped = partition_list(keys, first, stop)
+            middle, swapped = partition_list(keys, first, stop, inline_swap)
             parted += 1
             swaps += 1 + swapped
             start, end = first, middle
@@ -156,14 +196,20 @@ def main(keys: Keys, stack: Stack, cutoff: int, seed: int) -> Calls:
                 pushes += 1
                 first, stop = start, end
             else:
-                swaps += bubble_sort(keys, start, end)
+                swaps += bubble_sort(keys, start, end, inline_swap)
                 bubbled += 1
-        swaps += bubble_sort(keys, first, stop)
+        swaps += bubble_sort(keys, first, stop, inline_swap)
         bubbled += 1
 
 
 def sort_quick(
-    proc: Processor, keys: GlobalArray, *, cutoff: int = CUTOFF, guard: str = "lock", seed: int = 0
+    proc: Processor,
+    keys: GlobalArray,
+    *,
+    cutoff: int = CUTOFF,
+    guard: str = "lock",
+    inline_swap: bool = False,
+    seed: int = 0,
 ) -> Calls:
     """Sort a global array in place by a parallel quicksort: an SPMD program.
 
@@ -177,6 +223,9 @@ def sort_quick(
     guard : {"lock", "cell"}
         What guards the stack: a lock of compare-exchanges, or a full/empty cell that holds the stack's height.  Whoever
         waits gives its CPU up after a while.
+    inline_swap : bool
+        Whether exchanges are coded into the loops that make them, which takes fewer loads and stores; in the bubble
+        sort of random keys half as many. Then `swap` is called once a partition, for the pivot.
     seed : int
         Of the pivots.
 
@@ -226,4 +275,4 @@ def sort_quick(
     if guard not in GUARDS:
         raise ValueError(f"no guard {guard!r}; there are {' and '.join(GUARDS)}")
     stack = shared_stack(proc, max(1, len(keys) // (longest + 1)), guard)
-    return main(keys.view, stack, longest, operator.index(seed) % _PRIME)
+    return main(keys.view, stack, longest, operator.index(seed) % _PRIME, bool(inline_swap))

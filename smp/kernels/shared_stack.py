@@ -25,6 +25,8 @@ so its two cells are empty when they are written, and no writer waits.
 LOCK is FREE, HELD, or AWAITED: held, and somebody may sleep until it is free.  Whoever has to wait leaves AWAITED, and
 takes the lock with it, because others may sleep still.  Every wait ends when a processor fails.
 
+Places, for perturbation tuning: `s_lock`, `push` and `pop`, each as it is called, so before it asks for the guard.
+
 Source: Synthetic-perturbation tuning of MIMD programs, section 3.1; the names are those of its table 1.  The lock of
 three states: Drepper, Futexes are tricky.
 """
@@ -40,7 +42,7 @@ from .. import Processor
 from .._atomics import compare_exchange, exchange, load, store_release
 from .._compile import inline
 from ..cells import Cells
-from ..compiled import readfe, try_readfe, wait, wake, writeef
+from ..compiled import delay, readfe, try_readfe, wait, wake, writeef
 
 LOCK, BALANCE, WORDS = 0, 1, 2
 FREE, HELD, AWAITED = 0, 1, 2
@@ -104,6 +106,7 @@ def stack_on(words: NDArray[np.int64], top: Cells, orders: Cells, guard: str, pr
 @inline
 def s_lock(stack: Stack) -> tuple[int, int]:
     """Take the guard; return the balance, and how often that had to wait: 0 or 1."""
+    delay("s_lock")
     if stack.by_cell:
         done, balance = try_readfe(stack.top, 0)
         return (balance, 0) if done else (readfe(stack.top, 0), 1)
@@ -135,6 +138,7 @@ def push(stack: Stack, first: int, stop: int) -> int:
     int
         How often the guard had to be waited for.
     """
+    delay("push")
     balance, waits = s_lock(stack)
     if balance < 0:
         free = load(stack.waiting, -balance - 1)
@@ -159,6 +163,7 @@ def pop(stack: Stack) -> tuple[int, int, int]:
     waits : int
         How often the guard had to be waited for.
     """
+    delay("pop")
     balance, waits = s_lock(stack)
     if balance > 0:
         first, stop = load(stack.sublists, 2 * balance - 2), load(stack.sublists, 2 * balance - 1)

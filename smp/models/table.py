@@ -10,13 +10,13 @@ def time_text(seconds: float) -> str:
 
     Examples
     --------
-    >>> [time_text(t) for t in (0.0, 12.34e-6, 0.9996e-3, 0.25, 75.0)]
-    ['0 us', '12.3 us', '1 ms', '250 ms', '75 s']
+    >>> [time_text(t) for t in (0.0, 12.34e-6, 0.9996e-3, -0.25, 75.0)]
+    ['0 us', '12.3 us', '1 ms', '-250 ms', '75 s']
     """
     if np.isnan(seconds):
         return "-"
     for unit, scale in (("us", 1e6), ("ms", 1e3)):
-        if seconds * scale < 999.5:
+        if abs(seconds) * scale < 999.5:
             return f"{seconds * scale:.3g} {unit}"
     return f"{seconds:.3g} s"
 

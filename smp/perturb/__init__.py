@@ -12,11 +12,13 @@ effect of each place, and of places together, is computed (G. Lyon, R. Snelick a
 
 Experiments
     factors         named places; treated, counted
-    treatments      what is done there: Busy, Work, Sleep, Lock, Cell, Message, Buffer
+    treatments      what is done there: Busy, Work, Sleep, Lock, Cell, Message, Buffer; Share of the time in the place
     experiment      screen: run the trials of a design on a function, an SPMD program, a script
     trials          what was measured, and its analyses
     observed, script, carrying, site, memory     how a trial is run and watched, and treatments get to processors
+    climb           one design with each of several delays
     command         the command
+    results         what it makes of trials and of ladders alike
 
 Designs
     designs         2^p, 2^(p-k), Plackett-Burman, by name; recovered from signs
@@ -39,8 +41,8 @@ Analysis
     ladder          several delays at one place
     gains           what making a place faster would bring
     advice          the next step
-    search          settings of delays that make a program faster
-    plots           half-normal, effects, ladders
+    search          settings of delays that make a program faster, and their confirmation
+    plots           half-normal, effects, ladders, a response
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ from typing import TYPE_CHECKING, Any
 from .._counting import Met
 from ..errors import TrialFailed
 from .factors import counted, delay, factor, treated
-from .treatments import Buffer, Busy, Cell, Lock, Message, Sleep, Treatment, Work, treatment
+from .treatments import Buffer, Busy, Cell, Lock, Message, Share, Sleep, Treatment, Work, treatment
 
 if TYPE_CHECKING:
     from .carrying import carried
@@ -65,6 +67,7 @@ __all__ = [
     "Lock",
     "Message",
     "Met",
+    "Share",
     "Sleep",
     "Treatment",
     "TrialFailed",

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
+
+from scipy.special import fdtrc  # F; scipy.stats would take half a second to import
 
 from ..models.table import aligned
 from . import words
 from .effects import Analysis
 from .interactions import likely_pairs, saturations
+from .table import readable
 
 _DOMINATES = 3.0  # times the next largest effect
+_SCATTERS, _CHANCE = 3.0, 1e-4  # times as much as without the delay; how often noise would make it so
 
 
 class Step(NamedTuple):
@@ -29,8 +34,10 @@ def next_steps(analysis: Analysis) -> list[Step]:
     split: it is, and far beyond all others: find out which part of the place it is.
     fold over: what is measured may as well be an interaction, or another one.
     search: its delay makes the program faster: search over levels (`smp.perturb.search`).
-    smaller delay: it hides the effect of another factor.
+    smaller delay: it hides the effect of another factor, or its trials scatter so much more than the others that small
+    effects are lost.
     """
+    analysis = readable(analysis)
     effects = {factor: analysis.effect(factor) for factor in analysis.design.factors}
     ranked = sorted(effects, key=lambda factor: -abs(effects[factor]))
     pairs = likely_pairs(analysis)
@@ -52,11 +59,19 @@ def next_steps(analysis: Analysis) -> list[Step]:
         if effect < 0:
             say(factor, "search", f"{text}: its delay makes the program faster")
         elif len(ranked) > 1 and factor == ranked[0] and effect > _DOMINATES * abs(effects[ranked[1]]):
-            say(factor, "split", f"{text}, the next largest is {effects[ranked[1]]:.3g}{unit}")
+            say(
+                factor, "split", f"{text}, the next largest is {effects[ranked[1]]:.3g}{unit}: improve it, or its parts"
+            )
         else:
             say(factor, "keep", text)
         if doubt := _doubt(analysis, factor):
             say(factor, "fold over", f"it may be {doubt} instead")
+        if times := _scatters(analysis, factor):
+            say(
+                factor,
+                "smaller delay",
+                f"its trials scatter {times:.0f} times as much as the others, and hide small effects",
+            )
     for pair in pairs:
         word = "&".join(pair)
         if doubt := _doubt(analysis, word):
@@ -70,6 +85,19 @@ def next_steps(analysis: Analysis) -> list[Step]:
 def steps_table(steps: list[Step]) -> str:
     """Return the steps as text."""
     return aligned([["factor", "step", "why"], *(list(step) for step in steps)], words={0, 1, 2})
+
+
+def _scatters(analysis: Analysis, factor: str) -> float:
+    """Return how many times as much as the others the trials with a delay scatter; 0 where it is not clearly more."""
+    freedom = (analysis.replications - 1) * analysis.design.trials // 2
+    if not freedom:
+        return 0.0
+    squares = analysis.responses.var(axis=0, ddof=1)
+    treated = analysis.design.levels[:, analysis.design.factors.index(factor)] > 0
+    more, less = float(squares[treated].mean()), float(squares[~treated].mean())
+    if not more > _SCATTERS**2 * less or (less and fdtrc(freedom, freedom, more / less) > _CHANCE):
+        return 0.0
+    return math.sqrt(more / less) if less else math.inf
 
 
 def _doubt(analysis: Analysis, word: str) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -23,11 +24,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from .. import Machine, __version__, emulated, host
 from .._kept import write
 from ..errors import SmpError
+from .climb import climb
 from .designs import design as design_of
 from .experiment import runner_of, screen
 from .orthogonal import orthogonal_array
 from .plan import is_array
-from .report import places_table, sections
+from .report import places_table
+from .results import Climbed, Result, Screened, loaded
 from .treatments import FORMS, Treatment, check_name, treatment
 from .trials import Trials
 
@@ -39,6 +42,7 @@ examples:
   python -m smp.perturb sort.py --function main --argument 100000 --work 10 --replicates 5
   python -m smp.perturb ring.py --function node --machine emulated:16 --design "OA25(5^6)" \\
       --treatment none,7us,14us,21us,28us           search for delays that make it faster
+  python -m smp.perturb sort.py --ladder 1us,2us,5us,10us,20us   are effects in proportion to delays? which to trust?
   python -m smp.perturb --trials smp-perturb/trials.json         print it again, run nothing
 
 treatments: {FORMS}
@@ -109,6 +113,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--design", type=_design, metavar="NAME", help="2^3, 2^(6-2), PB12, OA25(5^6)")
     made.add_argument("--factors", type=_names, metavar="A,B,C", help="default: all places that the program passes")
     made.add_argument("--replicates", type=_count, default=3, metavar="N", help="of all trials (default: 3)")
+    made.add_argument(
+        "--runs", type=_count, default=1, metavar="N", help="of each trial; the quickest counts (default: 1)"
+    )
     made.add_argument("--blocks", type=_count, default=1, metavar="N", help="blocks in time of each replicate")
     made.add_argument("--seed", type=int, default=0, metavar="N", help="of the order of the trials (default: 0)")
     kind = made.add_mutually_exclusive_group()
@@ -123,6 +130,9 @@ def parser() -> argparse.ArgumentParser:
         help="make so many multiplications",
     )
     kind.add_argument("--treatment", type=_treatments, metavar="TEXT", help="any; several for an array, by commas")
+    kind.add_argument(
+        "--ladder", type=_treatments, metavar="TIMES", help="the same design with each of these delays, by commas"
+    )
     made.add_argument("--function", metavar="NAME", help="of the script: a trial is a call of it in this process")
     made.add_argument("--argument", action="append", default=[], metavar="VALUE", help="of the function or the script")
     made.add_argument("--machine", type=_machine, metavar="KIND:P", help="the function is an SPMD program; host:2")
@@ -135,7 +145,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--anew", action="store_true", help="forget the trials of an experiment that was interrupted")
     made.add_argument("--list", action="store_true", help="count the places that the program passes, no more")
-    made.add_argument("--trials", type=Path, metavar="FILE", help="print saved trials; runs nothing")
+    made.add_argument("--trials", type=Path, metavar="FILE", help="print saved trials or ladder; runs nothing")
     made.add_argument("--json", action="store_true", help="print trials and analyses as JSON")
     made.add_argument("--no-plots", action="store_true", help="draw nothing")
     made.add_argument("--version", action="version", version=f"smp {__version__}")
@@ -150,6 +160,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         line.error("name a program to run, or --trials to print")
     if options.machine and not options.function:
         line.error("--machine runs a function: name it with --function")
+    if options.ladder and options.blocks > 1:
+        line.error("--ladder runs the trials of all rungs in one random order: --blocks divides none")
     talk = Console(stderr=True)
     try:
         return _run(options, talk)
@@ -163,8 +175,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace, talk: Console) -> int:
     if options.trials:
-        trials = Trials.load(options.trials)
-        _print(trials, _told(trials, options.responses), options.json)
+        found = loaded(options.trials)
+        _print(found, _told(found.trials, options.responses), options.json)
         return 0
     with contextlib.ExitStack() as stack:
         program: Any = options.program
@@ -177,46 +189,52 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         if options.list:
             counts = runner_of(program, given, machine).count()
         else:
-            trials = _experiment(options, program, given, machine, talk)
+            found = _experiment(options, program, given, machine, talk)
     if options.list:
         print(places_table(counts.met, counts.processors))
         return 0
-    trials.save(options.out / "trials.json")
-    names = _told(trials, options.responses)
-    files = ["trials.json", *_analyses(trials, names, options.out)]
-    _print(trials, names, options.json)
-    if not options.no_plots and trials.plan.design is not None:
-        files += _draw(trials, names, options.out)
-    talk.print(f"written to {options.out}: {', '.join(files)}", markup=False, highlight=False)
+    found.save(options.out)
+    names = _told(found.trials, options.responses)
+    files = [found.file]
+    for file, analysis in found.analyses(names).items():
+        files.append(f"{quote(file, safe='')}.json")
+        write(options.out / files[-1], json.dumps(analysis, indent=1))
+    _print(found, names, options.json)
+    for file, figure in {} if options.no_plots else found.figures(names).items():
+        files.append(f"{quote(file, safe='')}.png")
+        figure.savefig(options.out / files[-1])
+    talk.print(f"written to {options.out}: {', '.join(files)}", markup=False, highlight=False, soft_wrap=True)
     return 0
 
 
 def _experiment(
     options: argparse.Namespace, program: Any, given: list[Any], machine: Machine | None, talk: Console
-) -> Trials:
+) -> Result:
     kept = options.out / "interrupted.json"
     options.out.mkdir(parents=True, exist_ok=True)  # a place that cannot be written is told before the work
     if options.anew:
         kept.unlink(missing_ok=True)
     treatments = options.treatment or [treatment("10us")]
     with _bar(talk) as bar:
-        trials = screen(
-            program,
-            options.design,
-            treatment=treatments if len(treatments) > 1 else treatments[0],
-            factors=options.factors,
-            arguments=given,
-            machine=machine,
-            replicates=options.replicates,
-            blocks=options.blocks,
-            seed=options.seed,
-            work=_value(options.throughput) if options.throughput else None,
-            resume=kept,
-            progress=bar,
-        )
+        same: dict[str, Any] = {
+            "factors": options.factors,
+            "arguments": given,
+            "machine": machine,
+            "replicates": options.replicates,
+            "runs": options.runs,
+            "seed": options.seed,
+            "work": _value(options.throughput) if options.throughput else None,
+            "resume": kept,
+            "progress": bar,
+        }
+        if options.ladder:
+            found: Result = Climbed(climb(program, options.ladder, options.design, **same))
+        else:
+            one = treatments if len(treatments) > 1 else treatments[0]
+            found = Screened(screen(program, options.design, treatment=one, blocks=options.blocks, **same))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    trials.about.update(date=now, smp=__version__, program=str(options.program), function=options.function)
-    return trials
+    found.trials.about.update(date=now, smp=__version__, program=str(options.program), function=options.function)
+    return found
 
 
 def _function(path: Path, name: str) -> Callable[..., Any]:
@@ -249,33 +267,9 @@ def _told(trials: Trials, wanted: Sequence[str] | None) -> tuple[str, ...]:
     return names
 
 
-def _print(trials: Trials, names: Sequence[str], as_json: bool) -> None:
-    if as_json:
-        analyses = {name: trials.analyse(name).to_json() for name in names} if trials.plan.design else {}
-        print(json.dumps({"trials": trials.to_json(), "analyses": analyses}, indent=1))
-    else:
-        print("\n\n".join(sections(trials, names)))
+def _print(found: Result, names: Sequence[str], as_json: bool) -> None:
+    print(json.dumps(found.document(names), indent=1) if as_json else found.text(names))
     sys.stdout.flush()
-
-
-def _analyses(trials: Trials, names: Sequence[str], folder: Path) -> list[str]:
-    if trials.plan.design is None:
-        return []
-    for name in names:
-        write(folder / f"effects-{name}.json", json.dumps(trials.analyse(name).to_json(), indent=1))
-    return [f"effects-{name}.json" for name in names]
-
-
-def _draw(trials: Trials, names: Sequence[str], folder: Path) -> list[str]:
-    from . import plots  # Matplotlib takes a while
-
-    drawn = []
-    for name in names:
-        for kind in (plots.half_normal, plots.effects):
-            file = f"{kind.__name__.replace('_', '-')}-{name}.png"
-            kind(trials.analyse(name)).savefig(folder / file)
-            drawn.append(file)
-    return drawn
 
 
 @contextlib.contextmanager

@@ -75,17 +75,19 @@ def compared(
         change = percents[1] - percents[0]
         noise = [_uncertainty(one, base, percent) for (one, base), percent in zip(versions, percents, strict=True)]
         expanded = math.hypot(noise[0] * before.factor, noise[1] * after.factor)
-        rows.append(Compared(factor, *percents, change, math.hypot(*noise), abs(change) > expanded))
+        uncertainty = math.hypot(*noise) + 0 * change  # NaN with it
+        rows.append(Compared(factor, *percents, change, uncertainty, abs(change) > expanded))
     return rows
 
 
 def comparison_table(rows: list[Compared], titles: tuple[str, str] = ("before", "after")) -> str:
     """Return the comparison as text; per cent of the unperturbed runs."""
-    lines = [["source", f"{titles[0]} %", f"{titles[1]} %", "change", ""]]
+    lines = [["source", f"{titles[0]} %", f"{titles[1]} %", "change", "S", ""]]
     for row in rows:
-        numbers = ["-" if math.isnan(value) else f"{value:.2f}" for value in (row.before, row.after, row.change)]
-        lines.append([row.factor, *numbers, "*" if row.significant else ""])
-    return aligned(lines, words={0, 4})
+        numbers = [row.before, row.after, row.change, row.uncertainty]
+        mark = "*" if row.significant else ""
+        lines.append([row.factor, *("-" if math.isnan(value) else f"{value:.2f}" for value in numbers), mark])
+    return aligned(lines, words={0, 5}) + "\nS: standard uncertainty of the change; * exceeds the noise of both"
 
 
 def _uncertainty(analysis: Analysis, baseline: float | None, percent: float) -> float:

@@ -1,6 +1,6 @@
 """An experiment: the trials of a design, run on a program in random order (steps 2 and 3 of section 2.1).
 
-    warm-up  ─▶  one run counted: which places are passed  ─▶  replicates of all trials, each in a fresh order
+    warm-up  ─▶  some runs counted: which places are passed  ─▶  replicates of all trials, each in a fresh order
 
 What is measured is saved on the way, and taken up again by the same call.
 """
@@ -25,12 +25,14 @@ from ._types import IntArray
 from .design import Design
 from .observed import Arguments, Counts, Here, OnMachine, Outcome
 from .plan import Levels, Plan, is_array, planned
-from .schedule import Schedule, blocked, schedule
+from .schedule import blocked, schedule
 from .script import Script
 from .treatments import Treatment, checked
 from .trials import Trials, tabulated
 from .words import named
 
+COUNTED, AGREEING, NEARLY = 12, 3, 1.1
+"""Runs that are counted at most; so many suffice whose times in each place differ by no more than a tenth."""
 SAVE_S = 2.0
 """Seconds between saving what was measured."""
 Progress = Callable[[float, str], None]
@@ -52,6 +54,7 @@ def screen(
     arguments: Arguments = (),
     machine: Machine | None = None,
     replicates: int = 3,
+    runs: int = 1,
     blocks: int = 1,
     seed: int = 0,
     work: float | str | None = None,
@@ -69,7 +72,9 @@ def screen(
         ``"2^(6-2)"``, ``"PB12"``, ``"OA25(5^6)"``, ..., or levels 0, 1, 2, ...; by default the smallest full or
         fractional factorial design of resolution IV.
     treatment : Treatment, str, mapping or sequence
-        Of the level +1; or one for each factor; or, for an array, one for each level, None for no treatment.
+        Of the level +1; or one for each factor; or, for an array, one for each level, None for no treatment. ``"20%"``
+        is so much of the mean time that a pass of the place takes without treatments, on all processors, with waiting
+        and inner places: for places whose times differ by orders of magnitude.
     factors : str or sequence of str, optional
         ``"push,pop"``, or ``"abc"`` for three. By default those of the design, or all that the program passes, by name.
     arguments : sequence or callable
@@ -77,6 +82,10 @@ def screen(
     machine : Machine, optional
     replicates : int
         How often all trials are run, each time in a fresh order.
+    runs : int
+        How often each trial is run in a row; the run with the least time counts, with all its responses. For a program
+        that others on the computer hold up for moments. Where it is slow for longer than a trial takes, as many more
+        replicates are worth more; where arguments are made anew, the least time is that of the luckiest.
     blocks : int
         In how many blocks in time each replicate of a full or fractional design is run.
     seed : int
@@ -97,7 +106,8 @@ def screen(
     Raises
     ------
     TypeError, ValueError
-        Before the first trial: for a factor that the program never passes, a design or treatment that is none.
+        Before the first trial: for a factor that the program never passes, a design or treatment that is none, a share
+        of the time in a place in which none was measured.
     TrialFailed
         When the program fails in a trial; the message has the settings.
     KeyboardInterrupt
@@ -105,37 +115,41 @@ def screen(
 
     Examples
     --------
+    >>> import smp
     >>> from smp.perturb import factor, screen
-    >>> def program():
+    >>> def program(proc):
     ...     for _ in range(20):
     ...         with factor("hot"):
     ...             pass
     ...     with factor("cold"):
     ...         pass
-    >>> trials = screen(program, treatment="100us")
+    >>> with smp.emulated(1, schedule="clock") as machine:  # virtual time: no noise
+    ...     trials = screen(program, treatment="100us", machine=machine)
     >>> found = trials.analyse("time")
-    >>> found.effect("hot") > 5 * abs(found.effect("cold"))
-    True
+    >>> [f"{1e6 * found.effect(place):.0f} us" for place in ("hot", "cold")]
+    ['2000 us', '100 us']
     """
-    if replicates < 1:
-        raise ValueError(f"{replicates} replicates: there must be one at least")
+    if replicates < 1 or runs < 1:
+        raise ValueError(f"{replicates} replicates of {runs} runs: there must be one of each at least")
     given = _named(design, factors)
     runner = runner_of(program, arguments, machine)
     say = progress or _nothing
     say(0.0, "warm-up")
     warm_up = runner.trial({}).time
     say(0.0, "counting places")
-    counts = runner.count()
+    counts = _counted(runner, min(COUNTED, 4 * replicates * runs))
     plan = planned(design, treatment, _passed(given, counts.met))
-    order = _ordered(plan, replicates, blocks, seed)
+    order = _ordered(plan, replicates, runs, blocks, seed)
     names = ["time", "memory", *(["throughput"] if work is not None else []), *counts.outcome.numbers]
     if isinstance(work, str) and work not in counts.outcome.numbers:
         raise ValueError(f"the program returns no number {work!r} that tells its work: there are {', '.join(names)}")
     about = {"program": _told(program), "seed": seed, "machine": None if machine is None else repr(machine)}
-    identity = {**about, "plan": plan.to_json(), "order": np.transpose(order).tolist(), "responses": names}
+    identity = {**about, "plan": plan.to_json(), "order": order.tolist(), "responses": names}
+    about["shares"] = plan.shares()
+    plan = plan.measured(counts.met, counts.virtual)
     kept = None if resume is None else Path(resume)
-    rows = _taken_up(identity, kept)
-    keep = _nothing if kept is None else partial(_keep, identity, rows, kept)
+    plan, rows = _taken_up(identity, plan, kept)
+    keep = _nothing if kept is None else partial(_keep, identity, plan, rows, kept)
     try:
         _run(runner, plan, order, names, work, rows, keep, say)
     finally:
@@ -143,7 +157,7 @@ def screen(
             keep()
     if kept is not None:
         kept.unlink(missing_ok=True)
-    table = tabulated(plan, np.transpose(order), names, rows)
+    table = tabulated(plan, order, names, rows)
     seconds = warm_up, counts.outcome.time
     return Trials(plan, table, counts.met, counts.processors, *seconds, plan.lengths(counts.virtual), about)
 
@@ -187,19 +201,52 @@ def runner_of(program: Any, arguments: Arguments = (), machine: Machine | None =
     return Here(program, arguments) if machine is None else OnMachine(machine, program, arguments)
 
 
-def _ordered(plan: Plan, replicates: int, blocks: int, seed: int) -> Schedule:
+def _counted(runner: Runner, most: int) -> Counts:
+    """Count the places in several runs, until they agree; on an emulated machine, which has no noise, in one.
+
+    Of the time in each place the least is kept: others on the computer add to it, to one place and not to the next.
+    """
+    counts = [runner.count()]
+    while not (counts[0].virtual or len(counts) >= most or _agree(counts)):
+        counts.append(runner.count())
+    met = {name: found[0] for name, found in _by_place(counts).items()}
+    return counts[0]._replace(met=met, outcome=min((one.outcome for one in counts), key=lambda outcome: outcome.time))
+
+
+def _agree(counts: Sequence[Counts]) -> bool:
+    """Whether in each place the least times of so many runs are the same, nearly; points of `delay` have none."""
+    return all(
+        not found[-1].inside
+        or (len(found) >= AGREEING and _pass_time(found[AGREEING - 1]) <= NEARLY * _pass_time(found[0]))
+        for found in _by_place(counts).values()
+    )
+
+
+def _by_place(counts: Sequence[Counts]) -> dict[str, list[Met]]:
+    """What the runs met in each place, the least time first."""
+    names = {name for one in counts for name in one.met}
+    return {name: sorted((one.met[name] for one in counts if name in one.met), key=_pass_time) for name in names}
+
+
+def _pass_time(met: Met) -> float:
+    return met.inside / met.passes
+
+
+def _ordered(plan: Plan, replicates: int, runs: int, blocks: int, seed: int) -> IntArray:
+    """Replicate, block, trial and run (rows, 4) of each row of the table."""
     parts = plan.design.blocks if plan.design is not None and plan.design.folds else None
     if blocks != 1:
         if plan.design is None:
             raise ValueError(f"{blocks} blocks: an array of more levels is not divided; make each replicate a block")
         parts = blocked(plan.design, blocks)[0]
-    return schedule(len(plan.levels), replicates, seed, parts)
+    order = np.repeat(np.transpose(schedule(len(plan.levels), replicates, seed, parts)), runs, axis=0)
+    return np.column_stack([order, np.arange(len(order)) % runs])
 
 
 def _run(
     runner: Runner,
     plan: Plan,
-    order: Schedule,
+    order: IntArray,
     names: Sequence[str],
     work: float | str | None,
     rows: list[list[float]],
@@ -207,11 +254,10 @@ def _run(
     say: Progress,
 ) -> None:
     """Run the trials that are not in ``rows`` yet."""
-    count, saved = len(order.trial), time.monotonic()
-    while len(rows) < count:
-        trial, replicate = int(order.trial[len(rows)]), int(order.replication[len(rows)])
+    saved = time.monotonic()
+    for replicate, _, trial, _ in order[len(rows) :].tolist():
         settings = plan.settings(trial)
-        say(len(rows) / count, f"replicate {replicate + 1}, trial {trial + 1}")
+        say(len(rows) / len(order), f"replicate {replicate + 1}, trial {trial + 1}")
         try:
             rows.append(_row(runner.trial(settings), names, work))
         except Exception as error:
@@ -233,8 +279,8 @@ def _row(outcome: Outcome, names: Sequence[str], work: float | str | None) -> li
     return [found[name] for name in names]
 
 
-def _taken_up(identity: Mapping[str, Any], kept: Path | None) -> list[list[float]]:
-    """The trials that `_keep` has saved, if it has.
+def _taken_up(identity: Mapping[str, Any], plan: Plan, kept: Path | None) -> tuple[Plan, list[list[float]]]:
+    """The plan and the rows that `_keep` has saved, if it has: another count would make other delays of shares.
 
     Raises
     ------
@@ -242,19 +288,20 @@ def _taken_up(identity: Mapping[str, Any], kept: Path | None) -> list[list[float
         They are of another experiment.
     """
     if kept is None or not kept.exists():
-        return []
+        return plan, []
     try:
         data = json.loads(kept.read_text(encoding="utf-8"))
-        same, rows = data["experiment"] == json.loads(json.dumps(identity)), data["rows"]
+        same = data["experiment"] == json.loads(json.dumps(identity))
+        plan, rows = Plan.from_json(data["plan"]), data["rows"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"cannot resume from {kept}: {error}; remove it to begin anew") from error
     if not same:
         raise ValueError(f"{kept} holds trials of another experiment: remove it (--anew does), or give another file")
-    return [[float(value) for value in row] for row in rows]
+    return plan, [[float(value) for value in row] for row in rows]
 
 
-def _keep(identity: Mapping[str, Any], rows: list[list[float]], kept: Path) -> None:
-    write(kept, json.dumps({"experiment": identity, "rows": rows}))
+def _keep(identity: Mapping[str, Any], plan: Plan, rows: list[list[float]], kept: Path) -> None:
+    write(kept, json.dumps({"experiment": identity, "plan": plan.to_json(), "rows": rows}))
 
 
 def _told(program: Any) -> str:

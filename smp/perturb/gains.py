@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..models.table import aligned
+from ..models.table import aligned, time_text
 from .effects import Analysis
 from .interactions import alone
 
@@ -78,9 +78,12 @@ def gains(
 
 
 def gains_table(rows: list[Gain], unit: str = "s") -> str:
-    """Return the gains as text."""
-    lines = [["place", "sensitivity", f"spent ({unit})", f"gain ({unit})", ""]]
+    """Return the gains as text; those in seconds in the units that suit them."""
+    lines = [["place", "sensitivity", "spent", "gain", ""]]
     for row in rows:
-        numbers = [f"{row.sensitivity:.3g}", f"{row.spent:.3g}", f"{row.gain:.3g} ± {row.uncertainty * row.spent:.2g}"]
-        lines.append([row.factor, *numbers, "*" if row.significant else ""])
+        spent, gain, noise = (
+            time_text(value) if unit == "s" else f"{value:.3g} {unit}"
+            for value in (row.spent, row.gain, row.uncertainty * row.spent)
+        )
+        lines.append([row.factor, f"{row.sensitivity:.3g}", spent, f"{gain} ± {noise}", "*" if row.significant else ""])
     return aligned(lines, words={0, 4})

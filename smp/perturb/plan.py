@@ -7,21 +7,24 @@ array "OA25(5^6)"       level 0, 1, 2, ...: the treatments of a ladder, the firs
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from .._counting import Met
 from ._types import IntArray
 from .design import Design
 from .designs import design as design_of
 from .designs import smallest
 from .orthogonal import orthogonal_array
-from .treatments import Treatment, checked
+from .treatments import Share, Treatment, checked
 from .treatments import treatment as treatment_of
 
 Given = Treatment | str
 Levels = Given | Mapping[str, Given] | Sequence[Given | None]
+_LEAST = 1e-6
+"""Seconds of a delay that is a share: on the host what comes with it, in Python, takes about as long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,26 @@ class Plan:
             if one is not None:
                 found[name] = one
         return found
+
+    def shares(self) -> dict[str, str]:
+        """Return, for each factor that has some, its treatments that are shares of the time in a place, as text."""
+        found = {n: [str(one) for one in ladder if isinstance(one, Share)] for n, ladder in self.treatments.items()}
+        return {name: ", ".join(texts) for name, texts in found.items() if texts}
+
+    def measured(self, met: Mapping[str, Met], virtual: bool = False) -> Plan:
+        """Return the plan whose shares of the time in a place are delays of so long.
+
+        Raises
+        ------
+        ValueError
+            For a share of a place in which no time was met.
+        """
+        least = 1e-9 if virtual else _LEAST
+        ladders = {
+            name: tuple(one.of(name, met[name], least) if isinstance(one, Share) else one for one in ladder)
+            for name, ladder in self.treatments.items()
+        }
+        return replace(self, treatments=ladders)
 
     def lengths(self, virtual: bool = False) -> dict[str, list[float]]:
         """Return, for each factor and level, the seconds that its treatment takes, here or on an emulated machine.

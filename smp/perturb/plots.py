@@ -1,4 +1,4 @@
-"""Plots of effects: half-normal, in order of size, and a ladder of delays (figure 3 of the paper)."""
+"""Plots: effects, half-normal and in order of size, ladders of delays (figure 3), a response (figure 4)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, NullLocator
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from .._canvas import COLOURS, GREY, canvas
+from .._canvas import COLOURS, GREY, MARKERS, canvas
 from .effects import Analysis
 from .ladder import Ladder
 
@@ -81,7 +82,7 @@ def effects(analysis: Analysis) -> Figure:
     return figure
 
 
-def ladders(found: dict[str, Ladder], unit: str = "s", delay: str = "units", sigmas: float = 3.0) -> Figure:
+def ladders(found: dict[str, Ladder], unit: str = "s", delay: str = "s") -> Figure:
     """Draw effect per unit delay against delay (figure 3): flat where the program answers in proportion.
 
     Parameters
@@ -89,32 +90,65 @@ def ladders(found: dict[str, Ladder], unit: str = "s", delay: str = "units", sig
     found : dict of Ladder
         Of each factor.
     unit, delay : str
-        Of the responses, and of the delays.
-    sigmas : float
-        The bars and the band of noise reach so many standard uncertainties.
+        Of the responses, and of the delays; ``s`` are drawn as us, ms, ...
     """
     figure, axes = _canvas(
         "Effect per unit delay: flat where the program answers in proportion",
-        f"bars and band: {sigmas:g} S; filled: the delays to trust",
+        f"bars and band: noise, {max(one.sigmas for one in found.values()):.3g} S; filled: the delays to trust; "
+        "dotted: their line, where it does not go through zero",
     )
     noise: dict[float, float] = {}
-    for (name, one), colour in zip(found.items(), _cycle(len(found)), strict=True):
-        bars = sigmas * one.uncertainties / one.delays
+    for i, (name, one) in enumerate(found.items()):
+        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+        bars = one.sigmas * one.uncertainties / one.delays
         axes.errorbar(one.delays, one.per_unit, bars, fmt="-", color=colour, capsize=3, linewidth=1.2)
         inside = np.zeros(len(one.delays), np.bool_)
         inside[one.trusted] = True
-        axes.plot(one.delays[~inside], one.per_unit[~inside], "o", color=colour, markerfacecolor="white")
-        axes.plot(one.delays[inside], one.per_unit[inside], "o", color=colour, label=f"{name}: {one.verdict}")
+        axes.plot(one.delays[~inside], one.per_unit[~inside], marker, color=colour, markerfacecolor="white")
+        axes.plot(one.delays[inside], one.per_unit[inside], marker, color=colour, label=f"{name}: {one.verdict}")
+        if one.offset:
+            between = np.geomspace(one.delays[one.trusted][0], one.delays[-1])
+            axes.plot(between, one.slope + one.offset / between, ":", color=colour, linewidth=1.2)
         for where, bar in zip(one.delays.tolist(), bars.tolist(), strict=True):
             noise[where] = max(bar, noise.get(where, 0.0))
     places = sorted(noise)
     band = np.array([noise[place] for place in places])
     axes.fill_between(places, -band, band, color="#dddddd", zorder=0.5, label="noise")
     axes.axhline(0, color="black", linewidth=0.8)
-    _log_delays(axes, places)
-    axes.set_xlabel(f"delay ({delay})")
-    axes.set_ylabel(f"effect per unit delay ({unit} / {delay})")
+    _log(axes, places, delay)
+    axes.set_xlabel("delay" if delay == "s" else f"delay ({delay})")
+    axes.set_ylabel("effect per unit delay" + (f" ({unit} / {delay})" if unit else ""))
     axes.legend(loc="best", frameon=False)
+    return figure
+
+
+def response(
+    values: Sequence[float], responses: dict[str, ArrayLike], parameter: str, name: str = "time", unit: str = "s"
+) -> Figure:
+    """Draw a response against a parameter of the program (figure 4), a panel for each version of the program.
+
+    Parameters
+    ----------
+    values : sequence of float (k,)
+        Of the parameter, above zero.
+    responses : dict of array_like (replications, k) or (k,)
+        Of each version, by name.
+    parameter, name, unit : str
+        What is drawn against, and the response.
+    """
+    title = f"{name.capitalize()} against {parameter}: where it is erratic, effects will not be in proportion to delays"
+    figure, panels = canvas(title, "line: mean; dots: single runs", rows=len(responses), top=0.84, sharex=True)
+    for i, (axes, (label, given)) in enumerate(zip(panels[:, 0], responses.items(), strict=True)):
+        runs = np.atleast_2d(np.asarray(given, np.float64))
+        scales = {"us": 1e-6, "ms": 1e-3} if unit == "s" else {}
+        shown = next((small for small, scale in scales.items() if runs.max() < 1000 * scale), unit)
+        runs = runs / scales.get(shown, 1.0)
+        axes.plot(values, runs.mean(axis=0), "-", color=COLOURS[i % len(COLOURS)], linewidth=1.2)
+        axes.plot(values, runs.T, "o", color=COLOURS[i % len(COLOURS)], markersize=4, alpha=0.6)
+        _log(axes, values)
+        axes.set_title(label, loc="left", fontsize=11)
+        axes.set_ylabel(name + _in(shown))
+    panels[-1, 0].set_xlabel(parameter)
     return figure
 
 
@@ -123,15 +157,12 @@ def _canvas(title: str, subtitle: str, left: float = 0.075) -> tuple[Figure, Axe
     return figure, axes
 
 
-def _log_delays(axes: Axes, delays: Sequence[float]) -> None:
+def _log(axes: Axes, places: Sequence[float], unit: str = "") -> None:
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(FixedLocator(list(delays)))
+    axes.xaxis.set_major_locator(FixedLocator(list(places)))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-
-
-def _cycle(count: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(count)]
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_major_formatter(EngFormatter("s") if unit == "s" else plain)
 
 
 def _clipped(source: str, length: int = _LABELS) -> str:

@@ -43,12 +43,19 @@ def summary(trials: Trials) -> str:
     kinds = {str(ladder[-1]) if plan.design else ", ".join(map(str, ladder)) for ladder in plan.treatments.values()}
     treated = kinds.pop() if len(kinds) == 1 else ", ".join(f"{n} {ls[-1]}" for n, ls in plan.treatments.items())
     design = str(plan.design) if plan.design else f"{len(plan.levels)} trials of {len(plan.factors)} factors"
+    shares = set(trials.about.get("shares", {}).values())
+    if shares:
+        treated = f"{' or '.join(sorted(shares))} of the time in a place: {treated}"
+    quickest = f"; the quickest of {trials.runs} runs each" if trials.runs > 1 else ""
     lines = [
         ("Program", str(trials.about.get("program", ""))),
         ("Design", design),
         ("Treatment", treated),
-        ("Trials", f"{len(trials.table)}, {trials.replicates} replicates, each in a fresh order"),
-        ("Before", f"a first run, {trials.warm_up:.4g} s, and one counted, {trials.counting:.4g} s"),
+        (
+            "Trials",
+            f"{len(trials.table) // trials.runs}, {trials.replicates} replicates, each in a fresh order{quickest}",
+        ),
+        ("Before", f"a first run, {trials.warm_up:.4g} s, and some counted, the quickest {trials.counting:.4g} s"),
     ]
     return "\n".join(f"{name:<11} {text}" for name, text in lines)
 

@@ -7,9 +7,19 @@ import math
 import numpy as np
 
 from ..models.table import aligned
-from .effects import Analysis
+from .effects import Analysis, analyse
 
+_SCALES = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
 _WORDS = 6  # aliases shown of one contrast
+
+
+def readable(analysis: Analysis) -> Analysis:
+    """Return the analysis of a time in seconds in s, ms, us or ns, the largest of which its mean has one at least."""
+    if analysis.unit != "s":
+        return analysis
+    unit, scale = next((one for one in _SCALES if abs(analysis.mean) * one[1] >= 1), _SCALES[0])
+    responses = scale * analysis.responses
+    return analyse(analysis.design, responses, analysis.name, unit, order=analysis.order, blocks=analysis.blocks)
 
 
 def trials_table(analysis: Analysis) -> str:
@@ -17,10 +27,11 @@ def trials_table(analysis: Analysis) -> str:
 
     The rows on the left and on the right are two tables: trials, and contrasts in Yates order.
     """
+    analysis = readable(analysis)
     design, digits = analysis.design, _decimals(analysis.uncertainty)
     marks = ["", *_marks(analysis)]
     right = [("mean", analysis.mean), *zip(analysis.sources, analysis.effects.tolist(), strict=True)]
-    rows = [["trial", *design.factors, analysis.name, "effect", "", "source"]]
+    rows = [["trial", *design.factors, _title(analysis), "effect", "", "source"]]
     for i, (source, effect) in enumerate(right):
         signs = ["+" if level > 0 else "-" for level in design.levels[i]]
         numbers = [f"{analysis.means[i]:.{digits}f}", f"{effect:.{digits}f}"]
@@ -39,6 +50,7 @@ def effects_table(analysis: Analysis, ordered: bool = False, largest: int | None
     largest : int, optional
         So many of the largest effects, and how many are left out.
     """
+    analysis = readable(analysis)
     digits, marks = _decimals(analysis.uncertainty), _marks(analysis)
     which = list(range(len(analysis.effects)))
     if ordered or largest is not None:
@@ -47,7 +59,7 @@ def effects_table(analysis: Analysis, ordered: bool = False, largest: int | None
     rows = [["source", "effect", ""], ["mean", f"{analysis.mean:.{digits}f}", ""]]
     for i in which[:largest]:
         rows.append([_short(analysis, analysis.sources[i]), f"{analysis.effects[i]:.{digits}f}", marks[i]])
-    lines = [f"{analysis.name} ({analysis.unit})" if analysis.unit else analysis.name, aligned(rows, words={0, 2})]
+    lines = [_title(analysis), aligned(rows, words={0, 2})]
     if left:
         lines.append(f"and {left} smaller ones")
     return "\n".join([*lines, footing(analysis)])
@@ -65,6 +77,10 @@ def footing(analysis: Analysis) -> str:
             f"* exceeds {analysis.factor:.3g} S = {analysis.expanded:.{digits}f}",
         ]
     )
+
+
+def _title(analysis: Analysis) -> str:
+    return f"{analysis.name} ({analysis.unit})" if analysis.unit else analysis.name
 
 
 def _marks(analysis: Analysis) -> list[str]:

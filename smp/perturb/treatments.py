@@ -7,6 +7,7 @@
     Cell()          "cell"            takes and leaves a cell that all processors share
     Message()       "message"         leaves a word in a cell of the next processor
     Buffer(nbytes)  "buffer:64KiB"    takes a buffer, touches its pages and gives it back
+    Share(percent)  "20%"             Busy for so much of the time that a pass of the place takes; of an experiment
 
 All work in Python and in compiled loops, by the same machine code. Python keeps the interpreter lock meanwhile, as
 slower Python code would, but for a sleep. Cell and Message need a machine: outside of its programs they do what Lock
@@ -29,6 +30,7 @@ from typing import Protocol
 import numpy as np
 
 from .. import _treatments
+from .._counting import Met
 from .._treating import BUFFER, BUSY, CALL, LOCK, SLEEP, WORK
 from .._treatments import Order
 from .site import Site
@@ -180,7 +182,50 @@ class Buffer(_Unforeseen):
         return Order(BUFFER, int(self.nbytes), int(self.nbytes) // _VIRTUAL_BYTES)
 
 
-FORMS = "10us, work:10, sleep:1ms, lock, cell, message, buffer:64KiB"
+@dataclass(frozen=True)
+class Share(_Unforeseen):
+    """Keep the CPU busy for a share of the time that a pass of the place takes: of an experiment, which counts a run.
+
+    It delays each place in proportion, where places take times of different orders of magnitude.
+    """
+
+    percent: float
+
+    def __post_init__(self) -> None:
+        _check("Share", self.percent, "percent", 1e6)
+
+    def __str__(self) -> str:
+        return f"{self.percent:.12g}%"
+
+    def order(self, site: Site | None) -> Order:
+        raise ValueError(f"{self} of the time in a place, which only an experiment counts: say how long instead, 10us")
+
+    def of(self, name: str, met: Met, least: float) -> Busy:
+        """Return the delay that this is at a place.
+
+        Parameters
+        ----------
+        name : str
+            Of the place.
+        met : Met
+            What was met there. The time inside is of all processors, with waiting, and with the places inside it.
+        least : float
+            Seconds that the delay is at least.
+
+        Raises
+        ------
+        ValueError
+            When no time was met.
+        """
+        if not met.inside > 0:
+            raise ValueError(
+                f"{self} of the time in {name!r}: none was measured, for it is a point of delay(...), or takes none; "
+                "enclose what it is about by factor(...), or say how long, 10us"
+            )
+        return Busy(round(max(self.percent / 100 * met.inside / met.passes, least) * 1e9))
+
+
+FORMS = "10us, 20%, work:10, sleep:1ms, lock, cell, message, buffer:64KiB"
 
 
 def treatment(text: str) -> Treatment:
@@ -202,6 +247,8 @@ def treatment(text: str) -> Treatment:
         return plain[amount]
     if kind in ("", "busy") and (found := re.fullmatch(_NUMBER + "(ns|us|ms|s)", amount)):
         return Busy(round(float(found[1]) * _SECONDS[found[2]] * 1e9))
+    if not kind and (found := re.fullmatch(_NUMBER + "%", amount)):
+        return Share(float(found[1]))
     if kind == "sleep" and (found := re.fullmatch(_NUMBER + "(ns|us|ms|s)", amount)):
         return Sleep(float(found[1]) * _SECONDS[found[2]])
     if kind == "work" and amount.isdecimal():
@@ -239,7 +286,7 @@ def check_name(name: object) -> None:
 
 
 def _check(kind: str, number: float, unit: str, most: float) -> None:
-    whole = unit != "seconds"
+    whole = unit not in ("seconds", "percent")
     if isinstance(number, bool) or not isinstance(number, int | np.integer | (int if whole else float)):
         raise TypeError(f"{kind} takes a {'whole ' if whole else ''}number of {unit}, not {number!r}")
     if not (0 <= number <= most and math.isfinite(number)):

@@ -1,8 +1,11 @@
 """What an experiment measured: its trials, in the order in which they were run, with all that is known of each.
 
-order  replicate  block  trial  levels          time    memory   ...
-    0          0      0      7  [ 1 -1  1  1]   0.213   8.1e7
-    1          0      0      2  [-1  1 -1 -1]   0.198   8.1e7
+order  replicate  block  trial  run  levels          time    memory   ...
+    0          0      0      7    0  [ 1 -1  1  1]   0.213   8.1e7
+    1          0      0      7    1  [ 1 -1  1  1]   0.202   8.1e7
+    2          0      0      2    0  [-1  1 -1 -1]   0.198   8.1e7
+
+The runs of a trial follow one another; the one with the least time counts.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ from .plan import Plan
 from .search import Search, searched
 from .treatments import Treatment
 
-FORMAT, VERSION = "smp-trials", 1
+FORMAT, VERSION = "smp-trials", 2
+ORDER = ("replicate", "block", "trial", "run")
 UNITS = {"time": "s", "memory": "B", "throughput": "1/s"}
 
 
@@ -41,14 +45,14 @@ class Trials:
     ----------
     plan : Plan
     table : structured array
-        A row for each trial that was run, in the order of running: ``order, replicate, block, trial`` (the row of the
-        design), ``levels`` (factors,), and the responses.
+        A row for each run, in the order of running: ``order, replicate, block, trial`` (the row of the design),
+        ``run``, ``levels`` (factors,), and the responses.
     met : dict of str to Met
-        Of the run that was counted: passes of every place, and seconds inside, all processors together.
+        Of the runs that were counted: passes of every place, and the least seconds inside, all processors together.
     processors : int
         Among which these are shared.
     warm_up, counting : float
-        Seconds of the first run, and of the counted one after it; neither is a trial.
+        Seconds of the first run, and of the quickest of those that were counted; none of them is a trial.
     lengths : dict of str to list of float
         Seconds that the treatment of each level of each factor takes; see `Plan.lengths`.
     about : dict
@@ -80,15 +84,22 @@ class Trials:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the responses."""
-        return tuple((self.table.dtype.names or ())[5:])
+        return tuple((self.table.dtype.names or ())[6:])
+
+    @property
+    def runs(self) -> int:
+        """How often each trial was run in a row."""
+        return int(self.table["run"].max(initial=0)) + 1
 
     @property
     def replicates(self) -> int:
         """How often all trials were run."""
-        return len(self.table) // len(self.plan.levels)
+        return len(self.table) // (len(self.plan.levels) * self.runs)
 
     def responses(self, name: str = "time") -> FloatArray:
         """Return one response (replicates, trials), in the order of the design's rows.
+
+        Of several runs of a trial it is that of the run with the least time, whatever the response.
 
         Raises
         ------
@@ -99,12 +110,14 @@ class Trials:
         """
         if name not in self.names:
             raise KeyError(f"no response {name!r}: there are {', '.join(self.names)}")
-        found = np.full((int(self.table["replicate"].max(initial=0)) + 1, len(self.plan.levels)), np.nan)
-        found[self.table["replicate"], self.table["trial"]] = self.table[name]
-        missing = int(found.size) - len(self.table)
+        shape = int(self.table["replicate"].max(initial=0)) + 1, len(self.plan.levels), self.runs
+        rows = np.full(shape, -1)
+        rows[self.table["replicate"], self.table["trial"], self.table["run"]] = np.arange(len(self.table))
+        missing = int(np.count_nonzero(rows < 0))
         if missing:
-            raise ValueError(f"{missing} of {found.size} trials have not been run: resume the experiment")
-        return found
+            raise ValueError(f"{missing} of {rows.size} runs of trials are missing: resume the experiment")
+        quickest = self.table["time"][rows].argmin(axis=2, keepdims=True)
+        return np.asarray(self.table[name][np.take_along_axis(rows, quickest, axis=2)[..., 0]])
 
     @cached_property
     def blocks(self) -> IntArray:
@@ -157,7 +170,7 @@ class Trials:
             "version": VERSION,
             "plan": self.plan.to_json(),
             "responses": list(self.names),
-            "order": [[int(row[name]) for name in ("replicate", "block", "trial")] for row in self.table],
+            "order": [[int(row[name]) for name in ORDER] for row in self.table],
             "rows": [[value if math.isfinite(value) else None for value in row] for row in rows],
             "met": {name: list(one) for name, one in self.met.items()},
             "processors": self.processors,
@@ -211,23 +224,23 @@ def tabulated(plan: Plan, order: list[Any] | IntArray, names: list[str], values:
     Parameters
     ----------
     plan : Plan
-    order : array_like (k, 3)
-        Replicate, block and trial of each.
+    order : array_like (k, 4)
+        Replicate, block, trial and run of each row.
     names : list of str
         Of the responses.
     values : list of lists of float
-        Of each trial.
+        Of each row.
     """
     dtype = np.dtype(
         [
-            *((name, np.int64) for name in ("order", "replicate", "block", "trial")),
+            *((name, np.int64) for name in ("order", *ORDER)),
             ("levels", np.int64, (len(plan.factors),)),
             *((name, np.float64) for name in names),
         ]
     )
     table = np.zeros(len(values), dtype)
     table["order"] = np.arange(len(values))
-    for i, name in enumerate(("replicate", "block", "trial")):
+    for i, name in enumerate(ORDER):
         table[name] = [row[i] for row in order][: len(values)]
     table["levels"] = plan.levels[table["trial"]]
     for i, name in enumerate(names):

@@ -1,0 +1,152 @@
+"""Ladders of delays: one program, two machines, and how far the answer depends on the delay that is asked with.
+
+Mesh is a wrapped mesh of 4 x 4 nodes; in a round each receives the states of its four neighbours and updates its own.
+Two forms of it compute the same: in shared memory, a superstep a round, and by messages, those of which that find
+their receiver busy are sent again after a time-out.  In each two places are treated, with delays from 2 us to 200 us,
+and the question is from which on their effect is in proportion.  (Section 4 of Synthetic-perturbation tuning of MIMD
+programs, example 3, figures 3 and 4.)
+
+    --plots DIR     draws the figures
+    --host          climbs the ladder on two processors of this computer instead: real time, and real noise
+"""
+
+import argparse
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+import smp
+from smp.compiled import clock, local
+from smp.kernels.congestion import Timing
+from smp.kernels.mesh import new_state, relax_mesh
+from smp.kernels.mesh_messages import relax_mesh_messages
+from smp.perturb.climb import climb
+
+NODES, WORDS, ROUNDS = 16, 32, 6
+DELAYS = ("2us", "5us", "10us", "20us", "50us", "100us", "200us")
+GRAINS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+NETWORK = Timing(latency=20_000, per_word=1_000, timeout=200_000)
+LATEST = 100_000
+"""Nodes of the network begin so many ns after the first at most, otherwise in each run: that is its only noise."""
+
+
+@local
+def idle(octets):
+    octets[:1] = 0  # an emulated machine charges 0.1 ns for each octet, whatever is done
+
+
+def shared(proc, state, grain):
+    relax_mesh(proc, state, rounds=ROUNDS, grain=grain)
+
+
+def messages(proc, state, grain, late):
+    idle(np.empty(10 * late[proc.rank], np.uint8))
+    return relax_mesh_messages(proc, state, rounds=ROUNDS, grain=grain, timing=NETWORK)
+
+
+def arguments(machine, form, grain):
+    """Return what makes the arguments of each run: the same states, and other times to begin."""
+    seeds, state = count(), new_state(NODES, WORDS)
+
+    def made():
+        late = np.random.default_rng(next(seeds)).integers(0, LATEST, NODES)
+        return (machine.array(state), grain, *([late] if form is messages else []))
+
+    return made
+
+
+def climbed(machine, form, grain, factors, replicates):
+    return climb(
+        form,
+        DELAYS,
+        factors=factors,
+        arguments=arguments(machine, form, grain),
+        machine=machine,
+        replicates=replicates,
+    )
+
+
+def timed(proc, form, *args):
+    proc.barrier()
+    began = clock()
+    again = form(proc, *args)
+    return (clock() - began) * 1e-9, again and again["failures"]
+
+
+def against_grain(machine, form, runs):
+    """Return the seconds (runs, grains) that a form takes, and how many messages had to be sent again."""
+    made = [arguments(machine, form, grain) for grain in GRAINS]
+    results = [[machine.run(timed, form, *given()).results[0] for given in made] for _ in range(runs)]
+    return [[seconds for seconds, _ in run] for run in results], [[again for _, again in run] for run in results]
+
+
+def emulated(folder):
+    with smp.emulated(NODES, schedule="clock") as machine:
+        print("Shared memory, a grain of 8 (figure 3-a)")
+        linear = climbed(machine, shared, 8, "main_loop, update", replicates=2)
+        print(linear.table())
+        print("Each delay costs as often as its place is passed, whatever its length: any of them will do.\n")
+
+        print("Response against grain (figure 4), in ms; by messages three runs, and how often they were sent again")
+        (exact,), _ = against_grain(machine, shared, 1)
+        times, again = against_grain(machine, messages, 3)
+        print("grain    shared    by messages                sent again")
+        for i, grain in enumerate(GRAINS):
+            three = "  ".join(f"{run[i] * 1e3:7.3f}" for run in times)
+            print(f"{grain:5}   {exact[i] * 1e3:7.3f}   {three}   " + " ".join(f"{run[i]:3}" for run in again))
+        print("In shared memory more work takes more time from the first. By messages, up to a grain of 64 or so, it")
+        print("may take less: communication rules, and runs that begin otherwise end otherwise.\n")
+
+        print("By messages, a grain of 8 (figure 3-b)")
+        erratic = climbed(machine, messages, 8, "main_loop, receive", replicates=6)
+        print(erratic.table())
+        for factor, found in erratic.ladders().items():
+            print(f"\n{factor}\n{found}")
+        print("\nMessages sent again: means of the trials that delay")
+        print("        neither  main_loop  receive     both")
+        for delay, rung in zip(DELAYS, erratic.rungs, strict=True):
+            none, main, receive, both = rung.responses("failures").mean(axis=0)
+            print(f"{delay:>5}   {none:7.1f}  {main:9.1f}  {receive:7.1f}  {both:7.1f}")
+        print("A small delay changes who finds whose input busy, and at the main loop the program is faster for it.")
+        print(
+            "Large ones bring all nodes into step: three messages in four then come to a node that is sending itself,"
+        )
+        print("and are sent again. From there on a delay costs what it takes.")
+    if folder:
+        from smp.perturb import plots
+
+        folder.mkdir(parents=True, exist_ok=True)
+        plots.ladders(linear.ladders()).savefig(folder / "mesh-shared.png")
+        plots.ladders(erratic.ladders()).savefig(folder / "mesh-messages.png")
+        figure = plots.response(GRAINS, {"in shared memory": exact, "by messages": times}, "grain")
+        figure.savefig(folder / "mesh-grain.png")
+
+
+def host(folder):
+    """2 x 1 nodes with larger states, so that a round takes longer than its barriers."""
+    with smp.host(2) as machine:
+        state = machine.array(new_state(2, 20_000))
+        found = climb(
+            lambda proc: relax_mesh(proc, state, rounds=50, grain=5),
+            ("10us", "20us", "50us", "100us", "200us"),
+            factors="main_loop, receive",
+            machine=machine,
+            replicates=6,
+        )
+    print(found.table())
+    for factor, one in found.ladders().items():
+        print(f"\n{factor}\n{one}")
+    if folder:
+        from smp.perturb import plots
+
+        folder.mkdir(parents=True, exist_ok=True)
+        plots.ladders(found.ladders()).savefig(folder / "mesh-host.png")
+
+
+if __name__ == "__main__":
+    line = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    line.add_argument("--plots", type=Path, metavar="DIR")
+    line.add_argument("--host", action="store_true")
+    options = line.parse_args()
+    (host if options.host else emulated)(options.plots)

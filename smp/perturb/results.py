@@ -1,0 +1,119 @@
+"""What the command makes of an experiment, be it trials of one design or a ladder: text, JSON, files, pictures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .climb import FORMAT as LADDER
+from .climb import Climb
+from .report import sections
+from .trials import UNITS, Trials
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Result(Protocol):
+    """An experiment that was run; ``names`` are those of responses."""
+
+    @property
+    def file(self) -> str:
+        """The name of the file that holds it."""
+
+    @property
+    def trials(self) -> Trials:
+        """All trials that were run."""
+
+    def save(self, folder: Path) -> None: ...
+    def text(self, names: Sequence[str]) -> str: ...
+    def document(self, names: Sequence[str]) -> dict[str, Any]:
+        """Plain JSON: all of it."""
+
+    def analyses(self, names: Sequence[str]) -> dict[str, Any]:
+        """Plain JSON for files of their own, by name."""
+
+    def figures(self, names: Sequence[str]) -> dict[str, Figure]:
+        """Pictures, by name."""
+
+
+@dataclass(frozen=True)
+class Screened:
+    """Trials of one design, or of an array."""
+
+    trials: Trials
+    file = "trials.json"
+
+    def save(self, folder: Path) -> None:
+        self.trials.save(folder / self.file)
+
+    def text(self, names: Sequence[str]) -> str:
+        return "\n\n".join(sections(self.trials, names))
+
+    def document(self, names: Sequence[str]) -> dict[str, Any]:
+        found = {name: self.trials.analyse(name).to_json() for name in self._effects(names)}
+        return {"trials": self.trials.to_json(), "analyses": found}
+
+    def analyses(self, names: Sequence[str]) -> dict[str, Any]:
+        return {f"effects-{name}": self.trials.analyse(name).to_json() for name in self._effects(names)}
+
+    def figures(self, names: Sequence[str]) -> dict[str, Figure]:
+        from . import plots  # Matplotlib takes a while
+
+        found = {}
+        for name in self._effects(names):
+            found[f"half-normal-{name}"] = plots.half_normal(self.trials.analyse(name))
+            found[f"effects-{name}"] = plots.effects(self.trials.analyse(name))
+        return found
+
+    def _effects(self, names: Sequence[str]) -> Sequence[str]:
+        """Those of the responses on which there are effects: of an array none."""
+        return () if self.trials.plan.design is None else names
+
+
+@dataclass(frozen=True)
+class Climbed:
+    """A ladder."""
+
+    climb: Climb
+    file = "ladder.json"
+
+    @property
+    def trials(self) -> Trials:
+        return self.climb.trials
+
+    def save(self, folder: Path) -> None:
+        self.climb.save(folder / self.file)
+
+    def text(self, names: Sequence[str]) -> str:
+        return "\n\n".join([str(self.climb), *(f"{name}\n{self.climb.table(name)}" for name in names)])
+
+    def document(self, names: Sequence[str]) -> dict[str, Any]:
+        return self.climb.to_json()
+
+    def analyses(self, names: Sequence[str]) -> dict[str, Any]:
+        return {}
+
+    def figures(self, names: Sequence[str]) -> dict[str, Figure]:
+        from . import plots
+
+        files = {name: "ladder" if name == "time" else f"ladder-{name}" for name in names}
+        return {files[name]: plots.ladders(self.climb.ladders(name), UNITS.get(name, "")) for name in names}
+
+
+def loaded(file: Path) -> Result:
+    """Read what either has saved.
+
+    Raises
+    ------
+    OSError, ValueError
+        When there is nothing, or something else.
+    """
+    try:
+        ladder = json.loads(file.read_text(encoding="utf-8"))["format"] == LADDER
+    except (ValueError, LookupError, TypeError):
+        ladder = False
+    return Climbed(Climb.load(file)) if ladder else Screened(Trials.load(file))
