@@ -15,7 +15,7 @@ from smp.models.table import time_text
 from smp.perturb import screen
 from smp.perturb.advice import next_steps
 from smp.perturb.compare import compared, comparison_table
-from smp.perturb.experiment import runner_of
+from smp.perturb.runners import runner_of
 from smp.perturb.table import effects_table, trials_table
 
 PLACES = ["s_lock", "push", "pop", "swap", "bubble_sort", "code1"]

@@ -20,10 +20,10 @@ import smp.machine
 from smp.compiled import clock, delay, fetch_add
 from smp.perturb import Busy, Met, Sleep, Treatment, TrialFailed, Trials, Work, factor, screen, treated, treatment
 from smp.perturb.designs import design, fractional
-from smp.perturb.experiment import _counted
 from smp.perturb.observed import Counts, Outcome
 from smp.perturb.orthogonal import orthogonal_array
 from smp.perturb.report import sections
+from smp.perturb.runners import counted as counted_by
 from smp.perturb.treatments import Share
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
@@ -162,8 +162,8 @@ def test_the_peak_of_memory_is_that_of_each_trial() -> None:
     def nothing() -> None:
         delay("little")
 
-    much = screen(program, "2^1", treatment="1us", replicates=1).responses("memory")
-    little = screen(nothing, "2^1", treatment="1us", replicates=1).responses("memory")
+    much = screen(program, "2^1", treatment="1us", replicates=2).responses("memory")
+    little = screen(nothing, "2^1", treatment="1us", replicates=2).responses("memory")
     assert much.min() - little.max() > 32 << 20
 
 
@@ -370,7 +370,7 @@ def test_of_the_time_in_a_place_the_least_of_the_runs_counted_is_kept(
     seconds: list[float], most: int, runs: int
 ) -> None:
     runner = Noisy(False, seconds)
-    found = _counted(runner, most)
+    found = counted_by(runner, most)
     assert runner.runs == runs
     assert found.met["a"] == Met(2, min(seconds[:runs]))
     assert found.outcome.time == 5 * min(seconds[:runs])
@@ -380,13 +380,13 @@ def test_of_the_time_in_a_place_the_least_of_the_runs_counted_is_kept(
 def test_places_are_counted_until_three_runs_agree_and_once_in_virtual_time() -> None:
     alike = Noisy(False, [0.0] * 3 + [0.9, 0.31, 0.8, 0.3, 0.32, 0.1])
     alike.runs = 3
-    assert _counted(alike, 9).met == {"a": Met(2, 0.3)}
+    assert counted_by(alike, 9).met == {"a": Met(2, 0.3)}
     assert alike.runs == 3 + 5
     points = Noisy(False, [0.0, 0.0])
-    assert _counted(points, 9).met == {"a": Met(2, 0.0)}
+    assert counted_by(points, 9).met == {"a": Met(2, 0.0)}
     assert points.runs == 1
     emulated = Noisy(True, [0.9, 0.3])
-    assert _counted(emulated, 9).met == {"a": Met(2, 0.9)}  # runs differ by their data, not by noise
+    assert counted_by(emulated, 9).met == {"a": Met(2, 0.9)}  # runs differ by their data, not by noise
     assert emulated.runs == 1
 
 
@@ -563,6 +563,9 @@ def test_numbers_that_come_and_go_are_told() -> None:
         ({"treatment": {"a": "1us"}}, "treatments of a; the factors are a, b"),
         ({"replicates": 0}, "0 replicates of 1 runs"),
         ({"runs": 0}, "3 replicates of 0 runs"),
+        ({"seed": -1}, "seed -1: one of each at least, and a seed not below zero"),
+        ({"treatment": None}, "no treatment: say what is done"),
+        ({"design": "2^2", "replicates": 1, "blocks": 2}, "4 trials in 2 blocks, and no replicates"),
         ({"treatment": "20%"}, "'b': none was measured, for it is a point of delay"),
         ({"treatment": {"a": "1us", "b": "5%"}}, "5% of the time in 'b'"),
         ({"blocks": 3}, "3 blocks"),
@@ -574,6 +577,63 @@ def test_what_makes_no_sense_is_told(options: dict[str, Any], message: str) -> N
         screen(plain, **options)
 
 
+def test_a_program_that_exits_is_told_and_ends_nothing_else() -> None:
+    def leaving(passes: int = 0) -> None:
+        with factor("a"):
+            calls.append(passes)
+        if len(calls) > after:
+            sys.exit(3)
+
+    for after, message in ((0, "ended before it was treated: it exited with 3"), (8, r"trial . of replicate .*exited")):
+        calls: list[int] = []
+        with pytest.raises(TrialFailed, match=message):
+            screen(leaving, "2^1", treatment="1ns", replicates=9)
+
+
+def test_treatments_set_outside_are_those_of_no_factor() -> None:
+    """Level -1 is no treatment, whatever is set around the experiment; other places stay as they are."""
+    with smp.emulated(1, schedule="clock") as machine, treated({"a": "5us", "b": "3us"}):
+        found = screen(two_places, "2^1", factors=["a"], treatment="1us", replicates=2, machine=machine)
+    assert found.responses().T.tolist() == [[pytest.approx(3e-6)] * 2, [pytest.approx(4e-6)] * 2]
+
+
+def two_places(proc: Any) -> None:
+    with factor("a"), factor("b"):
+        pass
+
+
+@pytest.mark.parametrize("what", ["arguments", "source"])
+def test_trials_of_another_program_are_not_gone_on_with(what: str, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.json"
+    text = """
+        import pathlib
+        from smp.perturb import delay
+        for place in "ab":
+            delay(place)
+        if pathlib.Path("{}").exists():
+            raise SystemExit(7)
+        """
+    stop = tmp_path / "stop"
+    file = script(tmp_path, text.format(stop))
+
+    def run(*arguments: str) -> Trials:
+        def progress(done: float, _: str) -> None:
+            if done > 0.5 and not stop.with_suffix(".once").exists():
+                stop.touch()
+
+        return screen(file, "2^2", treatment="1ns", arguments=arguments, resume=kept, progress=progress)
+
+    with pytest.raises(TrialFailed, match="SystemExit: 7"):
+        run("5")
+    assert kept.exists()
+    stop.unlink()
+    stop.with_suffix(".once").touch()
+    if what == "source":
+        script(tmp_path, text.format(stop) + "\n        x = 1")
+    with pytest.raises(ValueError, match="of the program before it was changed"):
+        run("5" if what == "source" else "6")
+
+
 def test_arguments_of_other_types_are_told() -> None:
     with pytest.raises(TypeError, match="a sequence of treatments"):
         screen(plain, np.zeros((3, 2), int), treatment="1us")
@@ -581,6 +641,20 @@ def test_arguments_of_other_types_are_told() -> None:
         screen(plain, "2^2", treatment=[None, "1us"])
     with pytest.raises(TypeError, match="a function or the path of a script"):
         screen(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        screen(plain, replicates=2.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"arguments='ab': a sequence of them, as \['ab'\]"):
+        screen(plain, arguments="ab")
+
+    def generator() -> Iterator[None]:
+        yield
+
+    async def coroutine() -> None:
+        pass
+
+    for program in (generator, coroutine):
+        with pytest.raises(TypeError, match="does not run when it is called"):
+            screen(program)
     with pytest.raises(ValueError, match="passes no factor"):
         screen(lambda: None)
     with pytest.raises(ValueError, match="a number called 'time'"):
@@ -670,7 +744,7 @@ def test_machines_of_a_script_are_treated(tmp_path: Path) -> None:
             responses = min(machine.run(program).results)
         """,
     )
-    trials = screen(file, "2^1", treatment=Busy(2_000_000), replicates=1)
+    trials = screen(file, "2^1", treatment=Busy(2_000_000), replicates=2)
     treated_ = trials.table["levels"][:, 0] > 0
     assert (trials.table["result"][treated_] >= 0.006).all()
     assert trials.table["result"][treated_].min() > trials.table["result"][~treated_].max()

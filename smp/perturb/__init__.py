@@ -15,7 +15,9 @@ Experiments
     treatments      what is done there: Busy, Work, Sleep, Lock, Cell, Message, Buffer; Share of the time in the place
     experiment      screen: run the trials of a design on a function, an SPMD program, a script
     trials          what was measured, and its analyses
+    runners         what runs the trials of a program; counting its places
     observed, script, carrying, site, memory     how a trial is run and watched, and treatments get to processors
+    resuming        trials kept while an experiment is under way
     climb           one design with each of several delays
     command         the command
     results         what it makes of trials and of ladders alike

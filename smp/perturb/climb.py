@@ -27,10 +27,11 @@ from .. import Machine
 from .._kept import write
 from ..models.table import aligned, time_text
 from .design import Design
-from .experiment import Progress, runner_of, screen
-from .ladder import LEAST, ROUNDING, Ladder, ladder
+from .experiment import Progress, screen
+from .ladder import LEAST, Ladder, ladder
 from .observed import Arguments
 from .plan import Plan, is_array, planned
+from .runners import runner_of
 from .treatments import Treatment, checked
 from .trials import Trials
 from .words import named
@@ -89,7 +90,7 @@ class Climb:
             When there is no response of this name, or trials are missing.
         """
         found = [rung.analyse(name) for rung in self.rungs]
-        noise = [max(one.uncertainty, ROUNDING * float(np.abs(one.responses).max())) for one in found]
+        noise = [max(one.uncertainty, one.rounding) for one in found]
         return {
             factor: ladder(
                 self.delays, [one.effect(factor) for one in found], noise, found[0].factor, freedom=found[0].freedom

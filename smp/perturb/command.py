@@ -26,11 +26,12 @@ from .._kept import write
 from ..errors import SmpError
 from .climb import climb
 from .designs import design as design_of
-from .experiment import runner_of, screen
+from .experiment import screen
 from .orthogonal import orthogonal_array
 from .plan import is_array
 from .report import places_table
 from .results import Climbed, Result, Screened, loaded
+from .runners import runner_of
 from .treatments import FORMS, Treatment, check_name, treatment
 from .trials import Trials
 

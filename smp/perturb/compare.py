@@ -14,6 +14,8 @@ import numpy as np
 from ..models.table import aligned
 from .effects import Analysis
 
+_ROUNDING = 1e-9  # per cent: below it nothing has changed
+
 
 class Compared(NamedTuple):
     """One factor in two versions; percentages of the unperturbed run of each, NaN where it was not tested."""
@@ -74,7 +76,7 @@ def compared(
         percents = first.get(factor, math.nan), second.get(factor, math.nan)
         change = percents[1] - percents[0]
         noise = [_uncertainty(one, base, percent) for (one, base), percent in zip(versions, percents, strict=True)]
-        expanded = math.hypot(noise[0] * before.factor, noise[1] * after.factor)
+        expanded = max(math.hypot(noise[0] * before.factor, noise[1] * after.factor), _ROUNDING)
         uncertainty = math.hypot(*noise) + 0 * change  # NaN with it
         rows.append(Compared(factor, *percents, change, uncertainty, abs(change) > expanded))
     return rows

@@ -23,7 +23,7 @@ from .lenth import lenth
 
 SIGMAS = 3.0
 _FALSE_ALARM = 0.01
-_ROUNDING = 1e-12  # of the largest response: below it an effect is not one, however small S is
+_ROUNDING = 1e-12  # of the largest response
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +86,14 @@ class Analysis:
         return self.factor * self.uncertainty
 
     @property
+    def rounding(self) -> float:
+        """Below it nothing is an effect, however small S is."""
+        return _ROUNDING * float(np.abs(self.responses).max())
+
+    @property
     def significant(self) -> NDArray[np.bool_]:
         """Which effects (trials - 1,) exceed the expanded uncertainty."""
-        least = max(self.expanded, _ROUNDING * float(np.abs(self.responses).max()))
-        return (np.abs(self.effects) > least) & ~self.lost
+        return (np.abs(self.effects) > max(self.expanded, self.rounding)) & ~self.lost
 
     @property
     def p_values(self) -> FloatArray:

@@ -7,42 +7,33 @@ What is measured is saved on the way, and taken up again by the same call.
 
 from __future__ import annotations
 
-import json
+import operator
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from .. import Machine
 from .._counting import Met
-from .._kept import write
 from ..errors import SmpError, TrialFailed
 from ._types import IntArray
 from .design import Design
-from .observed import Arguments, Counts, Here, OnMachine, Outcome
+from .observed import Arguments, Outcome
 from .plan import Levels, Plan, is_array, planned
+from .resuming import about_program, keep, taken_up
+from .runners import Runner, counted, name_of, runner_of
 from .schedule import blocked, schedule
-from .script import Script
-from .treatments import Treatment, checked
+from .treatments import checked
 from .trials import Trials, tabulated
 from .words import named
 
-COUNTED, AGREEING, NEARLY = 12, 3, 1.1
-"""Runs that are counted at most; so many suffice whose times in each place differ by no more than a tenth."""
 SAVE_S = 2.0
 """Seconds between saving what was measured."""
 Progress = Callable[[float, str], None]
-
-
-class Runner(Protocol):
-    """What runs trials of one program."""
-
-    def trial(self, treatments: Mapping[str, Treatment]) -> Outcome: ...
-    def count(self) -> Counts: ...
 
 
 def screen(
@@ -129,32 +120,43 @@ def screen(
     >>> [f"{1e6 * found.effect(place):.0f} us" for place in ("hot", "cold")]
     ['2000 us', '100 us']
     """
-    if replicates < 1 or runs < 1:
-        raise ValueError(f"{replicates} replicates of {runs} runs: there must be one of each at least")
+    if operator.index(replicates) < 1 or operator.index(runs) < 1 or operator.index(seed) < 0:
+        raise ValueError(
+            f"{replicates} replicates of {runs} runs, seed {seed}: one of each at least, and a seed not below zero"
+        )
     given = _named(design, factors)
     runner = runner_of(program, arguments, machine)
     say = progress or _nothing
     say(0.0, "warm-up")
-    warm_up = runner.trial({}).time
-    say(0.0, "counting places")
-    counts = _counted(runner, min(COUNTED, 4 * replicates * runs))
+    try:
+        warm_up = runner.trial({}).time
+        say(0.0, "counting places")
+        counts = counted(runner, 4 * replicates * runs)
+    except SystemExit as error:
+        raise TrialFailed(f"the program ended before it was treated: {_said(error)}") from error
     plan = planned(design, treatment, _passed(given, counts.met))
     order = _ordered(plan, replicates, runs, blocks, seed)
     names = ["time", "memory", *(["throughput"] if work is not None else []), *counts.outcome.numbers]
     if isinstance(work, str) and work not in counts.outcome.numbers:
         raise ValueError(f"the program returns no number {work!r} that tells its work: there are {', '.join(names)}")
-    about = {"program": _told(program), "seed": seed, "machine": None if machine is None else repr(machine)}
-    identity = {**about, "plan": plan.to_json(), "order": order.tolist(), "responses": names}
+    about = {"program": name_of(program), "seed": seed, "machine": None if machine is None else repr(machine)}
+    identity = {
+        **about,
+        **about_program(program, arguments),
+        "plan": plan.to_json(),
+        "order": order.tolist(),
+        "responses": names,
+    }
     about["shares"] = plan.shares()
     plan = plan.measured(counts.met, counts.virtual)
     kept = None if resume is None else Path(resume)
-    plan, rows = _taken_up(identity, plan, kept)
-    keep = _nothing if kept is None else partial(_keep, identity, plan, rows, kept)
+    plan, rows = taken_up(identity, plan, kept)
+    save = _nothing if kept is None else partial(keep, identity, plan, rows, kept)
     try:
-        _run(runner, plan, order, names, work, rows, keep, say)
+        _run(runner, plan, order, names, work, rows, save, say)
     finally:
         if rows:
-            keep()
+            save()
     if kept is not None:
         kept.unlink(missing_ok=True)
     table = tabulated(plan, order, names, rows)
@@ -167,8 +169,6 @@ def _named(design: Design | str | IntArray | None, factors: str | Sequence[str] 
     if factors is None:
         return design.factors if isinstance(design, Design) else None
     names = named(factors)
-    if not names:
-        raise ValueError("no factors: name some, or leave them out to have all places found that the program passes")
     if isinstance(design, str):
         planned(design, [None] * 99 if is_array(design) else "lock", names)
     checked(dict.fromkeys(names, "lock"))
@@ -190,50 +190,13 @@ def _passed(names: tuple[str, ...] | None, met: Mapping[str, Met]) -> tuple[str,
     return names
 
 
-def runner_of(program: Any, arguments: Arguments = (), machine: Machine | None = None) -> Runner:
-    """Return what runs trials of a program; see `screen`."""
-    if isinstance(program, str | os.PathLike):
-        if machine is not None or callable(arguments):
-            raise TypeError("a script opens its machines itself, and its arguments are a sequence of strings")
-        return Script(program, arguments)
-    if not callable(program):
-        raise TypeError(f"a program is a function or the path of a script, not a {type(program).__name__}")
-    return Here(program, arguments) if machine is None else OnMachine(machine, program, arguments)
-
-
-def _counted(runner: Runner, most: int) -> Counts:
-    """Count the places in several runs, until they agree; on an emulated machine, which has no noise, in one.
-
-    Of the time in each place the least is kept: others on the computer add to it, to one place and not to the next.
-    """
-    counts = [runner.count()]
-    while not (counts[0].virtual or len(counts) >= most or _agree(counts)):
-        counts.append(runner.count())
-    met = {name: found[0] for name, found in _by_place(counts).items()}
-    return counts[0]._replace(met=met, outcome=min((one.outcome for one in counts), key=lambda outcome: outcome.time))
-
-
-def _agree(counts: Sequence[Counts]) -> bool:
-    """Whether in each place the least times of so many runs are the same, nearly; points of `delay` have none."""
-    return all(
-        not found[-1].inside
-        or (len(found) >= AGREEING and _pass_time(found[AGREEING - 1]) <= NEARLY * _pass_time(found[0]))
-        for found in _by_place(counts).values()
-    )
-
-
-def _by_place(counts: Sequence[Counts]) -> dict[str, list[Met]]:
-    """What the runs met in each place, the least time first."""
-    names = {name for one in counts for name in one.met}
-    return {name: sorted((one.met[name] for one in counts if name in one.met), key=_pass_time) for name in names}
-
-
-def _pass_time(met: Met) -> float:
-    return met.inside / met.passes
-
-
 def _ordered(plan: Plan, replicates: int, runs: int, blocks: int, seed: int) -> IntArray:
     """Replicate, block, trial and run (rows, 4) of each row of the table."""
+    if plan.design is not None and replicates == 1 and plan.design.trials - blocks < 3:
+        raise ValueError(
+            f"{plan.design.trials} trials in {blocks} blocks, and no replicates, tell nothing of their noise: make two "
+            "replicates, or take a larger design"
+        )
     parts = plan.design.blocks if plan.design is not None and plan.design.folds else None
     if blocks != 1:
         if plan.design is None:
@@ -250,7 +213,7 @@ def _run(
     names: Sequence[str],
     work: float | str | None,
     rows: list[list[float]],
-    keep: Callable[[], object],
+    save: Callable[[], object],
     say: Progress,
 ) -> None:
     """Run the trials that are not in ``rows`` yet."""
@@ -259,12 +222,13 @@ def _run(
         settings = plan.settings(trial)
         say(len(rows) / len(order), f"replicate {replicate + 1}, trial {trial + 1}")
         try:
-            rows.append(_row(runner.trial(settings), names, work))
-        except Exception as error:
+            rows.append(_row(runner.trial({**dict.fromkeys(plan.factors), **settings}), names, work))
+        except (Exception, SystemExit) as error:
             set_ = ", ".join(f"{name} = {one}" for name, one in settings.items()) or "no treatments"
-            raise TrialFailed(f"trial {trial + 1} of replicate {replicate + 1} failed ({set_}): {error}") from error
+            where = f"trial {trial + 1} of replicate {replicate + 1}"
+            raise TrialFailed(f"{where} failed ({set_}): {_said(error)}") from error
         if time.monotonic() > saved + SAVE_S:
-            keep()
+            save()
             saved = time.monotonic()
     say(1.0, "")
 
@@ -279,35 +243,8 @@ def _row(outcome: Outcome, names: Sequence[str], work: float | str | None) -> li
     return [found[name] for name in names]
 
 
-def _taken_up(identity: Mapping[str, Any], plan: Plan, kept: Path | None) -> tuple[Plan, list[list[float]]]:
-    """The plan and the rows that `_keep` has saved, if it has: another count would make other delays of shares.
-
-    Raises
-    ------
-    ValueError
-        They are of another experiment.
-    """
-    if kept is None or not kept.exists():
-        return plan, []
-    try:
-        data = json.loads(kept.read_text(encoding="utf-8"))
-        same = data["experiment"] == json.loads(json.dumps(identity))
-        plan, rows = Plan.from_json(data["plan"]), data["rows"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"cannot resume from {kept}: {error}; remove it to begin anew") from error
-    if not same:
-        raise ValueError(f"{kept} holds trials of another experiment: remove it (--anew does), or give another file")
-    return plan, [[float(value) for value in row] for row in rows]
-
-
-def _keep(identity: Mapping[str, Any], plan: Plan, rows: list[list[float]], kept: Path) -> None:
-    write(kept, json.dumps({"experiment": identity, "plan": plan.to_json(), "rows": rows}))
-
-
-def _told(program: Any) -> str:
-    if isinstance(program, str | os.PathLike):
-        return str(program)
-    return ".".join(getattr(program, part, "?") for part in ("__module__", "__qualname__"))
+def _said(error: BaseException) -> str:
+    return f"it exited with {error.code!r}" if isinstance(error, SystemExit) else str(error) or type(error).__name__
 
 
 def _nothing(*_: object) -> None:

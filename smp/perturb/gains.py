@@ -71,7 +71,7 @@ def gains(
                 "needs a delay above zero and a time"
             )
         sensitivity = effect / delayed[factor]
-        marked = abs(effect) > analysis.factor * s if single else analysis.is_significant(factor)
+        marked = abs(effect) > max(analysis.factor * s, analysis.rounding)
         gain = sensitivity * spent[factor]
         rows.append(Gain(factor, sensitivity, s / delayed[factor], spent[factor], gain, marked))
     return sorted(rows, key=lambda row: -row.gain)

@@ -27,7 +27,7 @@ from ._types import FloatArray
 _ALPHA = 0.01
 LEAST = 3
 """Rungs that must agree for an end to be trusted."""
-ROUNDING = 1e-12
+_ROUNDING = 1e-12
 """Of the largest of several numbers: none is known better."""
 TOLERANCE = 0.01
 """Of a slope: rungs that differ by less agree, however exactly they were measured."""
@@ -148,7 +148,7 @@ def ladder(
         raise ValueError("delays must be above zero, uncertainties not below it, and all numbers finite")
     order = np.argsort(d)
     d, e, s = d[order], e[order], s[order]
-    s = np.maximum(s, ROUNDING * np.abs(e).max() or 1.0)
+    s = np.maximum(s, _ROUNDING * np.abs(e).max() or 1.0)
     per_unit, k = e / d, len(d)
     clear = np.abs(e) > sigmas * s
 

@@ -91,7 +91,7 @@ class Here:
     def __init__(self, function: Callable[..., Any], arguments: Arguments = ()) -> None:
         self._function, self._arguments = function, arguments
 
-    def trial(self, treatments: Mapping[str, Treatment]) -> Outcome:
+    def trial(self, treatments: Mapping[str, Treatment | None]) -> Outcome:
         """Run it with treatments."""
         arguments = made(self._arguments)
         memory.begin()
@@ -114,7 +114,7 @@ class OnMachine:
     def __init__(self, machine: Machine, program: Callable[..., Any], arguments: Arguments = ()) -> None:
         self._machine, self._program, self._arguments = machine, program, arguments
 
-    def trial(self, treatments: Mapping[str, Treatment]) -> Outcome:
+    def trial(self, treatments: Mapping[str, Treatment | None]) -> Outcome:
         """Run it with treatments."""
         return self._run(treatments, Watched(self._program))[0]
 
@@ -124,7 +124,7 @@ class OnMachine:
             outcome, seen = self._run({}, Watched(self._program))
         return Counts(outcome, met, self._machine.size, seen[0].virtual)
 
-    def _run(self, treatments: Mapping[str, Treatment], watched: Watched) -> tuple[Outcome, list[Seen]]:
+    def _run(self, treatments: Mapping[str, Treatment | None], watched: Watched) -> tuple[Outcome, list[Seen]]:
         arguments = made(self._arguments)
         with treated(treatments):
             run = self._machine.run(watched, *arguments)

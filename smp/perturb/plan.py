@@ -158,6 +158,8 @@ def _of_two(treatment: Levels, names: tuple[str, ...]) -> dict[str, tuple[Treatm
         raise TypeError("a design of two levels takes one treatment, or a mapping of one for each factor")
     else:
         found = checked(dict.fromkeys(names, treatment))
+        if not found:
+            raise ValueError("no treatment: say what is done at a place, 10us")
     return {name: (None, found[name]) for name in names}
 
 

@@ -60,7 +60,7 @@ class Script:
         self._code: CodeType = compile(self._path.read_bytes(), str(self._path), "exec")
         _compile.set_up()
 
-    def trial(self, treatments: Mapping[str, Treatment]) -> Outcome:
+    def trial(self, treatments: Mapping[str, Treatment | None]) -> Outcome:
         """Run it with treatments."""
         return self._run(treatments, count=False)[0]
 
@@ -68,7 +68,7 @@ class Script:
         """Run it without treatments, and count the places of its first process and of its machines' programs."""
         return Counts(*self._run({}, count=True))
 
-    def _run(self, treatments: Mapping[str, Treatment], count: bool) -> tuple[Outcome, dict[str, Met], int]:
+    def _run(self, treatments: Mapping[str, Treatment | None], count: bool) -> tuple[Outcome, dict[str, Met], int]:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         parent = os.getpid()
@@ -115,7 +115,7 @@ class Script:
 
 
 def _be_trial(
-    script: Script, parent: int, write: int, said: BinaryIO, treatments: Mapping[str, Treatment], count: bool
+    script: Script, parent: int, write: int, said: BinaryIO, treatments: Mapping[str, Treatment | None], count: bool
 ) -> NoReturn:
     """Run one trial in a process made for it; answer, and end."""
     trial = os.getpid()
@@ -126,7 +126,7 @@ def _be_trial(
         for fd, place in ((null, 0), (said.fileno(), 1), (said.fileno(), 2)):
             os.dup2(fd, place)
         sys.stdout, sys.stderr = (os.fdopen(fd, "w", buffering=1, closefd=False) for fd in (1, 2))
-        os.environ[VARIABLE] = told(treatments)
+        os.environ[VARIABLE] = told({name: one for name, one in treatments.items() if one is not None})
         met = Places()
         with contextlib.ExitStack() as stack:
             stack.enter_context(treated(treatments))

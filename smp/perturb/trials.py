@@ -146,6 +146,12 @@ class Trials:
             When a factor is a point of `delay`, in which no time is spent that could be measured, or its treatment has
             no length.
         """
+        unknown = [name for name in self.plan.factors if not self.met[name].inside > 0]
+        if unknown:
+            raise ValueError(
+                f"no time was measured in {', '.join(unknown)}: points of delay(...) have none, so nobody can say what "
+                "making them faster would bring; enclose what they are about by factor(...)"
+            )
         spent = {name: self.met[name].inside / self.processors for name in self.plan.factors}
         return gains(self.analyse(), self.delayed(), spent)
 
