@@ -577,17 +577,22 @@ def test_what_makes_no_sense_is_told(options: dict[str, Any], message: str) -> N
         screen(plain, **options)
 
 
-def test_a_program_that_exits_is_told_and_ends_nothing_else() -> None:
-    def leaving(passes: int = 0) -> None:
-        with factor("a"):
-            calls.append(passes)
-        if len(calls) > after:
+@pytest.mark.parametrize(
+    ("after", "message"),
+    [(0, "ended before it was treated: it exited with 3"), (20, r"trial . of replicate .*it exited with 3")],
+)
+def test_a_program_that_exits_is_told_and_ends_nothing_else(after: int, message: str) -> None:
+    calls = 0
+
+    def leaving() -> None:
+        nonlocal calls
+        delay("a")
+        calls += 1
+        if calls > after:
             sys.exit(3)
 
-    for after, message in ((0, "ended before it was treated: it exited with 3"), (8, r"trial . of replicate .*exited")):
-        calls: list[int] = []
-        with pytest.raises(TrialFailed, match=message):
-            screen(leaving, "2^1", treatment="1ns", replicates=9)
+    with pytest.raises(TrialFailed, match=message):
+        screen(leaving, "2^1", treatment="1ns", replicates=20)
 
 
 def test_treatments_set_outside_are_those_of_no_factor() -> None:
