@@ -7,7 +7,7 @@ and the question is from which on their effect is in proportion.  (Section 4 of 
 programs, example 3, figures 3 and 4.)
 
     --plots DIR     draws the figures
-    --host          climbs the ladder on two processors of this computer instead: real time, and real noise
+    --host          does both on two processors of this computer instead: real time, and real noise
 """
 
 import argparse
@@ -109,10 +109,8 @@ def emulated(folder):
             none, main, receive, both = rung.responses("failures").mean(axis=0)
             print(f"{delay:>5}   {none:7.1f}  {main:9.1f}  {receive:7.1f}  {both:7.1f}")
         print("A small delay changes who finds whose input busy, and at the main loop the program is faster for it.")
-        print(
-            "Large ones bring all nodes into step: three messages in four then come to a node that is sending itself,"
-        )
-        print("and are sent again. From there on a delay costs what it takes.")
+        print("Large ones bring all nodes into step: three messages in four then come to a node that is sending")
+        print("itself, and are sent again. From there on a delay costs what it takes.")
     if folder:
         from smp.perturb import plots
 
@@ -123,25 +121,40 @@ def emulated(folder):
         figure.savefig(folder / "mesh-grain.png")
 
 
+def rounds(proc, state, grain):
+    relax_mesh(proc, state, rounds=50, grain=grain)
+
+
+def slowest(run):
+    return max(seconds for seconds, _ in run.results)
+
+
 def host(folder):
     """2 x 1 nodes with larger states, so that a round takes longer than its barriers."""
     with smp.host(2) as machine:
         state = machine.array(new_state(2, 20_000))
         found = climb(
-            lambda proc: relax_mesh(proc, state, rounds=50, grain=5),
+            rounds,
             ("10us", "20us", "50us", "100us", "200us"),
             factors="main_loop, receive",
+            arguments=(state, 5),
             machine=machine,
             replicates=6,
         )
+        grains = GRAINS[:7]
+        times = [[slowest(machine.run(timed, rounds, state, grain)) for grain in grains] for _ in range(7)]
     print(found.table())
     for factor, one in found.ladders().items():
         print(f"\n{factor}\n{one}")
+    print(f"\nResponse against grain, in ms: median, least and most of {len(times)} runs")
+    for grain, runs in zip(grains, 1e3 * np.transpose(times), strict=True):
+        print(f"{grain:5}   {np.median(runs):7.3f}   {runs.min():7.3f}   {runs.max():7.3f}")
     if folder:
         from smp.perturb import plots
 
         folder.mkdir(parents=True, exist_ok=True)
         plots.ladders(found.ladders()).savefig(folder / "mesh-host.png")
+        plots.response(grains, {"on the host": times}, "grain").savefig(folder / "mesh-host-grain.png")
 
 
 if __name__ == "__main__":

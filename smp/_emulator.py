@@ -41,7 +41,7 @@ _LOOK = 5_000  # steps between two looks for Ctrl-C
 _LOW = 0xFFFFFFFF  # the bits that a futex compares
 
 Step = tuple[int, int, str, str]
-_number = operator.attrgetter("number")
+_number, _last = operator.attrgetter("number"), operator.attrgetter("last")
 _clocks = {meaning_of(_atomics.clock), meaning_of(_atomics.thread_clock)}
 _exchange, _compare_exchange = meaning_of(_atomics.exchange), meaning_of(_atomics.compare_exchange)
 _compare_exchange_pair = meaning_of(_atomics.compare_exchange_pair)
@@ -258,19 +258,14 @@ class Emulator:
         """Who can make the next step."""
         found = self._ready
         if self._pausing and len(found) > 1:
-            found = [s for s in found if not s.pausing or self._may_resume(s)] or found
+            least = min(map(_last, found))  # who pauses has made a step since its pause before: the pause
+            found = [s for s in found if not s.pausing or (least > s.paused_before and s.paused != self.steps)] or found
         if self._timed:
             if not found or self._vain > self.schedule.patience * len(found):
                 return self._sleepers.by_deadline()[:1]
             if self.schedule.early:
                 found = found + self._sleepers.by_deadline()
         return found
-
-    def _may_resume(self, stream: Stream) -> bool:
-        """Whether one that pauses may be chosen again; see the module."""
-        if self.steps == stream.paused:
-            return False
-        return all(s.last > stream.paused_before or s is stream for s in self._ready)
 
     def _give(self, current: Stream | None, candidates: list[Stream]) -> None:
         """Let one of the candidates run; come back when this one is chosen again."""

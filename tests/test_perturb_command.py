@@ -146,7 +146,7 @@ def program(proc):
     return time.monotonic() - began
 
 if __name__ == "__main__":
-    with factor("alone"), smp.host(2) as machine:
+    with factor("alone"), smp.host(2, start="fork") as machine:
         responses = {"least": min(machine.run(program).results)}
 """
 
