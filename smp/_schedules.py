@@ -105,7 +105,12 @@ class Clock:
     patience = 1_000
 
     def choose(self, current: Stream | None, candidates: Sequence[Stream]) -> Stream:
+        if candidates[-1].until is None:  # no sleepers, which come last; and the others by their numbers
+            return min(candidates, key=_now)
         return min(candidates, key=_time)
+
+
+_now = operator.attrgetter("now")
 
 
 def _time(stream: Stream) -> tuple[int, int]:
