@@ -90,7 +90,7 @@ def true_gains(stage: Stage, shares: tuple[float, ...], seeds: range) -> dict[fl
 
 def by_screening(trials: Trials, single: bool = False) -> Gains:
     """Return the gains that `Trials.gains` predicts; with ``single``, from each place's effect with no other delay."""
-    spent = {name: met.inside / trials.processors for name, met in trials.met.items()}
+    spent = {name: met.inside / met.by for name, met in trials.met.items()}
     rows = gains(trials.analyse(), trials.delayed(), spent, single)
     return {row.factor: row.gain if row.significant else 0.0 for row in rows}
 
@@ -109,7 +109,7 @@ def one_at_a_time(stage: Stage, trials: Trials, seeds: Iterator[int], but: bool 
     effects = (times[:, 1:] - times[:, :1]).mean(axis=0) * (-1 if but else 1)
     found = {}
     for name, effect in zip(treatments, effects.tolist(), strict=True):
-        gain = effect / trials.delayed()[name] * trials.met[name].inside / trials.processors
+        gain = effect / trials.delayed()[name] * trials.met[name].inside / trials.met[name].by
         found[name] = gain if abs(effect) > SIGMAS * uncertainty else 0.0
     return found
 

@@ -6,6 +6,7 @@ this process      counts ──run(program)──▶ Counting(program)          
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import threading
 from collections.abc import Callable
@@ -22,20 +23,11 @@ class Met(NamedTuple):
     """What was met at one place."""
 
     passes: int
+    """By all processors together."""
     inside: float
-    """Seconds between entering and leaving, of places that are left."""
-
-
-class Places(dict[str, Met]):
-    """What was met, by name.
-
-    Attributes
-    ----------
-    processors : int
-        Of the largest machine whose programs were run meanwhile; 1 if there was none. All pass the places together.
-    """
-
-    processors = 1
+    """Seconds between entering and leaving, of places that are left, by all processors together."""
+    by: int = 1
+    """How many processors these were, of one machine."""
 
 
 _met = np.zeros(MET * MET_WORDS, np.int64)
@@ -47,9 +39,11 @@ class Counter:
     """Counts how often each place is passed, of whatever name; while it does, nothing is treated."""
 
     def __init__(self) -> None:
-        self._processors = 1
         self._passes: dict[str, int] = {}
         self._inside: dict[str, int] = {}
+        self._ranks: dict[str, set[int]] = {}  # of the processors that passed in Python, in this process
+        self._by: dict[str, int] = {}  # of those in processes of their own
+        self._emulated = 1  # processors of a machine whose loops this process counts
         self._mine = threading.local()
         self._adding = threading.Lock()
 
@@ -64,7 +58,7 @@ class Counter:
             actions[ANY] = self._pass
             timing.append(self)
 
-    def stop(self) -> Places:
+    def stop(self) -> dict[str, Met]:
         """Return what was met, and set what was set before."""
         with setting():
             TABLE[:] = 0
@@ -75,25 +69,38 @@ class Counter:
             if name:  # a loop of another thread may have claimed the row only just now
                 text = ctypes.string_at(name).decode()
                 self._passes[text] = self._passes.get(text, 0) + passes
-        met = Places((name, Met(n, self._inside.get(name, 0) * 1e-9)) for name, n in self._passes.items())
-        met.processors = self._processors
-        return met
+                self._by[text] = max(self._by.get(text, 1), self._emulated)
+        return {
+            name: Met(
+                passes, self._inside.get(name, 0) * 1e-9, max(self._by.get(name, 1), len(self._ranks.get(name, ())))
+            )
+            for name, passes in self._passes.items()
+        }
 
     def carried(self, program: Callable[..., Any], machine: Any) -> Callable[..., Any]:
         """Return a program that is counted where it runs."""
-        return Counting(program, self, machine.size)
+        return Counting(program, self)
 
-    def add(self, met: Places, processors: int) -> None:
-        """Add what was met in another process, by one of so many processors."""
+    def add(self, processors: list[dict[str, Met] | None]) -> None:
+        """Add what the processors of a machine have met; None where it was counted here, for it is emulated."""
+        seen: collections.Counter[str] = collections.Counter()
         with self._adding:
-            self._processors = max(self._processors, processors, met.processors)
-            for name, (passes, inside) in met.items():
-                self._passes[name] = self._passes.get(name, 0) + passes
-                self._inside[name] = self._inside.get(name, 0) + round(inside * 1e9)
+            for met in processors:
+                if met is None:
+                    self._emulated = max(self._emulated, len(processors))
+                    continue
+                for name, (passes, inside, by) in met.items():
+                    self._passes[name] = self._passes.get(name, 0) + passes
+                    self._inside[name] = self._inside.get(name, 0) + round(inside * 1e9)
+                    seen[name] += by
+            for name, by in seen.items():
+                self._by[name] = max(self._by.get(name, 1), by)
 
     def _pass(self, name: str) -> None:
+        running = getattr(here.interpreter, "running", None)
         with self._adding:
             self._passes[name] = self._passes.get(name, 0) + 1
+            self._ranks.setdefault(name, set()).add(0 if running is None else running.rank)
 
     def enter(self) -> None:
         """Note that a place is entered which will be left."""
@@ -122,20 +129,18 @@ class Counting(Enclosing):
     program : callable
     counter : Counter, optional
         Where to it is brought; it does not go with the program.
-    size : int
-        Processors.
     """
 
-    def __init__(self, program: Callable[..., Any], counter: Counter | None = None, size: int = 1) -> None:
+    def __init__(self, program: Callable[..., Any], counter: Counter | None = None) -> None:
         super().__init__(program)
-        self._counter, self._size = counter, size
+        self._counter = counter
 
     def __reduce__(self) -> tuple[type[Counting], tuple[Any, ...]]:
         return Counting, (self.program,)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Places]:
-        if timing:  # by an emulated machine, whose programs run where the counter is
-            return self.program(*args, **kwargs), Places()
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Met] | None]:
+        if timing:  # on an emulated machine, whose programs run where the counter is
+            return self.program(*args, **kwargs), None
         counter = Counter()
         counter.start()
         try:
@@ -147,6 +152,5 @@ class Counting(Enclosing):
     def received(self, results: list[Any]) -> list[Any]:
         """Take what was met out of the results."""
         assert self._counter is not None
-        for _, met in results:
-            self._counter.add(met, self._size)
+        self._counter.add([met for _, met in results])
         return [result for result, _ in results]

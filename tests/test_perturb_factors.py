@@ -335,7 +335,7 @@ def test_places_are_counted_on_every_processor(kind: str, machines: Machines, cl
         run = machine.run(passing_on, machine.cells(2), 10)
     passes = {name: found.passes for name, found in met.items()}
     assert passes == {"around": 1, "block": 2, "stream": 20, "handing": 20, "function": 6, "loop": 10}
-    assert met.processors == 2
+    assert {name: found.by for name, found in met.items()} == {name: 1 + (name != "around") for name in passes}
     assert met["block"].inside > 0
     assert run.results == [10.0, 10.0]
     assert machine.run(passing_on, machine.cells(2), 10).results == [10.0, 10.0]  # as ever, afterwards
@@ -350,7 +350,7 @@ def test_places_of_a_machine_within_a_machine_are_counted(pair: smp.Machine) -> 
     with counted() as met:
         assert pair.run(opening_another).results == [3, 3]
     assert met["block"].passes == 6
-    assert met.processors == 3
+    assert met["block"].by == 6
 
 
 def test_a_program_that_fails_while_it_is_counted_fails_as_ever(pair: smp.Machine) -> None:

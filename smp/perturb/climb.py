@@ -107,7 +107,7 @@ class Climb:
         found = self.ladders(name)
         rows = [["factor", "passes", "slope", "a pass", "offset", "verdict", "trusted", "next"]]
         for factor in sorted(found, key=lambda factor: -abs(found[factor].effects[-1])):
-            one, passes = found[factor], self.trials.met[factor].passes / self.trials.processors
+            one, passes = found[factor], self.trials.met[factor].passes / self.trials.met[factor].by
             slopes = [f"{one.slope:.4g}", f"{one.slope / passes:.3f}", f"{one.offset:.3g}"]
             told = slopes if math.isfinite(one.slope) else ["-", "-", "-"]
             rows.append([factor, f"{passes:g}", *told, one.verdict, _ends(one), _next(one)])

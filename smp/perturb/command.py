@@ -192,7 +192,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         else:
             found = _experiment(options, program, given, machine, talk)
     if options.list:
-        print(places_table(counts.met, counts.processors))
+        print(places_table(counts.met))
         return 0
     found.save(options.out)
     names = _told(found.trials, options.responses)

@@ -161,7 +161,7 @@ def screen(
         kept.unlink(missing_ok=True)
     table = tabulated(plan, order, names, rows)
     seconds = warm_up, counts.outcome.time
-    return Trials(plan, table, counts.met, counts.processors, *seconds, plan.lengths(counts.virtual), about)
+    return Trials(plan, table, counts.met, *seconds, plan.lengths(counts.virtual), about)
 
 
 def _named(design: Design | str | IntArray | None, factors: str | Sequence[str] | None) -> tuple[str, ...] | None:

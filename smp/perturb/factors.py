@@ -28,7 +28,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from .. import _treatments
 from .._compile import loop_name
-from .._counting import Counter, Places
+from .._counting import Counter, Met
 from .._treatments import actions, delay, enter, timing
 from .treatments import Treatment, check_name, checked, treatment
 
@@ -169,28 +169,27 @@ def current() -> dict[str, Treatment]:
 
 
 @contextlib.contextmanager
-def counted() -> Iterator[Places]:
+def counted() -> Iterator[dict[str, Met]]:
     """Count how often each place is passed while the block lasts, here and by programs of machines that are run here.
 
     Nothing is treated meanwhile.
 
     Yields
     ------
-    Places
-        A dict of str to Met, filled when the block ends: ``passes``, and ``inside``, the seconds between entering and
-        leaving, added over all threads and processors; 0 for the points of `delay`. Places not passed are absent.
+    dict of str to Met
+        Filled when the block ends: ``passes``; ``inside``, the seconds between entering and leaving, 0 for the points
+        of `delay`; both added over all threads and processors; and ``by``, how many processors these were. Places not
+        passed are absent.
     """
     if timing:
         raise RuntimeError("places are being counted already: counted() is no block inside another")
     counter = Counter()
-    met = Places()
+    met: dict[str, Met] = {}
     counter.start()
     try:
         yield met
     finally:
-        found = counter.stop()
-        met.update(found)
-        met.processors = found.processors
+        met.update(counter.stop())
 
 
 def told(treatments: Mapping[str, Treatment]) -> str:

@@ -43,7 +43,6 @@ class Counts(NamedTuple):
     outcome: Outcome
     met: dict[str, Met]
     """Passes and seconds inside, all processors together."""
-    processors: int
     virtual: bool = False
     """Whether its seconds are those of an emulated machine."""
 
@@ -105,7 +104,7 @@ class Here:
         """Run it without treatments, and count its places."""
         with counted() as met:
             outcome = self.trial({})
-        return Counts(outcome, met, met.processors)
+        return Counts(outcome, met)
 
 
 class OnMachine:
@@ -122,7 +121,7 @@ class OnMachine:
         """Run it without treatments, and count its places."""
         with counted() as met:
             outcome, seen = self._run({}, Watched(self._program))
-        return Counts(outcome, met, self._machine.size, seen[0].virtual)
+        return Counts(outcome, met, seen[0].virtual)
 
     def _run(self, treatments: Mapping[str, Treatment | None], watched: Watched) -> tuple[Outcome, list[Seen]]:
         arguments = made(self._arguments)

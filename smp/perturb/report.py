@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from .._counting import Met
-from ..models.table import aligned
+from ..models.table import aligned, time_text
 from .advice import next_steps, steps_table
 from .effects import Analysis
 from .gains import gains_table
@@ -17,24 +17,26 @@ LARGEST = 31
 """Effects that are shown of one response."""
 
 
-def places_table(met: Mapping[str, Met], processors: int = 1, delayed: Mapping[str, float] | None = None) -> str:
+def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = None) -> str:
     """Return the places that a program passes, the most frequent first.
 
     Parameters
     ----------
     met : mapping of str to Met
-    processors : int
-        That passed them together.
     delayed : mapping of float, optional
-        Seconds that the treatment of each factor adds to a run.
+        Seconds that the treatment of each factor adds to a run, of one processor.
     """
-    rows = [["place", "passes", "seconds inside", *(["delay a run (s)"] if delayed else [])]]
+    several = max((one.by for one in met.values()), default=1) > 1
+    rows = [["place", "passes", *(["by"] if several else []), "inside", *(["delay a run"] if delayed else [])]]
     for name in sorted(met, key=lambda name: (-met[name].passes, name)):
-        delay = (delayed or {}).get(name, math.nan)
-        rows.append([name, f"{met[name].passes:,}", f"{met[name].inside:.3g}" if met[name].inside else "-"])
-        if delayed:
-            rows[-1].append("-" if math.isnan(delay) else f"{delay:.3g}")
-    return aligned(rows, words={0}) + (f"\nby {processors} processors together" if processors > 1 else "")
+        one = met[name]
+        row = [name, f"{one.passes:,}", *([str(one.by)] if several else [])]
+        row.append(time_text(one.inside) if one.inside else "-")
+        rows.append([*row, *([time_text((delayed or {}).get(name, math.nan))] if delayed else [])])
+    text = aligned(rows, words={0})
+    if several:
+        text += "\nby so many processors, all together" + ("; the delay is that of each" if delayed else "")
+    return text
 
 
 def summary(trials: Trials) -> str:
@@ -62,7 +64,7 @@ def summary(trials: Trials) -> str:
 
 def sections(trials: Trials, names: Sequence[str]) -> list[str]:
     """Return the parts of the report on some responses."""
-    parts = [summary(trials), places_table(trials.met, trials.processors, trials.delayed())]
+    parts = [summary(trials), places_table(trials.met, trials.delayed())]
     if trials.plan.design is None:
         return [*parts, *(f"{_titled(name)}\n{trials.search(name).table(LARGEST)}" for name in names)]
     for name in names:

@@ -28,7 +28,7 @@ from types import CodeType, ModuleType
 from typing import Any, BinaryIO, NoReturn
 
 from .. import _compile
-from .._counting import Met, Places
+from .._counting import Met
 from .._interrupt import HeldBack
 from .._nursery import die_with
 from ..errors import TrialFailed
@@ -68,7 +68,7 @@ class Script:
         """Run it without treatments, and count the places of its first process and of its machines' programs."""
         return Counts(*self._run({}, count=True))
 
-    def _run(self, treatments: Mapping[str, Treatment | None], count: bool) -> tuple[Outcome, dict[str, Met], int]:
+    def _run(self, treatments: Mapping[str, Treatment | None], count: bool) -> tuple[Outcome, dict[str, Met]]:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         parent = os.getpid()
@@ -96,8 +96,8 @@ class Script:
             kind, *told_back = pickle.loads(answer)
             if kind == "failed":
                 raise TrialFailed(f"{self._path.name}: {told_back[0]}{_tail(said)}")
-            seconds, peak, found, met, processors = told_back
-            return Outcome(seconds, peak, found), {name: Met(*one) for name, one in met.items()}, processors
+            seconds, peak, found, met = told_back
+            return Outcome(seconds, peak, found), {name: Met(*one) for name, one in met.items()}
 
     def execute(self) -> Any:
         """Run the script as the main module; return what it leaves as ``responses``."""
@@ -127,7 +127,7 @@ def _be_trial(
             os.dup2(fd, place)
         sys.stdout, sys.stderr = (os.fdopen(fd, "w", buffering=1, closefd=False) for fd in (1, 2))
         os.environ[VARIABLE] = told({name: one for name, one in treatments.items() if one is not None})
-        met = Places()
+        met: dict[str, Met] = {}
         with contextlib.ExitStack() as stack:
             stack.enter_context(treated(treatments))
             met = stack.enter_context(counted()) if count else met
@@ -136,7 +136,7 @@ def _be_trial(
             responses = script.execute()
             seconds = time.perf_counter() - began
         found = {name: tuple(one) for name, one in met.items()}
-        answer: tuple[Any, ...] = ("done", seconds, memory.peak(), numbers(responses), found, met.processors)
+        answer: tuple[Any, ...] = ("done", seconds, memory.peak(), numbers(responses), found)
     except BaseException as error:
         traceback.print_exc()
         answer = ("failed", f"{type(error).__name__}: {error}")

@@ -32,7 +32,7 @@ from .plan import Plan
 from .search import Search, searched
 from .treatments import Treatment
 
-FORMAT, VERSION = "smp-trials", 2
+FORMAT, VERSION = "smp-trials", 3
 ORDER = ("replicate", "block", "trial", "run")
 UNITS = {"time": "s", "memory": "B", "throughput": "1/s"}
 
@@ -48,9 +48,8 @@ class Trials:
         A row for each run, in the order of running: ``order, replicate, block, trial`` (the row of the design),
         ``run``, ``levels`` (factors,), and the responses.
     met : dict of str to Met
-        Of the runs that were counted: passes of every place, and the least seconds inside, all processors together.
-    processors : int
-        Among which these are shared.
+        Of the runs that were counted: passes of every place, and the least seconds inside, of all processors that
+        passed it together, and how many these are.
     warm_up, counting : float
         Seconds of the first run, and of the quickest of those that were counted; none of them is a trial.
     lengths : dict of str to list of float
@@ -62,7 +61,6 @@ class Trials:
     plan: Plan
     table: NDArray[np.void]
     met: dict[str, Met]
-    processors: int
     warm_up: float
     counting: float
     lengths: dict[str, list[float]]
@@ -131,11 +129,11 @@ class Trials:
         return analyse(self.design, self.responses(name), name, UNITS.get(name, ""), order=order, blocks=self.blocks)
 
     def delayed(self) -> dict[str, float]:
-        """Return the seconds that the treatment of each factor adds to a run: length times passes of one processor.
+        """Return the seconds that the treatment of each factor adds to a run of one of the processors that pass it.
 
         NaN where that cannot be said beforehand.
         """
-        return {name: self.lengths[name][-1] * self.met[name].passes / self.processors for name in self.plan.factors}
+        return {name: self.lengths[name][-1] * self.met[name].passes / self.met[name].by for name in self.plan.factors}
 
     def gains(self) -> list[Gain]:
         """Predict what making each place faster would bring (see `smp.perturb.gains`).
@@ -152,7 +150,7 @@ class Trials:
                 f"no time was measured in {', '.join(unknown)}: points of delay(...) have none, so nobody can say what "
                 "making them faster would bring; enclose what they are about by factor(...)"
             )
-        spent = {name: self.met[name].inside / self.processors for name in self.plan.factors}
+        spent = {name: self.met[name].inside / self.met[name].by for name in self.plan.factors}
         return gains(self.analyse(), self.delayed(), spent)
 
     def search(self, name: str = "time") -> Search:
@@ -179,7 +177,6 @@ class Trials:
             "order": [[int(row[name]) for name in ORDER] for row in self.table],
             "rows": [[value if math.isfinite(value) else None for value in row] for row in rows],
             "met": {name: list(one) for name, one in self.met.items()},
-            "processors": self.processors,
             "warm_up": self.warm_up,
             "counting": self.counting,
             "lengths": lengths,
@@ -203,7 +200,7 @@ class Trials:
         met = {name: Met(*one) for name, one in data["met"].items()}
         lengths = {name: [math.nan if s is None else s for s in found] for name, found in data["lengths"].items()}
         seconds = data["warm_up"], data["counting"]
-        return cls(plan, table, met, data["processors"], *seconds, lengths, dict(data["about"]))
+        return cls(plan, table, met, *seconds, lengths, dict(data["about"]))
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write them to a file, whole or not at all."""
