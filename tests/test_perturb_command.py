@@ -63,6 +63,7 @@ def test_a_script_is_screened_and_told(program: Path, capsys: pytest.CaptureFixt
         "Next:",
     ):
         assert text in printed.out
+    assert "passes: 40 in all trials" in printed.out
     assert "not to be seen" not in printed.out + printed.err
     folder = program.parent / "smp-perturb"
     assert {file.name for file in folder.iterdir()} == {
@@ -71,8 +72,6 @@ def test_a_script_is_screened_and_told(program: Path, capsys: pytest.CaptureFixt
         "effects-passes.json",
         "half-normal-time.png",
         "effects-time.png",
-        "half-normal-passes.png",
-        "effects-passes.png",
     }
     trials = Trials.load(folder / "trials.json")
     hot = trials.plan.factors.index("hot")
@@ -149,6 +148,17 @@ if __name__ == "__main__":
     with factor("alone"), smp.host(2, start="fork") as machine:
         responses = {"least": min(machine.run(program).results)}
 """
+
+
+def test_an_array_is_searched_by_what_is_above_zero(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = program.read_text().replace("passes}", 'passes, "left": next(calls) % 2}')
+    program.write_text("import itertools\ncalls = itertools.count()\n" + text)
+    options = ("--function", "main", "--design", "OA9(3^2)", "--treatment", "none,1us,2us", "--replicates", "4")
+    assert run(program, *options) == 0
+    told = capsys.readouterr().out
+    assert "time (s), the least first" in told
+    assert "passes: 3 in all trials" in told
+    assert "left: not above zero in all trials" in told
 
 
 def test_a_script_that_opens_a_machine_is_screened(program: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,14 +65,23 @@ def summary(trials: Trials) -> str:
 def sections(trials: Trials, names: Sequence[str]) -> list[str]:
     """Return the parts of the report on some responses."""
     parts = [summary(trials), places_table(trials.met, trials.delayed())]
-    if trials.plan.design is None:
-        return [*parts, *(f"{_titled(name)}\n{trials.search(name).table(LARGEST)}" for name in names)]
     for name in names:
-        analysis = trials.analyse(name)
-        parts.append(effects_table(analysis, ordered=True, largest=LARGEST))
-        if name == "time":
-            parts += _advice(trials, analysis)
+        if trials.constant(name):
+            parts.append(constant_text(trials, name))
+        elif trials.plan.design is not None:
+            analysis = trials.analyse(name)
+            parts.append(effects_table(analysis, ordered=True, largest=LARGEST))
+            parts += _advice(trials, analysis) if name == "time" else []
+        elif (trials.responses(name) > 0).all():
+            parts.append(f"{_titled(name)}, the least first\n{trials.search(name).table(LARGEST)}")
+        else:
+            parts.append(f"{_titled(name)}: not above zero in all trials, so there are no ratios to search by")
     return parts
+
+
+def constant_text(trials: Trials, name: str) -> str:
+    """Return what a response is that is the same in all trials."""
+    return f"{_titled(name)}: {trials.responses(name)[0, 0]:.10g} in all trials"
 
 
 def _advice(trials: Trials, analysis: Analysis) -> list[str]:

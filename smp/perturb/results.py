@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .climb import FORMAT as LADDER
 from .climb import Climb
-from .report import sections
+from .report import constant_text, sections
 from .trials import UNITS, Trials
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Screened:
         from . import plots  # Matplotlib takes a while
 
         found = {}
-        for name in self._effects(names):
+        for name in [name for name in self._effects(names) if not self.trials.constant(name)]:
             found[f"half-normal-{name}"] = plots.half_normal(self.trials.analyse(name))
             found[f"effects-{name}"] = plots.effects(self.trials.analyse(name))
         return found
@@ -89,7 +89,11 @@ class Climbed:
         self.climb.save(folder / self.file)
 
     def text(self, names: Sequence[str]) -> str:
-        return "\n\n".join([str(self.climb), *(f"{name}\n{self.climb.table(name)}" for name in names)])
+        parts = [
+            constant_text(self.trials, name) if self.trials.constant(name) else f"{name}\n{self.climb.table(name)}"
+            for name in names
+        ]
+        return "\n\n".join([str(self.climb), *parts])
 
     def document(self, names: Sequence[str]) -> dict[str, Any]:
         return self.climb.to_json()
@@ -100,8 +104,9 @@ class Climbed:
     def figures(self, names: Sequence[str]) -> dict[str, Figure]:
         from . import plots
 
-        files = {name: "ladder" if name == "time" else f"ladder-{name}" for name in names}
-        return {files[name]: plots.ladders(self.climb.ladders(name), UNITS.get(name, "")) for name in names}
+        varying = [name for name in names if not self.trials.constant(name)]
+        files = {name: "ladder" if name == "time" else f"ladder-{name}" for name in varying}
+        return {files[name]: plots.ladders(self.climb.ladders(name), UNITS.get(name, "")) for name in varying}
 
 
 def loaded(file: Path) -> Result:

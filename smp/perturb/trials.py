@@ -117,6 +117,10 @@ class Trials:
         quickest = self.table["time"][rows].argmin(axis=2, keepdims=True)
         return np.asarray(self.table[name][np.take_along_axis(rows, quickest, axis=2)[..., 0]])
 
+    def constant(self, name: str) -> bool:
+        """Whether a response is the same in all trials."""
+        return not np.ptp(self.responses(name))
+
     @cached_property
     def blocks(self) -> IntArray:
         """The block (trials,) of each trial within its replication."""
