@@ -14,6 +14,7 @@ from scipy.special import ndtri
 from .._canvas import COLOURS, GREY, MARKERS, canvas
 from .effects import Analysis
 from .ladder import Ladder
+from .table import readable
 
 _NOISE, _MARKED = COLOURS[5], COLOURS[1]
 _LABELS = 20  # characters of a source
@@ -25,10 +26,11 @@ def half_normal(analysis: Analysis) -> Figure:
 
     Those that are noise lie on the line through zero of slope S; what stands off to the right is real.
     """
+    analysis = readable(analysis)
     figure, axes = _canvas(
         f"Effects on {analysis.name} that are not noise stand off the line, to the right",
-        f"{analysis.design.name}; the line is what noise of S = {analysis.uncertainty:.3g} makes; marked beyond "
-        f"{analysis.factor:.3g} S; (-): negative",
+        f"{analysis.design.name}; the line is what noise of S = {analysis.uncertainty:.3g} {analysis.unit}".rstrip()
+        + f" makes; marked beyond {analysis.factor:.3g} S; (-): negative",
     )
     kept = np.flatnonzero(~analysis.lost)
     order = kept[np.argsort(np.abs(analysis.effects[kept]))]
@@ -51,7 +53,7 @@ def half_normal(analysis: Analysis) -> Figure:
             va="center",
             fontsize=9,
         )
-    axes.set_xlim(0, sizes[-1] * 1.05 or 1)
+    axes.set_xlim(0, max(sizes[-1], analysis.expanded) * 1.05 or 1)
     axes.set_ylim(0, top)
     axes.set_xlabel(f"size of the effect{_in(analysis.unit)}")
     axes.set_ylabel("quantile of half a normal distribution (standard deviations)")
@@ -61,6 +63,7 @@ def half_normal(analysis: Analysis) -> Figure:
 
 def effects(analysis: Analysis) -> Figure:
     """Draw the effects in order of size, the largest on top, and the band of noise."""
+    analysis = readable(analysis)
     order = np.argsort(-np.abs(analysis.effects), kind="stable")[:_BARS]
     names = [_clipped(analysis.sources[i], 2 * _LABELS) for i in order]
     left = len(analysis.effects) - len(order)
