@@ -102,22 +102,27 @@ class Counter:
             self._passes[name] = self._passes.get(name, 0) + 1
             self._ranks.setdefault(name, set()).add(0 if running is None else running.rank)
 
-    def enter(self) -> None:
+    def enter(self, name: str) -> None:
         """Note that a place is entered which will be left."""
-        self._stack().append(now())
+        self._stack().append((name, now()))
 
     def leave(self, name: str) -> None:
-        """Note that a place is left."""
-        stack = self._stack()
-        if stack:  # else it was entered before the counting began
-            spent = now() - stack.pop()
+        """Note that a place is left: the last of this name that was entered, for tasks and generators take turns."""
+        stack, left = self._stack(), now()
+        for i in reversed(range(len(stack))):
+            if stack[i][0] == name:
+                _, entered = stack.pop(i)
+                break
+        else:  # it was entered before the counting began
+            return
+        if all(other != name for other, _ in stack):  # else it is inside itself, and counted with the outer one
             with self._adding:
-                self._inside[name] = self._inside.get(name, 0) + spent
+                self._inside[name] = self._inside.get(name, 0) + left - entered
 
-    def _stack(self) -> list[int]:
+    def _stack(self) -> list[tuple[str, int]]:
         """When the places were entered in which this thread is; on an emulated machine, this stream."""
         running = getattr(here.interpreter, "running", None)
-        stacks: dict[int, list[int]] = vars(self._mine).setdefault("stacks", {})
+        stacks: dict[int, list[tuple[str, int]]] = vars(self._mine).setdefault("stacks", {})
         return stacks.setdefault(0 if running is None else running.number, [])
 
 

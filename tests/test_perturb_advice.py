@@ -300,7 +300,7 @@ def test_level_means_of_a_balanced_search_are_those_of_each_factor_alone():
     [
         (lambda: searched("ab", np.zeros((3, 3)), np.ones(3)), "a row of settings, and a column"),
         (lambda: searched("ab", np.zeros((3, 2)), np.ones(4)), "a row of settings, and a column"),
-        (lambda: searched("ab", np.zeros((3, 2)), [1.0, math.nan, 2.0]), "missing, or not above zero"),
+        (lambda: searched("ab", np.zeros((3, 2)), [1.0, math.nan, 2.0]), "a response is missing"),
         (lambda: ladder([1, 2], [1, 2], 0.1), "3 rungs at least"),
         (lambda: ladder([0, 1, 2], [1, 2, 3], 0.1), "must be above zero"),
         (lambda: ladder([1, 2, 3], [1, math.nan, 3], 0.1), "all numbers finite"),

@@ -1,5 +1,6 @@
 """Named places and their treatments: what they cost, where they reach, and that they change no result."""
 
+import itertools
 import pickle
 import subprocess
 import threading
@@ -31,6 +32,7 @@ from smp.perturb import (
     treated,
     treatment,
 )
+from smp.perturb.factors import current
 
 Machines = Callable[..., smp.Machine]
 PROCESSORS = (1, 2, 3, 5)
@@ -178,6 +180,62 @@ def test_treatments_nest_and_end() -> None:
             raise ZeroDivisionError
         assert named() == {"a", "b"}
     assert named() == set()
+
+
+def test_blocks_that_do_not_nest_leave_nothing_behind(clocks: dict[int, smp.Machine]) -> None:
+    """Of threads, or of the processors of an emulated machine: each takes away its own."""
+    first, second = treated({"one": "1us", "both": "1us"}), treated({"two": "2us", "both": "2us"})
+    first.__enter__()
+    second.__enter__()
+    assert current() == {"one": Busy(1000), "two": Busy(2000), "both": Busy(2000)}
+    first.__exit__(None, None, None)
+    assert current() == {"two": Busy(2000), "both": Busy(2000)}
+    second.__exit__(None, None, None)
+    assert not current()
+    assert not _treatments.orders()
+
+    def program(proc: Any) -> None:
+        with treated({"k": "1ms"}):
+            proc.barrier()
+            with factor("k"):
+                pass
+            proc.barrier()
+
+    clocks[3].run(program)
+    assert not current()
+    assert not _treatments.orders()
+    with pytest.raises(ValueError, match="which only an experiment counts"), treated({"a": "20%"}):
+        pass
+    with treated({"a": "1us"}):
+        assert list(current()) == ["a"]
+
+
+def test_time_inside_is_of_the_place_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where generators take turns, and where a place is inside itself."""
+    ticks = itertools.count(0, 10**9)
+    monkeypatch.setattr("smp._counting.now", lambda: next(ticks))
+
+    def waiting(name: str) -> Iterator[None]:
+        with factor(name):
+            yield
+
+    with counted() as met:
+        first, second = waiting("first"), waiting("second")
+        next(first)  # 0
+        next(second)  # 1
+        next(first, None)  # 2
+        with factor("between"):  # 3 to 4
+            pass
+        next(second, None)  # 5
+        nested(4)  # 6 to 15
+    assert {name: one.inside for name, one in met.items()} == {"first": 2, "second": 4, "between": 1, "nested": 9}
+    assert met["nested"].passes == 5
+
+
+@factor("nested")
+def nested(depth: int) -> None:
+    if depth:
+        nested(depth - 1)
 
 
 def test_a_raising_block_raises_when_treated_and_counted() -> None:

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ import smp
 import smp.machine
 from smp.compiled import clock, delay, fetch_add
 from smp.perturb import Busy, Met, Sleep, Treatment, TrialFailed, Trials, Work, factor, screen, treated, treatment
+from smp.perturb.advice import next_steps
 from smp.perturb.designs import design, fractional
 from smp.perturb.observed import Counts, Outcome
 from smp.perturb.orthogonal import orthogonal_array
 from smp.perturb.report import sections
+from smp.perturb.resuming import about_program
 from smp.perturb.runners import counted as counted_by
 from smp.perturb.treatments import Share
 
@@ -482,15 +485,19 @@ def test_trials_are_saved_and_read(tmp_path: Path) -> None:
         Trials.load(tmp_path / "other.json")
 
 
+pause: dict[str, float] = {}
+"""Of a program, which is the same program whatever stands here."""
+
+
 @pytest.mark.parametrize("runs", [1, 2])
 def test_an_interrupted_experiment_goes_on(tmp_path: Path, runs: int) -> None:
     kept = tmp_path / "kept.json"
-    asleep = 0.0
+    pause["asleep"] = 0.0
     told: list[float] = []
 
     def program() -> None:
         with factor("a"):
-            time.sleep(asleep)
+            time.sleep(pause["asleep"])
         delay("b")
 
     def interrupted(done: float, text: str) -> None:
@@ -507,7 +514,7 @@ def test_an_interrupted_experiment_goes_on(tmp_path: Path, runs: int) -> None:
     assert len(before["rows"]) == 5  # with two runs of each trial, in the midst of one
     with pytest.raises(ValueError, match="trials of another experiment"):
         experiment(interrupted, seed=1)
-    asleep = 0.002
+    pause["asleep"] = 0.002
     trials = experiment(lambda done, _: told.append(done))
     assert [round(done * 12 * runs) for done in told if done] == list(range(5, 12 * runs + 1))
     assert trials.table["time"][:5].tolist() == [row[0] for row in before["rows"]]
@@ -605,6 +612,69 @@ def test_treatments_set_outside_are_those_of_no_factor() -> None:
 def two_places(proc: Any) -> None:
     with factor("a"), factor("b"):
         pass
+
+
+class Holder:
+    def __init__(self, n: Any) -> None:
+        self.n = n
+
+    def run(self) -> None:
+        delay("a")
+
+    __call__ = run
+
+
+def test_a_program_is_known_again_by_what_it_is_bound_to() -> None:
+    def made(n: Any) -> Callable[[], None]:
+        return lambda: None if n is None else delay("a")
+
+    def about(program: Any, *arguments: Any) -> str:
+        return json.dumps(about_program(program, arguments))
+
+    large, other = np.arange(5000), np.arange(5000)
+    other[1000] = 0
+    for form in (made, Holder, lambda n: Holder(n).run, lambda n: partial(plain, n), lambda n: partial(plain, n=n)):
+        assert about(form(1)) == about(form(1))
+        assert about(form(1)) != about(form(100))
+        assert about(form(large)) == about(form(large.copy())) != about(form(other))
+    assert about(plain, large) != about(plain, other)
+    assert about(plain, object()) == about(plain, object())  # where it lies says nothing
+    assert "made anew" in json.dumps(about_program(plain, lambda: (1,)))
+
+
+def test_numbers_of_numpy_and_fewer_factors_than_an_array_has(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.json"
+    with smp.emulated(1, schedule="clock") as machine:
+        trials = screen(
+            two_places,
+            "OA4(2^3)",
+            treatment=[None, "1\u00b5s"],
+            machine=machine,
+            replicates=np.int64(2),
+            seed=np.int64(3),
+            resume=kept,
+        )
+    assert Trials.from_json(json.loads(json.dumps(trials.to_json()))).plan.factors == ("a", "b")
+    assert sorted(map(tuple, trials.plan.levels.tolist())) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert trials.responses().mean(axis=0).max() == pytest.approx(2e-6)
+    assert str(trials).count("times as fast") == 0  # delays make nothing faster
+    assert repr(trials) == "<8 runs of 4 trials of a, b>"
+
+
+def test_of_throughput_more_is_better(emulated: smp.Machine) -> None:
+    def program(proc: Any) -> None:
+        clock()
+        with factor("a"), factor("b"):
+            proc.barrier()
+
+    trials = screen(program, "2^2", treatment="1us", machine=emulated, replicates=2, work=10)
+    found = trials.analyse("throughput")
+    assert found.effect("a") < 0
+    assert all(step.action != "search" for step in next_steps(found))
+    for search in (trials.search, trials.best):
+        with pytest.raises(ValueError, match="of throughput more is better: search by the time"):
+            search("throughput")
+    assert "a" in str(trials.gains())
 
 
 @pytest.mark.parametrize("what", ["arguments", "source"])

@@ -38,6 +38,7 @@ def next_steps(analysis: Analysis) -> list[Step]:
     effects are lost.
     """
     analysis = readable(analysis)
+    worse = -1 if analysis.name == "throughput" else 1  # the sign of an effect that is for the worse
     effects = {factor: analysis.effect(factor) for factor in analysis.design.factors}
     ranked = sorted(effects, key=lambda factor: -abs(effects[factor]))
     pairs = likely_pairs(analysis)
@@ -56,9 +57,9 @@ def next_steps(analysis: Analysis) -> list[Step]:
             else:
                 say(factor, "drop", f"{text} is within the noise, ± {analysis.expanded:.2g}{unit}")
             continue
-        if effect < 0:
+        if worse * effect < 0:
             say(factor, "search", f"{text}: its delay makes the program faster")
-        elif len(ranked) > 1 and factor == ranked[0] and effect > _DOMINATES * abs(effects[ranked[1]]):
+        elif len(ranked) > 1 and factor == ranked[0] and abs(effect) > _DOMINATES * abs(effects[ranked[1]]):
             say(
                 factor, "split", f"{text}, the next largest is {effects[ranked[1]]:.3g}{unit}: improve it, or its parts"
             )

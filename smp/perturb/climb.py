@@ -110,7 +110,7 @@ class Climb:
             one, passes = found[factor], self.trials.met[factor].passes / self.trials.met[factor].by
             slopes = [f"{one.slope:.4g}", f"{one.slope / passes:.3f}", f"{one.offset:.3g}"]
             told = slopes if math.isfinite(one.slope) else ["-", "-", "-"]
-            rows.append([factor, f"{passes:g}", *told, one.verdict, _ends(one), _next(one)])
+            rows.append([factor, f"{passes:g}", *told, one.verdict, _ends(one), _next(one, name)])
         return aligned(rows, words={0, 5, 6, 7})
 
     def __str__(self) -> str:
@@ -277,7 +277,7 @@ def _ends(one: Ladder) -> str:
     return f"{time_text(trusted[0])} to {time_text(trusted[-1])}" if trusted else "-"
 
 
-def _next(one: Ladder) -> str:
+def _next(one: Ladder, name: str) -> str:
     """What to do with a ladder."""
     trusted = [time_text(delay) for delay in one.delays[one.trusted].tolist()]
     flat = abs(one.slope) <= one.sigmas * one.slope_uncertainty
@@ -291,5 +291,5 @@ def _next(one: Ladder) -> str:
         text = f"no effect up to {trusted[-1]}" if flat else f"screen with {trusted[-1]} at most"
     else:
         text = "drop it, or take longer delays" if one.verdict == "noise" else "no delay stands for the others"
-    faster = one.delays[one.clear & (one.effects < 0)].tolist()
+    faster = one.delays[one.clear & (one.effects < 0)].tolist() if name == "time" else []
     return text + (f"; search: faster with {', '.join(map(time_text, faster))}" if faster else "")

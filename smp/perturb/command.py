@@ -9,8 +9,8 @@ import argparse
 import ast
 import contextlib
 import importlib
-import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -167,7 +167,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options, talk)
     except KeyboardInterrupt:
-        talk.print("interrupted: what was measured is saved; the same command goes on with it")
+        kept = not options.list and (options.out / "interrupted.json").exists()
+        talk.print("interrupted" + (": what was measured is saved; the same command goes on with it" if kept else ""))
         return 130
     except (SmpError, OSError, ValueError, TypeError, SyntaxError) as error:
         talk.print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
@@ -184,8 +185,8 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         given: list[Any] = options.argument
         machine = None
         if options.function:
+            stack.enter_context(_silence())
             program, given = _function(options.program, options.function), [_value(text) for text in given]
-            stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
             machine = stack.enter_context(options.machine()) if options.machine else None
         if options.list:
             counts = runner_of(program, given, machine).count()
@@ -238,10 +239,27 @@ def _experiment(
     return found
 
 
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Let what the program writes to its standard output go nowhere, whatever it writes it by."""
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        with open(os.devnull, "w") as sink, contextlib.redirect_stdout(sink):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
 def _function(path: Path, name: str) -> Callable[..., Any]:
     """Import a script, and return its function."""
     if not path.is_file():
         raise ValueError(f"there is no script {path}")
+    if "." in path.stem:
+        raise ValueError(f"{path.stem} cannot be imported, for the dot in it: call the script otherwise")
     sys.path.insert(0, str(path.resolve().parent))
     module = importlib.import_module(path.stem)
     if Path(module.__file__ or "").resolve() != path.resolve():

@@ -22,7 +22,7 @@ from .design import Design
 from .lenth import lenth
 
 SIGMAS = 3.0
-_FALSE_ALARM = 0.01
+FALSE_ALARM = 0.01
 _ROUNDING = 1e-12  # of the largest response
 
 
@@ -215,7 +215,9 @@ def analyse(
     if not freedom:
         found = lenth(effects[~lost])
         uncertainty, freedom = found.error, found.freedom
-    factor = max(SIGMAS, float(stdtrit(freedom, 1 - _FALSE_ALARM / 2)))
+    if uncertainty < _ROUNDING * np.abs(given).max():  # the runs of an emulated machine are the same to the last digits
+        uncertainty = 0.0
+    factor = max(SIGMAS, float(stdtrit(freedom, 1 - FALSE_ALARM / 2)))
     sources = tuple("block" if gone else source for (source, _), gone in zip(named, lost, strict=True))
     mean = float(given.mean())
     return Analysis(design, given, name, unit, order, sources, mean, effects, uncertainty, freedom, factor, block, lost)

@@ -120,7 +120,8 @@ def screen(
     >>> [f"{1e6 * found.effect(place):.0f} us" for place in ("hot", "cold")]
     ['2000 us', '100 us']
     """
-    if operator.index(replicates) < 1 or operator.index(runs) < 1 or operator.index(seed) < 0:
+    replicates, runs, blocks, seed = map(operator.index, (replicates, runs, blocks, seed))
+    if replicates < 1 or runs < 1 or seed < 0:
         raise ValueError(
             f"{replicates} replicates of {runs} runs, seed {seed}: one of each at least, and a seed not below zero"
         )

@@ -29,6 +29,7 @@ from typing import Any, ParamSpec, TypeVar
 from .. import _treatments
 from .._compile import loop_name
 from .._counting import Counter, Met
+from .._interpreter import here
 from .._treatments import actions, delay, enter, timing
 from .treatments import Treatment, check_name, checked, treatment
 
@@ -56,7 +57,7 @@ class Factor:
         if actions:
             enter(self.name)
             if timing:
-                timing[0].enter()
+                timing[0].enter(self.name)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -117,7 +118,11 @@ def factor(name: str) -> Factor:
     return Factor(name)
 
 
-_set: Mapping[str, Treatment] = {}
+_Layer = dict[str, Treatment | None]
+_layers: list[_Layer] = []
+"""Of the blocks of `treated` that are open, the first to be entered first: they need not end in the opposite order."""
+_below: dict[str, _treatments.Order] = {}
+"""What was set when the first of them was entered."""
 
 
 @contextlib.contextmanager
@@ -127,7 +132,8 @@ def treated(treatments: Mapping[str, Treatment | str | None]) -> Iterator[None]:
     Parameters
     ----------
     treatments : mapping of str to Treatment or str
-        By factor. What an outer block sets for other factors stays; None takes a factor's treatment away.
+        By factor. What other blocks set for other factors stays; None takes a factor's treatment away. Of blocks of
+        several threads, or of processors of an emulated machine, the one entered last says what is set.
 
     Raises
     ------
@@ -141,20 +147,31 @@ def treated(treatments: Mapping[str, Treatment | str | None]) -> Iterator[None]:
     ...     with factor("swap"):
     ...         pass
     """
-    global _set
-    wanted = {**_set, **checked(treatments)}
-    for name in [name for name, given in treatments.items() if given is None]:
-        wanted.pop(name, None)
-    before, orders = _set, _treatments.orders()
-    _treatments.install({name: one.order(None) for name, one in wanted.items()})
-    _set = wanted
-    _treatments.carriers.append(_carried)
+    global _below
+    layer: _Layer = {**dict.fromkeys(treatments), **checked(treatments)}
+    for one in layer.values():
+        if one is not None:
+            one.order(None)  # raises where it is nothing to be set
+    with _treatments.setting():
+        if not _layers:
+            _below = _treatments.orders()
+        _layers.append(layer)
+        _install()
+        _treatments.carriers.append(_carried)
     try:
         yield
     finally:
-        _set = before
-        _treatments.carriers.pop()
-        _treatments.install(orders)
+        with _treatments.setting():
+            _layers[:] = [one for one in _layers if one is not layer]
+            _treatments.carriers.pop()
+            _install()
+
+
+def _install() -> None:
+    """Set what is below the layers, and they."""
+    orders = {name: order for name, order in _below.items() if all(name not in layer for layer in _layers)}
+    orders.update((name, one.order(None)) for name, one in current().items())
+    _treatments.install(orders, interpreted=here.interpreter is not None)
 
 
 def _carried(program: Any, machine: Any) -> Any:
@@ -165,7 +182,10 @@ def _carried(program: Any, machine: Any) -> Any:
 
 def current() -> dict[str, Treatment]:
     """Return the treatments of this process, by factor."""
-    return dict(_set)
+    merged: _Layer = {}
+    for layer in _layers:
+        merged |= layer
+    return {name: one for name, one in merged.items() if one is not None}
 
 
 @contextlib.contextmanager
@@ -199,16 +219,15 @@ def told(treatments: Mapping[str, Treatment]) -> str:
 
 def carry_over() -> None:
     """Set what the environment says."""
-    global _set
     text = os.environ.get(VARIABLE, "")
     if not text:
         return
     pairs = [part.partition("=") for part in text.split(";")]
     try:
-        _set = checked({name: treatment(given) for name, _, given in pairs})
+        _layers.append(dict(checked({name: treatment(given) for name, _, given in pairs})))
     except ValueError as error:
         raise ValueError(f"the environment variable {VARIABLE}={text}: {error}") from None
-    _treatments.install({name: one.order(None) for name, one in _set.items()})
+    _install()
 
 
 carry_over()

@@ -11,7 +11,7 @@ between them: it is the mean over all patterns of the other delays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..models.table import aligned, time_text
@@ -35,9 +35,28 @@ class Gain(NamedTuple):
     """Whether the effect exceeds the expanded uncertainty."""
 
 
-def gains(
-    analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, float], single: bool = False
-) -> list[Gain]:
+class Gains(list[Gain]):
+    """Places, the most promising first; as text a table, with what to doubt.
+
+    Attributes
+    ----------
+    least : float
+        The least mean response of the trials.
+    """
+
+    def __init__(self, rows: Iterable[Gain], least: float) -> None:
+        super().__init__(rows)
+        self.least = least
+
+    def __str__(self) -> str:
+        absurd = [row.factor for row in self if row.significant and row.gain > self.least]
+        doubt = (
+            f"\nmore than a run takes, so doubt it: {', '.join(absurd)}: is the place passed by many threads at once, "
+        )
+        return gains_table(self) + (doubt + "or so short that counting and treating it take longer?" if absurd else "")
+
+
+def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, float], single: bool = False) -> Gains:
     """Predict the gain of each place, the largest first.
 
     Parameters
@@ -74,7 +93,7 @@ def gains(
         marked = abs(effect) > max(analysis.factor * s, analysis.rounding)
         gain = sensitivity * spent[factor]
         rows.append(Gain(factor, sensitivity, s / delayed[factor], spent[factor], gain, marked))
-    return sorted(rows, key=lambda row: -row.gain)
+    return Gains(sorted(rows, key=lambda row: -row.gain), float(analysis.means.min()))
 
 
 def gains_table(rows: list[Gain], unit: str = "s") -> str:

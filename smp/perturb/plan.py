@@ -127,7 +127,7 @@ def planned(
     """
     names = tuple(factors)
     if isinstance(design, str) and is_array(design):
-        design = orthogonal_array(design)
+        design = orthogonal_array(design)[:, : len(names)]  # any columns of an orthogonal array are one
     if isinstance(design, str):
         design = design_of(design, names)
     elif design is None:

@@ -9,7 +9,6 @@ from .._counting import Met
 from ..models.table import aligned, time_text
 from .advice import next_steps, steps_table
 from .effects import Analysis
-from .gains import gains_table
 from .table import effects_table
 from .trials import UNITS, Trials
 
@@ -72,10 +71,10 @@ def sections(trials: Trials, names: Sequence[str]) -> list[str]:
             analysis = trials.analyse(name)
             parts.append(effects_table(analysis, ordered=True, largest=LARGEST))
             parts += _advice(trials, analysis) if name == "time" else []
-        elif (trials.responses(name) > 0).all():
+        elif name == "time":
             parts.append(f"{_titled(name)}, the least first\n{trials.search(name).table(LARGEST)}")
         else:
-            parts.append(f"{_titled(name)}: not above zero in all trials, so there are no ratios to search by")
+            parts.append(_range_text(trials, name))
     return parts
 
 
@@ -84,11 +83,17 @@ def constant_text(trials: Trials, name: str) -> str:
     return f"{_titled(name)}: {trials.responses(name)[0, 0]:.10g} in all trials"
 
 
+def _range_text(trials: Trials, name: str) -> str:
+    means = trials.responses(name).mean(axis=0)
+    ends = [f"{means[trial]:.4g} in trial {trial + 1}" for trial in (means.argmin(), means.argmax())]
+    return f"{_titled(name)}: from {ends[0]} to {ends[1]}, means of the replicates"
+
+
 def _advice(trials: Trials, analysis: Analysis) -> list[str]:
     parts = []
     delayed = trials.delayed()
     if all(delayed[name] > 0 and trials.met[name].inside > 0 for name in trials.plan.factors):
-        parts.append("If a place took no time:\n" + gains_table(trials.gains()))
+        parts.append("If a place took no time:\n" + str(trials.gains()))
     return [*parts, "Next:\n" + steps_table(next_steps(analysis))]
 
 

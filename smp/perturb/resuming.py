@@ -7,9 +7,13 @@ import hashlib
 import inspect
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from types import CellType, CodeType
 from typing import Any
+
+import numpy as np
 
 from .._kept import write
 from .observed import Arguments
@@ -17,10 +21,18 @@ from .plan import Plan
 
 
 def about_program(program: Any, arguments: Arguments) -> dict[str, Any]:
-    """Return by what a program is known again: its source as it is now, and what it is called with."""
+    """Return by what a program is known again: its source as it is now, what it is bound to, and called with."""
+    bound: list[Any] = []
+    while isinstance(program, functools.partial):
+        bound += [program.args, program.keywords]
+        program = program.func
+    for holder in (program, getattr(program, "__self__", None)):
+        bound.append(getattr(holder, "__dict__", None) if not inspect.ismodule(holder) else None)
+    bound.append([cell.cell_contents for cell in getattr(program, "__closure__", None) or () if _filled(cell)])
     return {
         "source": hashlib.blake2b(_source(program), digest_size=16).hexdigest(),
-        "arguments": "made anew" if callable(arguments) else [repr(one) for one in arguments],
+        "bound": _told(bound),
+        "arguments": "made anew" if callable(arguments) else _told(list(arguments)),
     }
 
 
@@ -55,11 +67,34 @@ def keep(identity: Mapping[str, Any], plan: Plan, rows: list[list[float]], kept:
 
 def _source(program: Any) -> bytes:
     """The file that a program stands in; what it is made of, where there is none."""
-    while isinstance(program, functools.partial):
-        program = program.func
     try:
         file = program if isinstance(program, str | os.PathLike) else inspect.getsourcefile(inspect.unwrap(program))
         return Path(file or "").read_bytes()
     except (OSError, TypeError):
-        code = getattr(program, "__code__", None)
-        return b"" if code is None else code.co_code + repr(code.co_consts).encode()
+        return _code(getattr(program, "__code__", None))
+
+
+def _code(code: Any) -> bytes:
+    if not isinstance(code, CodeType):
+        return b""
+    inner = b"".join(_code(one) or _told(one).encode() for one in code.co_consts)
+    return code.co_code + repr(code.co_names).encode() + inner
+
+
+def _told(value: Any) -> str:
+    """What a value is, in a text that is the same in another process."""
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return f"{value.dtype}{value.shape} {hashlib.blake2b(value.tobytes(), digest_size=16).hexdigest()}"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_told(key)}: {_told(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_told, value))}]"
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+
+
+def _filled(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True

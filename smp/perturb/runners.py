@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 from collections.abc import Mapping, Sequence
@@ -49,6 +50,8 @@ def name_of(program: Any) -> str:
     """Return a program's name."""
     if isinstance(program, str | os.PathLike):
         return str(program)
+    while isinstance(program, functools.partial):
+        program = program.func
     named = program if hasattr(program, "__qualname__") else type(program)
     return f"{named.__module__}.{named.__qualname__}"
 

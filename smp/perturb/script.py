@@ -5,7 +5,7 @@
 
 A fork of a process that has imported them makes a trial cost milliseconds, where a fresh interpreter takes a second.
 Every process of the script is treated: workers of its machines find the treatments in the environment. The trial ends
-when the script does, without what it registered with atexit; threads and processes that are left are its own to end.
+when the script and its threads do, without what it registered with atexit; processes that are left are its own to end.
 
 ``time`` is from the first line to the last, ``memory`` of the trial's process alone, numbers are those of a global name
 ``responses``, a number or a mapping. What it prints is kept, and told if it fails.
@@ -20,6 +20,7 @@ import select
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Mapping, Sequence
@@ -33,9 +34,9 @@ from .._interrupt import HeldBack
 from .._nursery import die_with
 from ..errors import TrialFailed
 from . import memory
-from .factors import VARIABLE, counted, told, treated
+from .factors import VARIABLE, counted, delay, told, treated
 from .observed import Counts, Outcome, numbers
-from .treatments import Treatment
+from .treatments import Busy, Treatment
 
 _SHOWN = 2_000  # characters of what a script printed
 
@@ -57,8 +58,10 @@ class Script:
 
     def __init__(self, path: str | os.PathLike[str], arguments: Sequence[str] = ()) -> None:
         self._path, self._arguments = Path(path).resolve(), [str(argument) for argument in arguments]
-        self._code: CodeType = compile(self._path.read_bytes(), str(self._path), "exec")
+        self._code: CodeType = compile(self._path.read_bytes(), str(self._path), "exec", dont_inherit=True)
         _compile.set_up()
+        with treated({"place": Busy(0)}):  # trials without treatments shall not load for themselves what treats
+            delay("place")
 
     def trial(self, treatments: Mapping[str, Treatment | None]) -> Outcome:
         """Run it with treatments."""
@@ -79,14 +82,9 @@ class Script:
                 os.close(read)
                 _be_trial(self, parent, write, said, treatments, count)
             os.close(write)
-            poll = select.poll()
-            poll.register(read, select.POLLIN)
-            with open(read, "rb") as pipe:
-                while not (ctrl_c.poll(poll, None) or ctrl_c.presses):
-                    pass
-                if ctrl_c.presses:
-                    os.kill(child, signal.SIGKILL)
-                answer = b"" if ctrl_c.presses else pipe.read()
+            answer = _answer(read, child, ctrl_c)
+            if ctrl_c.presses:
+                os.kill(child, signal.SIGKILL)
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             if ctrl_c.presses or code == -signal.SIGINT:
                 raise KeyboardInterrupt
@@ -134,6 +132,9 @@ def _be_trial(
             memory.begin()
             began = time.perf_counter()
             responses = script.execute()
+            for thread in threading.enumerate():  # as Python does when a script ends
+                if thread is not threading.current_thread() and not thread.daemon:
+                    thread.join()
             seconds = time.perf_counter() - began
         found = {name: tuple(one) for name, one in met.items()}
         answer: tuple[Any, ...] = ("done", seconds, memory.peak(), numbers(responses), found)
@@ -142,11 +143,38 @@ def _be_trial(
         answer = ("failed", f"{type(error).__name__}: {error}")
     if os.getpid() == trial:  # else it is a fork that the script has made, which comes back here too
         with contextlib.suppress(OSError), open(write, "wb") as pipe:
-            pipe.write(pickle.dumps(answer))
+            told_back = pickle.dumps(answer)
+            pipe.write(len(told_back).to_bytes(8, "little") + told_back)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
     os._exit(0)
+
+
+def _answer(read: int, child: int, ctrl_c: HeldBack) -> bytes:
+    """Return what the trial answers; nothing where it ends without, or on Ctrl-C.
+
+    Its length comes first: a process that the script leaves behind may hold the pipe open.
+    """
+    ended = os.pidfd_open(child)
+    poll = select.poll()
+    for fd in (read, ended):
+        poll.register(fd, select.POLLIN)
+    answer = b""
+    try:
+        while not ctrl_c.presses:
+            ready = [fd for fd, _ in ctrl_c.poll(poll, None) or ()]
+            if read in ready:
+                piece = os.read(read, 1 << 16)
+                answer += piece
+                if not piece or (len(answer) >= 8 and len(answer) >= 8 + int.from_bytes(answer[:8], "little")):
+                    return answer[8:]
+            elif ended in ready:
+                return b""
+        return b""
+    finally:
+        os.close(ended)
+        os.close(read)
 
 
 def _tail(said: BinaryIO) -> str:

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtrit  # the t quantile; scipy.stats would take half a second to import
 
 from ..models.table import aligned
 from ._types import FloatArray
+from .effects import FALSE_ALARM, SIGMAS
 from .words import named
 
 if TYPE_CHECKING:
@@ -39,11 +41,17 @@ class Search(NamedTuple):
     """The trial with the smallest response."""
     unperturbed: float
     """The response without delays; NaN where no trial has none."""
+    freedom: float
+    """Degrees of freedom of the uncertainty."""
 
     @property
     def speedup(self) -> float:
-        """How many times as fast as without delays the best trial is."""
-        return float(self.unperturbed / self.results[self.best])
+        """How many times as fast as without delays the best trial is; NaN where a response is not above zero."""
+        return self._times(self.best)
+
+    def _times(self, trial: int) -> float:
+        both = self.unperturbed, float(self.results[trial])
+        return both[0] / both[1] if min(both) > 0 else math.nan
 
     @property
     def setting(self) -> dict[str, float]:
@@ -52,8 +60,14 @@ class Search(NamedTuple):
 
     @property
     def significant(self) -> bool:
-        """Whether the best trial is faster than the one without delays by more than 3 S of their difference."""
-        return bool(self.unperturbed - self.results[self.best] > 3 * 2**0.5 * self.uncertainty)
+        """Whether the best trial is faster than the one without delays by more than 3 S of their difference.
+
+        More than 3 where S has so few degrees of freedom that noise would exceed it more often than in a hundred.
+        """
+        if not self.freedom > 0:
+            return False
+        factor = max(SIGMAS, float(stdtrit(self.freedom, 1 - FALSE_ALARM / 2)))
+        return bool(self.unperturbed - self.results[self.best] > factor * 2**0.5 * self.uncertainty)
 
     def level_means(self) -> dict[str, dict[float, float]]:
         """Return, for each factor and level, the mean of its trials: balanced over the levels of all others."""
@@ -67,7 +81,7 @@ class Search(NamedTuple):
         rows = [["trial", *self.factors, "result", "notes"]]
         without = np.flatnonzero((self.settings == 0).all(axis=1)).tolist()
         for trial in np.argsort(self.results, kind="stable")[:largest].tolist():
-            times = self.unperturbed / self.results[trial]
+            times = self._times(trial)
             note = "no delays" if trial in without else f"{times:.2f} times as fast" if times > 1 else ""
             delays = [f"{delay / unit:g}" for delay in self.settings[trial]]
             rows.append([str(trial + 1), *delays, f"{self.results[trial]:.4g}", note])
@@ -80,13 +94,16 @@ class Search(NamedTuple):
             "settings": self.settings.tolist(),
             "results": self.results.tolist(),
             "uncertainty": None if math.isnan(self.uncertainty) else self.uncertainty,
+            "freedom": self.freedom,
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Search:
         """Return the search that `to_json` made this of."""
         found = searched(data["factors"], data["settings"], data["results"])
-        return found if data["uncertainty"] is None else found._replace(uncertainty=float(data["uncertainty"]))
+        if data["uncertainty"] is None:
+            return found
+        return found._replace(uncertainty=float(data["uncertainty"]), freedom=float(data["freedom"]))
 
 
 def searched(factors: str | Sequence[str], settings: ArrayLike, responses: ArrayLike) -> Search:
@@ -103,7 +120,7 @@ def searched(factors: str | Sequence[str], settings: ArrayLike, responses: Array
     Raises
     ------
     ValueError
-        For shapes that do not fit, and responses that are not above zero.
+        For shapes that do not fit, and responses that are missing.
 
     Notes
     -----
@@ -122,14 +139,14 @@ def searched(factors: str | Sequence[str], settings: ArrayLike, responses: Array
             f"settings {delays.shape} and responses {np.shape(responses)} of {len(names)} factors: there must be a row "
             "of settings, and a column of responses, for each trial"
         )
-    if not (np.isfinite(given) & (given > 0)).all():
-        raise ValueError("a response is missing, or not above zero: run its trial again")
+    if not np.isfinite(given).all():
+        raise ValueError("a response is missing: run its trial again")
     means = given.mean(axis=0)
     r = len(given)
     pooled = float(((given - means) ** 2).sum()) / ((r - 1) * len(means)) if r > 1 else np.nan
     without = np.flatnonzero((delays == 0).all(axis=1))
     base = float(means[without].mean()) if without.size else np.nan
-    return Search(names, delays, means, float(np.sqrt(pooled / r)), int(means.argmin()), base)
+    return Search(names, delays, means, float(np.sqrt(pooled / r)), int(means.argmin()), base, (r - 1) * len(means))
 
 
 def confirm(

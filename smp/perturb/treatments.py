@@ -193,6 +193,8 @@ class Share(_Unforeseen):
 
     def __post_init__(self) -> None:
         _check("Share", self.percent, "percent", 1e6)
+        if not self.percent:
+            raise ValueError("a share of 0% is no treatment: take more")
 
     def __str__(self) -> str:
         return f"{self.percent:.12g}%"
@@ -241,7 +243,7 @@ def treatment(text: str) -> Treatment:
     >>> treatment("1.5us"), treatment("work:10"), treatment("buffer:4KiB")
     (Busy(ns=1500), Work(units=10), Buffer(nbytes=4096))
     """
-    kind, _, amount = text.strip().rpartition(":")
+    kind, _, amount = text.strip().replace("\u00b5", "u").replace("\u03bc", "u").rpartition(":")
     plain: dict[str, Treatment] = {"lock": Lock(), "cell": Cell(), "message": Message()}
     if not kind and amount in plain:
         return plain[amount]

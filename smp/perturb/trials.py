@@ -27,7 +27,7 @@ from .._kept import write
 from ._types import FloatArray, IntArray
 from .design import Design
 from .effects import Analysis, analyse
-from .gains import Gain, gains
+from .gains import Gains, gains
 from .plan import Plan
 from .search import Search, searched
 from .treatments import Treatment
@@ -37,7 +37,7 @@ ORDER = ("replicate", "block", "trial", "run")
 UNITS = {"time": "s", "memory": "B", "throughput": "1/s"}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trials:
     """Made by `screen`.
 
@@ -139,7 +139,7 @@ class Trials:
         """
         return {name: self.lengths[name][-1] * self.met[name].passes / self.met[name].by for name in self.plan.factors}
 
-    def gains(self) -> list[Gain]:
+    def gains(self) -> Gains:
         """Predict what making each place faster would bring (see `smp.perturb.gains`).
 
         Raises
@@ -158,7 +158,14 @@ class Trials:
         return gains(self.analyse(), self.delayed(), spent)
 
     def search(self, name: str = "time") -> Search:
-        """Return the trials as those of a search (see `smp.perturb.search`); treatments in seconds, or else levels."""
+        """Return the trials as those of a search for the least response; treatments in seconds, or else levels.
+
+        Raises
+        ------
+        ValueError
+            For ``throughput``, of which more is better: search by the time.
+        """
+        self._less_is_better(name)
         lengths = [self.lengths[name] for name in self.plan.factors]
         settings = self.plan.levels if self.plan.design is None else (self.plan.levels + 1) // 2
         if np.isfinite(lengths).all():
@@ -167,7 +174,20 @@ class Trials:
 
     def best(self, name: str = "time") -> dict[str, Treatment]:
         """Return the settings of the trial whose mean response is the least."""
+        self._less_is_better(name)
         return self.plan.settings(int(self.responses(name).mean(axis=0).argmin()))
+
+    def _less_is_better(self, name: str) -> None:
+        if name == "throughput":
+            raise ValueError("of throughput more is better: search by the time, which is the work divided by it")
+
+    def __str__(self) -> str:
+        from .report import sections
+
+        return "\n\n".join(sections(self, ["time"]))
+
+    def __repr__(self) -> str:
+        return f"<{len(self.table)} runs of {len(self.plan.levels)} trials of {', '.join(self.plan.factors)}>"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON; `from_json` reads it."""
