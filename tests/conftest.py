@@ -5,6 +5,7 @@ By design one idle nursery for each start method stays for ten seconds after its
 """
 
 import contextlib
+import functools
 import gc
 import os
 import subprocess
@@ -114,6 +115,16 @@ def machines() -> Iterator[Machines]:
     yield machine
     for one in opened.values():
         one.close()
+
+
+Emulated = Callable[[int], smp.Machine]
+
+
+@pytest.fixture(scope="module")
+def emulated() -> Iterator[Emulated]:
+    """``emulated(p)`` is a machine of p processors that goes by virtual time, shared by the tests of a module."""
+    with contextlib.ExitStack() as stack:
+        yield functools.cache(lambda p: stack.enter_context(smp.emulated(p, schedule="clock")))
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
 """The network that congests: when transmissions fail, to the nanosecond, and that every message comes through."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import Emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,19 +19,6 @@ from smp.kernels.congestion import Network, Timing, network
 US = 1_000
 TIMING = Timing(latency=100 * US, per_word=US, timeout=500 * US)
 SLACK = 20 * US  # more than the sleeps and the primitives of one of these exchanges cost an emulated machine
-Machine = Callable[[int], smp.Machine]
-
-
-@pytest.fixture(scope="module")
-def emulated() -> Iterator[Machine]:
-    opened: dict[int, smp.Machine] = {}
-
-    def machine(processors: int) -> smp.Machine:
-        return opened.setdefault(processors, smp.emulated(processors, schedule="clock"))
-
-    yield machine
-    for one in opened.values():
-        one.close()
 
 
 @local
@@ -61,21 +49,21 @@ def at(times: list[int], *words: int) -> Callable[..., Any]:
     return program
 
 
-def test_a_transmission_takes_its_latency_and_its_words(emulated: Machine) -> None:
+def test_a_transmission_takes_its_latency_and_its_words(emulated: Emulated) -> None:
     few, many = (emulated(2).run(at([0], words)).results for words in (1, 101))
     for node in range(2):
         assert many[node][2] - few[node][2] == 100 * US
     assert 101 * US <= few[1][2] < 101 * US + SLACK
 
 
-def test_of_two_that_send_at_once_the_first_arrives_and_the_second_tries_again(emulated: Machine) -> None:
+def test_of_two_that_send_at_once_the_first_arrives_and_the_second_tries_again(emulated: Emulated) -> None:
     (_, _, all_of_it), first, second = emulated(3).run(at([0, 50 * US])).results
     assert (first[:2], second[:2]) == ((1, 0), (2, 1))
     assert 101 * US <= first[2] < 101 * US + SLACK
     assert 50 * US + 2 * 101 * US + 500 * US <= second[2] <= all_of_it < 50 * US + 2 * 101 * US + 500 * US + 2 * SLACK
 
 
-def test_a_transmission_that_fails_takes_the_input_too(emulated: Machine) -> None:
+def test_a_transmission_that_fails_takes_the_input_too(emulated: Emulated) -> None:
     """The third comes when the first has long been taken out of the buffer, but the second still fails there; it tries
     again while the second comes through."""
     sent = [one[:2] for one in emulated(4).run(at([0, 90 * US, 150 * US])).results[1:]]
@@ -84,7 +72,7 @@ def test_a_transmission_that_fails_takes_the_input_too(emulated: Machine) -> Non
     assert sent == [(1, 0), (2, 1), (1, 0)]
 
 
-def test_the_longest_of_those_that_fail_takes_the_input_the_longest(emulated: Machine) -> None:
+def test_the_longest_of_those_that_fail_takes_the_input_the_longest(emulated: Emulated) -> None:
     """The second until 290, the third only until 250: the fourth comes between the two."""
     sent = [one[:2] for one in emulated(5).run(at([0, 90 * US, 150 * US, 260 * US], 0, 100, 0, 0)).results[1:]]
     assert [failures > 0 for _, failures in sent] == [False, True, True, True]
@@ -93,7 +81,7 @@ def test_the_longest_of_those_that_fail_takes_the_input_the_longest(emulated: Ma
 
 
 @pytest.mark.parametrize("busy", [0, 200, 900, 2_500])
-def test_the_buffer_stays_full_while_its_node_computes(emulated: Machine, busy: int) -> None:
+def test_the_buffer_stays_full_while_its_node_computes(emulated: Emulated, busy: int) -> None:
     """Attempts come every 600 us, from 100 on: those fail that begin before the node has done computing.
 
     The first of them fails in any case: it begins before the message just sent has woken the node.
@@ -113,7 +101,7 @@ def test_the_buffer_stays_full_while_its_node_computes(emulated: Machine, busy: 
     assert emulated(2).run(program).results == [0, max(1, math.ceil((busy - 100) / 600))]
 
 
-def test_a_node_takes_messages_while_it_waits_for_its_time_out(emulated: Machine) -> None:
+def test_a_node_takes_messages_while_it_waits_for_its_time_out(emulated: Emulated) -> None:
     """Two that send to each other twice before either receives: each has the other's message in its buffer."""
 
     def program(proc: smp.Processor) -> list[float]:
@@ -150,7 +138,7 @@ messages = st.lists(
 @settings(max_examples=12, deadline=None)
 @given(plan=st.lists(messages, min_size=5, max_size=5))
 def test_every_message_comes_through_in_the_order_of_its_kind(
-    emulated: Machine, processors: int, plan: list[list[tuple[int, int, int, int]]]
+    emulated: Emulated, processors: int, plan: list[list[tuple[int, int, int, int]]]
 ) -> None:
     results = emulated(processors).run(exchanged, plan, TIMING).results
     assert all(all(got) for got, _ in results)
@@ -183,7 +171,7 @@ def test_all_schedules_of_two_preemptions_at_most_exchange_two_messages() -> Non
     assert found.schedules > 1_000
 
 
-def test_a_failure_ends_all_that_wait(emulated: Machine) -> None:
+def test_a_failure_ends_all_that_wait(emulated: Emulated) -> None:
     def program(proc: smp.Processor) -> None:
         net = network(proc, 1, TIMING)
         if proc.rank == 0:
@@ -198,7 +186,7 @@ def test_a_failure_ends_all_that_wait(emulated: Machine) -> None:
         emulated(4).run(program)
 
 
-def test_a_message_that_nobody_sends_is_a_deadlock(emulated: Machine) -> None:
+def test_a_message_that_nobody_sends_is_a_deadlock(emulated: Emulated) -> None:
     with pytest.raises(DeadlockError):
         emulated(2).run(lambda proc: network(proc, 1).receive(0))
 
@@ -216,13 +204,13 @@ def test_a_message_that_nobody_sends_is_a_deadlock(emulated: Machine) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(
-    emulated: Machine, use: Callable[[smp.Processor], Network], message: str
+    emulated: Emulated, use: Callable[[smp.Processor], Network], message: str
 ) -> None:
     with pytest.raises(ProcessorRaised, match=message):
         emulated(2).run(use)
 
 
-def test_the_compiled_transitions_are_those_that_are_interpreted(emulated: Machine) -> None:
+def test_the_compiled_transitions_are_those_that_are_interpreted(emulated: Emulated) -> None:
     """The steps of one port, one after another, on the host as on an emulated machine."""
 
     def program(proc: smp.Processor) -> list[Any]:

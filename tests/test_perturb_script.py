@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from smp._interrupt import HeldBack
 from smp.errors import TrialFailed
 from smp.perturb import Trials, screen
+from smp.perturb.script import _answer
 
 
 def screened(tmp_path: Path, text: str) -> Trials:
@@ -111,3 +113,19 @@ def test_a_script_is_run_as_python_runs_it(tmp_path: Path) -> None:
     )
     assert trials.met["there"].passes == 1
     assert trials.responses().min() >= 0.02
+
+
+def test_an_answer_that_breaks_off_is_none() -> None:
+    """Of a trial that is killed while it writes; and one in several pieces is whole."""
+    for told, whole in ((b"half", b""), (b"x" * 200_000, b"x" * 200_000)):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(read)
+            with open(write, "wb") as pipe:
+                pipe.write((len(told) if whole else 100).to_bytes(8, "little") + told)
+            os._exit(0)
+        os.close(write)
+        with HeldBack() as ctrl_c:
+            assert _answer(read, child, ctrl_c) == whole
+        os.waitpid(child, 0)

@@ -1,14 +1,13 @@
 """Predicted gains are true ones: places of emulated programs are really made faster, in exact virtual time."""
 
-import contextlib
-import functools
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import Emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +22,6 @@ from ground_truth import studied, verdict
 from random_programs import Stage, burn, drawn, spmd
 
 US = 1000
-Machines = Callable[[int], smp.Machine]
 Works = Mapping[str, int]
 """ns of a pass of each place."""
 
@@ -76,13 +74,6 @@ def faster(works: Works, name: str, share: float) -> Works:
     return {**works, name: round(works[name] * (1 - share))}
 
 
-@pytest.fixture(scope="module")
-def emulated() -> Iterator[Machines]:
-    """``emulated(p)`` is a machine of p processors that goes by virtual time, shared by the tests."""
-    with contextlib.ExitStack() as stack:
-        yield functools.cache(lambda p: stack.enter_context(smp.emulated(p, schedule="clock")))
-
-
 @settings(max_examples=12, deadline=None)
 @given(
     p=st.sampled_from([1, 2, 3, 5]),
@@ -90,7 +81,7 @@ def emulated() -> Iterator[Machines]:
     share=st.sampled_from([0.1, 0.5, 1.0]),
 )
 def test_a_serial_program_gains_what_its_places_take(
-    p: int, lengths: list[int], share: float, emulated: Machines
+    p: int, lengths: list[int], share: float, emulated: Emulated
 ) -> None:
     works = {name: length * US for name, length in zip("abcd", lengths, strict=False)}
     machine = emulated(p)
@@ -104,7 +95,7 @@ def test_a_serial_program_gains_what_its_places_take(
     assert [works[gain.factor] for gain in trials.gains()] == sorted(works.values(), reverse=True)
 
 
-def test_of_two_branches_the_longer_gains_until_it_is_the_shorter(emulated: Machines) -> None:
+def test_of_two_branches_the_longer_gains_until_it_is_the_shorter(emulated: Emulated) -> None:
     works = {"long": 100 * US, "short": 60 * US, "tail": 20 * US}
     machine = emulated(3)
     found = by_name(screened(machine, branches, works))
@@ -122,7 +113,7 @@ def test_of_two_branches_the_longer_gains_until_it_is_the_shorter(emulated: Mach
     assert found["tail"].gain == pytest.approx(20e-6)
 
 
-def test_delays_at_all_other_places_are_the_faster_place_in_slow_motion(emulated: Machines) -> None:
+def test_delays_at_all_other_places_are_the_faster_place_in_slow_motion(emulated: Emulated) -> None:
     """All but one twice as slow: that one twice as fast, everything else as it was, at half the speed."""
     works = {"long": 100 * US, "short": 80 * US, "tail": 20 * US}
     machine = emulated(3)
@@ -136,7 +127,7 @@ def test_delays_at_all_other_places_are_the_faster_place_in_slow_motion(emulated
 
 
 @pytest.mark.parametrize("p", [2, 3, 5])
-def test_a_lock_that_all_want_gains_as_many_passes_as_there_are_processors(p: int, emulated: Machines) -> None:
+def test_a_lock_that_all_want_gains_as_many_passes_as_there_are_processors(p: int, emulated: Emulated) -> None:
     works = {"inside": 40 * US, "after": 100 * US}
     machine = emulated(p)
     lock = machine.cells(1, full=True, retries=0)

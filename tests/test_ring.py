@@ -1,10 +1,10 @@
 """The ring: what it computes is that of one token after another, whatever the delays, the network and the machine."""
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import Emulated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,19 +17,6 @@ from smp.kernels.ring import pass_tokens, tokens
 from smp.perturb import counted, treated
 
 PLACES = [*"abcdefgh", *(f"F{k}" for k in range(1, 7))]
-Machine = Callable[[int], smp.Machine]
-
-
-@pytest.fixture(scope="module")
-def emulated() -> Iterator[Machine]:
-    opened: dict[int, smp.Machine] = {}
-
-    def machine(processors: int) -> smp.Machine:
-        return opened.setdefault(processors, smp.emulated(processors, schedule="clock"))
-
-    yield machine
-    for one in opened.values():
-        one.close()
 
 
 def checksums(p: int, rounds: int, load: int, likely: float, seed: int) -> list[int]:
@@ -49,7 +36,7 @@ def checksums(p: int, rounds: int, load: int, likely: float, seed: int) -> list[
     delays=st.dictionaries(st.sampled_from(PLACES), st.integers(0, 100_000).map("{}ns".format)),
 )
 def test_the_result_is_the_same_with_any_delays(
-    emulated: Machine, p: int, rounds: int, load: int, words: int, likely: float, seed: int, delays: dict[str, str]
+    emulated: Emulated, p: int, rounds: int, load: int, words: int, likely: float, seed: int, delays: dict[str, str]
 ) -> None:
     with treated(delays):
         run = emulated(p).run(pass_tokens, rounds, load=load, words=words, likely=likely, seed=seed)
@@ -84,7 +71,7 @@ def test_on_the_host_and_by_schedules_drawn_at_random() -> None:
         assert [one["checksum"] for one in run.results] == checksums(2, 4, 10, 0.85, 9)
 
 
-def test_places_are_passed_as_often_as_the_figure_says(emulated: Machine) -> None:
+def test_places_are_passed_as_often_as_the_figure_says(emulated: Emulated) -> None:
     rounds, p = 12, 3
     with counted() as met:
         emulated(p).run(pass_tokens, rounds, seed=4)
@@ -110,7 +97,7 @@ def timed(machine: smp.Machine, rounds: int, **options: Any) -> tuple[int, dict[
     return max(ns for ns, _ in results), results[0][1]
 
 
-def test_nodes_in_step_never_fail_and_a_round_takes_what_its_parts_take(emulated: Machine) -> None:
+def test_nodes_in_step_never_fail_and_a_round_takes_what_its_parts_take(emulated: Emulated) -> None:
     """Nothing to compute: a round is a transmission of each kind, and three sleeps of some 3 us."""
     options: dict[str, Any] = {"load": 0, "words": 30, "timing": Timing(50_000, 1_000, 400_000)}
     (few, one), (many, other) = (timed(emulated(5), rounds, **options) for rounds in (5, 9))
@@ -118,7 +105,7 @@ def test_nodes_in_step_never_fail_and_a_round_takes_what_its_parts_take(emulated
     assert 0 < (many - few) / 4 - (80_000 + 51_000) < 3 * 3_500
 
 
-def test_delays_that_keep_nodes_in_step_make_it_faster(emulated: Machine) -> None:
+def test_delays_that_keep_nodes_in_step_make_it_faster(emulated: Emulated) -> None:
     """The quick branch waits about as long as {code A} takes, and all wait for the slowest before they send."""
     before, plain = timed(emulated(16), 8, seed=5)
     with treated({"F2": "20us", "F4": "20us", "F5": "24us", "F6": "20us"}):
@@ -140,6 +127,6 @@ def test_delays_that_keep_nodes_in_step_make_it_faster(emulated: Machine) -> Non
         ({"rounds": 1, "timing": Timing(timeout=-1)}, "timeout=-1"),
     ],
 )
-def test_what_makes_no_sense_is_refused(emulated: Machine, options: dict[str, Any], message: str) -> None:
+def test_what_makes_no_sense_is_refused(emulated: Emulated, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ProcessorRaised, match=message):
         emulated(2).run(pass_tokens, **options)

@@ -18,6 +18,7 @@ Experiments
     runners         what runs the trials of a program; counting its places
     observed, script, carrying, site, memory     how a trial is run and watched, and treatments get to processors
     resuming        trials kept while an experiment is under way
+    saved           files of trials, and of ladders
     climb           one design with each of several delays
     command         the command
     results         what it makes of trials and of ladders alike

@@ -12,19 +12,16 @@ A machine that grows slower on the way adds to all rungs alike, and not to the e
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import Machine
-from .._kept import write
 from ..models.table import aligned, time_text
 from .design import Design
 from .experiment import Progress, screen
@@ -32,6 +29,7 @@ from .ladder import LEAST, Ladder, ladder
 from .observed import Arguments
 from .plan import Plan, is_array, planned
 from .runners import runner_of
+from .saved import Saved
 from .treatments import Treatment, checked
 from .trials import Trials
 from .words import named
@@ -40,7 +38,7 @@ FORMAT, VERSION = "smp-ladder", 1
 
 
 @dataclass(frozen=True, eq=False)
-class Climb:
+class Climb(Saved):
     """The trials of all rungs.  Made by `climb`.
 
     Attributes
@@ -51,6 +49,8 @@ class Climb:
         Of all rungs, the rows of the design with the first delay before those with the second, and so on; level 0 is
         no treatment, level k that of rung k from 1.
     """
+
+    WHAT = "ladder"
 
     design: Design
     trials: Trials
@@ -140,24 +140,6 @@ class Climb:
         if data.get("format") != FORMAT or data.get("version") != VERSION:
             raise ValueError(f"this is no ladder of version {VERSION}")
         return cls(Design.from_json(data["design"]), Trials.from_json(data["trials"]))
-
-    def save(self, file: str | os.PathLike[str]) -> None:
-        """Write it to a file, whole or not at all."""
-        write(Path(file), json.dumps(self.to_json()))
-
-    @classmethod
-    def load(cls, file: str | os.PathLike[str]) -> Climb:
-        """Read what `save` wrote.
-
-        Raises
-        ------
-        OSError, ValueError
-            When there is nothing, or something else.
-        """
-        try:
-            return cls.from_json(json.loads(Path(file).read_text(encoding="utf-8")))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"{file} holds no ladder: {error}") from error
 
 
 def climb(

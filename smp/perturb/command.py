@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -52,7 +53,7 @@ A script is run whole in a process of its own for each trial; what its global na
 number or a mapping, is measured too. With --function it is imported, and the function called again and again in one
 process.
 """
-MACHINES = {"host": host, "emulated": emulated}
+MACHINES: dict[str, Callable[[int], Machine]] = {"host": host, "emulated": partial(emulated, schedule="clock")}
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -81,8 +82,7 @@ def _machine(text: str) -> Callable[[], Machine]:
     kind, _, size = text.partition(":")
     if kind not in MACHINES or not size.isdecimal() or int(size) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no machine: write host:2, or emulated:16")
-    options = {"schedule": "clock"} if kind == "emulated" else {}
-    return lambda: MACHINES[kind](int(size), **options)  # type: ignore[operator]
+    return lambda: MACHINES[kind](int(size))
 
 
 def _count(text: str) -> int:

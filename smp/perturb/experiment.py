@@ -141,25 +141,23 @@ def screen(
     if isinstance(work, str) and work not in counts.outcome.numbers:
         raise ValueError(f"the program returns no number {work!r} that tells its work: there are {', '.join(names)}")
     about = {"program": name_of(program), "seed": seed, "machine": None if machine is None else repr(machine)}
-    identity = {
-        **about,
-        **about_program(program, arguments),
-        "plan": plan.to_json(),
-        "order": order.tolist(),
-        "responses": names,
-    }
     about["shares"] = plan.shares()
-    plan = plan.measured(counts.met, counts.virtual)
-    kept = None if resume is None else Path(resume)
-    plan, rows = taken_up(identity, plan, kept)
-    save = _nothing if kept is None else partial(keep, identity, plan, rows, kept)
+    exact = plan.measured(counts.met, counts.virtual)
+    rows: list[list[float]] = []
+    save: Callable[[], object] = _nothing
+    if resume is not None:
+        run = {"plan": plan.to_json(), "order": order.tolist(), "responses": names}
+        identity = {**about, **about_program(program, arguments), **run}
+        exact, rows = taken_up(identity, exact, Path(resume))
+        save = partial(keep, identity, exact, rows, Path(resume))
+    plan = exact
     try:
         _run(runner, plan, order, names, work, rows, save, say)
     finally:
         if rows:
             save()
-    if kept is not None:
-        kept.unlink(missing_ok=True)
+    if resume is not None:
+        Path(resume).unlink(missing_ok=True)
     table = tabulated(plan, order, names, rows)
     seconds = warm_up, counts.outcome.time
     return Trials(plan, table, counts.met, *seconds, plan.lengths(counts.virtual), about)

@@ -36,7 +36,7 @@ def about_program(program: Any, arguments: Arguments) -> dict[str, Any]:
     }
 
 
-def taken_up(identity: Mapping[str, Any], plan: Plan, kept: Path | None) -> tuple[Plan, list[list[float]]]:
+def taken_up(identity: Mapping[str, Any], plan: Plan, kept: Path) -> tuple[Plan, list[list[float]]]:
     """Return the plan and the rows that `keep` has saved, if it has: another count would make other delays of shares.
 
     Raises
@@ -44,7 +44,7 @@ def taken_up(identity: Mapping[str, Any], plan: Plan, kept: Path | None) -> tupl
     ValueError
         They are of another experiment.
     """
-    if kept is None or not kept.exists():
+    if not kept.exists():
         return plan, []
     try:
         data = json.loads(kept.read_text(encoding="utf-8"))

@@ -167,10 +167,12 @@ def _answer(read: int, child: int, ctrl_c: HeldBack) -> bytes:
             if read in ready:
                 piece = os.read(read, 1 << 16)
                 answer += piece
-                if not piece or (len(answer) >= 8 and len(answer) >= 8 + int.from_bytes(answer[:8], "little")):
+                if len(answer) >= 8 and len(answer) == 8 + int.from_bytes(answer[:8], "little"):
                     return answer[8:]
+                if not piece:  # it ended in the midst of it
+                    break
             elif ended in ready:
-                return b""
+                break
         return b""
     finally:
         os.close(ended)

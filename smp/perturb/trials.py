@@ -10,25 +10,22 @@ The runs of a trial follow one another; the one with the least time counts.
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._counting import Met
-from .._kept import write
 from ._types import FloatArray, IntArray
 from .design import Design
 from .effects import Analysis, analyse
 from .gains import Gains, gains
 from .plan import Plan
+from .saved import Saved
 from .search import Search, searched
 from .treatments import Treatment
 
@@ -38,7 +35,7 @@ UNITS = {"time": "s", "memory": "B", "throughput": "1/s"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trials:
+class Trials(Saved):
     """Made by `screen`.
 
     Attributes
@@ -57,6 +54,8 @@ class Trials:
     about : dict
         The program, the seed and so on.
     """
+
+    WHAT = "trials of an experiment"
 
     plan: Plan
     table: NDArray[np.void]
@@ -225,24 +224,6 @@ class Trials:
         lengths = {name: [math.nan if s is None else s for s in found] for name, found in data["lengths"].items()}
         seconds = data["warm_up"], data["counting"]
         return cls(plan, table, met, *seconds, lengths, dict(data["about"]))
-
-    def save(self, file: str | os.PathLike[str]) -> None:
-        """Write them to a file, whole or not at all."""
-        write(Path(file), json.dumps(self.to_json()))
-
-    @classmethod
-    def load(cls, file: str | os.PathLike[str]) -> Trials:
-        """Read what `save` wrote.
-
-        Raises
-        ------
-        OSError, ValueError
-            When there is nothing, or something else.
-        """
-        try:
-            return cls.from_json(json.loads(Path(file).read_text(encoding="utf-8")))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"{file} holds no trials of an experiment: {error}") from error
 
 
 def tabulated(plan: Plan, order: list[Any] | IntArray, names: list[str], values: list[list[float]]) -> NDArray[np.void]:
