@@ -196,13 +196,14 @@ class Superstep:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._recorder.going_on = None
+        deferred, self._deferred = self._deferred, []  # a write holds this superstep, which must not hold the write
         if kind is not None:
             return
         if self._phase == COPY_IN:
             self.compute()
         self._end_phase("compute")
         self._port.mark(self._step, COPY_OUT, self._label)
-        for write in self._deferred:
+        for write in deferred:
             write()
         self._end_phase("copy-out")
         self._port.mark(self._step, ENDED, self._label)
