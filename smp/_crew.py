@@ -1,7 +1,7 @@
 """The parent's side of the host machine: a crew of workers, one call at a time, and what happens when one fails.
 
     call ─▶ every worker          answers come back on the workers' lines, deaths on the nursery's channel
-    first failure, or Ctrl-C      the abort word is set: every wait in the machine ends
+    first failure, or Ctrl-C      the abort word is set, by whoever sees it first: every wait in the machine ends
     GRACE later                   whoever has not answered yet is killed, and the machine is over
 
 A crew whose workers have all answered goes on, also after an exception; one that lost a worker does not.  Messages
@@ -205,7 +205,7 @@ class Crew:
                     raise MachineClosed(f"this machine was closed while its program ran: {self.closed}")
                 source = sources[fd]
                 failures += self._event() if source is None else self._answer(source, answers, blocks, poll)
-            if failures and until is None:
+            if until is None and (failures or (order and self._shared_words()[_wait.ABORT])):
                 until = time.monotonic() + GRACE
             if ctrl_c.presses > presses:
                 until = time.monotonic() + (GRACE if presses == 0 else 0.0)
@@ -252,11 +252,13 @@ class Crew:
                 blocks.append(block)
                 self._send(rank, ("block", block.offset))
             return []
-        answers[rank] = message
-        self._pending.discard(rank)
         if message[0] == "raised":
             return [Raised(rank, *message[1:])]
-        return [Unmatched(rank)] if message[0] == "mismatch" else []
+        answers.setdefault(rank, message)
+        if message[0] == "mismatch":
+            return [Unmatched(rank)]
+        self._pending.discard(rank)
+        return []
 
     def _event(self) -> list[Failure]:
         """Take one event of the nursery: a worker has ended."""
@@ -283,7 +285,7 @@ class Crew:
 
     def _error(self, failures: Sequence[Failure], answers: dict[int, Answer]) -> ProgramError:
         error = first(failures, int(self._shared_words()[_wait.ABORT])).told(answers, self.size)
-        stubborn = self._pending - {failure.rank for failure in failures}
+        stubborn = self._pending - {failure.rank for failure in failures if isinstance(failure, Death)}
         if stubborn:
             who = f"processor{'s' * (len(stubborn) > 1)} {', '.join(map(str, sorted(stubborn)))}"
             error.add_note(f"{who} did not stop within {GRACE} s and {'were' if len(stubborn) > 1 else 'was'} killed.")

@@ -190,14 +190,16 @@ class EmulatedCrew:
             call: Call = loads(message)
             return call
 
-        told = answer(self.ports[rank], loaded, self._still_here, streams)
-        answers[rank] = told
-        if told[0] == "raised":
-            failures.append(Raised(rank, *told[1:]))
-        elif told[0] == "mismatch":
-            failures.append(Unmatched(rank))
-        if failures:
+        def report(failure: Answer) -> None:
+            if failure[0] == "raised":
+                failures.append(Raised(rank, *failure[1:]))
+            else:
+                answers[rank] = failure
+                failures.append(Unmatched(rank))
             self.emulator.hurry()
+
+        ended = answer(self.ports[rank], loaded, self._still_here, report, streams)
+        answers.setdefault(rank, ended)
 
     def _still_here(self) -> None:
         if self.emulator.over:

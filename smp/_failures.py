@@ -141,7 +141,7 @@ def _cause(sent: bytes) -> BaseException | None:
     """The exception itself, where it comes out of its pickle."""
     try:
         cause = loads(sent) if sent else None
-    except Exception:  # of a class that only the processors have
+    except BaseException:  # of a class that only the processors have, or whose own methods raise
         return None
     return cause if isinstance(cause, BaseException) else None
 

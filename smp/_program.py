@@ -1,9 +1,12 @@
-"""One program on one processor, from its call to the answer that tells how it went; of every kind of machine.
+"""One program on one processor, from its call to the answer; of every kind of machine.
 
     (program, args, kwargs) ─▶ program(Processor, *args, **kwargs) ─▶ ("done", result, record)
-                                                                     ("raised", type, text, exception, trace, place)
-                                                                     ("mismatch", collective, place)
                                                                      ("aborted",)
+                 reported on the way, as soon as it is known:        ("raised", type, text, exception, trace, place)
+                                                                     ("mismatch", collective, place)
+
+A failure is reported at once, since a thread of the program may run on for a while, or without end.  The answer
+follows when all threads of the program have ended: then the processor can run the next program.
 
 At the end of its program a processor takes part in one more barrier, "return": so one that returns while the others
 wait in a collective is found out by the barrier's own check.
@@ -31,7 +34,13 @@ Answer = tuple[Any, ...]
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
-def answer(port: HostPort, call: Callable[[], Call], still_here: Callable[[], None], streams: int = 1) -> Answer:
+def answer(
+    port: HostPort,
+    call: Callable[[], Call],
+    still_here: Callable[[], None],
+    report: Callable[[Answer], object],
+    streams: int = 1,
+) -> Answer:
     """Run a program as the processor of a port.
 
     Parameters
@@ -41,6 +50,8 @@ def answer(port: HostPort, call: Callable[[], Call], still_here: Callable[[], No
     still_here : callable
         Looked at when the program has ended, however it did: raises, or does not come back, where nobody waits for an
         answer any more.
+    report : callable
+        Given a failure of the program.
     streams : int
         Of the processor's team.
     """
@@ -56,25 +67,27 @@ def answer(port: HostPort, call: Callable[[], Call], still_here: Callable[[], No
         port.board.begin(program)
         port.synchronise(RETURN)
         return "done", sent, recorder.packed()
-    except Mismatch as mismatch:
-        processor._dismiss()
-        return "mismatch", str(mismatch), place(port, mismatch.__traceback__)
-    except Aborted as aborted:
-        failure = processor._dismiss()
-        if failure is not None:  # of a thread: what the others waited for, most likely
-            return raised(port, failure)
-        if int(port.shared[_wait.ABORT]) % 256 == _wait.MISMATCHED:  # raised by a compiled loop
-            return "mismatch", "barrier in a compiled loop", place(port, aborted.__traceback__)
-        return ("aborted",)
     except BaseException as error:
         still_here()
-        port.core.abort(port.segment.address, _wait.RAISED, port.rank)
-        processor._dismiss()
-        return raised(port, error)
+        abort = int(port.shared[_wait.ABORT])
+        if isinstance(error, Mismatch):
+            report(("mismatch", str(error), place(port, error.__traceback__)))
+            processor._dismiss()
+        elif not isinstance(error, Aborted) or abort == 0:  # a program may raise Aborted by itself
+            port.core.abort(port.segment.address, _wait.RAISED, port.rank)
+            report(raised(port, error))
+            processor._dismiss()
+        else:
+            failure = processor._dismiss()
+            if failure is not None:  # of a thread: what the others waited for, most likely
+                report(raised(port, failure))
+            elif abort % 256 == _wait.MISMATCHED:  # raised by a compiled loop
+                report(("mismatch", "barrier in a compiled loop", place(port, error.__traceback__)))
+        return ("aborted",)
 
 
 def raised(port: HostPort, error: BaseException) -> Answer:
-    """The answer of a program that raised."""
+    """What is reported of a program that raised."""
     trace = error.__traceback__
     while trace is not None and is_ours(trace.tb_frame.f_code.co_filename) and trace.tb_next is not None:
         trace = trace.tb_next  # the runtime's own frames say nothing to the user
@@ -82,11 +95,11 @@ def raised(port: HostPort, error: BaseException) -> Answer:
     try:
         sent = dumps(error)
         loads(sent)
-    except Exception:  # an exception that cannot travel: its text does
+    except BaseException:  # an exception that cannot travel, whatever its own methods raise: its text does
         sent = b""
     try:
         said = str(error)
-    except Exception as broken:
+    except BaseException as broken:
         said = f"(its own text raises {type(broken).__name__})"
     return "raised", type(error).__name__, said, sent, text, place(port, trace)
 

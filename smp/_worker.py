@@ -3,10 +3,12 @@
     parent ──▶ worker    spec, once                            worker ──▶ parent  ("ready",)
                          ("run", call or its place, streams)                      ("done", result, record)
                          ("block", offset or error)                               ("allocate", nbytes)
-                         ("close", None)                                          ("raised", ...) ("aborted",)
-                                                                                  ("mismatch", ...)
+                         ("close", None)                                          ("raised", ...) ("mismatch", ...)
+                                                                                  ("aborted",)
 
-A worker that has answered is idle.  How a program becomes an answer: ``_program``.
+A worker that has answered "done" or "aborted" is idle; it may have reported what failed before.
+
+How a program becomes an answer: ``_program``.
 """
 
 from __future__ import annotations
@@ -139,7 +141,7 @@ class Worker:
                 _compile.numba()
             return found
 
-        return answer(self.port, loaded, self._only_here, streams)
+        return answer(self.port, loaded, self._only_here, self.line.send, streams)
 
     def _only_here(self) -> None:
         """End a child that the program forked and that came out of it: the parent's answer is the processor's."""

@@ -137,7 +137,7 @@ class Machine:
             finally:
                 self._runner = 0
                 self._busy.release()
-        results = received(sent, [loads(answer[1]) for answer in answers])
+        results = received(sent, [_result(rank, answer[1]) for rank, answer in enumerate(answers)])
         del blocks  # arrays made by processors end here, unless a result holds them
         return Run(results, [answer[2] for answer in answers], wall)
 
@@ -241,6 +241,15 @@ def current() -> Machine | None:
     """
     inside = [machine for pid, machine in _entered.get() if pid == os.getpid() and not machine._crew.closed]
     return inside[-1] if inside else None
+
+
+def _result(rank: int, sent: bytes) -> Any:
+    try:
+        return loads(sent)
+    except Exception as error:
+        raise NotPicklable(
+            f"the result of processor {rank} does not come out of its pickle: {error}; return plain data"
+        ) from error
 
 
 def _drop(crew: Crew) -> None:
