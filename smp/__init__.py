@@ -5,7 +5,7 @@
     local       compile a loop over local data          stream      one that touches shared words
     compiled    cells, barrier and atomics for such loops
     Cells       words with a full/empty bit             Pool, Thread   streams of a processor, and their work
-    Profile     what was measured of a machine          errors      everything that smp raises
+    Profile     what was measured of a machine          errors      everything that smp raises, also here
     calibrate   measure a task and fit a Model to it    Specification  what to measure, and which terms to fit
     Library     implementations, and the choice of the one predicted to be the fastest; Implementation, Parameter
     compare     two profiles, side by side
@@ -22,7 +22,31 @@ from . import errors
 from ._compile import local, stream
 from .arrays import GlobalArray
 from .cells import Cells
-from .errors import SmpError
+from .errors import (
+    Aborted,
+    CheckFailed,
+    CollectiveMismatch,
+    DeadlockError,
+    FitError,
+    InvalidList,
+    LivelockError,
+    MachineClosed,
+    MachineError,
+    ModelError,
+    NotConverged,
+    NotPicklable,
+    OutOfSharedMemory,
+    PhaseError,
+    ProcessorDied,
+    ProcessorRaised,
+    ProfileError,
+    ProgramError,
+    ScheduleError,
+    SmpError,
+    TrialFailed,
+    Unsupported,
+    WaitTimeout,
+)
 from .machine import Machine, emulated, host
 from .processor import Processor
 from .run import Run
@@ -40,20 +64,42 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Aborted",
     "Cells",
+    "CheckFailed",
+    "CollectiveMismatch",
+    "DeadlockError",
+    "FitError",
     "GlobalArray",
     "Implementation",
+    "InvalidList",
     "Library",
+    "LivelockError",
     "Machine",
+    "MachineClosed",
+    "MachineError",
     "Model",
+    "ModelError",
+    "NotConverged",
+    "NotPicklable",
+    "OutOfSharedMemory",
     "Parameter",
+    "PhaseError",
     "Pool",
     "Processor",
+    "ProcessorDied",
+    "ProcessorRaised",
     "Profile",
+    "ProfileError",
+    "ProgramError",
     "Run",
+    "ScheduleError",
     "SmpError",
     "Specification",
     "Thread",
+    "TrialFailed",
+    "Unsupported",
+    "WaitTimeout",
     "calibrate",
     "compare",
     "compiled",
@@ -87,3 +133,7 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(importlib.import_module(_LATER[name], __name__), name)
     raise AttributeError(f"module 'smp' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

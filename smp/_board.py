@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
 
+from . import _sources
 from ._segments import Segment
 from ._whereabouts import is_ours
 
@@ -32,7 +33,7 @@ class Place:
     line: int
 
     def __str__(self) -> str:
-        at = f"{self.file}:{self.line}" if self.file else ""
+        at = _sources.place(self.file, self.line) if self.file else ""
         if self.step is None:
             return at
         step = f"{_PHASES[self.phase]} superstep {self.step}" + (f" ({self.label!r})" if self.label else "")

@@ -1,7 +1,9 @@
 """Cells in compiled loops: the type of a `Cells` argument, and the operations on it; imported together with Numba.
 
-A loop is given four integers for it: the address of the cells, that of the calling thread's record, words a cell and
-the retry limit.  The operations are those of ``_cell``, between a conversion of the value to bits and back: what is
+A loop is given five integers for it: the address of the cells, that of the calling thread's record, words a cell, the
+retry limit and how many cells there are.
+
+The operations are those of ``_cell``, between a conversion of the value to bits and back: what is
 quick becomes part of the loop, the rest is called in the runtime's own machine code, which compiles in no time.
 """
 
@@ -33,7 +35,7 @@ from .cells import SUPPORTED, Cells, addition
 from .errors import Aborted
 
 _I64 = ir.IntType(64)
-_MEMBERS = ("address", "own", "words", "limit")
+_MEMBERS = ("address", "own", "words", "limit", "count")
 
 
 class CellsType(types.Type):
@@ -63,7 +65,7 @@ Cells._numba_type_ = property(lambda cells: _types[cells.dtype])  # type: ignore
 
 @unbox(CellsType)
 def _unbox(kind: CellsType, cells: Any, context: Any) -> NativeValue:
-    """Ask for the four integers, in the thread that calls the loop."""
+    """Ask for the integers, in the thread that calls the loop."""
     numbers = context.pyapi.object_getattr_string(cells, "_native")
     native = context.unbox(types.containers.UniTuple(types.int64, len(_MEMBERS)), numbers)
     struct = cgutils.create_struct_proxy(kind)(context.context, context.builder)
@@ -189,6 +191,7 @@ def _fills(cells: Any, i: Any) -> Callable[..., Any]:
     return call
 
 
+overloads(len, lambda cells: (lambda cells: cells._count) if isinstance(cells, CellsType) else None)
 # Numba wants functions of the same parameters for each.
 overloads(compiled.readfe, lambda cells, i: lambda cells, i: value_of(cells, _done(cells, i, READFE, 0)))
 overloads(compiled.readff, lambda cells, i: lambda cells, i: value_of(cells, _done(cells, i, READFF, 0)))

@@ -35,11 +35,14 @@ from typing import Any, ParamSpec, TextIO, TypeVar, cast
 from ._dependencies import fingerprint
 from ._interpreter import here
 from ._interrupt import HeldBack
+from ._whereabouts import wraps_users
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _NAME, _STREAM = "__smp_loop__", "__smp_stream__"
+INSTEAD = "__smp_instead__"
+"""Of a class whose objects no loop can work on: what to give the loop."""
 _numba: ModuleType | None = None
 _ready = False
 _revived: dict[str, Callable[..., Any]] = {}
@@ -204,9 +207,13 @@ def local(function: Callable[P, R]) -> Callable[P, R]:
             here.interpreter.charge(call, args)
         if dispatcher is None:
             dispatcher = _dispatcher(function)
-        return dispatcher(*args, **kwargs)
+        try:
+            return dispatcher(*args, **kwargs)
+        except Exception:  # the account of Numba does not say what to give instead
+            _refuse_no_arrays(function, args, kwargs)
+            raise
 
-    return _named(function, call)
+    return _named(function, wraps_users(call))
 
 
 def _named(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R]:
@@ -243,10 +250,23 @@ def stream(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        return compiled(*args, **kwargs) if here.interpreter is None else function(*args, **kwargs)
+        if here.interpreter is None:
+            return compiled(*args, **kwargs)
+        _refuse_no_arrays(function, args, kwargs)
+        return function(*args, **kwargs)
 
     setattr(call, _STREAM, True)
-    return _named(function, call)
+    return _named(function, wraps_users(call))
+
+
+def _refuse_no_arrays(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Say what to give a loop in the place of what it cannot work on."""
+    for value in (*args, *kwargs.values()):
+        instead = getattr(type(value), INSTEAD, "")
+        if instead:
+            raise TypeError(
+                f"the loop {function.__name__!r} cannot work on a {type(value).__name__}: {instead}"
+            ) from None
 
 
 def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
@@ -256,7 +276,7 @@ def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
             return cast("Callable[..., R]", _dispatchers[function])
         try:
             made = module.njit(nogil=True, cache=True)(function)
-        except RuntimeError:  # no file to key the cache by: a function typed at a prompt
+        except (RuntimeError, OSError):  # no file to key the cache by: a function typed at a prompt
             made = module.njit(nogil=True)(function)
         _set_up_compiler(function, made)
         _dispatchers[function] = made

@@ -2,6 +2,7 @@
 
     call ─▶ every worker          answers come back on the workers' lines, deaths on the nursery's channel
     first failure, or Ctrl-C      the abort word is set, by whoever sees it first: every wait in the machine ends
+    from then on                  STOP interrupts the programs' plain Python code
     GRACE later                   whoever has not answered yet is killed, and the machine is over
 
 A crew whose workers have all answered goes on, also after an exception; one that lost a worker does not.  Messages
@@ -13,8 +14,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 import select
+import signal
 import socket
 import sys
 import time
@@ -27,8 +30,8 @@ from numpy.typing import NDArray
 from . import _wait
 from ._board import Board
 from ._core import core
-from ._deadlock import DeadlockLook
-from ._failures import Deadlock, Death, Failure, Raised, Unmatched, first
+from ._deadlock import ProgressCheck
+from ._failures import Death, Failure, Raised, Unmatched, first
 from ._host import boards_at, header, records_at
 from ._interrupt import HeldBack
 from ._launch import PATIENCE, Channel
@@ -36,9 +39,20 @@ from ._limits import allowed_cpus
 from ._line import Line
 from ._roster import FEW, RETRIES, HostRoster
 from ._segments import Block, Segment
-from .errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError, Unsupported
+from ._worker import STOP
+from .errors import (
+    MachineClosed,
+    MachineError,
+    OutOfSharedMemory,
+    ProgramError,
+    SmpError,
+    Unsupported,
+    WaitTimeout,
+)
 
 GRACE = 0.5  # seconds for the others to notice a failure by themselves
+PRESSED = 2.0  # the same after a Ctrl-C: a second press ends it at once
+NUDGE = 0.2  # seconds between two signals to those who have not stopped
 START = 60.0  # seconds for the workers to come up; a first import can be slow
 SHORT = 1 << 14  # bytes of a call that is sent as it is: it fits into a socket that is empty
 
@@ -92,7 +106,8 @@ class Crew:
         for rank, cpu in enumerate(cpus):
             self._start(rank, cpu, RETRIES if spin else 0)
         try:
-            self._collect(ctrl_c, time.monotonic() + START)
+            up, _ = self._collect(ctrl_c, time.monotonic() + START)
+            self._processes = {os.getpid(), *(pid for _, pid in up)}
         except ProgramError as error:
             raise MachineError(f"the processors did not come up: {error}") from error
 
@@ -115,14 +130,14 @@ class Crew:
         self._alive.add(rank)
         self._send(rank, spec)
 
-    def call(self, message: bytes, streams: int, ctrl_c: HeldBack) -> tuple[list[Answer], list[Block]]:
-        """Have every worker run a pickled call; return their answers, and the blocks made meanwhile.
-
-        ``streams`` is how many each processor's team has.
+    def call(
+        self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
+    ) -> tuple[list[Answer], list[Block]]:
+        """Have every worker run a pickled call; see `smp._port.Crew`.
 
         Raises
         ------
-        ProgramError
+        ProgramError, WaitTimeout
             What failed first.
         KeyboardInterrupt
             After the workers have stopped.
@@ -134,8 +149,9 @@ class Crew:
         self._shared_words()[: _wait.OF_A_RUN] = 0
         why = "an exception came in between"
         try:
-            answers, blocks = self._collect(ctrl_c, None, ("run", what, streams))
-        except ProgramError as error:
+            check = self._check(timeout, helpers)
+            answers, blocks = self._collect(ctrl_c, None, ("run", what, streams, timeout is not None), check)
+        except (ProgramError, WaitTimeout) as error:
             if self._stopped:
                 why = "close() was called while its program ran"
                 raise MachineClosed(f"this machine was closed: {why}") from None
@@ -175,40 +191,59 @@ class Crew:
         self.segment.bytes_at(block.offset, len(message))[:] = message
         return (block.offset, len(message)), block
 
+    def _check(self, timeout: float | None, helpers: bool | None) -> ProgressCheck:
+        return ProgressCheck(
+            self.segment,
+            self.size,
+            self._roster.streams,
+            self._processes,
+            lambda rank: self._board(rank).seen(),
+            timeout,
+            helpers,
+        )
+
     def _collect(
-        self, ctrl_c: HeldBack, until: float | None, order: tuple[Any, ...] | None = None
+        self,
+        ctrl_c: HeldBack,
+        until: float | None,
+        order: tuple[Any, ...] | None = None,
+        check: ProgressCheck | None = None,
     ) -> tuple[list[Answer], list[Block]]:
         """Send an order and gather one answer of each worker, or what failed first."""
         self._pending = set(range(self.size))
         answers: dict[int, Answer] = {}
         blocks: list[Block] = []
         failures: list[Failure] = []
-        presses = 0
+        presses, nudge = 0, 0.0
         poll, sources = self._poll()
         for rank in range(self.size) if order else ():
             self._send(rank, order)
-        looks = DeadlockLook(self.segment, self.size, self._roster.streams) if order else None
         while self._pending:
-            left = None if until is None else until - time.monotonic()
-            if left is not None and left <= 0:
+            left = math.inf if until is None else until - time.monotonic()
+            if left <= 0:
                 break
-            if looks is not None and not failures:
-                table = looks.look(blocks)
-                if table:
-                    failures.append(Deadlock(table))
-                    core().abort(self.segment.address, _wait.DEADLOCKED, -1)
+            if check is not None and until is None:
+                stuck = check.look(blocks)
+                if stuck is not None:
+                    failures.append(stuck)
+                    core().abort(self.segment.address, stuck.kind, -1)
                     until = time.monotonic() + GRACE
                     continue
-                left = looks.wait() if left is None else min(left, looks.wait())
-            for fd, _ in ctrl_c.poll(poll, None if left is None else left * 1000 + 1):
+                left = check.wait()
+            elif check is not None:
+                if time.monotonic() >= nudge:
+                    self._nudge()
+                    nudge = time.monotonic() + NUDGE
+                left = min(left, max(0.0, nudge - time.monotonic()))
+            for fd, _ in ctrl_c.poll(poll, None if left == math.inf else left * 1000 + 1):
                 if self.closed:  # by a signal's handler, under our feet
                     raise MachineClosed(f"this machine was closed while its program ran: {self.closed}")
                 source = sources[fd]
                 failures += self._event() if source is None else self._answer(source, answers, blocks, poll)
-            if until is None and (failures or (order and self._shared_words()[_wait.ABORT])):
+            if until is None and (failures or (check is not None and self._shared_words()[_wait.ABORT])):
                 until = time.monotonic() + GRACE
             if ctrl_c.presses > presses:
-                until = time.monotonic() + (GRACE if presses == 0 else 0.0)
+                until = time.monotonic() + (PRESSED if presses == 0 else 0.0)
                 presses = ctrl_c.presses
                 core().abort(self.segment.address, _wait.INTERRUPTED, -1)
         for rank in self._pending:
@@ -283,7 +318,7 @@ class Crew:
     def _box(self, rank: int) -> str:
         return os.pread(self._boxes[rank].fileno(), 1 << 16, 0).decode(errors="replace")
 
-    def _error(self, failures: Sequence[Failure], answers: dict[int, Answer]) -> ProgramError:
+    def _error(self, failures: Sequence[Failure], answers: dict[int, Answer]) -> SmpError:
         error = first(failures, int(self._shared_words()[_wait.ABORT])).told(answers, self.size)
         stubborn = self._pending - {failure.rank for failure in failures if isinstance(failure, Death)}
         if stubborn:
@@ -299,7 +334,12 @@ class Crew:
 
     def _kill(self, rank: int) -> None:
         self._shared_words()[_wait.DEATHS] = 1  # before: it may hold the lock of a cell
-        self._channel.kill(rank)
+        self._channel.signal(rank, signal.SIGKILL)
+
+    def _nudge(self) -> None:
+        """Interrupt the plain Python code of those who have not answered: what waits sees the abort word by itself."""
+        for rank in self._pending:
+            self._channel.signal(rank, STOP)
 
     def close(self, why: str, patience: float = GRACE) -> None:
         """End the workers, and wait until they are gone; they get ``patience`` seconds to go by themselves."""

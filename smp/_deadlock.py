@@ -1,38 +1,44 @@
-"""Whether a run can still go on: the parent's look at the records of all streams.
+"""Whether a run can still go on: the parent looks at the records of all streams.
 
     look                 all streams wait, without a deadline                    │ remember how often each has waited
-    look again, later    the same waits go on: nobody ran at any moment between  │ ask the watches (see ``_watch``)
-    look once more       all have told that no other thread runs in their        │ nothing can change any more: a
-                         processes, and the same waits still go on               │ deadlock, proved
+    look again, later    the same waits go on: no stream ran between the looks   │ ask the watches (see ``_watch``)
+    look once more       every watch has answered that no thread of its process  │ no processor can change anything any
+                         runs, and the same waits still go on                    │ more
 
-A wait at the barrier counts only while not all have arrived.  A thread of the parent's own might change a cell that the
-parent made: where there is one, a deadlock is suspected, not claimed.
+A wait at the barrier counts only while not all have arrived.  Now it is a deadlock, unless something else can change a
+cell (see ``_helpers``):
+
+    a thread or a process that may      the run goes on, with a warning
+    a thread for which that is open     the run goes on for another OPEN seconds
+
+A run that has a time limit ends when that is over, with the same table of what each stream waits for.
 """
 
 from __future__ import annotations
 
-import sys
-import threading
+import math
 import time
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from . import _records, _wait
+from . import _helpers, _records
+from ._board import Place
 from ._core import core
+from ._failures import Deadlock, TimedOut
 from ._segments import Block, Segment
-from ._team import PARKED
-from ._watch import OURS, Waiter, noted
-from ._whereabouts import told
-from .barrier import ARRIVALS
+from ._waits import Records, Waits, answers_of
+from ._watch import Waiter
+from ._whereabouts import deadlock_text, table_of
 
 TICK, SOON = 0.25, 0.05
 """Seconds between two looks, and after one that found all waiting."""
+OPEN = 1.0
+"""Seconds for threads of which it is open whether they may change a cell."""
+ANSWER = 0.2
+"""Seconds for the watches to note where their threads are, when the time is over."""
 
 
-class DeadlockLook:
+class ProgressCheck:
     """The looks at one run.
 
     Parameters
@@ -42,92 +48,116 @@ class DeadlockLook:
         Processors.
     streams : sequence of Waiter
         The parent's own.
+    processes : collection of int
+        Process ids of the machine.
+    seen : callable
+        Where a processor was last seen, by its rank.
+    timeout : float or None
+        Seconds of the run.
+    helpers : bool or None
+        Whether others than the processors may change cells; None: to be found out.
     """
 
-    def __init__(self, segment: Segment, size: int, streams: Sequence[Waiter]) -> None:
-        self._segment, self._size, self._streams = segment, size, streams
-        self._shared = segment.words(0, _wait.SHARED_WORDS)
+    def __init__(
+        self,
+        segment: Segment,
+        size: int,
+        streams: Sequence[Waiter],
+        processes: Collection[int],
+        seen: Callable[[int], Place],
+        timeout: float | None,
+        helpers: bool | None,
+    ) -> None:
+        self._segment, self._streams, self._processes = segment, streams, processes
+        self._waits = Waits(segment, size, seen)
+        self._timeout, self._helpers = timeout, helpers
         self._before = b""
-        self._asked = 0
-        self._suspected = False
-        self._next = time.monotonic() + TICK
+        self._asked = 0  # with what the watches were asked last; 0 when they need not answer any more
+        self._asked_where = 0  # the same, once the time is over
+        self._certain_since = 0.0  # 0 while it is not certain that no processor can go on
+        self._warned = False
+        now = time.monotonic()
+        self._end = math.inf if timeout is None else now + timeout
+        self._next = min(now + TICK, self._end)
 
     def wait(self) -> float:
-        """Seconds until the next look."""
+        """Return the seconds until the next look."""
         return max(0.0, self._next - time.monotonic())
 
-    def look(self, private: Collection[Block]) -> str | None:
-        """Look, if it is time to; return the table of who waits for what, once it is certain that nobody can go on.
+    def look(self, private: Collection[Block]) -> Deadlock | TimedOut | None:
+        """Look, if it is time to; return why the run has to end, if it has.
 
         Parameters
         ----------
         private : collection of Block
             What processors have made in this run: the parent does not have it.
         """
-        if time.monotonic() < self._next:
+        now = time.monotonic()
+        if now < self._next:
             return None
-        records = self._running()
-        waits = records[:, [_records.INDEX, _records.WAITS]].tobytes() if self._all_wait(records) else b""
+        if now >= self._end:
+            return self._overdue(now)
+        records = self._waits.running()
+        waits = records[:, [_records.INDEX, _records.WAITS]].tobytes() if self._waits.all_wait(records) else b""
         same = waits != b"" and waits == self._before
-        certain = same and self._asked != 0 and self._answered(records)
-        self._asked = core().rouse(self._segment.address) if same and not certain else 0
-        self._before = waits
-        self._next = time.monotonic() + (SOON if waits else TICK)
-        if not certain:
+        asked, self._asked, self._before = self._asked, 0, waits
+        self._next = min(now + (SOON if waits else TICK), self._end)
+        if not same:
+            self._certain_since = 0.0
+        elif asked and (answers_of(records) == asked).all():
+            self._certain_since = self._certain_since or now
+            return self._stuck(records, asked, private)
+        else:
+            self._asked = core().rouse(self._segment.address)
+        return None
+
+    def _stuck(self, records: Records, asked: int, private: Collection[Block]) -> Deadlock | None:
+        """Return the deadlock, unless something else may change a cell, or is given time to."""
+        if self._helpers:
             return None
-        waiting = records[records[:, _records.OP] != PARKED]
-        waiting = waiting[np.lexsort((waiting[:, _records.STREAM], waiting[:, _records.RANK]))]
-        table = told([self._row(record) for record in waiting])
-        if not self._out_of_reach(waiting, private):
-            if not self._suspected:
-                warnings.warn(
-                    f"it seems that no processor can go on, unless a thread of this process helps: {table}",
-                    stacklevel=2,
-                )
-            self._suspected = True
+        text = deadlock_text(self._waits.rows(records, asked))
+        if self._helpers is not None:
+            return Deadlock(text)
+        threads = _helpers.Threads([], [])
+        if not self._waits.all_private(records, private):
+            threads = _helpers.threads(self._segment, self._streams)
+        names = [f"thread {name!r}" for name in threads.helpers]
+        names += _helpers.processes(self._segment, self._processes)
+        if names:
+            self._warn(names, text)
+            self._next = min(time.monotonic() + TICK, self._end)
             return None
-        return table
+        if threads.open and time.monotonic() < self._certain_since + OPEN:
+            return None
+        return Deadlock(text + _advice(threads.open))
 
-    def _running(self) -> NDArray[np.int64]:
-        """The records of the processors' streams."""
-        joined = int(self._shared[_wait.RECORDS])
-        words = self._segment.words(int(self._shared[_wait.TABLE]), (joined + 1) * _records.RECORD)
-        live = words.reshape(-1, _records.RECORD)[1:]
-        table = live.copy()
-        if (live[:, _records.WAITS] != table[:, _records.WAITS]).any():  # what was copied is not of one wait
-            return live[:0]
-        running: NDArray[np.int64] = table[(table[:, _records.ACTIVE] != 0) & (table[:, _records.RANK] >= 0)]
-        return running
+    def _warn(self, names: Sequence[str], text: str) -> None:
+        if not self._warned:
+            warnings.warn(
+                f"no processor can go on unless {' or '.join(names)} changes a cell; the run waits for that, and "
+                f"machine.run(..., timeout=seconds) or helpers=False would end it: {text}",
+                stacklevel=2,
+            )
+        self._warned = True
 
-    def _all_wait(self, records: NDArray[np.int64]) -> bool:
-        ops, status = records[:, _records.OP], records[:, _records.STATUS] & _records.STATE
-        queued = (ops != 0) & (status == _records.WAITING) & ((records[:, _records.UNTIL] == 0) | (ops == PARKED))
-        at = records[:, _records.BARRIER_AT]
-        missing = (self._shared[at] - records[:, _records.BARRIER_SUM]) & ARRIVALS != 0
-        waits = queued | ((ops == 0) & (at != 0) & missing & (records[:, _records.BARRIER_UNTIL] == 0))
-        return len(np.unique(records[:, _records.RANK])) == self._size and bool(waits.all())
+    def _overdue(self, now: float) -> TimedOut | None:
+        """Ask the watches where their threads are; then return the end of the run's time."""
+        if not self._asked_where:
+            self._asked_where = core().rouse(self._segment.address)
+        records = self._waits.running()
+        if now < self._end + ANSWER and not (abs(answers_of(records)) == self._asked_where).all():
+            self._next = now + SOON / 10
+            return None
+        assert self._timeout is not None
+        return TimedOut(self._timeout, table_of(self._waits.rows(records, self._asked_where)))
 
-    def _answered(self, records: NDArray[np.int64]) -> bool:
-        """Whether every processor's watch has answered what it was asked with last."""
-        return bool((records[records[:, _records.STREAM] == 0][:, _records.WATCHED] == self._asked).all())
 
-    def _out_of_reach(self, waiting: NDArray[np.int64], private: Collection[Block]) -> bool:
-        """Whether the parent has no thread that could change any of the cells."""
-        others = set(sys._current_frames()) - {threading.get_ident()}
-        others -= {thread.ident for thread in threading.enumerate() if thread.name.startswith(OURS)}
-        others -= {stream.thread for stream in self._streams if stream.words[_records.OP] != 0}
-        if not others:
-            return True
-        cells = waiting[waiting[:, _records.OP] != 0][:, [_records.WHERE, _records.SHARED]]
-        offsets = cells[:, 0] - cells[:, 1]
-        outside = (offsets < 0) | (offsets >= self._segment.size)  # of a thread or a team: its processor's own
-        return all(
-            bool(out) or any(block.offset <= offset < block.offset + block.nbytes for block in private)
-            for out, offset in zip(outside, offsets, strict=True)
-        )
-
-    def _row(self, record: NDArray[np.int64]) -> tuple[str, str, str, str, str]:
-        what, place = noted(record)
-        since = record[_records.SINCE if record[_records.OP] != 0 else _records.BARRIER_SINCE]
-        seconds = (time.monotonic_ns() - int(since)) / 1e9
-        return str(record[_records.RANK]), str(record[_records.STREAM]), what, place, f"{seconds:.2f} s"
+def _advice(threads: Sequence[str]) -> str:
+    """Say what to do if one of these threads was meant to change a cell."""
+    if not threads:
+        return ""
+    names = ", ".join(repr(name) for name in threads)
+    return (
+        f"\nThis process has other threads ({names}); none of them is seen to hold cells of this machine. If one "
+        "changes a cell later, call machine.run(..., helpers=True)"
+    )

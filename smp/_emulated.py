@@ -13,8 +13,11 @@ from __future__ import annotations
 
 import os
 import select
+import sys
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -24,15 +27,24 @@ from . import _core, _wait
 from ._costs import copying
 from ._emulated_roster import EmulatedRoster
 from ._emulator import Emulator, Step
-from ._failures import Failure, Raised, Unmatched, first
+from ._failures import Failure, Raised, TimedOut, Unmatched, first
 from ._host import HostPort, Mismatch, header, records_at
-from ._interrupt import HeldBack
-from ._pickling import loads
-from ._program import Answer, Call, answer, raised
+from ._interrupt import AGAIN, Alarm, HeldBack
+from ._pickling import load_call
+from ._program import Answer, answer, raised
 from ._schedules import Schedule
 from ._segments import Block, Segment
+from ._whereabouts import in_a_program, rows_of, table_of
 from .arrays import GlobalArray, attach
-from .errors import DeadlockError, LivelockError, MachineClosed, MachineError
+from .errors import (
+    Aborted,
+    DeadlockError,
+    LivelockError,
+    MachineClosed,
+    MachineError,
+    Unsupported,
+    WaitTimeout,
+)
 
 RETRIES = 2
 """Looks before a wait blocks: few, so that schedules stay short."""
@@ -117,12 +129,14 @@ class EmulatedCrew:
         self.ports = [EmulatedPort(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
 
-    def call(self, message: bytes, streams: int, ctrl_c: HeldBack) -> tuple[list[Answer], list[Block]]:
-        """Run a pickled call on all processors; return their answers, and the blocks made meanwhile.
+    def call(
+        self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
+    ) -> tuple[list[Answer], list[Block]]:
+        """Run a pickled call on all processors; see `smp._port.Crew`.
 
         Raises
         ------
-        ProgramError
+        ProgramError, WaitTimeout
             What failed first.
         KeyboardInterrupt
             After the processors have stopped.
@@ -130,32 +144,55 @@ class EmulatedCrew:
             When there is no machine any more.
         """
         self._must_be_open()
+        if helpers:
+            raise Unsupported(
+                "helpers=True: no thread but the processors' own runs while an emulated machine runs a program; fill "
+                "the cells before, or in the program"
+            )
         emulator, ports = self.emulator, self.ports
         self._trace = [] if self._traced else None
         emulator.reset(self._schedule(), self._limit, self._trace)
         self.begin()
-        poll = select.poll()
+        abort = self.segment.words(0, _wait.SHARED_WORDS)[_wait.ABORT :]
+        limit = None if timeout is None else (timeout, time.monotonic() + timeout)
+        self._presses, self._timed_out = 0, False
+        alarms: list[Alarm] = []
+        emulator.look = lambda: self._look(ctrl_c, limit, None)
 
-        def look() -> BaseException | None:
-            ctrl_c.poll(poll, 0)
-            if self._stopped:
-                return MachineClosed("this machine was closed: close() was called while its program ran")
-            return KeyboardInterrupt() if ctrl_c.presses else None
+        def came(frame: FrameType | None) -> None:
+            """A signal has come: look in a program's plain code, which may make no step for long; else soon."""
+            emulator.look_soon()
+            if not alarms:
+                alarms.append(Alarm(AGAIN, ring))
+            if not in_a_program(frame):
+                return
+            error = self._look(ctrl_c, limit, frame)
+            if error is not None:
+                emulator.leave(error)
+            if abort[0]:
+                raise Aborted
 
-        emulator.look = look
+        def ring() -> None:
+            emulator.look_soon()
+            ctrl_c.ring()
+
+        ctrl_c.came = came
         answers: dict[int, Answer] = {}
         failures: list[Failure] = []
         for rank in range(self.size):
             emulator.spawn(rank, partial(self._serve, rank, message, streams, answers, failures))
         note = ""
-        abort = self.segment.words(0, _wait.SHARED_WORDS)[_wait.ABORT :]
         try:
+            if timeout is not None:
+                alarms.append(Alarm(timeout, ring))
             emulator.run()
         except (DeadlockError, LivelockError) as error:
             if not failures or abort[0] == _wait.DEADLOCKED:
                 raise
             note = str(error).splitlines()[0]
         finally:
+            for alarm in alarms:
+                alarm.stop()
             if emulator.forced:
                 self.close("processors that did not stop were ended in the middle of what they did")
             blocks = [block for block, _, _ in self._allocations]
@@ -170,9 +207,29 @@ class EmulatedCrew:
             raise failed
         return [answers[rank] for rank in range(self.size)], blocks
 
+    def _look(
+        self, ctrl_c: HeldBack, limit: tuple[float, float] | None, frame: FrameType | None
+    ) -> BaseException | None:
+        """Return why the run has to end, if it has, each reason once.
+
+        ``limit`` is the time limit and its end, ``frame`` that of the stream that runs, where it is at hand.
+        """
+        ctrl_c.poll(select.poll(), 0)
+        if self._stopped:
+            return MachineClosed("this machine was closed: close() was called while its program ran")
+        if ctrl_c.presses > self._presses:
+            self._presses = ctrl_c.presses
+            return KeyboardInterrupt()
+        if limit is not None and time.monotonic() >= limit[1] and not self._timed_out:
+            self._timed_out = True
+            rows = rows_of(self.emulator.streams, frame or sys._getframe())
+            return TimedOut(limit[0], table_of(rows)).told({}, self.size)
+        return None
+
     def _abort(self, error: BaseException) -> None:
         """Say in the abort word that the run ends, without a step."""
-        kind = _wait.DEADLOCKED if isinstance(error, DeadlockError) else _wait.INTERRUPTED
+        kinds = {DeadlockError: _wait.DEADLOCKED, WaitTimeout: _wait.TIMED_OUT}
+        kind = kinds.get(type(error), _wait.INTERRUPTED)
         words = self.segment.words(0, _wait.SHARED_WORDS)
         words[_wait.ABORT] = words[_wait.ABORT] or kind
 
@@ -186,10 +243,6 @@ class EmulatedCrew:
     def _serve(
         self, rank: int, message: bytes, streams: int, answers: dict[int, Answer], failures: list[Failure]
     ) -> None:
-        def loaded() -> Call:
-            call: Call = loads(message)
-            return call
-
         def report(failure: Answer) -> None:
             if failure[0] == "raised":
                 failures.append(Raised(rank, *failure[1:]))
@@ -198,7 +251,7 @@ class EmulatedCrew:
                 failures.append(Unmatched(rank))
             self.emulator.hurry()
 
-        ended = answer(self.ports[rank], loaded, self._still_here, report, streams)
+        ended = answer(self.ports[rank], partial(load_call, message), self._still_here, report, streams)
         answers.setdefault(rank, ended)
 
     def _still_here(self) -> None:

@@ -176,7 +176,7 @@ class Emulator:
                 if candidates:
                     self._give(None, candidates)
                 else:
-                    self._leave(deadlock(self.streams))
+                    self.leave(deadlock(self.streams))
             if self._error is not None:
                 raise self._error
         finally:
@@ -272,7 +272,7 @@ class Emulator:
         try:
             chosen = candidates[0] if len(candidates) == 1 else self.schedule.choose(current, candidates)
         except ScheduleError as error:
-            self._leave(error)
+            self.leave(error)
             return
         if chosen is self.running and not chosen.word:
             self._resume(chosen)
@@ -354,9 +354,13 @@ class Emulator:
             self._alarm = min(self.steps + _LOOK, self.limit)
             error = self.look()
         if error is not None:
-            self._leave(error)
+            self.leave(error)
 
-    def _leave(self, error: BaseException) -> None:
+    def look_soon(self) -> None:
+        """Look before the next step; may be called by another thread."""
+        self._alarm = 0
+
+    def leave(self, error: BaseException) -> None:
         """Have the run end with an error that no stream's program can catch."""
         gently = self._error is None and self.abort is not None and not isinstance(error, LivelockError)
         self._error = self._error or error

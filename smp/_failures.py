@@ -15,8 +15,17 @@ from typing import Any
 from . import _wait
 from ._board import Place
 from ._pickling import loads
+from ._sources import titled
 from ._whereabouts import innermost
-from .errors import CollectiveMismatch, DeadlockError, ProcessorDied, ProcessorRaised, ProgramError
+from .errors import (
+    CollectiveMismatch,
+    DeadlockError,
+    ProcessorDied,
+    ProcessorRaised,
+    ProgramError,
+    SmpError,
+    WaitTimeout,
+)
 
 _FRAME = re.compile(r'File "(.+)", line (\d+)')
 
@@ -34,7 +43,7 @@ class Failure(Exception):
     kind: int
     rank: int
 
-    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> ProgramError:
+    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> SmpError:
         """Return the error for the user, with what the other processors said."""
         raise NotImplementedError
 
@@ -83,7 +92,7 @@ class Death(Failure):
             message = f"{who} ended with status {self._code}, by os._exit or inside a library{seen}"
         error = ProcessorDied(message + "; the machine is closed: open a new one", self.rank, self._box)
         if self._box:
-            error.add_note(f"On processor {self.rank}:\n{self._box}")
+            error.add_note(f"On processor {self.rank}:\n{titled(self._box)}")
         return error
 
 
@@ -111,8 +120,24 @@ class Unmatched(Failure):
         )
 
 
+class TimedOut(Failure):
+    """The run has not ended within its time; ``table`` says what each stream does."""
+
+    kind, rank = _wait.TIMED_OUT, -1
+
+    def __init__(self, seconds: float, table: str) -> None:
+        super().__init__(table)
+        self.seconds, self.table = seconds, table
+
+    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> WaitTimeout:
+        return WaitTimeout(
+            f"the run has not ended within {self.seconds:g} s; give it longer, or see what its streams do:\n"
+            f"{self.table}"
+        )
+
+
 class Deadlock(Failure):
-    """Nobody could go on."""
+    """No stream could go on."""
 
     kind, rank = _wait.DEADLOCKED, -1
 

@@ -106,6 +106,11 @@ def _fresh(method: str) -> socket.socket:
     return ours
 
 
+def copies() -> set[int]:
+    """Return the process ids of nurseries that are copies of this process: they map what it had mapped."""
+    return set(_copies)
+
+
 class Channel:
     """A machine's line to its nursery.
 
@@ -156,10 +161,10 @@ class Channel:
             return None
         return tuple(pickle.loads(message)) if message else None
 
-    def kill(self, rank: int) -> None:
-        """Kill a worker of this channel, if there is one of that rank."""
+    def signal(self, rank: int, number: int) -> None:
+        """Send a signal to a worker of this channel, if there is one of that rank."""
         with contextlib.suppress(OSError):
-            self.socket.send(pickle.dumps(("kill", rank)))
+            self.socket.send(pickle.dumps(("signal", rank, int(number))))
 
     def close(self) -> None:
         """Have what is left of the workers killed, and close."""

@@ -2,7 +2,7 @@
 
     parent ──root──▶ nursery        a new channel (a descriptor) for each machine
     parent ◀─channel─▶ nursery      ("start", rank, numba?) + descriptors of the worker
-           one per machine          ("kill", rank)
+           one per machine          ("signal", rank, number)
                                                         ("ended", rank, status), when it has ended
                                                         ("failed", rank, why): it could not be started
                                     end of file: kill what is left of the machine
@@ -112,8 +112,8 @@ class Nursery:
             self._close(fd)
             return
         order, rank, *rest = pickle.loads(message)
-        if order == "kill":
-            self._kill(channel, rank)
+        if order == "signal":
+            self._signal(channel, rest[0], rank)
             return
         try:
             pid = self._start(fds, *rest)
@@ -159,14 +159,14 @@ class Nursery:
             with contextlib.suppress(OSError):  # the machine is being dropped
                 channel.send(pickle.dumps(what))
 
-    def _kill(self, channel: socket.socket, rank: int | None = None) -> None:
+    def _signal(self, channel: socket.socket, number: int, rank: int | None = None) -> None:
         for child in self.children.values():
             if child.channel is channel and rank in (None, child.rank):
-                os.kill(child.pid, signal.SIGKILL)
+                os.kill(child.pid, number)
 
     def _close(self, fd: int) -> None:
         channel = self.channels.pop(fd)
-        self._kill(channel)
+        self._signal(channel, signal.SIGKILL)
         self.poll.unregister(fd)
         channel.close()
 

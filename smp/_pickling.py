@@ -1,8 +1,11 @@
 """Programs, arguments and results as bytes: what is importable by name, everything else by value.
 
-cloudpickle does it, with two rules of ours: what lives in one process only is refused instead of copied (cloudpickle
-would read an open file), and a compiled loop travels as its source with a name, so that a worker that has it already
-does not compile it again.
+cloudpickle does it, with three rules of ours:
+
+- What lives in one process only is refused instead of copied (cloudpickle would read an open file).
+- A compiled loop travels with a name and a fingerprint of all that it calls: a worker that has it already does not
+  compile it again, and one that has another version of it does.
+- Source text that lies in no file travels behind a call:      call │ texts │ bytes of the texts, in _LENGTH bytes
 """
 
 from __future__ import annotations
@@ -14,12 +17,17 @@ import socket
 import sys
 import threading
 import types
+from collections.abc import Callable
 from typing import Any
 
 import cloudpickle
 
+from . import _sources
 from ._compile import is_stream, loop_name, revive
+from ._dependencies import fingerprint
 from .errors import NotPicklable, SmpError
+
+Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 _REFUSED: tuple[type, ...] = (
     type(threading.Lock()),
@@ -36,13 +44,22 @@ _REFUSED: tuple[type, ...] = (
 )
 
 
+_LENGTH = 8
+
+
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self.sources: set[str] = set()
+
     def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, types.CodeType):
+            self.sources.add(obj.co_filename)
         if isinstance(obj, _REFUSED):
             raise NotPicklable(f"a {type(obj).__name__} ({obj!r:.80}) lives in one process only")
         name = loop_name(obj)
         if name and not _importable(obj):
-            return revive, (name, obj.__wrapped__, is_stream(obj))
+            return revive, (f"{name} {fingerprint(obj)}", obj.__wrapped__, is_stream(obj))
         return super().reducer_override(obj)
 
 
@@ -57,7 +74,7 @@ def _importable(loop: Any) -> bool:
 def dumps(obj: Any) -> bytes:
     """Return the object as bytes, or raise whatever says that it cannot be."""
     file = io.BytesIO()
-    _Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(obj)
+    _Pickler(file).dump(obj)
     return file.getvalue()
 
 
@@ -79,13 +96,26 @@ def dump_call(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> by
     NotPicklable
         The message names the first part that cannot be sent: the program, what it closes over, an argument.
     """
+    file = io.BytesIO()
+    pickler = _Pickler(file)
     try:
-        return dumps((program, args, kwargs))
+        pickler.dump((program, args, kwargs))
+        texts = pickle.dumps(_sources.texts_of(pickler.sources))
+        file.write(texts + len(texts).to_bytes(_LENGTH, "little"))
+        return file.getvalue()
     except Exception as error:
         culprit, why = _culprit(program, args, kwargs) or ("the call", error)
         raise NotPicklable(
             f"{culprit} cannot be sent to the processors: {why}; pass plain data, or make it inside the program"
         ) from error
+
+
+def load_call(data: bytes | memoryview) -> Call:
+    """Return the call that `dump_call` made these bytes of."""
+    end = len(data) - _LENGTH
+    _sources.learn(pickle.loads(data[end - int.from_bytes(data[end:], "little") : end]))
+    call: Call = loads(data)
+    return call
 
 
 def _culprit(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Exception] | None:

@@ -93,10 +93,12 @@ class Crew(Protocol):
     size: int
     closed: str
 
-    def call(self, message: bytes, streams: int, ctrl_c: HeldBack) -> tuple[list[tuple[Any, ...]], list[Block]]:
+    def call(
+        self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
+    ) -> tuple[list[tuple[Any, ...]], list[Block]]:
         """Have every processor run a pickled call; return their answers, and the blocks made meanwhile.
 
-        ``streams`` is how many each processor's team has.
+        ``streams`` is how many each processor's team has; ``timeout``, ``helpers``: see `Machine.run`.
         """
 
     def allocate(self, nbytes: int) -> Block:

@@ -22,8 +22,9 @@ from typing import Any
 from . import _wait
 from ._board import Place
 from ._host import HostPort, Mismatch
-from ._pickling import dumps, loads
-from ._whereabouts import innermost, is_ours
+from ._pickling import Call, dumps, loads
+from ._sources import titled
+from ._whereabouts import calls_programs, innermost, is_ours
 from .errors import Aborted, NotPicklable
 from .processor import Processor
 from .steps import Recorder
@@ -31,9 +32,9 @@ from .steps import Recorder
 RETURN = "return from the program"
 
 Answer = tuple[Any, ...]
-Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
+@calls_programs
 def answer(
     port: HostPort,
     call: Callable[[], Call],
@@ -91,7 +92,7 @@ def raised(port: HostPort, error: BaseException) -> Answer:
     trace = error.__traceback__
     while trace is not None and is_ours(trace.tb_frame.f_code.co_filename) and trace.tb_next is not None:
         trace = trace.tb_next  # the runtime's own frames say nothing to the user
-    text = "".join(traceback.format_exception(type(error), error, trace))
+    text = titled("".join(traceback.format_exception(type(error), error, trace)))
     try:
         sent = dumps(error)
         loads(sent)

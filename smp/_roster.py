@@ -1,12 +1,14 @@
 """The streams of one process that have joined a machine: a record for each of its threads that waits.
 
-A thread joins at its first operation that may wait, and its record goes to another thread when it ends.  What a stream
+A thread joins at its first operation that may wait, and its record goes to another thread when it ends.  A process that
+is forked from this one has none of its records: its threads join anew, as the parent's do (rank -1).  What a stream
 does with cells from Python goes through here: on the host into machine code (`_core`), emulated into the interpreter.
 """
 
 from __future__ import annotations
 
 import collections
+import os
 import threading
 import weakref
 from collections.abc import Callable
@@ -164,6 +166,15 @@ class HostRoster:
         self._threads: set[threading.Thread] = set()
         self._cells: weakref.WeakSet[Cells] = weakref.WeakSet()
         self._watch: Watch | None = None
+        self._owner = os.getpid()
+        _rosters.add(self)
+
+    def begin_anew(self) -> None:
+        """Forget the records, in a forked process: they are those of threads that it does not have."""
+        self.rank, self._owner = -1, os.getpid()
+        self.streams, self._mine = [], _Mine()
+        self._free.clear()
+        self._threads.clear()
 
     def own(self) -> Stream:
         stream = self._mine.stream
@@ -204,6 +215,8 @@ class HostRoster:
 
     def leave(self, stream: Stream) -> None:
         """Let a stream's record go to another thread."""
+        if self._owner != os.getpid() or stream not in self.streams:  # another process has it
+            return
         stream.thread = 0
         stream.words[_records.ACTIVE] = 0
         self._free.append(stream)
@@ -278,3 +291,14 @@ class HostRoster:
 
     def unpark(self, stream: Stream) -> None:
         self._core.unpark(stream.address)
+
+
+_rosters: weakref.WeakSet[HostRoster] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for roster in list(_rosters):
+        roster.begin_anew()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from ._interpreter import here
 from ._treating import CALL, SLEEP, act, machine_code
+from ._whereabouts import wraps_users
 from .errors import Aborted
 
 SLOTS = 1 << 16
@@ -73,6 +74,9 @@ class Timer(Protocol):
 
 class Enclosing:
     """A program around another, in whose name it goes: what is told of it is told of the one inside."""
+
+    def __init_subclass__(cls) -> None:
+        wraps_users(cls.__call__)
 
     def __init__(self, program: Callable[..., Any]) -> None:
         self.program = program

@@ -41,7 +41,7 @@ SHARED, SIZE, RETRIES, SLICE, RECORD_AT, ROUND, EXPECTED = 0, 1, 2, 3, 4, 5, 6  
 PRIVATE_WORDS = 8
 
 OK, ABORTED, EXPIRED, CHANGING = 0, 1, 2, 3
-RAISED, DIED, MISMATCHED, INTERRUPTED, DEADLOCKED = 1, 2, 3, 4, 5  # kinds of abort
+RAISED, DIED, MISMATCHED, INTERRUPTED, DEADLOCKED, TIMED_OUT = 1, 2, 3, 4, 5, 6  # kinds of abort
 WHOLE = -1  # mask of a word all of whose bits are waited on
 BARE = 64  # looks without a pause: a pause takes longer than a line takes to come from the next CPU
 MOMENT = 20_000_000  # ns: the longest sleep of a processor between two looks at ABORT

@@ -1,9 +1,10 @@
 """A worker's watch: a thread that tells the parent, when asked, whether anything in this process can still go on.
 
 The parent sees from the records that all streams of all processors wait.  What it cannot see is a thread of the
-program's own that has never waited.  So it asks: WATCH goes up, every watch looks at the threads of its interpreter,
-and, if each of them is a stream that waits, writes what it was asked with into WATCHED of the record of its processor's
-first stream, and into every record what is waited for, and at which line.
+program's own that has never waited.  So it asks: WATCH goes up, and every watch looks at the threads of its
+interpreter.  Into the record of each stream it writes what the stream waits for and at which line, then into WATCHED of
+the record of its processor's first stream what it was asked with: as it is if each thread is a stream that waits,
+negative if a thread runs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from . import _records
 from ._whereabouts import operation, where
 
-OURS = ("smp watch", "smp nursery", "smp kernel")
+OURS = ("smp watch", "smp nursery", "smp kernel", "smp alarm")
 """How the names of threads begin that are smp's own, and come near no cell of a program."""
 TEXT = 8 * (_records.RECORD - _records.PLACE) - 1  # bytes of text
 
@@ -61,18 +62,18 @@ class Watch:
         seen = 0
         while True:
             seen = self._wait(self._shared, seen)
-            if self._nobody_runs():
-                self._streams[0].words[_records.WATCHED] = seen
+            self._streams[0].words[_records.WATCHED] = seen if self._all_wait() else -seen
 
-    def _nobody_runs(self) -> bool:
+    def _all_wait(self) -> bool:
         frames = sys._current_frames()
         for thread in threading.enumerate():
             if thread.name.startswith(OURS):
                 frames.pop(thread.ident or 0, None)
         for stream in list(self._streams):
             frame = frames.get(stream.thread)
-            if frame is not None and (stream.words[_records.OP] != 0 or stream.words[_records.BARRIER_AT] != 0):
-                del frames[stream.thread]
+            if frame is not None:
+                if stream.words[_records.OP] != 0 or stream.words[_records.BARRIER_AT] != 0:
+                    del frames[stream.thread]
                 self._note(stream, frame)
         return not frames
 

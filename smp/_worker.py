@@ -1,14 +1,16 @@
 """A worker process of the host machine: waits for a call, runs the program as one processor, answers.
 
-    parent ──▶ worker    spec, once                            worker ──▶ parent  ("ready",)
-                         ("run", call or its place, streams)                      ("done", result, record)
+    parent ──▶ worker    spec, once                            worker ──▶ parent  ("ready", process id)
+                         ("run", call or its place,                               ("done", result, record)
+                          streams, watched)
                          ("block", offset or error)                               ("allocate", nbytes)
                          ("close", None)                                          ("raised", ...) ("mismatch", ...)
                                                                                   ("aborted",)
 
 A worker that has answered "done" or "aborted" is idle; it may have reported what failed before.
 
-How a program becomes an answer: ``_program``.
+Where the abort word is set, STOP ends a program in its plain Python code (see ``_whereabouts``); its waits see the word
+by themselves.  How a program becomes an answer: ``_program``.
 """
 
 from __future__ import annotations
@@ -23,17 +25,22 @@ import socket
 import sys
 import traceback
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any, NoReturn
 
 from . import _compile, _core, _wait
 from ._host import HostPort
+from ._interpreter import here
 from ._line import Line
 from ._nursery import die_with
-from ._pickling import loads
-from ._program import Answer, Call, answer
+from ._pickling import Call, load_call
+from ._program import Answer, answer
 from ._roster import FEW, HostRoster
 from ._segments import Segment, attached
+from ._whereabouts import in_a_program
 from .errors import Aborted, OutOfSharedMemory
+
+STOP = signal.SIGURG  # it is ignored where nothing handles it
 
 
 def prepare() -> None:
@@ -106,10 +113,11 @@ class Worker:
         segment.rank = rank
         segment.roster = HostRoster(segment, rank, retries or FEW)
         self.port = HostPort(segment, rank, size, retries, self._ask)
+        signal.signal(STOP, self._stop)
 
     def serve(self) -> None:
         """Answer calls until told to close."""
-        self.line.send(("ready",))
+        self.line.send(("ready", self.pid))
         while True:
             order, what, *more = self.line.receive()
             if order == "close":
@@ -134,13 +142,19 @@ class Worker:
             raise OutOfSharedMemory(what)
         return int(what)
 
-    def _run(self, call: bytes | tuple[int, int], streams: int) -> Answer:
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self.port.shared[_wait.ABORT] and here.interpreter is None and in_a_program(frame):
+            raise Aborted
+
+    def _run(self, call: bytes | tuple[int, int], streams: int, watched: bool) -> Answer:
         def loaded() -> Call:
-            found: Call = loads(call if isinstance(call, bytes) else self.port.segment.bytes_at(*call))
+            found = load_call(call if isinstance(call, bytes) else self.port.segment.bytes_at(*call))
             if "numba" in sys.modules:  # it came with a loop of the user's, which may call our primitives
                 _compile.numba()
             return found
 
+        if watched:
+            self.port.roster.watched()
         return answer(self.port, loaded, self._only_here, self.line.send, streams)
 
     def _only_here(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -18,6 +18,16 @@ from ._segments import Block, Segment, segment_of
 from .errors import MachineError, PhaseError
 
 Shape = int | Sequence[int]
+
+
+def _no_operator(symbol: str) -> Callable[..., NoReturn]:
+    def refuse(array: GlobalArray, *_: object) -> NoReturn:
+        raise TypeError(
+            f"a global array has no operator {symbol}: on a processor compute with the local array that step.copy_in "
+            "returns, in the parent with array[:]"
+        )
+
+    return refuse
 
 
 class GlobalArray:
@@ -41,6 +51,22 @@ class GlobalArray:
     """
 
     __slots__ = ("__weakref__", "_block", "dtype", "shape", "view")
+    __smp_instead__ = (
+        "give it the local array that step.copy_in returns, or array.view, through which accesses are not counted; "
+        "or have step.copy_in_by call it"
+    )
+    __add__ = __radd__ = _no_operator("+")
+    __sub__ = __rsub__ = __neg__ = _no_operator("-")
+    __mul__ = __rmul__ = _no_operator("*")
+    __truediv__ = __rtruediv__ = _no_operator("/")
+    __floordiv__ = __rfloordiv__ = _no_operator("//")
+    __mod__ = __rmod__ = _no_operator("%")
+    __pow__ = __rpow__ = _no_operator("**")
+    __matmul__ = __rmatmul__ = _no_operator("@")
+    __and__ = __rand__ = _no_operator("&")
+    __or__ = __ror__ = _no_operator("|")
+    __xor__ = __rxor__ = _no_operator("^")
+    __lt__, __le__, __gt__, __ge__ = map(_no_operator, ("<", "<=", ">", ">="))
 
     def __init__(self, block: Block, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._block, self.shape, self.dtype = block, shape, dtype

@@ -103,10 +103,10 @@ class Cells:
         return _attach, about
 
     @property
-    def _native(self) -> tuple[int, int, int, int]:
-        """What a compiled loop gets: the address, that of this thread's record, words a cell, the retry limit."""
+    def _native(self) -> tuple[int, int, int, int, int]:
+        """What a compiled loop gets: the address, that of this thread's record, words a cell, retry limit, length."""
         own = self._roster.own()
-        return self._address, own.address, self._words, self._limit(own.words)
+        return self._address, own.address, self._words, self._limit(own.words), self._n
 
     def _limit(self, own: Any) -> int:
         return self._retries if self._retries >= 0 else int(own[_records.RETRIES])

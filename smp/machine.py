@@ -28,7 +28,7 @@ from ._port import Crew
 from ._treatments import carried, received
 from .arrays import GlobalArray, Shape, checked
 from .cells import Cells, cells_on, checked_cells, make_full
-from .errors import MachineError, NotPicklable, ProgramError
+from .errors import MachineError, NotPicklable, ProgramError, WaitTimeout
 from .processor import Processor, checked_number, touch
 from .run import Run
 
@@ -85,7 +85,16 @@ class Machine:
     def __reduce__(self) -> NoReturn:
         raise NotPicklable("a machine stays in the process that opened it; a program may open one of its own")
 
-    def run(self, program: Callable[..., Any], /, *args: Any, streams: int | None = None, **kwargs: Any) -> Run:
+    def run(
+        self,
+        program: Callable[..., Any],
+        /,
+        *args: Any,
+        streams: int | None = None,
+        timeout: float | None = None,
+        helpers: bool | None = None,
+        **kwargs: Any,
+    ) -> Run:
         """Run a program on all processors and wait for it.
 
         Parameters
@@ -97,6 +106,13 @@ class Machine:
             Global arrays and cells are shared; everything else is copied to each processor.
         streams : int, optional
             Streams of each processor's team, ``proc.team``; by default as the machine was opened.
+        timeout : float, optional
+            Seconds after which the run ends with `WaitTimeout`; by default it may take as long as it takes.
+        helpers : bool, optional
+            Whether threads of this process, or processes forked from it or from a processor, may still change a cell
+            when no processor can go on.  By default those may that are seen to hold cells of this machine; other
+            threads of this process have a second to do so before the run ends with `DeadlockError`.  True: no
+            deadlock is reported.  False: it is reported at once.
 
         Returns
         -------
@@ -107,8 +123,12 @@ class Machine:
         ------
         NotPicklable
             Before any work, when the program or an argument cannot be sent; names which.
-        ProcessorRaised, ProcessorDied, CollectiveMismatch
+        ProcessorRaised, ProcessorDied, CollectiveMismatch, DeadlockError
             When the program fails; what it wrote to global arrays stays.
+        WaitTimeout
+            When the run has not ended in time; says what each stream does.  The machine can be used again if all
+            processors stop: one that does not within half a second, in a long call of NumPy say, is killed, and the
+            machine is closed.
         KeyboardInterrupt
             On Ctrl-C, after the processors have stopped.
 
@@ -122,6 +142,7 @@ class Machine:
         if not callable(program):
             raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
         team = self._streams if streams is None else checked_number("streams", streams)
+        seconds = _checked_seconds(timeout)
         sent = carried(program, self)
         call = dump_call(sent, args, kwargs)
         with HeldBack() as ctrl_c:
@@ -130,9 +151,9 @@ class Machine:
             try:
                 self._runner = threading.get_ident()
                 start = time.perf_counter()
-                answers, blocks = self._crew.call(call, team, ctrl_c)
+                answers, blocks = self._crew.call(call, team, ctrl_c, seconds, helpers)
                 wall = time.perf_counter() - start
-            except ProgramError as error:  # without the frames of the runtime, and what they hold
+            except (ProgramError, WaitTimeout) as error:  # without the frames of the runtime, and what they hold
                 raise error.with_traceback(None) from error.__cause__
             finally:
                 self._runner = 0
@@ -241,6 +262,16 @@ def current() -> Machine | None:
     """
     inside = [machine for pid, machine in _entered.get() if pid == os.getpid() and not machine._crew.closed]
     return inside[-1] if inside else None
+
+
+def _checked_seconds(timeout: Any) -> float | None:
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float | np.integer | np.floating):
+        raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
+    if not timeout >= 0:
+        raise ValueError(f"timeout must be a number of seconds from 0, not {timeout}")
+    return float(timeout)
 
 
 def _result(rank: int, sent: bytes) -> Any:

@@ -21,6 +21,7 @@ Source: microbenchmarking the Tera MTA, sections 2 and 3.3.
 from __future__ import annotations
 
 import collections
+import functools
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
@@ -32,6 +33,7 @@ from . import _cell, _records, _team, _wait
 from ._atomics import clock
 from ._limits import usable_cpus
 from ._roster import FEW, Roster, Stream
+from ._whereabouts import calls_programs
 from .cells import Cells
 from .errors import Aborted, NotPicklable, WaitTimeout
 
@@ -92,6 +94,7 @@ class Thread(Generic[R]):
         if status:
             raise Aborted
 
+    @calls_programs
     def run(self, note: Callable[[Thread[R]], None]) -> None:
         """Run it, in the calling thread, and have it noted before anybody can know that it has ended."""
         try:
@@ -177,7 +180,7 @@ class Pool:
         """
         if not callable(function):
             raise TypeError(f"a thread runs a function, not a {type(function).__name__}")
-        thread: Thread[R] = Thread(self._roster, lambda: function(*args, **kwargs))
+        thread: Thread[R] = Thread(self._roster, functools.partial(function, *args, **kwargs))
         with self._lock:
             if self._closing:
                 raise RuntimeError("this pool is closed: start threads inside its with block")

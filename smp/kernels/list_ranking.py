@@ -235,7 +235,7 @@ def _scanned_here(op: np.ufunc, ranks: Nodes, values: NDArray[Any], streams: int
 
 
 def ranked_on(
-    machine: Machine, nodes: Nodes, from_tail: bool = False, *, algorithm: str, **parameter: int
+    machine: Machine, nodes: Nodes, from_tail: bool = False, *, algorithm: str, **parameter: Any
 ) -> GlobalArray:
     """Rank a list by an SPMD program, its parameter among the keywords, and return the ranks."""
     if algorithm == "program":

@@ -82,7 +82,7 @@ class ProgramRequest:
         sample = look(self.keys).sample
         return float(n), float(self.span), distinct_bits(sample), rare_share(sample, n)
 
-    def run(self, algorithm: str, **keywords: int) -> Keys:
+    def run(self, algorithm: str, **keywords: Any) -> Keys:
         """Copy the keys into shared memory, run a program, and copy them back; return where they are."""
         shared = self.machine.array(self.keys.astype(self.keys.dtype.newbyteorder("="), copy=False))
         self.machine.run(PROGRAMS[algorithm], shared, **keywords)

@@ -1,0 +1,92 @@
+"""What the streams of a machine wait for, read by the parent from their records (see ``_records``)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _records, _wait
+from ._board import Place
+from ._segments import Block, Segment
+from ._team import PARKED
+from ._watch import noted
+from ._whereabouts import RUNS, Row
+from .barrier import ARRIVALS
+
+Records = NDArray[np.int64]
+
+
+class Waits:
+    """The records of one machine.
+
+    Parameters
+    ----------
+    segment : Segment
+    size : int
+        Processors.
+    seen : callable
+        Where a processor was last seen, by its rank.
+    """
+
+    def __init__(self, segment: Segment, size: int, seen: Callable[[int], Place]) -> None:
+        self._segment, self._size, self._seen = segment, size, seen
+        self._shared = segment.words(0, _wait.SHARED_WORDS)
+
+    def running(self) -> Records:
+        """Return the records of the processors' streams."""
+        joined = int(self._shared[_wait.RECORDS])
+        words = self._segment.words(int(self._shared[_wait.TABLE]), (joined + 1) * _records.RECORD)
+        live = words.reshape(-1, _records.RECORD)[1:]
+        table = live.copy()
+        if (live[:, _records.WAITS] != table[:, _records.WAITS]).any():  # what was copied is not of one wait
+            return live[:0]
+        running: Records = table[(table[:, _records.ACTIVE] != 0) & (table[:, _records.RANK] >= 0)]
+        return running
+
+    def all_wait(self, records: Records) -> bool:
+        """Return whether every stream of every processor waits, without a deadline."""
+        ops, status = records[:, _records.OP], records[:, _records.STATUS] & _records.STATE
+        queued = (ops != 0) & (status == _records.WAITING) & ((records[:, _records.UNTIL] == 0) | (ops == PARKED))
+        at = records[:, _records.BARRIER_AT]
+        missing = (self._shared[at] - records[:, _records.BARRIER_SUM]) & ARRIVALS != 0
+        waits = queued | ((ops == 0) & (at != 0) & missing & (records[:, _records.BARRIER_UNTIL] == 0))
+        return len(np.unique(records[:, _records.RANK])) == self._size and bool(waits.all())
+
+    def all_private(self, records: Records, private: Collection[Block]) -> bool:
+        """Return whether all cells that are waited for lie in these blocks, or belong to a processor alone."""
+        cells = records[~np.isin(records[:, _records.OP], (0, PARKED))][:, [_records.WHERE, _records.SHARED]]
+        offsets = cells[:, 0] - cells[:, 1]
+        outside = (offsets < 0) | (offsets >= self._segment.size)  # of a thread or a team: its processor's own
+        return all(
+            bool(out) or any(block.offset <= offset < block.offset + block.nbytes for block in private)
+            for out, offset in zip(outside, offsets, strict=True)
+        )
+
+    def rows(self, records: Records, asked: int) -> list[Row]:
+        """Return what each stream does; its line is what the watches noted when they were ``asked``."""
+        shown = records[records[:, _records.OP] != PARKED]
+        shown = shown[np.lexsort((shown[:, _records.STREAM], shown[:, _records.RANK]))]
+        answers = dict(zip(records[:, _records.RANK].tolist(), abs(answers_of(records)).tolist(), strict=False))
+        return [self._row(record, answers.get(int(record[_records.RANK])) == asked) for record in shown]
+
+    def _row(self, record: NDArray[np.int64], answered: bool) -> Row:
+        rank = int(record[_records.RANK])
+        what, place = noted(record) if answered else ("a wait", str(self._seen(rank)))
+        since = int(record[_records.SINCE if record[_records.OP] != 0 else _records.BARRIER_SINCE])
+        waits = record[_records.OP] != 0 or record[_records.BARRIER_AT] != 0
+        return Row(
+            processor=str(rank),
+            stream=str(record[_records.STREAM]),
+            what=what if waits else RUNS,
+            place=place,
+            since=f"{(time.monotonic_ns() - since) / 1e9:.2f} s" if waits else "",
+        )
+
+
+def answers_of(records: Records) -> NDArray[np.int64]:
+    """Return what the watch of each processor has answered last (see ``_watch``)."""
+    answers: NDArray[np.int64] = records[records[:, _records.STREAM] == 0][:, _records.WATCHED]
+    return answers
