@@ -172,7 +172,7 @@ def access():
 
 def step(label, m, loc, n=1_000_000):
     row = {"n": n, "p": 2, "algorithm": "helman-jaja", "step": 0, "label": label, "hr": 500_000, "hw": 400_000, "m": m}
-    times = {"measured_s": 12.5e-3, "good_s": 4e-3, "bad_s": 30e-3, "random_s": 20e-3}
+    times = {"compute_s": 1.5e-3, "measured_s": 12.5e-3, "good_s": 4e-3, "bad_s": 30e-3, "random_s": 20e-3}
     return row | times | {"loc": loc, "m_over_g": 3.125, "inside": True, "verdict": "half way"}
 
 
@@ -186,6 +186,7 @@ def lists():
             "ns_per_element": ns,
             "speedup": 170.0 / ns,
             "repeats": 3,
+            "compute_s": 0.1 * ns * n * 1e-9,
             "measured_s": 0.8 * ns * n * 1e-9,
             "good_s": 0.25 * ns * n * 1e-9,
             "bad_s": 2.5 * ns * n * 1e-9,
@@ -359,7 +360,7 @@ def test_few_of_many_processors_are_on_the_first_screen(profile):
 
 def test_one_superstep_and_the_best_ranking(profile):
     text = flat(printed(report.summary(profile)))
-    assert '"walk" (h_r 500,000, h_w 400,000, M 900,000): measured 12.5 ms' in text
+    assert '"walk" (h_r 500,000, h_w 400,000, M 900,000): measured 12.5 ms (and 1.50 ms of local computation)' in text
     assert "good 4.00 ms, bad 30.0 ms, random 20.0 ms; Loc 0.25, M/G 3.12: half way" in text
     assert (
         "n = 1,000,000: Helman-JaJa, p = 2: 34.0 ns an element, 5.00 times as fast as the serial loop (170 ns)" in text
@@ -490,12 +491,23 @@ def test_errors_stand_beside_those_of_the_paper(profile):
 
 def test_lists_by_length_and_algorithm(profile):
     text = section(profile, "lists")
-    found = cells(text, "Helman-JaJa", "1,000,000", "2")
-    assert found == ["34.0", "5.00", "27.2", "8.50", "85.0", "68.0", "0.67", "3.20", "yes", "4/5"]
-    assert cells(text, "Reid-Miller", "1,000,000", "2")[-2] == "no"
+    times, intervals = text.split("Intervals, per element")
+    assert cells(times, "Helman-JaJa", "1,000,000", "2") == ["34.0", "5.00"]
+    found = cells(intervals, "Helman-JaJa", "1,000,000", "2")
+    assert found == ["27.2", "3.40", "8.50", "85.0", "68.0", "0.67", "3.20", "yes", "4/5"]
+    assert cells(intervals, "Reid-Miller", "1,000,000", "2")[-2] == "no"
     assert cells(text, "serial", "1,000,000", "1")[:2] == ["170", "1.00"]
     assert "p = 2 was not measured" in text
-    assert cells(text, "Helman-JaJa", "walk", "1,000,000", "2")[:2] == ["900,000", "12.5"]
+    assert cells(text, "Helman-JaJa", "walk", "1,000,000", "2")[:4] == ["900,000", "1.50", "12.5", "4.00"]
+
+
+def test_lists_of_an_earlier_version_say_that_computation_is_included(profile):
+    for row in [*profile["lists"]["rows"], *profile["lists"]["steps"]]:
+        del row["compute_s"]
+    assert "An earlier version measured this section" in section(profile, "lists")
+    text = flat(printed(report.summary(profile)))
+    assert "measured 12.5 ms, local computation included" in text
+    assert "M/G 3.20 with local computation" in text
 
 
 def test_lists_without_predictions_say_so(profile):

@@ -262,7 +262,7 @@ class Profile:
         Good is charged by the bytes, which it streams, bad and random by the accesses, each of which moves a line.
         The bad end is the larger of the two: where caches prefetch, scattered words can cost more than the paper's
         worst pattern.  What the runtime takes for a superstep that moves next to nothing is added: the least of it
-        to good, the most to bad and random.
+        to good, the most to bad and random.  Measured and predicted times are of communication alone.
         """
         elements = Accesses(supersteps["hr"], supersteps["hw"], supersteps["m"])
         size = self.access["word_bytes"]
