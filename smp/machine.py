@@ -139,7 +139,7 @@ class Machine:
                 self._busy.release()
         results = received(sent, [loads(answer[1]) for answer in answers])
         del blocks  # arrays made by processors end here, unless a result holds them
-        return Run(results, [answer[2] for answer in answers], wall)
+        return Run(results, [answer[2] for answer in answers], wall, self._crew.kind)
 
     @property
     def trace(self) -> list[tuple[int, int, str, str]]:

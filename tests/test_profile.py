@@ -173,13 +173,32 @@ def test_the_bad_end_is_the_larger_of_bad_and_random() -> None:
     assert bool(interval.inside[0])
 
 
+def program(proc: smp.Processor, data: smp.GlobalArray) -> None:
+    with proc.superstep("read") as step:
+        step.copy_in(data, proc.block(len(data)))
+
+
+def test_real_and_virtual_time_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SMP_DATA_DIR", str(tmp_path))
+    host, virtual = Profile(document()), Profile(document())
+    virtual.data["machine"]["kind"] = "emulated"
+    host.keep()
+    with smp.emulated(2) as machine:
+        run = machine.run(program, machine.zeros(40_000, np.int64))
+    with pytest.raises(ProfileError, match=r"run is of an emulated machine.* measured on that machine.* smp\.host"):
+        run.interval()
+    with pytest.raises(ProfileError, match="is of the kind 'host' and the run of the kind 'emulated'"):
+        run.interval(host)
+    assert run.interval(virtual).m.tolist() == [40_000]
+    with smp.host(1) as machine:
+        run = machine.run(program, machine.zeros(40_000, np.int64))
+    with pytest.raises(ProfileError, match="is of the kind 'emulated' and the run of the kind 'host'"):
+        run.interval(virtual)
+
+
 def test_a_run_finds_its_interval_and_says_when_there_is_no_profile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def program(proc: smp.Processor, data: smp.GlobalArray) -> None:
-        with proc.superstep("read") as step:
-            step.copy_in(data, proc.block(len(data)))
-
     monkeypatch.setenv("SMP_DATA_DIR", str(tmp_path))
     with smp.host(2) as machine:
         run = machine.run(program, machine.zeros(40_000, np.int64))

@@ -135,6 +135,11 @@ class Profile:
         self.save(kept_at(self.data["machine"]))
 
     @property
+    def kind(self) -> str:
+        """The kind of machine that was measured, "host" or "emulated"; it says whose seconds they are."""
+        return str(self.data["machine"].get("kind", "host"))
+
+    @property
     def access(self) -> dict[str, Any]:
         """The fitted cost functions; the profile's "access"."""
         found = self.data.get("access")
