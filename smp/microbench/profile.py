@@ -27,6 +27,7 @@ from ..models.cost import predict
 from ..models.interval import Accesses, Interval, interval
 from .conditions import fingerprint, machine
 from .hostclock import ClockRate
+from .kept_apart import judge
 
 FORMAT, VERSION = "smp-profile", 1
 BEST = {"good": "HrHwM-c", "bad": "HrHwM", "random": "HrHwM"}
@@ -98,6 +99,7 @@ class Profile:
                 f"{file} is damaged or no profile: {error.msg} in line {error.lineno}; measure again with {MEASURE}"
             ) from error
         profile = cls(_checked(data, file), file)
+        judge(profile)
         mine = _this_machine()
         theirs = profile.data["machine"]
         if fingerprint(theirs) != fingerprint(mine):
