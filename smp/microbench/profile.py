@@ -139,7 +139,7 @@ class Profile:
     @property
     def kind(self) -> str:
         """The kind of machine that was measured, "host" or "emulated"; it says whose seconds they are."""
-        return str(self.data["machine"].get("kind", "host"))
+        return str(self.data.get("machine", {}).get("kind", "host"))
 
     @property
     def access(self) -> dict[str, Any]:
