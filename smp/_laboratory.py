@@ -107,7 +107,8 @@ class Laboratory:
             error = Raised(stream.rank, *answer[1:]).told({}, self._size)
             error.__cause__ = fault
             raise error
-        run = Run(results, [recorder.packed() for recorder in recorders], time.perf_counter() - start)
+        wall = time.perf_counter() - start
+        run = Run(results, [recorder.packed() for recorder in recorders], wall, crew.kind)
         if self._check is not None:
             verdict = self._check(run, *args)
             if verdict is not None and not verdict:

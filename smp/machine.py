@@ -160,7 +160,7 @@ class Machine:
                 self._busy.release()
         results = received(sent, [_result(rank, answer[1]) for rank, answer in enumerate(answers)])
         del blocks  # arrays made by processors end here, unless a result holds them
-        return Run(results, [answer[2] for answer in answers], wall)
+        return Run(results, [answer[2] for answer in answers], wall, self._crew.kind)
 
     @property
     def trace(self) -> list[tuple[int, int, str, str]]:

@@ -30,12 +30,16 @@ class Run:
         and ``copy_in, compute, copy_out`` in seconds, each with its barrier.
     wall : float
         Seconds from the call to the last answer.
+    kind : {"host", "emulated"}
+        The kind of machine that ran it: an emulated machine's seconds are of virtual time.
     dropped : int
         Supersteps beyond `smp.steps.LIMIT` that were not recorded.
     """
 
-    def __init__(self, results: list[Any], packs: list[tuple[bytes, list[str], int]], wall: float) -> None:
-        self.results, self.wall = results, wall
+    def __init__(
+        self, results: list[Any], packs: list[tuple[bytes, list[str], int]], wall: float, kind: str = "host"
+    ) -> None:
+        self.results, self.wall, self.kind = results, wall, kind
         self._packs = packs
 
     @cached_property
@@ -71,22 +75,34 @@ class Run:
         Parameters
         ----------
         profile : Profile, optional
-            Of `smp.Profile.load`; without one, the one last measured on this machine.
+            Of `smp.Profile.load`; without one, the one last measured on this computer.
 
         Returns
         -------
         Interval
-            Per superstep and in total h_r, h_w, M, measured, good, bad and random seconds, Loc, M/G and a verdict:
-            a table when printed, arrays when computed with.
+            Per superstep and in total h_r, h_w, M, measured, good, bad and random seconds of copy-in and copy-out, the
+            measured compute time, Loc, M/G and a verdict: a table when printed, arrays when computed with.
 
         Raises
         ------
         ProfileError
-            When no profile of this machine has been measured yet; says which command makes one.
+            When no profile of this computer has been measured yet; says which command makes one.  When the profile is
+            of another kind of machine than the run: virtual time and this computer's time cannot be compared.
         """
+        from .errors import ProfileError
         from .microbench.profile import Profile
 
+        if profile is None and self.kind != "host":
+            raise ProfileError(
+                f"this run is of an {self.kind} machine, whose virtual time no profile of this computer can predict: "
+                "pass one that was measured on that machine, run.interval(profile), or run the program on smp.host()"
+            )
         chosen = Profile.find() if profile is None else profile
+        if chosen.kind != self.kind:
+            raise ProfileError(
+                f"{chosen!r} is of the kind {chosen.kind!r} and the run of the kind {self.kind!r}: one knows real and "
+                "the other virtual time; pass a profile that was measured on a machine of the run's kind"
+            )
         return chosen.interval(self.summary(), len(self.results))
 
     def summary(self) -> NDArray[np.void]:

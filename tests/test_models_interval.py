@@ -49,10 +49,15 @@ def test_loc_is_linear_between_the_ends(good: float, ratio: float, share: float,
     assert loc(measured + compute, good + compute, bad + compute) == pytest.approx(share, abs=1e-9 + swallowed)
 
 
-@given(seconds, st.floats(1.0, 100.0), seconds)
-def test_computation_draws_m_over_g_towards_1(good: float, ratio: float, compute: float) -> None:
-    assert m_over_g(good * ratio, good) == pytest.approx(ratio)
-    assert 1.0 <= m_over_g(good * ratio + compute, good + compute) <= ratio * (1 + 1e-12)
+@given(st.floats(0.0, 1e3), st.lists(st.floats(0.0, 1e3), min_size=3, max_size=3))
+def test_computation_changes_neither_loc_nor_m_over_g_nor_the_verdict(scale: float, compute: list[float]) -> None:
+    table, longer = example(), example(compute=[scale * each for each in compute])
+    for name in ("measured", "good", "bad", "random", "loc", "m_over_g"):
+        assert np.array_equal(getattr(table, name), getattr(longer, name), equal_nan=True)
+    assert longer.verdict.tolist() == table.verdict.tolist()
+    assert longer.total.m_over_g == table.total.m_over_g
+    for ours, theirs in zip(longer.whole, table.whole, strict=True):
+        assert ours - theirs == pytest.approx(scale * sum(compute) - 1.001e-3)
 
 
 def test_ends_and_degenerate_intervals() -> None:
@@ -88,12 +93,12 @@ def test_verdicts(measured: float, good: float, bad: float, m: int, said: str) -
 
 def test_measured_and_predicted_both_include_the_computation() -> None:
     table = example()
-    assert table.measured == pytest.approx([4e-3, 2e-3, 10e-6])
-    assert table.good == pytest.approx([2e-3, 4e-3, 3e-6])
-    assert table.bad == pytest.approx([6e-3, 40e-3, 31e-6])
-    assert table.random == pytest.approx([5e-3, 20e-3, 21e-6])
-    assert table.loc == pytest.approx([0.5, 1 + 2 / 36, 1 - 7 / 28])
-    assert table.m_over_g == pytest.approx([2.0, 0.5, 10 / 3])
+    assert table.measured == pytest.approx([3e-3, 2e-3, 9e-6])
+    assert table.good == pytest.approx([1e-3, 4e-3, 2e-6])
+    assert table.bad == pytest.approx([5e-3, 40e-3, 30e-6])
+    assert table.random == pytest.approx([4e-3, 20e-3, 20e-6])
+    assert table.loc == pytest.approx([0.5, 1 + 2 / 36, np.nan], nan_ok=True)
+    assert table.m_over_g == pytest.approx([3.0, 0.5, np.nan], nan_ok=True)
     assert table.inside.tolist() == [True, False, True]
     assert table.verdict.tolist() == ["half way", "faster than good", "too small to tell"]
     assert (table.hr[0], table.hw[0], table.m[0], table.bytes.m[0]) == (1_000_000, 64, 2_000_128, 16_001_024)
@@ -108,11 +113,16 @@ def test_the_total_is_the_sum_of_the_supersteps() -> None:
     assert total.bytes.hr[0] == 8 * 1_500_004
     for name in ("copy_in", "compute", "copy_out", "measured", "good", "bad", "random"):
         assert getattr(total, name) == pytest.approx([getattr(table, name).sum()])
-    assert total.loc == pytest.approx([1 - (6.010 - 6.003) / (46.031 - 6.003)])
-    assert total.m_over_g == pytest.approx([6.010 / 6.003])
+    assert total.loc == pytest.approx([1 - (5.009 - 5.002) / (45.030 - 5.002)])
+    assert total.m_over_g == pytest.approx([5.009 / 5.002])
     assert total.inside.tolist() == [True]
     assert total.verdict.tolist() == ["as good as it gets"]
     assert total.total.measured == pytest.approx(total.measured)
+
+
+def test_a_whole_program_has_its_computation_in_all_times() -> None:
+    assert example().whole == pytest.approx((6.010e-3, 6.003e-3, 46.031e-3, 25.021e-3))
+    assert np.isnan(example(random=None).whole.random)
 
 
 times = st.floats(0, 10)
@@ -133,21 +143,22 @@ def test_supersteps_inside_make_a_total_inside(rows: list[tuple[float, ...]]) ->
 
 def test_the_table_is_aligned_and_has_units() -> None:
     lines = str(example()).splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 6
     head = lines[0].split()
-    assert " ".join(head) == "step label h_r h_w M measured good bad random Loc M/G inside verdict"
+    assert " ".join(head) == "step label h_r h_w M compute measured good bad random Loc M/G inside verdict"
     cells = [re.split(r"  +", line.strip()) for line in lines[1:]]
     assert cells[0] == [
-        *("0", "count", "1,000,000", "64", "2,000,128", "4 ms", "2 ms", "6 ms", "5 ms"),
-        *("0.50", "2.00", "yes", "half way"),
+        *("0", "count", "1,000,000", "64", "2,000,128", "1 ms", "3 ms", "1 ms", "5 ms", "4 ms"),
+        *("0.50", "3.00", "yes", "half way"),
     ]
-    assert cells[2][5:9] == ["10 us", "3 us", "31 us", "21 us"]
-    assert cells[3][:5] == ["total", "1,500,004", "500,066", "4,000,140", "6.01 ms"]
+    assert cells[2][5:] == ["1 us", "9 us", "2 us", "30 us", "20 us", "-", "-", "yes", "too small to tell"]
+    assert cells[3][:6] == ["total", "1,500,004", "500,066", "4,000,140", "1 ms", "5.01 ms"]
+    assert cells[4] == ["with compute", "6.01 ms", "6 ms", "46 ms", "25 ms"]
     # Numbers end where their heading ends.
     for name in ("h_r", "M", "measured", "bad", "Loc", "inside"):
         end = re.search(rf"\b{name}\b", lines[0])
         assert end is not None
-        for line in lines[1:]:
+        for line in lines[1:-1]:
             assert line[end.end() - 1] != " "
             assert line[end.end()] == " "
 
@@ -166,10 +177,11 @@ def test_a_long_table_keeps_both_ends_and_the_total_of_all() -> None:
     ones = np.ones(n)
     table = interval(np.arange(n), ["s"] * n, count, count, ones, ones, ones, ones, 3 * ones)
     lines = str(table).splitlines()
-    assert len(lines) == 1 + 20 + 1 + 20 + 1
+    assert len(lines) == 1 + 20 + 1 + 20 + 2
     assert [line.split()[0] for line in lines[19:24]] == ["18", "19", "...", "980", "981"]
-    assert lines[-1].split()[:4] == ["total", "7,000", "7,000", "20,000,000"]
-    assert "3e+03 s" in lines[-1]
+    assert lines[-2].split()[:4] == ["total", "7,000", "7,000", "20,000,000"]
+    assert lines[-2].split()[4:8] == ["1e+03", "s", "2e+03", "s"]
+    assert lines[-1].split() == ["with", "compute", "3e+03", "s", "2e+03", "s", "4e+03", "s"]
 
 
 def test_no_supersteps() -> None:

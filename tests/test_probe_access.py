@@ -10,7 +10,7 @@ import smp
 from smp.microbench.plan import Cache, Plan
 from smp.microbench.probes import access_patterns
 from smp.microbench.probes.access_loops import BAD, GOOD, RANDOM, STAMPS, _scattered, supersteps
-from smp.microbench.probes.access_section import tiers_of
+from smp.microbench.probes.access_section import Found, tiers_of
 from smp.models.suites import suite
 
 LINE = 8
@@ -155,3 +155,13 @@ def test_more_processors_than_cpus_are_measured_taking_turns() -> None:
         made = access_patterns.measure(Plan("quick", (2,), 3, 64, 8, (Cache(2, 2 << 20, 1),)), lambda done, text: None)
     assert made.samples["access"]["clean"].all()
     assert {row["family"] for row in made.data["functions"]} == {"good", "bad", "random"}
+
+
+def test_functions_that_are_off_make_the_section_invalid(section: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("smp.microbench.kept_apart.LIMIT", 0.0)
+    found = Found(Plan("quick", (1,), 0, 64, 8, (Cache(2, 2 << 20, 1),)))
+    found.overheads, found.samples = {"2": [0.0, 0.0]}, [section.samples["access"]]
+    found.functions, found.validation = section.data["functions"], section.data["validation"]
+    data = found.section().data
+    assert not data["valid"]
+    assert any(why.startswith("p = 2, bad: HrHwM is off by ") for why in data["why"])

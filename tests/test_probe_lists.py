@@ -45,7 +45,8 @@ def test_every_algorithm_is_measured_beside_the_serial_loop(section: Section) ->
         assert row["measured_s"] < row["seconds"]  # the supersteps are part of the run
         steps = [step for step in data["steps"] if all(step[key] == row[key] for key in ("n", "p", "algorithm"))]
         for name in ("measured_s", "good_s", "bad_s", "random_s"):
-            assert row[name] == pytest.approx(sum(step[name] for step in steps))
+            assert row[name] == pytest.approx(sum(step[name] + step["compute_s"] for step in steps))
+        assert row["compute_s"] == pytest.approx(sum(step["compute_s"] for step in steps))
     for row in data["fast"]:
         assert row["speedup"] == pytest.approx(serial[row["n"]] / row["ns_per_element"])
     assert [(row["n"], row["streams"]) for row in data["fast"]] == [(n, 1) for n in LENGTHS]

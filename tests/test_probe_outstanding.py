@@ -3,6 +3,9 @@
 import io
 import json
 import threading
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +21,8 @@ from smp.microbench.probes.chase import link_random
 from smp.microbench.probes.outstanding import Effort, bytes_of, saturation, sustained
 from smp.microbench.probes.outstanding_crew import Crew, Job
 from smp.microbench.probes.outstanding_loops import DEEPEST, MIX, chase_chains, gather
+from smp.microbench.probes.pages import Pages
+from smp.microbench.visit import Point
 
 MIB = 1 << 20
 QUICKLY = settings(max_examples=40, deadline=None)  # the first call compiles
@@ -123,6 +128,25 @@ def test_a_core_with_so_many_places_sustains_as_many_misses(places: int, latency
     found = sustained(counts, [latency / min(k, places) for k in counts])
     assert found["misses"] == pytest.approx(places)
     assert places / 1.1 <= found["knee_chains"] <= places
+    assert found["flat"] or places > 20  # 40 chains are twice 20
+    assert not found["flat"] or places < 22
+
+
+@pytest.mark.parametrize(("places", "most", "flat"), [(3, 8, True), (48, 128, True), (500, 256, False)])
+def test_chains_are_doubled_until_a_load_gets_no_faster(
+    monkeypatch: pytest.MonkeyPatch, places: int, most: int, flat: bool
+) -> None:
+    followed = []
+
+    def timed(points: Sequence[Point], *rest: Any, **more: Any) -> list[SimpleNamespace]:
+        followed.extend(point.key[0] for point in points)  # type: ignore[index]
+        return [SimpleNamespace(key=k.key, median=100 / min(k.operations, places)) for k in points]
+
+    monkeypatch.setattr(outstanding, "measure_points", timed)
+    results = outstanding._chains(Pages(MIB, huge=False), (1, 2, 4, 8), PLAN, 0.1, lambda part, text: None)
+    assert max(followed) == most
+    assert followed == sorted(set(followed))
+    assert outstanding.sustained(*outstanding._times(results))["flat"] is flat
 
 
 def group(streams: int, depth: int, rate: float, **more: object) -> dict[str, object]:
@@ -171,7 +195,9 @@ def section() -> outstanding.Section:
 def test_the_probe_measures_what_it_says(section: outstanding.Section) -> None:
     data, samples = section.data, section.samples
     assert json.loads(json.dumps(data)) == data
-    assert [row["chains"] for row in data["chains"]] == [1, 2, 4]
+    counts = [row["chains"] for row in data["chains"]]
+    assert counts[:3] == [1, 2, 4]
+    assert counts[3:] == [c for k in (4, 8, 16, 32, 64, 128) for c in (k + k // 2, 2 * k)][: len(counts) - 3]
     places = sorted({1, len(usable_cpus())})
     keys = [(row["order"], row["cpus"], row["work"], row["streams"], row["depth"]) for row in data["groups"]]
     assert sorted(keys) == sorted(
@@ -186,7 +212,8 @@ def test_the_probe_measures_what_it_says(section: outstanding.Section) -> None:
         moved = 64 if row["order"] == "far" else 8
         assert row["GBps"] == pytest.approx(moved / row["ns"])
         assert row["windows"] >= 7
-    assert data["sustained"] == sustained([1, 2, 4], [row["ns"] for row in data["chains"]])
+    assert data["sustained"] == sustained(counts, [row["ns"] for row in data["chains"]])
+    assert data["sustained"]["flat"] or counts[-1] == 256
     assert len(samples["outstanding_groups"]) == sum(row["windows"] for row in data["groups"])
     assert len(samples["outstanding_chains"]) == sum(row["windows"] for row in data["chains"])
     assert data["valid"] == (not data["why"])
@@ -200,11 +227,11 @@ def printed(renderable: object) -> str:
 
 def test_the_report_says_the_numbers(section: outstanding.Section) -> None:
     data = section.data
-    data["sustained"] |= {"misses": 12.34, "latency_ns": 111.4, "best_ns": 9.03, "knee_chains": 14}
+    data["sustained"] |= {"misses": 12.34, "latency_ns": 111.4, "best_ns": 9.03, "knee_chains": 14, "flat": True}
     for row in data["saturation"]:
         row["gain"] = 1.0625 if row["cpus"] == 1 else 1.9375
     text = printed(report_outstanding.outstanding({"outstanding": data}))
-    assert "12.3 misses under way at most, 111 ns a load in one chain, 9.03 at best; 14 chains come within 10%" in text
+    assert "sustains 12.3 misses, 111 ns a load in one chain, 9.03 at best; 14 chains come within 10%" in text
     assert "Streams on one CPU: 1.06 times one stream" in text
     assert all(f"depth {depth}" in text for depth in (1, 8))
     heading, said = report_outstanding.line(data) or ("", "")
@@ -212,6 +239,18 @@ def test_the_report_says_the_numbers(section: outstanding.Section) -> None:
     assert "12.3 misses" in said
     assert "1.06 times" in said
     assert report_outstanding.line({}) is None
+
+
+def test_without_a_flat_end_the_misses_are_at_least_so_many(section: outstanding.Section) -> None:
+    data = json.loads(json.dumps(section.data))
+    del data["sustained"]["flat"]  # as profiles have it whose chains ended at 32
+    for flat in (None, False):
+        data["sustained"] |= {"misses": 28.94} | ({} if flat is None else {"flat": flat})
+        assert "sustains at least 28.9 misses" in printed(report_outstanding.outstanding({"outstanding": data}))
+        assert "a core sustains at least 28.9 misses (" in (report_outstanding.line(data) or ("", ""))[1]
+        figure = plots_outstanding.chains({"outstanding": data})
+        assert figure is not None
+        assert "at least 28.9 misses" in figure.get_suptitle() + "".join(t.get_text() for t in figure.texts)
 
 
 def test_the_plots_draw_the_numbers(section: outstanding.Section) -> None:

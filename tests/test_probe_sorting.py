@@ -15,7 +15,7 @@ from profiles import MEASURED, charging
 from rich.console import Console, RenderableType
 
 import smp
-from smp.microbench import plots, plots_sorting, report, report_sorting
+from smp.microbench import plots, plots_sorting, report, report_programs, report_sorting
 from smp.microbench.campaign import Campaign
 from smp.microbench.plan import Plan, Section, Stopped
 from smp.microbench.probes import sorting
@@ -39,50 +39,49 @@ def copied(proc: smp.Processor, given: smp.GlobalArray, out: smp.GlobalArray, ro
 
 
 def step(label: str, m: int, measured: float, good: float, bad: float, **more: Any) -> dict[str, Any]:
-    times = {"measured_s": measured, "good_s": good, "bad_s": bad, "random_s": None}
+    times = {"compute_s": 0.5, "measured_s": measured, "good_s": good, "bad_s": bad, "random_s": None}
     return {"label": label, "hr": m // 2, "hw": m // 2, "m": m, **times, **more}
 
 
 def test_the_supersteps_of_a_label_are_one() -> None:
-    steps = [step("a", SMALL, 2.0, 1.0, 4.0), step("b", 4, 1.0, 1.0, 2.0), step("a", 6, 4.0, 2.0, 6.0)]
+    steps = [step("a", SMALL, 2.0, 1.0, 4.0), step("b", SMALL - 1, 1.0, 1.0, 2.0), step("a", 6, 4.0, 2.0, 6.0)]
     a, b = pooled(steps)
     assert (a["label"], a["times"], a["m"], b["times"]) == ("a", 2, SMALL, 1)
-    assert (a["measured_s"], a["good_s"], a["bad_s"], a["random_s"]) == (6.0, 3.0, 10.0, None)
+    assert (a["compute_s"], a["measured_s"], a["good_s"], a["bad_s"], a["random_s"]) == (1.0, 6.0, 3.0, 10.0, None)
     assert (a["loc"], a["m_over_g"], a["inside"]) == (pytest.approx(1 - 3 / 7), 2.0, True)
-    assert (b["loc"], b["verdict"]) == (1.0, "too small to tell")
+    assert (b["loc"], b["m_over_g"], b["verdict"]) == (None, None, "too small to tell")
 
 
 def test_without_predictions_the_supersteps_of_a_label_have_only_counts_and_time() -> None:
-    (only,) = pooled([{"label": "a", "m": 3, "measured_s": 1.0}, {"label": "a", "m": 3, "measured_s": 2.0}])
-    assert only == {"label": "a", "m": 3, "measured_s": 3.0, "times": 2}
+    (only,) = pooled([{"label": "a", "m": 3, "compute_s": 0.5, "measured_s": s} for s in (1.0, 2.0)])
+    assert only == {"label": "a", "m": 3, "compute_s": 1.0, "measured_s": 3.0, "times": 2}
 
 
-def test_averages_leave_small_supersteps_out_of_m_over_g() -> None:
+def test_averages_leave_small_supersteps_out() -> None:
     steps = [
-        step("a", SMALL - 1, 9.0, 1.0, 9.0, n=1, p=1, loc=0.2, m_over_g=9.0),
+        step("a", SMALL - 1, 9.0, 1.0, 9.0, n=1, p=1, loc=-31.0, m_over_g=9.0),
         step("a", 2 * SMALL, 2.0, 1.0, 9.0, n=2, p=1, loc=0.4, m_over_g=2.0),
         step("a", 4 * SMALL, 4.0, 1.0, 9.0, n=3, p=1, loc=0.6, m_over_g=4.0),
         step("a", 4, 2.0, 1.0, 2.0, n=1, p=2, loc=None, m_over_g=2.0),
         step("a", 4, 2.0, 1.0, 2.0, n=2, p=2, loc=0.5, m_over_g=2.0),
     ]
     one, two = averages(steps, "p")
-    assert (one["loc"], one["m_over_g"], one["runs"], one["m"], one["n"]) == (pytest.approx(0.4), 3.0, 3, 4 * SMALL, 3)
-    assert (two["loc"], two["m_over_g"], two["n"]) == (0.5, None, 2)
+    assert (one["loc"], one["m_over_g"], one["runs"], one["m"], one["n"]) == (pytest.approx(0.5), 3.0, 3, 4 * SMALL, 3)
+    assert (two["loc"], two["m_over_g"], two["n"]) == (None, None, 2)
 
 
 def test_a_row_is_of_the_repeat_of_median_time(machines: Machines) -> None:
     two = machines(2)
-    given, out = two.array(np.arange(1000)), two.empty(1000, np.int64)
+    given, out = two.array(np.arange(SMALL)), two.empty(SMALL, np.int64)
     runs = [two.run(copied, given, out, rounds) for rounds in (1, 3, 2)]
     found = Found(charging())
     row = found.add({"n": 1000}, runs, [0.1, 0.9, 0.4])
-    total = runs[2].interval(charging()).total
+    interval = runs[2].interval(charging())
     assert (row["n"], row["seconds"], row["repeats"]) == (1000, 0.4, 3)
-    assert row["measured_s"] == pytest.approx(in_supersteps(runs[2])) == pytest.approx(total.measured[0])
-    assert [row[f"{end}_s"] for end in ("good", "bad", "random")] == pytest.approx(
-        [total.good[0], total.bad[0], total.random[0]]
-    )
-    assert (row["loc"], row["m_over_g"]) == pytest.approx((total.loc[0], total.m_over_g[0]))
+    assert row["measured_s"] == pytest.approx(in_supersteps(runs[2]))
+    assert row["compute_s"] == pytest.approx(interval.compute.sum())
+    assert [row[f"{name}_s"] for name in ("measured", "good", "bad", "random")] == pytest.approx(list(interval.whole))
+    assert (row["loc"], row["m_over_g"]) == pytest.approx((interval.total.loc[0], interval.total.m_over_g[0]))
     assert [step["label"] for step in found.steps] == ["there", "back"] * 2
     assert found.samples == [(1000, 0, 0.1), (1000, 1, 0.9), (1000, 2, 0.4)]
     assert found.data()["functions_of"] == MEASURED
@@ -90,12 +89,15 @@ def test_a_row_is_of_the_repeat_of_median_time(machines: Machines) -> None:
 
 def test_supersteps_are_those_of_the_interval(machines: Machines) -> None:
     two = machines(2)
-    run = two.run(copied, two.array(np.arange(999)), two.empty(999, np.int64), 2)
+    run = two.run(copied, two.array(np.arange(SMALL)), two.empty(SMALL, np.int64), 2)
     interval, steps = run.interval(charging()), steps_of(run, charging())
     for name in ("step", "hr", "hw", "m", "loc", "m_over_g"):
         assert [step[name] for step in steps] == pytest.approx(getattr(interval, name).tolist())
+    for name in ("compute", "measured", "good", "bad", "random"):
+        assert [step[f"{name}_s"] for step in steps] == pytest.approx(getattr(interval, name).tolist())
     assert [step["verdict"] for step in steps] == interval.verdict.tolist()
-    bare = [{name: step[name] for name in ("step", "hr", "hw", "m", "label", "measured_s")} for step in steps]
+    known = ("step", "hr", "hw", "m", "label", "compute_s", "measured_s")
+    bare = [{name: step[name] for name in known} for step in steps]
     assert steps_of(run, None) == bare
 
 
@@ -153,7 +155,7 @@ def test_supersteps_are_counted_as_in_the_paper_s_tables(section: Section) -> No
                 assert [row[f"{count}_closed"] for count in ("hr", "hw", "m")] == paper
                 if (name, row["label"]) != ("sample", "sort"):  # whose buckets are ideal in the table
                     assert [row[count] for count in ("hr", "hw", "m")] == paper
-                assert (row["m_over_g"] is None) == (row["m"] < SMALL)
+                assert (row["loc"] is None) == (row["m_over_g"] is None) == (row["m"] < SMALL)
 
 
 def test_the_paper_s_lengths() -> None:
@@ -235,12 +237,12 @@ def told(section: Section) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(json.dumps(section.data))
     for row in data["rows"]:
         row |= {"ns_per_element": 40.0 / row["p"], "good_s": row["n"] * 8e-9, "loc": 0.75, "m_over_g": 2.5}
-        row |= {"supersteps": 5, "supersteps_inside": 4, "inside": True}
+        row |= {"supersteps": 5, "supersteps_inside": 4, "inside": True, "compute_s": row["n"] * 3e-9}
     for form in data["forms"]:
         form |= {"ns_per_element": 8.0 if form["form"] == "numpy" else 4.0, "streams": 2}
         form["speedup"] = 8.0 / form["ns_per_element"]
     for row in data["analysis"]:
-        row |= {"loc": 0.5 + row["p"] / 10, "m_over_g": None if row["m"] < SMALL else 1.0 + row["p"]}
+        row |= {"loc": 0.5 + row["p"] / 10, "m_over_g": 1.0 + row["p"], "compute_s": row["p"] * 1e-3}
     return data
 
 
@@ -254,14 +256,29 @@ def cells(text: str, *start: str) -> list[str]:
 def test_the_report_says_the_numbers(told: dict[str, Any]) -> None:
     text = printed(*report.sections({"sorting": told}))
     row = cells(text, "Radix sort", "12,000", "2")
-    assert (row[:3], row[-4:]) == (["20.0", "0.400", "8.00"], ["0.75", "2.50", "yes", "4/5"])
+    assert (row[:4], row[-4:]) == (["20.0", "0.400", "3.00", "8.00"], ["0.75", "2.50", "yes", "4/5"])
     assert cells(text, "fast form", "400", "2")[:2] == ["4.00", "2.00"]
-    assert cells(text, "1", "count")[-5:] == ["n/p; 64; n + 64p", "0.60", "2.00", "0.70", "3.00"]
+    assert cells(text, "1", "count")[-6:] == ["n/p; 64; n + 64p", "0.60", "2.00", "0.70", "3.00", "2.00"]
     assert cells(text, "6,000; 64; 12,128") == []
-    assert cells(text, "3", "offsets")[-4:] == ["0.60", "-", "0.70", "-"]
+    assert cells(text, "3", "offsets")[-5:] == ["-", "-", "-", "-", "2.00"]  # too small to tell
     assert "after table 10" in text
+    assert report_programs.EARLIER not in " ".join(text.split())
     assert f"measured on {MEASURED}" in " ".join(text.split())
     assert f"measured on {MEASURED}" not in printed(report_sorting.sorting({"sorting": told, "created": MEASURED}))
+
+
+def test_a_section_of_an_earlier_version_says_that_computation_is_included(told: dict[str, Any]) -> None:
+    for row in [*told["rows"], *told["analysis"]]:
+        del row["compute_s"]
+    text = printed(report_sorting.sorting({"sorting": told}))
+    assert report_programs.EARLIER in " ".join(text.split())
+    assert cells(text, "1", "count")[-5:] == ["0.60", "2.00", "0.70", "3.00", "-"]
+
+
+def test_predictions_of_functions_that_are_not_valid_say_so(told: dict[str, Any]) -> None:
+    profile = {"sorting": told, "created": MEASURED, "access": {"valid": False}}
+    assert report_programs.INVALID in printed(report_sorting.sorting(profile))
+    assert report_programs.INVALID not in printed(report_sorting.sorting(profile | {"access": {"valid": True}}))
 
 
 def test_the_closed_form_is_told_where_it_differs(told: dict[str, Any]) -> None:

@@ -140,9 +140,9 @@ def error(family, name, label, suite, average, maximum, p=2):
 
 
 def access():
-    def pattern(family, h, seconds):
-        row = {"family": family, "p": 2, "suite": 3, "kind": "vary", "x": 2, "h": h}
-        return row | {"hr": h, "hw": h, "m": 4 * h, "seconds": seconds, "supersteps": 9, "clean": 9}
+    def pattern(family, h, seconds, suite=1, clean=9):
+        row = {"family": family, "p": 2, "suite": suite, "kind": "vary", "x": 2, "h": h}
+        return row | {"hr": h, "hw": h, "m": 4 * h, "seconds": seconds, "supersteps": 9, "clean": clean}
 
     tiered = ["L", "ghr1", "ghw1", "ghr2", "ghw2", "gM"]
     return {
@@ -164,7 +164,16 @@ def access():
             error("bad", "HrHwM", "all", 3, 0.03, 0.1),
             error("bad", "HrHwM", "all", 3, 0.04, 0.2, p=3),
         ],
-        "patterns": [pattern("good", 100_000, 120e-6), pattern("bad", 100_000, 1e-3)],
+        "patterns": [
+            pattern("good", 50_000, 50e-6),
+            pattern("bad", 50_000, 0.4e-3),
+            pattern("good", 100_000, 120e-6),
+            pattern("bad", 100_000, 1.25e-3, clean=7),
+            pattern("good", 200_000, 250e-6),
+            pattern("bad", 200_000, 9e-3, clean=0),
+            pattern("good", 100_000, 120e-6, suite=3),
+            pattern("good", 900_000, 37e-3, suite=3, clean=0),
+        ],
         "valid": True,
         "why": [],
     }
@@ -172,7 +181,7 @@ def access():
 
 def step(label, m, loc, n=1_000_000):
     row = {"n": n, "p": 2, "algorithm": "helman-jaja", "step": 0, "label": label, "hr": 500_000, "hw": 400_000, "m": m}
-    times = {"measured_s": 12.5e-3, "good_s": 4e-3, "bad_s": 30e-3, "random_s": 20e-3}
+    times = {"compute_s": 1.5e-3, "measured_s": 12.5e-3, "good_s": 4e-3, "bad_s": 30e-3, "random_s": 20e-3}
     return row | times | {"loc": loc, "m_over_g": 3.125, "inside": True, "verdict": "half way"}
 
 
@@ -186,6 +195,7 @@ def lists():
             "ns_per_element": ns,
             "speedup": 170.0 / ns,
             "repeats": 3,
+            "compute_s": 0.1 * ns * n * 1e-9,
             "measured_s": 0.8 * ns * n * 1e-9,
             "good_s": 0.25 * ns * n * 1e-9,
             "bad_s": 2.5 * ns * n * 1e-9,
@@ -344,11 +354,39 @@ def test_the_first_screen_has_synchronisation(profile):
     assert cells(text, "barrier, p = 4") == ["7,500", "16,000"]
 
 
-def test_the_first_screen_sets_good_against_bad(profile):
+def test_the_first_screen_has_what_a_word_cost_and_what_was_predicted(profile):
     text = printed(report.summary({"access": profile["access"]}))
-    # Good: 2,000 ns and h (0.75 + 0.25) over 2 h words, h = 100,000
-    assert cells(text, "2") == ["0.510", "0.0638", "5.00", "0.625", "-", "-", "9.80", "-"]
+    # measured 120 us over 2 h words, h = 100,000; predicted 2,000 ns and h (0.75 + 0.25)
+    assert cells(text, "2", "Good") == ["0.600", "0.510", "-15", "1.00", "9 of 9", "-"]  # fitted on all suites
+    assert cells(text, "2", "Bad") == ["6.25", "5.00", "-20", "10.4", "7 of 9", "3.0"]
     assert "every processor reads 100,000 words and writes as many" in text
+    assert "200,000" not in text  # Bad has no clean sample of it
+
+
+def test_a_word_that_was_never_measured_cleanly_has_no_measured_cost(profile):
+    for row in profile["access"]["patterns"]:
+        row["clean"] = 0
+    text = printed(report.summary({"access": profile["access"]}))
+    assert cells(text, "2", "Bad") == ["-", "5.00", "-", "-", "0 of 9", "3.0"]
+    assert "One superstep" not in text
+
+
+def test_few_of_many_processors_have_their_costs_on_the_first_screen(profile):
+    access = profile["access"]
+    access["patterns"] = [
+        row | {"p": p, "x": p} for row in access["patterns"] for p in range(1, 6) if row["suite"] == 1
+    ]
+    access["functions"] += [row | {"p": p} for row in access["functions"] for p in (1, 3, 4, 5)]
+    text = printed(report.summary({"access": access}))
+    assert re.findall(r"^(\d)  Bad", text, re.MULTILINE) == ["1", "3", "5"]
+
+
+def test_functions_that_are_off_where_they_were_not_fitted_are_marked(profile):
+    profile["access"]["validation"] += [error("bad", "HrHwM", "all", 1, 0.334, 0.57)]
+    text = printed(report.summary({"access": profile["access"]}))
+    assert cells(text, "2", "Bad")[-1] == "33.4 !"
+    assert cells(text, "2", "Good")[-1] == "-"
+    assert "! not valid: above 25%." in text
 
 
 def test_few_of_many_processors_are_on_the_first_screen(profile):
@@ -359,7 +397,7 @@ def test_few_of_many_processors_are_on_the_first_screen(profile):
 
 def test_one_superstep_and_the_best_ranking(profile):
     text = flat(printed(report.summary(profile)))
-    assert '"walk" (h_r 500,000, h_w 400,000, M 900,000): measured 12.5 ms' in text
+    assert '"walk" (h_r 500,000, h_w 400,000, M 900,000): measured 12.5 ms (and 1.50 ms of local computation)' in text
     assert "good 4.00 ms, bad 30.0 ms, random 20.0 ms; Loc 0.25, M/G 3.12: half way" in text
     assert (
         "n = 1,000,000: Helman-JaJa, p = 2: 34.0 ns an element, 5.00 times as fast as the serial loop (170 ns)" in text
@@ -377,7 +415,7 @@ def test_what_was_not_measured_is_left_out(profile, name):
         "latency": "Memory latency",
         "bandwidth": "STREAM",
         "synchronisation": "Synchronisation",
-        "access": "Good against",
+        "access": "Good, Bad and Random",
         "lists": "List ranking",
     }
     text = printed(report.summary({name: profile[name], "machine": profile["machine"]}))
@@ -490,12 +528,23 @@ def test_errors_stand_beside_those_of_the_paper(profile):
 
 def test_lists_by_length_and_algorithm(profile):
     text = section(profile, "lists")
-    found = cells(text, "Helman-JaJa", "1,000,000", "2")
-    assert found == ["34.0", "5.00", "27.2", "8.50", "85.0", "68.0", "0.67", "3.20", "yes", "4/5"]
-    assert cells(text, "Reid-Miller", "1,000,000", "2")[-2] == "no"
+    times, intervals = text.split("Intervals, per element")
+    assert cells(times, "Helman-JaJa", "1,000,000", "2") == ["34.0", "5.00"]
+    found = cells(intervals, "Helman-JaJa", "1,000,000", "2")
+    assert found == ["27.2", "3.40", "8.50", "85.0", "68.0", "0.67", "3.20", "yes", "4/5"]
+    assert cells(intervals, "Reid-Miller", "1,000,000", "2")[-2] == "no"
     assert cells(text, "serial", "1,000,000", "1")[:2] == ["170", "1.00"]
     assert "p = 2 was not measured" in text
-    assert cells(text, "Helman-JaJa", "walk", "1,000,000", "2")[:2] == ["900,000", "12.5"]
+    assert cells(text, "Helman-JaJa", "walk", "1,000,000", "2")[:4] == ["900,000", "1.50", "12.5", "4.00"]
+
+
+def test_lists_of_an_earlier_version_say_that_computation_is_included(profile):
+    for row in [*profile["lists"]["rows"], *profile["lists"]["steps"]]:
+        del row["compute_s"]
+    assert "An earlier version measured this section" in section(profile, "lists")
+    text = flat(printed(report.summary(profile)))
+    assert "measured 12.5 ms, local computation included" in text
+    assert "M/G 3.20 with local computation" in text
 
 
 def test_lists_without_predictions_say_so(profile):

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from smp.kernels.distribution import by_digit, by_floors, deal, tally
 from smp.kernels.radix_sort import sort_radix
 from smp.kernels.sample_sort import SLACK, TRIES, sort_sample
 from smp.kernels.sort_keys import DTYPES, images, keys_of, unsigned
+from smp.superstep import Superstep
 
 Keys = NDArray[Any]
 PROGRAMS: list[Callable[..., None]] = [sort_radix, sort_sample, sort_column]
@@ -273,6 +275,31 @@ def test_costs_of_sample_sort(machine: smp.Machine, oversampling: int, room: flo
         run = machine.run(sort_sample, machine.array(keys), oversampling=oversampling, seed=n, room=room)
         data = foretold(keys, machine.size, oversampling, n, room) if n else {}
         check_costs(run, sample_sort.cost(n, machine.size, oversampling=oversampling, **data))
+
+
+def test_sample_sort_draws_before_its_copy_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    enter, generator = Superstep.__enter__, np.random.default_rng
+
+    def entered(step: Superstep) -> Superstep:
+        seen.append("superstep")
+        return enter(step)
+
+    def drawing(seed: Any) -> Any:
+        def choice(*given: Any, **more: Any) -> Any:
+            seen.append("draw")
+            return generator(seed).choice(*given, **more)
+
+        return SimpleNamespace(choice=choice)
+
+    keys = np.arange(500)[::-1].copy()
+    with smp.emulated(1) as machine:
+        shared = machine.array(keys)
+        monkeypatch.setattr(Superstep, "__enter__", entered)
+        monkeypatch.setattr(np.random, "default_rng", drawing)
+        machine.run(sort_sample, shared)
+        assert list(shared.view) == sorted(keys)
+    assert seen == ["draw", *["superstep"] * 5]
 
 
 def test_a_large_bucket_restarts_sample_sort() -> None:

@@ -74,8 +74,9 @@ def sort_sample(
     own, row, last = slice(proc.rank, None, p), slice(proc.rank * p, (proc.rank + 1) * p), slice(p - 1, None, p)
     for attempt in range(TRIES):
         rng = np.random.default_rng((start, attempt, proc.rank))
+        places = mine.start + rng.choice(length, picks, replace=False)  # local work: no part of the copy-in
         with proc.superstep("sample") as step:
-            picked = step.copy_in(keys, mine.start + rng.choice(length, picks, replace=False))
+            picked = step.copy_in(keys, places)
             step.compute()
             ordered = np.sort(images(np.concatenate(proc.gather(picked))))
             step.copy_out(sample, proc.block(drawn), ordered[proc.block(drawn)])

@@ -1,9 +1,10 @@
 """What the machine of a profile charges for some supersteps, price by price.
 
 A superstep is charged as `Profile.interval` charges it: accesses by the cost function of the family, and what the
-runtime adds.  That share is told apart further where barriers were measured: copy-in and copy-out end with a barrier
-each, which are in it, and the compute phase with a third, which is not.  (The cost functions come from compiled loops,
-whose own barriers are in L; a program's supersteps go through Python, and their barriers cost what it pays there.)
+runtime adds.  Measured computation is added where it is given.  The runtime's share is told apart further where
+barriers were measured: copy-in and copy-out end with a barrier each, which are in it, and the compute phase with a
+third, which is not.  (The cost functions come from compiled loops, whose own barriers are in L; a program's supersteps
+go through Python, and their barriers cost what it pays there.)
 
     price        of what
     L ghr1 ...   accesses of the good family; those of others begin with its name: "bad ghr"

@@ -26,7 +26,7 @@ def intervals(profile: Data) -> Figure | None:
     counts = sorted({row["p"] for row in rows})[-MOST_ROWS:]
     figure, axes = canvas(
         "List ranking between the best and the worst that the machine could make of it",
-        "time of the supersteps: measured, and predicted from their accesses (after figure 3 of the SMP paper)",
+        "supersteps with their computation: measured, and predicted from accesses (after figure 3 of the SMP paper)",
         *(len(counts), len(algorithms)),
         right=0.88,
         sharex=True,

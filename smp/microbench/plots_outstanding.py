@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from .plots_axes import COLOURS, GREY, MARKERS, Data, canvas, column, legend, log_plain, unsettled, whole_numbers
-from .report_format import number, size
-from .report_outstanding import series
+from .report_format import size
+from .report_outstanding import misses, series
 
 TITLES = {
     "far": ("Loads of lines anywhere in memory: depth hides latency, streams help where CPUs are free", "lines"),
@@ -74,7 +74,7 @@ def chains(profile: Data) -> Figure | None:
         return None
     found = data["sustained"]
     figure, ((axes,),) = canvas(
-        f"A core sustains {number(found['misses'])} misses: beyond, one more chain waits for a place",
+        f"A core sustains {misses(found)}" + ": beyond, one more chain waits for a place" * bool(found.get("flat")),
         f"random cycle through {size(data['bytes'])}, one thread; band: minimum to 95th percentile; ringed: not valid",
         right=0.8,
     )
@@ -85,13 +85,14 @@ def chains(profile: Data) -> Figure | None:
     )
     axes.plot(count, found["latency_ns"] / count, "--", color=GREY, label="one chain's time\nover the chains")
     axes.axhline(found["best_ns"], color=COLOURS[1], linestyle=":", label="the best")
-    axes.axvline(found["misses"], color=COLOURS[2], linestyle="-.", label="their ratio:\nmisses sustained")
+    axes.axvline(found["misses"], color=COLOURS[2], linestyle="-.", label=f"their ratio:\n{misses(found)}")
     unsettled(axes, count, ns, rows)
     axes.set_xscale("log", base=2)
-    axes.set_xticks(count, [f"{k:.0f}" for k in count])
+    doubled = [k for k in count if k in {2**e for e in range(9)}]
+    axes.set_xticks(doubled, [f"{k:.0f}" for k in doubled])
     axes.minorticks_off()
     log_plain(axes.yaxis)
-    axes.set_xlabel("chains followed by turns")
+    axes.set_xlabel("chains followed in turn")
     axes.set_ylabel("time per load (ns)")
     legend(axes)
     return figure

@@ -25,7 +25,7 @@ def of(rows: Rows, algorithm: str, p: int) -> Rows:
 
 
 def measured(rows: Rows) -> NDArray[np.float64]:
-    """Return the seconds of the supersteps of each run, of the whole run where they are not told apart."""
+    """Return the seconds of the supersteps of each run, computation included; of the whole run where none is stored."""
     supersteps, whole = column(rows, "measured_s"), column(rows, "seconds")
     return np.where(np.isnan(supersteps), whole, supersteps)
 

@@ -25,7 +25,7 @@ def predictions(profile: Data) -> Figure | None:
     counts = few(sorted({row["p"] for row in rows}))
     figure, axes = canvas(
         "Sorting between the best and the worst that the machine could make of it",
-        "time of the supersteps: measured, and predicted from their accesses (after figure 3 of the SMP paper)",
+        "supersteps with their computation: measured, and predicted from accesses (after figure 3 of the SMP paper)",
         *(len(counts), 2),
         right=0.87,
         sharex=True,

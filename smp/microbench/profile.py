@@ -27,6 +27,7 @@ from ..models.cost import predict
 from ..models.interval import Accesses, Interval, interval
 from .conditions import fingerprint, machine
 from .hostclock import ClockRate
+from .kept_apart import judge
 
 FORMAT, VERSION = "smp-profile", 1
 BEST = {"good": "HrHwM-c", "bad": "HrHwM", "random": "HrHwM"}
@@ -98,6 +99,7 @@ class Profile:
                 f"{file} is damaged or no profile: {error.msg} in line {error.lineno}; measure again with {MEASURE}"
             ) from error
         profile = cls(_checked(data, file), file)
+        judge(profile)
         mine = _this_machine()
         theirs = profile.data["machine"]
         if fingerprint(theirs) != fingerprint(mine):
@@ -133,6 +135,11 @@ class Profile:
     def keep(self) -> None:
         """Make this the profile that `find` returns on the machine it was measured on."""
         self.save(kept_at(self.data["machine"]))
+
+    @property
+    def kind(self) -> str:
+        """The kind of machine that was measured, "host" or "emulated"; it says whose seconds they are."""
+        return str(self.data.get("machine", {}).get("kind", "host"))
 
     @property
     def access(self) -> dict[str, Any]:
@@ -262,7 +269,7 @@ class Profile:
         Good is charged by the bytes, which it streams, bad and random by the accesses, each of which moves a line.
         The bad end is the larger of the two: where caches prefetch, scattered words can cost more than the paper's
         worst pattern.  What the runtime takes for a superstep that moves next to nothing is added: the least of it
-        to good, the most to bad and random.
+        to good, the most to bad and random.  Measured and predicted times are of communication alone.
         """
         elements = Accesses(supersteps["hr"], supersteps["hw"], supersteps["m"])
         size = self.access["word_bytes"]

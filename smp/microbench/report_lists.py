@@ -9,27 +9,27 @@ from rich.console import Group, RenderableType
 
 from ..models.locality import SMALL
 from . import report_programs as programs
-from .report_format import NONE, Data, Rows, count, number, section, table, time
+from .report_format import Data, Rows, count, number, section, table, time
 from .report_programs import INTERVAL_HEADERS, TIMES, each, interval_cells, ratio
 
 HEADERS = ("algorithm", "n", "p", "run\nns", "speed-\nup")
 STEP_HEADERS = (
     "algorithm",
-    "superstep",
+    "step",
     "n",
     "p",
     "M",
-    "measured\nms",
+    "local\nms",
+    "took\nms",
     "good\nms",
     "bad\nms",
     "random\nms",
     "Loc",
     "M/G",
 )
-MEANING = (
-    "run: the whole; speed-up: over the serial loop. fast form: rank_list, by streams of one process.\n"
-    f"steps: the supersteps alone, as good, bad and random predict them. {programs.MEANING}"
-)
+MEANING = "run: the whole; speed-up: over the serial loop. fast form: rank_list, by streams of one process."
+INTERVAL = f"steps: all supersteps of the run, as good, bad and random predict them.\n{programs.MEANING}"
+STEP_MEANING = "took: copy-in and copy-out, as good, bad and random predict them. local: the computation between them."
 
 
 def list_ranking(profile: Data) -> Group:
@@ -53,7 +53,8 @@ def describe_best(row: Data, lists: Data) -> str:
         text += f", {number(row['speedup'])} times as fast as the serial loop ({number(serial)} ns)"
     if row.get("inside") is not None:
         where = "inside" if row["inside"] else "outside"
-        text += f"; Loc {ratio(row['loc'])}, M/G {ratio(row['m_over_g'])}, {where} its interval"
+        included = " with local computation" * programs.with_computation(row)
+        text += f"; Loc {ratio(row['loc'])}, M/G {ratio(row['m_over_g'])}{included}, {where} its interval"
     for fast in lists.get("fast", []):
         if fast["n"] == row["n"]:
             how = f"with {fast['streams']} stream{'s' * (fast['streams'] != 1)}"
@@ -84,37 +85,48 @@ def describe_step(step: Data) -> str:
         f'{title_of(step["algorithm"])}, n = {count(step["n"])}, p = {step["p"]}, "{step["label"]}" '
         f"(h_r {count(step['hr'])}, h_w {count(step['hw'])}, M {count(step['m'])}): measured {time(step['measured_s'])}"
     )
+    if programs.with_computation(step):
+        text += ", local computation included"
+    elif step.get("compute_s") is not None:
+        text += f" (and {time(step['compute_s'])} of local computation)"
     if step.get("good_s") is None:
         return text
     text += f"; predicted: good {time(step['good_s'])}, bad {time(step['bad_s'])}"
     if step.get("random_s") is not None:
         text += f", random {time(step['random_s'])}"
     where = step.get("verdict") or ("inside" if step.get("inside") else "outside")
-    return f"{text}; Loc {ratio(step.get('loc'))}, M/G {ratio(step.get('m_over_g'))}: {where}"
+    loc, m_over_g = programs.places(step)
+    return f"{text}; Loc {loc}, M/G {m_over_g}: {where}"
 
 
 def _parts(profile: Data, lists: Data) -> Iterator[RenderableType]:
-    ranked, rows = lists["rows"], []
-    nothing = [NONE] * (1 + len(INTERVAL_HEADERS))
-    predicted = programs.predicted(ranked)
-    order = list(dict.fromkeys(row["algorithm"] for row in ranked))
+    order = list(dict.fromkeys(row["algorithm"] for row in lists["rows"]))
+    ranked = sorted(lists["rows"], key=lambda row: (row["n"], row["p"], order.index(row["algorithm"])))
+    rows = []
     for n in sorted({row["n"] for row in [*ranked, *lists.get("serial", [])]}):
         serial = serial_time(lists, n)
         if serial is not None:
-            rows.append(["serial", count(n), "1", number(serial), number(1.0), *nothing])
+            rows.append(["serial", count(n), "1", number(serial), number(1.0)])
         for fast in lists.get("fast", []):
             if fast["n"] == n:
                 times = number(fast["ns_per_element"]), number(fast["speedup"])
-                rows.append(["fast form", count(n), str(fast["streams"]), *times, *nothing])
-        same = [row for row in ranked if row["n"] == n]
-        rows += [_cells(row) for row in sorted(same, key=lambda row: (row["p"], order.index(row["algorithm"])))]
-    headers = (*HEADERS, "steps\nns", *INTERVAL_HEADERS) if predicted else HEADERS
-    caption = "\n".join([*([MEANING] if predicted else []), *programs.remarks(profile, lists)])
-    yield table(headers, [row[: len(headers)] for row in rows], title="Time per element (ns)", caption=caption)
+                rows.append(["fast form", count(n), str(fast["streams"]), *times])
+        for row in (row for row in ranked if row["n"] == n):
+            rows.append([*_named(row), number(row["ns_per_element"]), number(row.get("speedup"))])
+    yield table(HEADERS, rows, title="Time per element (ns)", caption=MEANING)
+    if programs.predicted(ranked):
+        yield _intervals(profile, ranked, lists)
     worst = worst_steps(lists.get("steps", []))
     if worst:
         title = "The superstep farthest from good, of the longest list of each algorithm and p"
-        yield table(STEP_HEADERS, map(_step_cells, worst), title=title, words=2)
+        yield table(STEP_HEADERS, map(_step_cells, worst), title=title, caption=STEP_MEANING, words=2)
+
+
+def _intervals(profile: Data, ranked: Rows, lists: Data) -> RenderableType:
+    cells = [[*_named(row), each(row, "measured_s", row["n"]), *interval_cells(row, row["n"])] for row in ranked]
+    headers = ("algorithm", "n", "p", "steps\nns", *INTERVAL_HEADERS)
+    caption = "\n".join([INTERVAL, *programs.remarks(profile, lists)])
+    return table(headers, cells, title="Intervals, per element (ns)", caption=caption)
 
 
 def worst_steps(steps: Rows) -> list[Data]:
@@ -129,17 +141,13 @@ def worst_steps(steps: Rows) -> list[Data]:
     return list(found.values())
 
 
-def _cells(row: Data) -> list[str]:
-    return [
-        *(title_of(row["algorithm"]), count(row["n"]), str(row["p"])),
-        *(number(row["ns_per_element"]), number(row.get("speedup"))),
-        *(each(row, "measured_s", row["n"]), *interval_cells(row, row["n"])),
-    ]
+def _named(row: Data) -> list[str]:
+    return [title_of(row["algorithm"]), count(row["n"]), str(row["p"])]
 
 
 def _step_cells(step: Data) -> list[str]:
     return [
         *(title_of(step["algorithm"]), step["label"], count(step["n"]), str(step["p"]), count(step["m"])),
-        *(number(None if (s := step.get(name)) is None else s * 1e3) for name in TIMES),
-        *(ratio(step["loc"]), ratio(step["m_over_g"])),
+        *(programs.milliseconds(step.get(name)) for name in ("compute_s", *TIMES)),
+        *programs.places(step),
     ]

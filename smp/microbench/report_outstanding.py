@@ -24,9 +24,20 @@ def line(data: Data) -> tuple[str, str] | None:
     found = data.get("sustained")
     if not found:
         return None
-    text = f"a core sustains {number(found['misses'])} misses ({_chains(found)})"
+    text = f"a core sustains {misses(found)} ({_chains(found)})"
     gain = gain_of_streams(data, 1)
     return "Loads under way", text if gain is None else f"{text}; streams that share it gain {gain:.2f} times"
+
+
+def misses(found: Data) -> str:
+    """Return how many misses a core sustains: at least so many where further chains might have gained more.
+
+    Examples
+    --------
+    >>> misses({"misses": 41.5, "flat": True}), misses({"misses": 28.9})
+    ('41.5 misses', 'at least 28.9 misses')
+    """
+    return f"{'' if found.get('flat') else 'at least '}{number(found['misses'])} misses"
 
 
 def gain_of_streams(data: Data, cpus: int) -> float | None:
@@ -64,7 +75,9 @@ def bounds(data: Data) -> list[str]:
     said = []
     found = data.get("sustained")
     if found:
-        said.append(f"Chains: {number(found['misses'])} misses under way at most, {_chains(found)}.")
+        said.append(f"Chains: a core sustains {misses(found)}, {_chains(found)}.")
+        if not found.get("flat"):
+            said.append("The last doubling of the chains still gained, so the core may sustain more misses than that.")
     for cpus in sorted({row["cpus"] for row in data.get("groups", [])}):
         mine = series(data["groups"]).get(("far", 0, cpus), [])
         alone = {row["depth"]: row["ns"] for row in mine if row["streams"] == 1}

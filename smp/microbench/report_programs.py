@@ -13,11 +13,17 @@ from ..models.locality import SMALL
 from .report_format import NONE, Data, Rows, number, table
 
 TIMES = ("measured_s", "good_s", "bad_s", "random_s")
-INTERVAL_HEADERS = ("good\nns", "bad\nns", "random\nns", "Loc", "M/G", "in-\nside", "steps\ninside")
+INTERVAL_HEADERS = ("local\nns", "good\nns", "bad\nns", "random\nns", "Loc", "M/G", "in-\nside", "steps\ninside")
 MEANING = (
-    "Loc: 1 at good, 0 at the larger of bad and random. M/G: steps over good.\n"
+    "local: the measured local computation; the measured and all predicted times include it (figure 3 of the paper).\n"
+    "Loc and M/G: of communication alone. Loc: 1 at good, 0 at the larger of bad and random. M/G: measured over good.\n"
     f"steps inside: of those with M of {SMALL:,} and more."
 )
+EARLIER = (
+    "An earlier version measured this section: M/G, and the times of single supersteps, include local computation; "
+    "measure it again."
+)
+INVALID = "The cost functions that predict are not valid: see their section."
 FEW = 3
 """How many of something there is room for."""
 
@@ -34,6 +40,12 @@ def few(items: Sequence[Item], most: int = FEW) -> list[Item]:
 def ratio(value: float | None) -> str:
     """Return Loc or M/G with two decimals."""
     return NONE if value is None else f"{value:.2f}"
+
+
+def places(step: Data) -> list[str]:
+    """Return Loc and M/G of a superstep, or of an average of some; dashes where M is too small to tell."""
+    small = step.get("m", SMALL) < SMALL
+    return [NONE if small else ratio(step.get(name)) for name in ("loc", "m_over_g")]
 
 
 def place_of(row: Data) -> str:
@@ -53,11 +65,16 @@ def each(row: Data, name: str, work: float) -> str:
     return number(None if total is None else total / work * 1e9)
 
 
+def milliseconds(seconds: float | None) -> str:
+    """Return seconds as ms."""
+    return number(None if seconds is None else seconds * 1e3)
+
+
 def interval_cells(row: Data, work: float) -> list[str]:
     """Return the cells below `INTERVAL_HEADERS`."""
     steps, inside = row.get("supersteps"), row.get("supersteps_inside")
     return [
-        *(each(row, name, work) for name in TIMES[1:]),
+        *(each(row, name, work) for name in ("compute_s", *TIMES[1:])),
         *(ratio(row.get("loc")), ratio(row.get("m_over_g")), place_of(row)),
         NONE if steps is None or inside is None else f"{inside}/{steps}",
     ]
@@ -69,7 +86,16 @@ def remarks(profile: Data, data: Data) -> list[str]:
     source = data.get("functions_of")
     if source is not None and source != profile.get("created"):
         said.append(f"Predicted by the cost functions that were measured on {source}.")
+    elif (profile.get("access") or {}).get("valid") is False:
+        said.append(INVALID)
+    if any(with_computation(row) for row in data.get("rows", [])):
+        said.append(EARLIER)
     return said
+
+
+def with_computation(row: Data) -> bool:
+    """Return whether the M/G of a row or superstep includes local computation: an earlier version measured it."""
+    return row.get("m_over_g") is not None and "compute_s" not in row
 
 
 def analysis_table(
@@ -83,18 +109,20 @@ def analysis_table(
     rows : sequence of dict
         Its averages, for every p and label.
     counts : callable
-        Lines that say h_r, h_w and M, of the row of the largest p.
+        Lines that say h_r, h_w and M, of the row of the largest p, whose local computation is printed as well.
     caption : str
     """
     processors = few(sorted({row["p"] for row in rows}))
     headers = ["", "superstep", "h_r; h_w; M"]
     for p in processors:
         headers += [f"p = {p}\nLoc", "\nM/G"]
+    headers.append("local\nms")
     cells = []
     for k, label in enumerate(dict.fromkeys(row["label"] for row in rows), 1):
         same = {row["p"]: row for row in rows if row["label"] == label}
-        first, *others = counts(same[max(same)])
-        places = [ratio(same.get(p, {}).get(name)) for p in processors for name in ("loc", "m_over_g")]
-        cells.append([str(k), label, first, *places])
-        cells += [["", "", line, *[""] * len(places)] for line in others]
+        most = same[max(same)]
+        first, *others = counts(most)
+        found = [cell for p in processors for cell in places(same.get(p, {}))]
+        cells.append([str(k), label, first, *found, milliseconds(most.get("compute_s"))])
+        cells += [["", "", line, *[""] * (len(found) + 1)] for line in others]
     return table(headers, cells, title=title, caption=caption, words=3)

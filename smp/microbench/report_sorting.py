@@ -42,8 +42,9 @@ MEANING = (
 )
 AVERAGES = (
     "Supersteps, after the tables of the SMP paper. h_r; h_w; M: as the paper gives them, then as counted, then by the "
-    "closed form where that differs, its shares being even. Loc and M/G: averages over all lengths, M/G over those in "
-    f"which M is {SMALL:,} and more; below, Loc says little, for the runtime's noise is as wide as the interval."
+    "closed form where that differs, its shares being even. Loc and M/G: of communication alone, averages over the "
+    f"lengths at which M is {SMALL:,} and more; below, the runtime's noise is as wide as the interval. local: the "
+    "measured local computation at the n and p that were counted."
 )
 
 

@@ -19,7 +19,8 @@ MEANING = (
 )
 INTERVAL = f"steps: all supersteps over the iterations, as good, bad and random predict them.\n{programs.MEANING}"
 AVERAGES = (
-    f"Loc and M/G: averages over the grids, M/G over those in which M is {SMALL:,} and more; below, Loc says little. "
+    f"Loc and M/G: of communication alone, averages over the grids in which M is {SMALL:,} and more; below, the "
+    "runtime's noise is as wide as the interval. local: the measured local computation.\n"
     'What "shared" reads, it reads in place, which is not counted.'
 )
 
@@ -104,11 +105,11 @@ def _supersteps(analysis: Rows) -> RenderableType:
     cells = []
     for row in analysis:
         counts = "; ".join(count(row[name]) for name in ("hr", "hw", "m"))
-        places = [ratio(row.get(name)) for name in ("loc", "m_over_g")]
-        cells.append([title_of(row), str(row["p"]), row["label"], counts, *places])
+        named = [title_of(row), str(row["p"]), row["label"], counts]
+        cells.append([*named, *programs.places(row), programs.milliseconds(row.get("compute_s"))])
     largest = max(analysis, key=_cells)
     title = f"Supersteps, counted on {_grid(largest)}; all iterations together"
-    headers = ("layout", "p", "superstep", "h_r; h_w; M", "Loc", "M/G")
+    headers = ("layout", "p", "superstep", "h_r; h_w; M", "Loc", "M/G", "local\nms")
     return table(headers, cells, title=title, caption=AVERAGES, words=3)
 
 

@@ -2,7 +2,7 @@
 
 conditions       what was measured, and how quiet it was
 latency          of each level, and its knee            bandwidth and synchronisation beside it
-shared memory    Good against Bad and Random
+shared memory    Good, Bad and Random, measured and predicted
 programs         one superstep, the best list ranking, the sorts, relaxation
 streams          a line for each section on cells and streams
 footnotes        what is not valid, and why
@@ -64,9 +64,11 @@ def summary(profile: Data) -> Group:
     if beside:
         parts.append(Columns(beside, padding=(0, 4)))
     access = profile.get("access") or {}
-    costs = few(word_costs(profile)) if access.get("functions") else []
+    costs = word_costs(profile) if access.get("functions") else []
     if costs:
-        parts += [cost_table(profile, costs, notes.section("access patterns", access)), Text()]
+        shown = few(sorted({row["p"] for row in costs}))
+        costs = [row for row in costs if row["p"] in shown]
+        parts += [cost_table(costs, notes.section("access patterns", access)), Text()]
     programs = [*_programs(profile, notes)]
     if programs:
         parts += [facts(programs), Text()]
@@ -149,7 +151,7 @@ def _programs(profile: Data, notes: Notes) -> Iterator[tuple[str, str]]:
     lists = profile.get("lists") or {}
     superstep = describe_step(lists["superstep"]) if lists.get("superstep") else example(profile)
     if superstep:
-        yield "One superstep", superstep
+        yield f"One superstep{notes.section('access patterns', profile.get('access') or {})}", superstep
     fastest = best(lists)
     if fastest:
         yield f"List ranking{notes.section('list ranking', lists)}", describe_best(fastest, lists)

@@ -1,26 +1,27 @@
 """The prediction interval of each superstep: measured, good, bad, and where it lies (SMP paper, section 5.2).
 
-The models predict copy-in and copy-out only. Local computation is taken as measured on both sides, so the
-measured time and all predictions here include it; it drops out of Loc, and draws M/G towards 1.
+Measured and predicted times are of communication, copy-in and copy-out: the models predict nothing else. The
+measured time of local computation stands next to them. Only for the time of a whole program it is added, to the
+measured time and to all predictions alike (figure 3 of the paper).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import FitError
 from ._types import BoolArray, FloatArray
-from .locality import inside, loc, m_over_g, verdict
+from .locality import inside, loc, m_over_g, place, verdict
 from .table import aligned, ratio_text, time_text
 
 __all__ = ["Accesses", "Interval", "inside", "interval", "loc", "m_over_g", "verdict"]
 
 _ROWS = 40  # a longer table is printed without its middle
 _COUNTS = ("step", "label", "h_r", "h_w", "M")
-_TIMES = ("measured", "good", "bad", "random")
+_TIMES = ("compute", "measured", "good", "bad", "random")
 _PLACE = ("Loc", "M/G", "inside", "verdict")
 
 
@@ -41,6 +42,21 @@ class Accesses:
     m: NDArray[Any]
 
 
+class Whole(NamedTuple):
+    """Seconds of a whole program, its measured local computation included in each (figure 3 of the SMP paper).
+
+    Attributes
+    ----------
+    measured, good, bad, random : float
+        `random` is NaN where it is not predicted.
+    """
+
+    measured: float
+    good: float
+    bad: float
+    random: float
+
+
 @dataclass(frozen=True, eq=False)
 class Interval:
     """Measured and predicted times of n supersteps; printed, a table with a total.
@@ -54,10 +70,12 @@ class Interval:
         h_r, h_w and M.
     copy_in, compute, copy_out : ndarray (n,) float64
         Measured seconds of each phase.
-    measured, good, bad, random : ndarray (n,) float64
-        Seconds of the whole superstep: the measured compute time is in all of them. `random` is NaN
-        where it is not predicted.
+    measured : ndarray (n,) float64
+        Seconds of copy-in and copy-out.
+    good, bad, random : ndarray (n,) float64
+        Seconds predicted for the same. `random` is NaN where it is not predicted.
     loc, m_over_g : ndarray (n,) float64
+        NaN, and printed as "-", where M < 10^4: see `smp.models.locality.place`.
     inside : ndarray (n,) bool
     verdict : ndarray (n,) str
         As the functions of these names return them, with the larger of `bad` and `random` as the bad end:
@@ -116,10 +134,18 @@ class Interval:
             copy_in=added(self.copy_in),
             compute=added(self.compute),
             copy_out=added(self.copy_out),
-            good=added(self.good - self.compute),
-            bad=added(self.bad - self.compute),
-            random=added(self.random - self.compute),
+            good=added(self.good),
+            bad=added(self.bad),
+            random=added(self.random),
         )
+
+    @property
+    def whole(self) -> Whole:
+        """The program with its local computation: the sums of measured and predicted times, each with the compute time.
+
+        Loc is the same with and without it; M/G is of communication alone, as everywhere.
+        """
+        return Whole(*(float((t + self.compute).sum()) for t in (self.measured, self.good, self.bad, self.random)))
 
     def noting(self, *notes: str) -> "Interval":
         """Return the same with further notes; empty ones are left out."""
@@ -133,7 +159,8 @@ class Interval:
         if len(body) > _ROWS:
             gap = ["..."] + [""] * (len(head) - 1)
             body = [*body[: _ROWS // 2], gap, *body[-_ROWS // 2 :]]
-        rows = [head, *body, ["", *self.total._cells(0)[1:]]]
+        whole = ["", "with compute", "", "", "", "", *map(time_text, self.whole), *[""] * len(_PLACE)]
+        rows = [head, *body, ["", *self.total._cells(0)[1:]], whole]
         if np.isnan(self.random).all():
             without = head.index("random")
             rows = [row[:without] + row[without + 1 :] for row in rows]
@@ -141,7 +168,7 @@ class Interval:
 
     def _cells(self, i: int) -> list[str]:
         counts = [f"{int(a[i]):,}" for a in (self.hr, self.hw, self.m)]
-        times = [time_text(float(a[i])) for a in (self.measured, self.good, self.bad, self.random)]
+        times = [time_text(float(getattr(self, name)[i])) for name in _TIMES]
         ratios = [ratio_text(float(self.loc[i])), ratio_text(float(self.m_over_g[i]))]
         words = ["yes" if self.inside[i] else "no", str(self.verdict[i])]
         return [str(self.step[i]), str(self.label[i]), *counts, *times, *ratios, *words]
@@ -207,9 +234,8 @@ def interval(
         if name in times and name != "random" and not (values >= 0.0).all():
             raise FitError(f"{name}[{(~(values >= 0.0)).argmax()}] is negative or NaN: times are in seconds")
 
-    measured = times["copy_in"] + times["compute"] + times["copy_out"]
-    t_g, t_b, t_r = (times[name] + times["compute"] for name in ("good", "bad", "random"))
-    worst = np.fmax(t_b, t_r)
+    measured = times["copy_in"] + times["copy_out"]
+    worst = np.fmax(times["bad"], times["random"])
     return Interval(
         step=steps,
         label=labels,
@@ -219,11 +245,8 @@ def interval(
         compute=times["compute"],
         copy_out=times["copy_out"],
         measured=measured,
-        good=t_g,
-        bad=t_b,
-        random=t_r,
-        loc=loc(measured, t_g, worst),
-        m_over_g=m_over_g(measured, t_g),
-        inside=inside(measured, t_g, worst),
-        verdict=verdict(measured, t_g, worst, elements.m),
+        good=times["good"],
+        bad=times["bad"],
+        random=times["random"],
+        **place(measured, times["good"], worst, elements.m)._asdict(),
     )

@@ -4,20 +4,60 @@ good t_g             measured t_m                           bad t_b
   |----------------------o--------------------------------------|
  Loc 1                                                        Loc 0
  M/G 1                 M/G = t_m / t_g
+
+All three times are of communication alone, copy-in and copy-out: the models predict nothing else.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._types import BoolArray, FloatArray
 
-# Below this M a superstep is mostly barrier and noise: the paper gives it no M/G either (tables 9 and 10).
+# Below this M a superstep is mostly barrier and noise: Loc and M/G of it would say nothing.
 SMALL = 10_000
 # The largest average error of the paper's best functions: closer than this to an end is at that end.
 TOLERANCE = 0.07
 # Loc alone is near 1 for any sensible program, the bad end being so far away; so "as good" asks for M/G too.
 AS_GOOD = 1.25
 NEAR_GOOD, NEAR_BAD = 0.75, 0.25
+
+
+class Place(NamedTuple):
+    """Where n measured times lie.
+
+    Attributes
+    ----------
+    loc, m_over_g : ndarray (n,) float64
+        NaN where M < 10^4.
+    inside : ndarray (n,) bool
+    verdict : ndarray (n,) str
+    """
+
+    loc: FloatArray
+    m_over_g: FloatArray
+    inside: BoolArray
+    verdict: NDArray[np.str_]
+
+
+def place(t_m: ArrayLike, t_g: ArrayLike, t_b: ArrayLike, m: ArrayLike) -> Place:
+    """Return Loc, M/G, whether the interval holds the measured time, and a verdict; parameters as of `verdict`.
+
+    Loc and M/G are NaN where M < 10^4: such a superstep takes little more than its barriers, so both would be noise.
+
+    Examples
+    --------
+    >>> place([3e-3, 3e-6], [1e-3, 1e-6], [5e-3, 5e-6], [20_000, 20]).loc.tolist()
+    [0.5, nan]
+    """
+    small = np.asarray(m) < SMALL
+    return Place(
+        np.where(small, np.nan, loc(t_m, t_g, t_b)),
+        np.where(small, np.nan, m_over_g(t_m, t_g)),
+        inside(t_m, t_g, t_b),
+        verdict(t_m, t_g, t_b, m),
+    )
 
 
 def loc(t_m: ArrayLike, t_g: ArrayLike, t_b: ArrayLike) -> FloatArray:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from ...models import access
 from ...models.suites import Pattern, sizes
+from ..kept_apart import judge
 from ..plan import Plan, Section
+from ..profile import Profile
 from .access_loops import FAMILIES
 
 CLEAN_ENOUGH = 0.5  # fraction of undisturbed supersteps below which a p is said not to be valid
@@ -80,7 +82,9 @@ class Found:
             "valid": not self.why,
             "why": self.why,
         }
-        return Section(data, {"access": samples})
+        profile = Profile({"access": data})
+        judge(profile)
+        return Section(profile.data["access"], {"access": samples})
 
 
 def tiers_of(plan: Plan) -> list[dict[str, Any]]:

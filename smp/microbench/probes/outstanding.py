@@ -1,7 +1,8 @@
 """Loads under way: bandwidth by streams and by loads in a group, and how many misses one core sustains.
 
-    chains     one thread follows 1, 2, ..., 32 chains by turns       one chain's time over the best time of a load
-    far        groups of loads, each of a line anywhere in memory     is the number of misses that the core sustains
+    chains     one thread follows 1, 2, ..., 32 chains in turn, then  one chain's time over the best time of a load
+               twice as many until a load gets no faster, up to 256   is the number of misses that the core sustains
+    far        groups of loads, each of a line anywhere in memory
     near       groups of loads, each of the next word                 as the paper read: here the prefetcher's work
 
 A group of ``depth`` loads is followed by work on each word, and the next group's places wait for its result: a core
@@ -55,7 +56,7 @@ NEARLY = 1.05
 
 @dataclass(frozen=True)
 class Effort:
-    """How much a mode measures: seconds, bytes of the memory, numbers of chains, of loads in a group, of streams."""
+    """How much a mode measures: seconds, bytes, numbers of chains to begin with, of loads in a group, of streams."""
 
     seconds: float
     nbytes: int
@@ -66,6 +67,8 @@ class Effort:
 
 FEW_CHAINS = (1, 2, 4, 8, 12, 16, 24, 32)
 CHAINS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32)
+MOST_CHAINS = 256
+"""Chains are doubled up to here."""
 EVERY_DEPTH = tuple(range(1, DEEPEST + 1))
 EFFORTS = {
     "quick": Effort(1.5, 64 * MIB, FEW_CHAINS, (1, 2, 4, 8), (1, 4)),
@@ -111,7 +114,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
     why = complaints(everything)
     data = {
         "chains": [{"chains": key_of(result)[0], **row(result, GHz)} for result in chains],
-        "sustained": sustained(effort.chains, [result.median for result in chains]),
+        "sustained": sustained(*_times(chains)),
         "groups": rows,
         "saturation": saturation(rows),
         "bytes": nbytes,
@@ -152,16 +155,35 @@ def sustained(chains: Sequence[int], ns: Sequence[float]) -> dict[str, Any]:
     -------
     dict
         ``latency_ns``, of one chain; ``best_ns``, the least time a load; ``misses``, their ratio: by Little's law the
-        mean number under way; ``knee_chains``, the fewest chains within 10% of the best.
+        mean number under way; ``knee_chains``, the fewest chains within 10% of the best; ``flat``, whether more chains
+        gain nothing (`flat`): where they still do, the core sustains more misses than that.
 
     Examples
     --------
     >>> sustained([1, 4, 8, 16], [100.0, 25.0, 12.8, 12.5])
-    {'latency_ns': 100.0, 'best_ns': 12.5, 'misses': 8.0, 'knee_chains': 8}
+    {'latency_ns': 100.0, 'best_ns': 12.5, 'misses': 8.0, 'knee_chains': 8, 'flat': True}
     """
     best = min(ns)
     knee = next(k for k, each in zip(chains, ns, strict=True) if each <= 1.1 * best)
-    return {"latency_ns": ns[0], "best_ns": best, "misses": ns[0] / best, "knee_chains": knee}
+    return {
+        "latency_ns": ns[0],
+        "best_ns": best,
+        "misses": ns[0] / best,
+        "knee_chains": knee,
+        "flat": flat(chains, ns),
+    }
+
+
+def flat(chains: Sequence[int], ns: Sequence[float]) -> bool:
+    """Return whether the last doubling of the chains made a load less than 5% faster.
+
+    Examples
+    --------
+    >>> flat([1, 2, 4], [100.0, 50.0, 25.0]), flat([1, 2, 4, 8], [100.0, 50.0, 25.0, 24.5])
+    (False, True)
+    """
+    before = [each for k, each in zip(chains, ns, strict=True) if 2 * k <= max(chains)]
+    return bool(before) and min(before) <= NEARLY * min(ns)
 
 
 def saturation(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -195,7 +217,7 @@ def saturation(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _chains(pages: Pages, counts: Sequence[int], plan: Plan, seconds: float, tick: Tick) -> list[Result]:
-    """Link the memory into one random cycle and follow it from many places at once."""
+    """Link the memory into one random cycle and follow it from many places at once, and more until it gains nothing."""
     rng = np.random.default_rng([plan.seed, 7])
     per_line, lines = plan.line_bytes // 8, pages.words.size * 8 // plan.line_bytes
     link_random(pages.words, pages.address, per_line, lines, int(rng.integers(1, 1 << 62)))
@@ -204,7 +226,18 @@ def _chains(pages: Pages, counts: Sequence[int], plan: Plan, seconds: float, tic
         at: Words = pages.address + plan.line_bytes * rng.integers(0, lines, count)
         return Point((count,), lambda repeat: chase_chains(at, repeat), count, quote="median")
 
-    return measure_points([point(count) for count in counts], seconds, rng, HostClock(), tick=tick)
+    results = measure_points([point(count) for count in counts], seconds, rng, HostClock(), tick=tick)
+    most = max(counts)
+    while 2 * most <= MOST_CHAINS and not flat(*_times(results)):
+        further = [point(count) for count in (most + most // 2, 2 * most) if count > most]
+        results += measure_points(further, seconds * len(further) / len(counts), rng, HostClock())
+        most *= 2
+    return results
+
+
+def _times(chains: Sequence[Result]) -> tuple[list[int], list[float]]:
+    """Numbers of chains, and ns a load."""
+    return [int(key_of(result)[0]) for result in chains], [result.median for result in chains]
 
 
 def _groups(

@@ -4,6 +4,10 @@ repeat repeat repeat -> the one of the median time -> totals of its interval    
                                                    -> superstep by superstep      a row each
                         radix sort, six rounds     -> pooled by label             "count", "prefix sum", ...
                         every length               -> averages by label           the paper's tables 9 to 11
+
+The times of a superstep, measured and predicted, are of communication alone; ``compute_s`` stands next to them.  The
+times of a program have its measured computation in them, as in figure 3 of the SMP paper.  Loc, M/G and verdicts are of
+communication alone everywhere.
 """
 
 from __future__ import annotations
@@ -12,16 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...models.interval import Interval
-from ...models.locality import SMALL, inside, loc, m_over_g, verdict
+from ...models.locality import SMALL, place
 from ...run import Run
 from ..profile import Profile
 
 Row = dict[str, Any]
 
-PHASES = ("copy_in", "compute", "copy_out")
 ENDS = ("good_s", "bad_s", "random_s")
 """The predictions of a row, in seconds."""
 NO_FUNCTIONS = (
@@ -103,16 +105,17 @@ def in_supersteps(run: Run, labels: Sequence[str] | None = None) -> float:
     """Return the seconds of a run's supersteps, or of those of some labels: the paper's time of a program."""
     summary = run.summary()
     chosen = summary if labels is None else summary[np.isin(summary["label"], labels)]
-    return float(sum(chosen[phase].sum() for phase in PHASES))
+    return float(sum(chosen[phase].sum() for phase in ("copy_in", "compute", "copy_out")))
 
 
 def totals(interval: Interval) -> Row:
     """Return the totals of a run, and how many of its supersteps that are not too small to tell lie inside."""
-    total = interval.total
+    total, whole = interval.total, interval.whole
     large = interval.m >= SMALL
     return {
-        "measured_s": float(total.measured[0]),
-        **{name: _number(getattr(total, name.removesuffix("_s"))[0]) for name in ENDS},
+        "compute_s": float(total.compute[0]),
+        "measured_s": whole.measured,
+        **{name: _number(getattr(whole, name.removesuffix("_s"))) for name in ENDS},
         "loc": _number(total.loc[0]),
         "m_over_g": _number(total.m_over_g[0]),
         "inside": bool(total.inside[0]),
@@ -128,7 +131,8 @@ def steps_of(run: Run, profile: Profile | None) -> list[Row]:
         {
             **{name: int(one[name]) for name in ("step", "hr", "hw", "m")},
             "label": str(one["label"]),
-            "measured_s": float(sum(one[phase] for phase in PHASES)),
+            "compute_s": float(one["compute"]),
+            "measured_s": float(one["copy_in"] + one["copy_out"]),
         }
         for one in run.summary()
     ]
@@ -145,9 +149,10 @@ def pooled(steps: Iterable[Row]) -> list[Row]:
     """Return one row for the supersteps of a label: the counts of the first, ``times`` and the sum of the seconds."""
     found: dict[str, Row] = {}
     for step in steps:
-        same = found.setdefault(step["label"], step | {"times": 0, "measured_s": 0.0} | dict.fromkeys(_ends(step), 0.0))
+        times = ("compute_s", "measured_s", *_ends(step))
+        same = found.setdefault(step["label"], step | {"times": 0} | dict.fromkeys(times, 0.0))
         same["times"] += 1
-        for name in ("measured_s", *_ends(step)):
+        for name in times:
             same[name] += step[name]
     return [_placed(row) if _ends(row) else row for row in found.values()]
 
@@ -165,8 +170,9 @@ def averages(steps: Iterable[Row], *by: str) -> list[Row]:
     Returns
     -------
     list of dict
-        ``runs``; ``loc``: the mean; ``m_over_g``: the mean over the runs in which the superstep is significant, with
-        M of `SMALL` and more, None where it never is; and the counts of the last of the runs in which M is the largest.
+        ``runs``; ``loc`` and ``m_over_g``: the means over the runs in which the superstep is significant, with M of
+        `SMALL` and more, None where it never is; and the counts and times of the last of the runs in which M is the
+        largest.
     """
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for step in steps:
@@ -175,8 +181,7 @@ def averages(steps: Iterable[Row], *by: str) -> list[Row]:
         max(reversed(same), key=lambda step: int(step["m"]))
         | {
             "runs": len(same),
-            "loc": _mean(step.get("loc") for step in same),
-            "m_over_g": _mean(step.get("m_over_g") for step in same if step["m"] >= SMALL),
+            **{name: _mean(step.get(name) for step in same if step["m"] >= SMALL) for name in ("loc", "m_over_g")},
         }
         for same in groups.values()
     ]
@@ -190,12 +195,12 @@ def sampled(names: Mapping[str, str]) -> np.dtype[np.void]:
 def _placed(row: Row) -> Row:
     """Add where a row's measured time lies between its predictions."""
     measured, good, bad, random = (np.nan if row[name] is None else row[name] for name in ("measured_s", *ENDS))
-    worst: NDArray[Any] = np.fmax(bad, random)
+    found = place(measured, good, np.fmax(bad, random), row["m"])
     return row | {
-        "loc": _number(loc(measured, good, worst)),
-        "m_over_g": _number(m_over_g(measured, good)),
-        "inside": bool(inside(measured, good, worst)),
-        "verdict": str(verdict(measured, good, worst, row["m"])),
+        "loc": _number(found.loc),
+        "m_over_g": _number(found.m_over_g),
+        "inside": bool(found.inside),
+        "verdict": str(found.verdict),
     }
 
 

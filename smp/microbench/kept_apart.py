@@ -1,0 +1,90 @@
+"""Whether the fitted cost functions hold on the suites that were kept apart, those that they were not fitted on.
+
+validation rows of the chosen functions  ->  an average error for each family, p and suite
+an average above `LIMIT`                 ->  the section "access" is not valid, and says which function is off
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ProfileError
+
+if TYPE_CHECKING:
+    from .profile import Profile
+
+LIMIT = 0.25
+"""The largest average error, relative to the measured times, with which cost functions are valid."""
+FAMILIES = ("good", "bad", "random")
+
+
+def errors_apart(profile: Profile, family: str, p: int) -> dict[int, float]:
+    """Return the average error of the functions that predict a family, for each suite that was kept apart.
+
+    Parameters
+    ----------
+    profile : Profile
+        With fitted cost functions.
+    family : {"good", "bad", "random"}
+    p : int
+        Processors, of those measured.
+
+    Returns
+    -------
+    dict of int to float
+        Suite to average relative error, over all its patterns.  Empty where the family was not fitted for this p, or
+        no suite was kept apart.
+    """
+    chosen = {(family, p, part, name) for part, name in _chosen(profile, family, p)}
+    found: dict[int, list[tuple[float, int]]] = {}
+    for row in profile.access.get("validation", []):
+        if (row["family"], row["p"], row["set"], row["name"]) in chosen:
+            found.setdefault(row["suite"], []).append((row["average"], row["count"]))
+    return {
+        suite: sum(average * count for average, count in parts) / sum(count for _, count in parts)
+        for suite, parts in sorted(found.items())
+    }
+
+
+def reasons(profile: Profile) -> list[str]:
+    """Return what is off by more than `LIMIT` on suites kept apart, a clause for each family and p."""
+    said = []
+    for p in profile.processors:
+        for family in FAMILIES:
+            off = {suite: each for suite, each in errors_apart(profile, family, p).items() if each > LIMIT}
+            if off:
+                names = " and ".join(sorted({name for _, name in _chosen(profile, family, p)}))
+                how = " and ".join(f"by {each:.0%} on suite {suite}" for suite, each in off.items())
+                said.append(
+                    f"p = {p}, {family}: {names} is off {how}, which it was not fitted on (valid to {LIMIT:.0%})"
+                )
+    return said
+
+
+def judge(profile: Profile) -> None:
+    """Let the section "access" of a profile say whether its cost functions hold, whatever version wrote it."""
+    access = profile.data.get("access") or {}
+    if not access.get("functions"):
+        return
+    try:
+        said = reasons(profile)
+    except (KeyError, TypeError) as error:
+        raise ProfileError(
+            f"{profile.path or 'this profile'} is damaged: its cost functions or their validation lack {error}; "
+            "measure again with python -m smp.microbench --only access"
+        ) from error
+    if said:
+        why = access.get("why", [])
+        profile.data["access"] = access | {"valid": False, "why": [*(s for s in said if s not in why), *why]}
+
+
+def _chosen(profile: Profile, family: str, p: int) -> set[tuple[str, str]]:
+    """Set and name of the functions that predict a family, from the smallest superstep to the largest."""
+    try:
+        functions = profile.functions(family, p, np.array([0.0, math.inf]))
+        return {(function["set"], function["name"]) for function, rows in functions if rows.any()}
+    except ProfileError:
+        return set()
