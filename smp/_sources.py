@@ -19,12 +19,13 @@ _titles: dict[str, str] = {}
 
 
 def texts_of(files: Iterable[str]) -> Texts:
-    """Return the texts of those file names that name no file."""
+    """Return the texts of those file names that name no file; places of this process show their titles from now on."""
     found = {}
     for file in files:
         lines = [] if os.path.isfile(file) else linecache.getlines(file)
         if lines:
             found[file] = (_title(file), lines)
+    _titles.update({file: title for file, (title, _) in found.items() if title})
     return found
 
 
