@@ -215,6 +215,7 @@ class Crew:
         blocks: list[Block] = []
         failures: list[Failure] = []
         presses, nudge = 0, 0.0
+        words = self._shared_words()
         poll, sources = self._poll()
         for rank in range(self.size) if order else ():
             self._send(rank, order)
@@ -240,7 +241,7 @@ class Crew:
                     raise MachineClosed(f"this machine was closed while its program ran: {self.closed}")
                 source = sources[fd]
                 failures += self._event() if source is None else self._answer(source, answers, blocks, poll)
-            if until is None and (failures or (check is not None and self._shared_words()[_wait.ABORT])):
+            if until is None and (failures or (check is not None and words[_wait.ABORT])):
                 until = time.monotonic() + GRACE
             if ctrl_c.presses > presses:
                 until = time.monotonic() + (PRESSED if presses == 0 else 0.0)
