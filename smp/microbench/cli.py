@@ -20,7 +20,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .. import __version__
-from .._compile import cache_folder
+from .._code_folder import cache_folder
 from .._limits import usable_cpus
 from ..errors import ProfileError, SmpError
 from ..models.fitting import ModelWarning
