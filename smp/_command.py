@@ -5,8 +5,8 @@
     an output that fails                 goes nowhere from then on, and the command goes on
     letters that an output cannot show   question marks
 
-Status: the command's own; 128 + the signal's number, 130 for Ctrl-C; 141 where a reader has closed the pipe of the
-standard output (128 + SIGPIPE); 1 where the standard output failed otherwise.
+Status: 128 + the number of the signal, 130 for Ctrl-C; else the command's own where it is not 0; else 141 where a reader
+has closed the pipe of the standard output (128 + SIGPIPE), 1 where the standard output failed otherwise.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any, NoReturn
+
+from .errors import SmpError
 
 COMMANDS = ("smp.microbench", "smp.perturb")
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
@@ -43,7 +46,7 @@ def run(module: str) -> NoReturn:
     if _ended_by:
         code = 128 + _ended_by
     elif isinstance(output.error, BrokenPipeError):
-        code = 128 + signal.SIGPIPE
+        code = code or 128 + signal.SIGPIPE
     elif output.error is not None or 1 in _closed:
         why = output.error.strerror if output.error else "it was closed from the start"
         print(f"error: the standard output failed: {why}", file=sys.stderr)
@@ -96,6 +99,17 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     ctrl_c(signal.SIGINT, frame)
 
 
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Within, take an error for the interruption that it follows from: a signal to all has ended the processors too."""
+    try:
+        yield
+    except SmpError:
+        if _ended_by:
+            raise KeyboardInterrupt from None
+        raise
+
+
 class _Outlet(io.FileIO):
     """The standard output or error; once it has failed, what is written to it goes nowhere."""
 
@@ -120,8 +134,7 @@ def _outlet(stream: object, fd: int) -> _Outlet:
         io.BufferedWriter(raw),
         encoding=old.encoding if old else "utf-8",
         errors="replace" if old is None or old.errors in ("strict", "surrogateescape") else old.errors,
-        line_buffering=bool(old and (old.line_buffering or fd == 2)),
-        write_through=bool(old and old.write_through),
+        line_buffering=fd == 2 or bool(old and (old.line_buffering or old.write_through)),
     )
     if fd == 1:
         sys.stdout = made

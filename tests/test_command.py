@@ -1,5 +1,6 @@
 """The two commands as processes: what ends them leaves what was finished, and their outputs may be of any kind."""
 
+import ast
 import fcntl
 import json
 import os
@@ -17,6 +18,8 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
+from smp import _command
+from smp.errors import MachineError
 from smp.microbench.campaign import Campaign, samples_of
 from smp.microbench.plan import Plan, Section
 from smp.microbench.profile import Profile
@@ -328,6 +331,15 @@ def test_sigterm_ends_a_job_in_the_background_whose_ctrl_c_is_ignored(tmp_path: 
     assert json.loads((tmp_path / "out/profile.json").read_text())["bandwidth"]
 
 
+def test_a_machine_that_the_signal_has_ended_too_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal to a whole group of processes meets the processors: their end is not the cause."""
+    with pytest.raises(MachineError), _command.interruptible():
+        raise MachineError("killed")
+    monkeypatch.setattr(_command, "_ended_by", signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), _command.interruptible():
+        raise MachineError("killed")
+
+
 SPEAKING = """
 import sys
 from rich.console import Console
@@ -391,6 +403,19 @@ def test_outputs_that_are_closed_end_nothing(tmp_path: Path, shell: str, status:
     assert "Exception ignored" not in told
     assert ("done" in told) is ("2>" not in shell), "the command has come to its end"
     assert says in told
+
+
+def test_what_programs_print_is_ascii() -> None:
+    """In a user's program no output replaces letters: print() of a text of ours shall not fail."""
+    input_of_users = {"\u03bc", "\u00b5"}  # micro, in a treatment
+    for file in (ROOT / "smp").rglob("*.py"):
+        if file.name.startswith("plots"):
+            continue
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+                assert node.value.isascii() or node.value in input_of_users, f"{file}:{node.lineno}"
 
 
 @pytest.mark.parametrize("name", ["smp.microbench", "smp.perturb"])

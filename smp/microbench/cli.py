@@ -20,6 +20,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from .. import __version__
 from .._code_folder import cache_folder
+from .._command import interruptible
 from .._limits import usable_cpus
 from ..errors import ProfileError, SmpError
 from ..models.fitting import ModelWarning
@@ -198,7 +199,7 @@ def _run_models(options: argparse.Namespace, talk: Console) -> int:
         options.out.mkdir(parents=True, exist_ok=True)
         calibration = Calibration(options.calibrate, options.out, options.seed)
         try:
-            with _bar(talk) as bar:
+            with interruptible(), _bar(talk) as bar:
                 calibration.measure(bar)
         except KeyboardInterrupt:
             code = 130
@@ -257,7 +258,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
                 highlight=False,
             )
         try:
-            with _bar(talk) as bar:
+            with interruptible(), _bar(talk) as bar:
                 campaign.measure(bar)
         except KeyboardInterrupt:
             code = 130

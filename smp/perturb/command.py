@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .. import Machine, __version__, emulated, host
+from .._command import interruptible
 from .._kept import write
 from ..errors import SmpError
 from .climb import climb
@@ -220,7 +221,7 @@ def _experiment(
     if options.anew:
         kept.unlink(missing_ok=True)
     treatments = options.treatment or [treatment("10us")]
-    with _bar(talk) as bar:
+    with interruptible(), _bar(talk) as bar:
         same: dict[str, Any] = {
             "factors": options.factors,
             "arguments": given,
