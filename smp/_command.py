@@ -5,8 +5,8 @@
     an output that fails                 goes nowhere from then on, and the command goes on
     letters that an output cannot show   question marks
 
-Status: 128 + the number of the signal, 130 for Ctrl-C; else the command's own where it is not 0; else 141 where a reader
-has closed the pipe of the standard output (128 + SIGPIPE), 1 where the standard output failed otherwise.
+Status: 128 + the number of the signal, 130 for Ctrl-C; else the command's own where it is not 0; else 141 where a
+reader has closed the pipe of the standard output (128 + SIGPIPE), 1 where the standard output failed otherwise.
 """
 
 from __future__ import annotations

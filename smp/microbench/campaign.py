@@ -134,9 +134,9 @@ class Campaign:
         self._folder = folder
         self.profile.data["unfinished"] = {"sections": asked, "done": [], "added_to": self._added_to}
         earlier = _earlier(folder)
-        if earlier is not None and _task(earlier.data) == _task(self.profile.data):
+        if _task(earlier.data) == _task(self.profile.data):
             self.profile, self.samples = earlier, samples_of(earlier)
-            self._before_s = float(earlier.data["conditions"].get("seconds", 0.0))
+            self._before_s = earlier.data["conditions"]["seconds"]
         return list(self.profile.data["unfinished"]["done"])
 
     def measure(self, progress: Progress) -> None:
@@ -204,41 +204,43 @@ class Campaign:
         }
 
     def save(self) -> list[Path]:
-        """Write ``profile.json`` and ``samples.npz``, each whole or not at all; keep it for `Profile.find`.
+        """Write ``samples.npz`` and ``profile.json``, each whole or not at all; keep it for `Profile.find`.
 
-        The profile comes first: where the disk is too full for the samples, it is there all the same.
+        The profile comes last, so that the samples of all that it holds are there, and also where the disk is too full
+        for the samples.
         """
         self._close_conditions()
         self._folder.mkdir(parents=True, exist_ok=True)
         profile, samples = self._folder / "profile.json", self._folder / "samples.npz"
-        self.profile.save(profile)
-        if self.profile.data.get("access", {}).get("functions"):
-            Profile(self.profile.data).keep()
         beside = self._folder / f".samples.{os.getpid()}.npz"
         try:
             np.savez_compressed(beside, **self.samples)  # type: ignore[arg-type]  # its stub has no such keywords
             beside.replace(samples)
         finally:
             beside.unlink(missing_ok=True)
+            self.profile.save(profile)
+        if self.profile.data.get("access", {}).get("functions"):
+            Profile(self.profile.data).keep()
         return [profile, samples]
 
 
-def _earlier(folder: Path) -> Profile | None:
-    """The profile in a folder, where it can be read."""
+def _earlier(folder: Path) -> Profile:
+    """The profile in a folder; an empty one where there is none that can be read."""
     try:
         with warnings.catch_warnings(action="ignore", category=ProfileWarning):
             return Profile.load(folder)
     except ProfileError:
-        return None
+        return Profile({})
 
 
 def _task(data: Mapping[str, Any]) -> Any:
-    """By what the same measurement is known again; None for one that was not interrupted."""
-    unfinished, conditions = data.get("unfinished"), data["conditions"]
-    if unfinished is None:
+    """By what the same measurement is known again; None for one that is whole, or damaged."""
+    try:
+        unfinished, conditions = data["unfinished"], data["conditions"]
+        how = [conditions[key] for key in ("mode", "seed", "processors")]
+        return how, unfinished["sections"], unfinished["added_to"], data["smp"], fingerprint(data["machine"])
+    except (LookupError, TypeError, AttributeError):
         return None
-    how = [conditions.get(key) for key in ("mode", "seed", "processors")]
-    return how, unfinished["sections"], unfinished["added_to"], data["smp"], fingerprint(data["machine"])
 
 
 def samples_of(profile: Profile) -> Samples:
