@@ -57,7 +57,7 @@ with smp.emulated(16, schedule="clock") as machine:
     plain, longer = np.transpose(pairs)
     more, error = longer.mean() / plain.mean() - 1, (longer - plain).std(ddof=1) / len(plain) ** 0.5 / plain.mean()
     print("{code A} it is.  Checked directly, by the program's own parameter:")
-    print(f"  10% more of it make {more:.1%} more time (± {error:.1%})")
+    print(f"  10% more of it make {more:.1%} more time (+/- {error:.1%})")
     print("Yet there is more to be learned:")
     show_failures(trials, {"no delays": 0})
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from . import _command as _command  # the first: it takes Ctrl-C where a command of smp is being imported
 from . import errors
 from ._compile import local, stream
 from .arrays import GlobalArray

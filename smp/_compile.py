@@ -9,8 +9,8 @@ called; the first call loads Numba, registers every primitive with it, and compi
 On the host ``local`` and ``stream`` are compiled alike; they are two names because an emulated machine
 charges the first by a formula and interprets the second.
 
-Machine code is cached in a folder named by a hash of smp's sources, because Numba's own check does not see
-a change in a callee that lives in another file; for the same reason a user's loop is kept with a fingerprint
+Machine code is kept in a folder named by a hash of smp's sources (`_code_folder`), because Numba's own check does not
+see a change in a callee that lives in another file; for the same reason a user's loop is kept with a fingerprint
 of all that it calls.  One lock file serialises compilation between processes:
 different signatures of one function that are compiled at once could otherwise spoil each other's cache.
 """
@@ -20,18 +20,16 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import functools
-import hashlib
 import os
 import shutil
-import sys
 import threading
 import uuid
 import weakref
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, ParamSpec, TextIO, TypeVar, cast
 
+from ._code_folder import cache_folder
 from ._dependencies import fingerprint
 from ._interpreter import here
 from ._interrupt import HeldBack
@@ -50,37 +48,6 @@ _making = threading.RLock()
 _locks: weakref.WeakSet[TextIO] = weakref.WeakSet()
 _dispatchers: weakref.WeakKeyDictionary[Callable[..., Any], Any] = weakref.WeakKeyDictionary()
 _registrations: list[Callable[[ModuleType], None]] = []
-
-
-@functools.cache
-def cache_folder() -> Path:
-    """Return the folder of this version's machine code, made if absent.
-
-    ``SMP_CACHE_DIR`` overrides the place, which is otherwise ``$XDG_CACHE_HOME/smp`` or ``~/.cache/smp``.
-    """
-    digest = hashlib.blake2b(digest_size=8)
-    for source in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(source.read_bytes())
-    digest.update(sys.version.encode())
-    home = os.environ.get("SMP_CACHE_DIR")
-    base = Path(home) if home else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "smp"
-    try:
-        return _writable(base / digest.hexdigest())
-    except OSError:  # a read-only home: compile anew in a private folder rather than fail
-        import tempfile
-
-        private = Path(tempfile.gettempdir()) / f"smp-cache-{os.getuid()}"
-        private.mkdir(mode=0o700, exist_ok=True)
-        if private.stat().st_uid != os.getuid():  # somebody else's: code is loaded from it
-            private = Path(tempfile.mkdtemp(prefix="smp-cache-"))
-        return _writable(private / digest.hexdigest())
-
-
-def _writable(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(f"{folder} is read-only")
-    return folder
 
 
 @contextlib.contextmanager
@@ -123,6 +90,7 @@ def numba() -> ModuleType:
 def set_up() -> None:
     """Set Numba's compiler up, which its first loop would do: before a fork, for all the copies at once."""
     numba()
+    cache_folder()
     from numba.core.registry import cpu_target
 
     cpu_target.typing_context.refresh()
@@ -285,12 +253,14 @@ def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
 
 def _set_up_compiler(function: Callable[..., Any], made: Any) -> None:
     """Have a dispatcher compile under the lock, and keep the code with a fingerprint of all that it calls."""
-    compile_one = made.compile
+    compile_one, folder = made.compile, cache_folder()
     file = getattr(made._cache, "_cache_file", None)  # what Numba holds of the loop on disk
     stamp = getattr(file, "_source_stamp", None)
 
     def compile_locked(signature: Any) -> Any:
         with _compiling():
+            if cache_folder() != folder:  # that has ended with the process that made it, and Numba would make it again
+                made._cache.disable()
             if file is not None:
                 file._source_stamp = (stamp, fingerprint(function))
             return _twice(lambda: compile_one(signature))

@@ -16,7 +16,6 @@ import ctypes
 import functools
 import hashlib
 import os
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,12 @@ from typing import Any
 from . import _atomics, _cell, _compile, _records, _team, _wait
 from . import barrier as _barrier
 from ._atomics import words_at
+from ._code_folder import cache_folder
 from ._records import BITS, record_at
 
 Entry = Callable[..., int]
 _SUM = 16  # bytes of the check sum at the start of the file: damaged machine code would crash, not raise
+_LENGTH = 8  # bytes of the length before each object that follows it, little-endian
 
 
 def arrive(address: int, sign: int) -> int:
@@ -172,13 +173,13 @@ def _store_path() -> Path:
     import llvmlite.binding as llvm
 
     host = f"{llvm.get_host_cpu_name()}-{llvmlite.__version__}"
-    return _compile.cache_folder() / f"core-{host}.pickle"
+    return cache_folder() / f"core-{host}.objects"
 
 
 def _made(path: Path) -> list[bytes]:
     """Compile the entry points and keep them; the file is written beside and renamed."""
     objects = [_compile.object_code(function, arguments) for function, arguments in Core._entries]
-    data = pickle.dumps(objects)
+    data = b"".join(len(code).to_bytes(_LENGTH, "little") + code for code in objects)
     beside = path.with_suffix(f".{os.getpid()}")
     try:
         beside.write_bytes(_sum(data) + data)
@@ -195,7 +196,14 @@ def _kept(path: Path) -> list[bytes] | None:
     except OSError:
         return None
     data = content[_SUM:]
-    return list(pickle.loads(data)) if data and content[:_SUM] == _sum(data) else None
+    if not data or content[:_SUM] != _sum(data):
+        return None
+    objects = []
+    while data:
+        end = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
+        objects.append(data[_LENGTH:end])
+        data = data[end:]
+    return objects
 
 
 def _sum(data: bytes) -> bytes:

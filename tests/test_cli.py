@@ -66,6 +66,14 @@ def test_a_saved_profile_is_opened_again_without_measuring(measured: Path) -> No
     assert (measured / "smp-report/profile.json").read_bytes() == before
 
 
+def test_a_report_is_printed_where_only_ascii_can_be(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    done = command("--profile", "smp-report", "--no-plots", cwd=measured)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+    assert "fetch-add alone" in done.stdout
+
+
 def test_json_is_the_profile_and_nothing_else(measured: Path) -> None:
     done = command("--profile", "smp-report", "--json", "--no-plots", cwd=measured)
     assert json.loads(done.stdout) == json.loads((measured / "smp-report/profile.json").read_text())

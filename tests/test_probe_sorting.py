@@ -136,8 +136,8 @@ def test_every_sort_is_measured(section: Section) -> None:
 
 
 def formula(text: str, n: int, p: int) -> list[int]:
-    """The numbers of such as "n/p + 64; n/p; 2n + 3p²"."""
-    plain = re.sub(r"(\d)([np])", r"\1*\2", text.removesuffix(" ideally").replace("²", "**2"))
+    """The numbers of such as "n/p + 64; n/p; 2n + 3p^2"."""
+    plain = re.sub(r"(\d)([np])", r"\1*\2", text.removesuffix(" ideally").replace("^", "**"))
     return [int(eval(part, {"n": n, "p": p})) for part in plain.split(";")]
 
 

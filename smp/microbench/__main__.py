@@ -1,8 +1,6 @@
 """``python -m smp.microbench``."""
 
-import sys
-
-from .cli import main
+from .._command import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run("smp.microbench.cli")

@@ -3,7 +3,7 @@
     calibration.json    every model with the timings it was made from; also says whether it is whole
     models.py  models.c the same as functions, for other programs
 
-What Ctrl-C interrupts is taken up again by the same command.
+Each library is saved when it ends, and what is interrupted, by whatever, is taken up again by the same command.
 
 Source: Brewer, Portable High-Performance Supercomputing, figure 3-1.
 """
@@ -72,12 +72,12 @@ class Calibration:
             self.data["libraries"] = {name: found for name, found in earlier["libraries"].items() if name in names}
 
     def measure(self, progress: Progress) -> None:
-        """Calibrate what is not done yet.
+        """Calibrate what is not done yet, and save each library with those before it.
 
         Raises
         ------
         KeyboardInterrupt
-            On Ctrl-C; `save` then saves what is done, and the timings of what is not.
+            On Ctrl-C; what is done is saved, and the timings of what is not.
         """
         total = len(self._libraries)
         for k, library in enumerate(self._libraries):
@@ -89,6 +89,7 @@ class Calibration:
 
             calibrate(library, seed=self._seed, resume=self.folder / UNDER_WAY, progress=tick)
             self.data["libraries"][library.name] = library.to_json(samples=True)
+            self.save()
         self.data["interrupted"] = False
 
     def save(self) -> list[Path]:

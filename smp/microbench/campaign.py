@@ -1,16 +1,19 @@
 """The whole measurement: one section after another, into a profile, whatever ends it.
 
-Each section is measured by a probe; Ctrl-C ends the campaign with the sections that are there, and with the part of
-the one under way that makes sense by itself (`Stopped`).
+Each section is measured by a probe, and saved when it ends.  Until the last has ended the profile says which sections
+were asked for and which are done, so that the same command goes on after whatever has ended it, SIGKILL included.
+Ctrl-C also leaves the part of the section under way that makes sense by itself (`Stopped`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib
 import os
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProfileError
-from .conditions import machine, moment
+from .conditions import fingerprint, machine, moment
 from .cpus import caches, line_bytes
 from .plan import MODES, Plan, Section, Stopped
-from .profile import FORMAT, VERSION, Profile
+from .profile import FORMAT, VERSION, Profile, ProfileWarning
 from .system import Stolen
 
 SECTIONS = {
@@ -94,8 +97,9 @@ class Campaign:
 
         self.plan = plan
         self.samples: Samples = {}
-        self._began, self._stolen = time.monotonic(), Stolen()
+        self._began, self._stolen, self._before_s = time.monotonic(), Stolen(), 0.0
         data: dict[str, Any] = {} if base is None else dict(base.data)
+        self._added_to = data.get("created")
         data |= {
             "format": FORMAT,
             "version": VERSION,
@@ -107,25 +111,50 @@ class Campaign:
                 "seed": plan.seed,
                 "processors": list(plan.processors),
                 "load_before": moment()["load"],
-                "interrupted": False,
+                "interrupted": True,  # until it is whole
             },
             "samples": "samples.npz",
         }
         self.profile = Profile(data)
 
-    def measure(self, sections: Sequence[str], progress: Progress) -> None:
-        """Measure sections, in their order.
+    def begin(self, sections: Sequence[str], folder: Path) -> list[str]:
+        """Settle what is measured and where it is saved; take up what the same measurement, interrupted, left there.
+
+        Parameters
+        ----------
+        sections : sequence of str
+        folder : Path
+
+        Returns
+        -------
+        list of str
+            The sections that need not be measured again.
+        """
+        asked = [known for known in SECTIONS if known in sections]
+        self._folder = folder
+        self.profile.data["unfinished"] = {"sections": asked, "done": [], "added_to": self._added_to}
+        earlier = _earlier(folder)
+        if _task(earlier.data) == _task(self.profile.data):
+            self.profile, self.samples = earlier, samples_of(earlier)
+            self._before_s = earlier.data["conditions"]["seconds"]
+        return list(self.profile.data["unfinished"]["done"])
+
+    def measure(self, progress: Progress) -> None:
+        """Measure what is not done yet, section by section, and save each.
 
         Raises
         ------
         KeyboardInterrupt
             On Ctrl-C; the profile holds what was measured.
+        OSError
+            When a section cannot be saved.
         """
-        seconds = SECONDS[self.plan.mode]
-        whole = float(sum(seconds[name] for name in sections))
+        seconds, unfinished = SECONDS[self.plan.mode], self.profile.data["unfinished"]
+        left = [name for name in unfinished["sections"] if name not in unfinished["done"]]
+        whole = float(sum(seconds[name] for name in left))
         before = 0.0
         try:
-            for name in [known for known in SECTIONS if known in sections]:
+            for name in left:
                 start, share = before, seconds[name]
 
                 def tick(done: float, text: str, start: float = start, share: float = share) -> None:
@@ -133,14 +162,15 @@ class Campaign:
 
                 tick(0.0, name)
                 self._add(name, self._probe(name)(tick))
+                unfinished["done"].append(name)
                 before += share
-        except KeyboardInterrupt as interrupt:
-            if isinstance(interrupt, Stopped):
-                self._add(interrupt.name, interrupt.section)
-            self.profile.data["conditions"]["interrupted"] = True
+                if name != left[-1]:
+                    self.save()
+        except Stopped as stopped:
+            self._add(stopped.name, stopped.section)
             raise
-        finally:
-            self._close_conditions()
+        del self.profile.data["unfinished"]
+        self.profile.data["conditions"]["interrupted"] = False
 
     def _probe(self, name: str) -> Callable[[Callable[[float, str], None]], Section]:
         module = importlib.import_module(f".probes.{SECTIONS[name]}", __package__)
@@ -168,21 +198,56 @@ class Campaign:
             if self.profile.data.get(name, {}).get("clean_fraction") is not None
         ]
         self.profile.data["conditions"] |= {
-            "seconds": round(time.monotonic() - self._began, 1),
+            "seconds": round(self._before_s + time.monotonic() - self._began, 1),
             "stolen_fraction": self._stolen.fraction(),
             "clean_fraction": float(np.mean(fractions)) if fractions else None,
         }
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write ``profile.json`` and ``samples.npz``, whole or not at all; keep it for `Profile.find`."""
-        folder.mkdir(parents=True, exist_ok=True)
-        beside = folder / f".samples.{os.getpid()}.npz"
+    def save(self) -> list[Path]:
+        """Write ``samples.npz`` and ``profile.json``, each whole or not at all; keep it for `Profile.find`.
+
+        The profile comes last, so that the samples of all that it holds are there, and also where the disk is too full
+        for the samples.
+        """
+        self._close_conditions()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        profile, samples = self._folder / "profile.json", self._folder / "samples.npz"
+        beside = self._folder / f".samples.{os.getpid()}.npz"
         try:
             np.savez_compressed(beside, **self.samples)  # type: ignore[arg-type]  # its stub has no such keywords
-            beside.replace(folder / "samples.npz")
+            beside.replace(samples)
         finally:
             beside.unlink(missing_ok=True)
-        self.profile.save(folder / "profile.json")
+            self.profile.save(profile)
         if self.profile.data.get("access", {}).get("functions"):
             Profile(self.profile.data).keep()
-        return [folder / "profile.json", folder / "samples.npz"]
+        return [profile, samples]
+
+
+def _earlier(folder: Path) -> Profile:
+    """The profile in a folder; an empty one where there is none that can be read."""
+    try:
+        with warnings.catch_warnings(action="ignore", category=ProfileWarning):
+            return Profile.load(folder)
+    except ProfileError:
+        return Profile({})
+
+
+def _task(data: Mapping[str, Any]) -> Any:
+    """By what the same measurement is known again; None for one that is whole, or damaged."""
+    try:
+        unfinished, conditions = data["unfinished"], data["conditions"]
+        how = [conditions[key] for key in ("mode", "seed", "processors")]
+        return how, unfinished["sections"], unfinished["added_to"], data["smp"], fingerprint(data["machine"])
+    except (LookupError, TypeError, AttributeError):
+        return None
+
+
+def samples_of(profile: Profile) -> Samples:
+    """The raw samples beside a saved profile, where they still are."""
+    if profile.path is None:
+        return {}
+    file = profile.path.with_name(str(profile.data.get("samples", "samples.npz")))
+    with contextlib.suppress(OSError, ValueError), np.load(file) as stored:
+        return dict(stored)
+    return {}

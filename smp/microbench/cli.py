@@ -1,6 +1,7 @@
 """The command ``python -m smp.microbench``: the only place of the package that prints or exits.
 
-Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved), 1 otherwise.
+Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved), 1 otherwise; of the process: see
+`smp._command`.
 """
 
 from __future__ import annotations
@@ -8,19 +9,18 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .. import __version__
-from .._compile import cache_folder
+from .._code_folder import cache_folder
+from .._command import interruptible
 from .._limits import usable_cpus
 from ..errors import ProfileError, SmpError
 from ..models.fitting import ModelWarning
@@ -28,7 +28,7 @@ from ..processor import MOST
 from . import report
 from .calibration import KERNELS, Calibration
 from .calibration import load as load_models
-from .campaign import SECTIONS, Campaign, make_plan
+from .campaign import SECTIONS, Campaign, make_plan, samples_of
 from .modelled import KERNELS as KERNELS_MODELLED
 from .profile import Profile, ProfileWarning
 
@@ -199,7 +199,7 @@ def _run_models(options: argparse.Namespace, talk: Console) -> int:
         options.out.mkdir(parents=True, exist_ok=True)
         calibration = Calibration(options.calibrate, options.out, options.seed)
         try:
-            with _bar(talk) as bar:
+            with interruptible(), _bar(talk) as bar:
                 calibration.measure(bar)
         except KeyboardInterrupt:
             code = 130
@@ -251,17 +251,28 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         if not any(cache_folder().glob("core-*")):
             talk.print("first run on this computer: compiling the loops takes up to a minute more")
         campaign = Campaign(plan, base)
+        if done := campaign.begin(sections, options.out):
+            talk.print(
+                f"going on with the measurement of {campaign.profile.data['created']}, which was interrupted: "
+                f"{', '.join(done)} done; remove {options.out / 'profile.json'} to measure all again",
+                highlight=False,
+            )
         try:
-            with _bar(talk) as bar:
-                campaign.measure(sections, bar)
+            with interruptible(), _bar(talk) as bar:
+                campaign.measure(bar)
         except KeyboardInterrupt:
             code = 130
-            talk.print("interrupted: saving what was measured")
-        files = campaign.save(options.out)
+            talk.print("interrupted: saving what was measured; the same command goes on with it")
+        files = []
+        try:
+            files = campaign.save()
+        except OSError as error:  # a full disk; what was measured is printed all the same
+            code = 1
+            talk.print(f"error: {error}", style="red", markup=False)
         profile, samples = campaign.profile, campaign.samples
     else:
         assert base is not None
-        profile, samples, files = base, _samples(base), []
+        profile, samples, files = base, samples_of(base), []
     _print(profile.data, [report.summary(profile.data), *report.sections(profile.data)], as_json=options.json)
     if not options.no_plots:
         from . import plots
@@ -283,17 +294,14 @@ def _tell(talk: Console, folder: Path, files: Sequence[Path]) -> None:
 
 def _print(data: Mapping[str, Any], parts: Iterable[RenderableType], as_json: bool) -> None:
     """Print a document as JSON, or its report."""
-    try:
-        if as_json:
-            print(json.dumps(data, indent=1))
-        else:
-            narrow = not sys.stdout.isatty() or Console().width < WIDTH
-            screen = Console(width=WIDTH if narrow else None)
-            for part in parts:
-                screen.print(part)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough; what was measured is saved, the plots follow
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if as_json:
+        print(json.dumps(data, indent=1))
+    else:
+        narrow = not sys.stdout.isatty() or Console().width < WIDTH
+        screen = Console(width=WIDTH if narrow else None)
+        for part in parts:
+            screen.print(part)
+    sys.stdout.flush()
 
 
 class _Bar:
@@ -317,13 +325,3 @@ def _bar(talk: Console) -> Iterator[_Bar]:
     )
     with Progress(*columns, console=talk, transient=True) as progress:
         yield _Bar(progress)
-
-
-def _samples(profile: Profile) -> dict[str, np.ndarray]:
-    """The raw samples beside a saved profile, where they still are."""
-    if profile.path is None:
-        return {}
-    file = profile.path.with_name(str(profile.data.get("samples", "samples.npz")))
-    with contextlib.suppress(OSError, ValueError), np.load(file) as stored:
-        return dict(stored)
-    return {}

@@ -26,9 +26,9 @@ COUNTS = {
     },
     "sample": {
         "sample": "100; 100; 200p",
-        "count": "n/p + p; p; n + 2p²",
-        "prefix sum": "p; p; 2p²",
-        "move": "n/p + 3p; n/p; 2n + 3p²",
+        "count": "n/p + p; p; n + 2p^2",
+        "prefix sum": "p; p; 2p^2",
+        "move": "n/p + 3p; n/p; 2n + 3p^2",
         "sort": "n/p; n/p; 2n ideally",
     },
     "column": dict.fromkeys(("init", "sort/transpose", "sort/reverse", "sort", "shift/sort/unshift"), "n/p; n/p; 2n"),

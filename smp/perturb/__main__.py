@@ -1,8 +1,6 @@
 """``python -m smp.perturb``."""
 
-import sys
-
-from .command import main
+from .._command import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run("smp.perturb.command")

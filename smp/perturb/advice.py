@@ -55,7 +55,7 @@ def next_steps(analysis: Analysis) -> list[Step]:
             if beside:
                 say(factor, "keep", f"{text} alone is noise, but {'&'.join(beside[0])} is significant")
             else:
-                say(factor, "drop", f"{text} is within the noise, ± {analysis.expanded:.2g}{unit}")
+                say(factor, "drop", f"{text} is within the noise, +/- {analysis.expanded:.2g}{unit}")
             continue
         if worse * effect < 0:
             say(factor, "search", f"{text}: its delay makes the program faster")

@@ -1,6 +1,7 @@
 """The command ``python -m smp.perturb``: the only place of the package that prints or exits.
 
-Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved, and the same command goes on), 1 otherwise.
+Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved, and the same command goes on), 1 otherwise;
+of the process: see `smp._command`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .. import Machine, __version__, emulated, host
+from .._command import interruptible
 from .._kept import write
 from ..errors import SmpError
 from .climb import climb
@@ -195,13 +197,15 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
     if options.list:
         print(places_table(counts.met))
         return 0
-    found.save(options.out)
     names = _told(found.trials, options.responses)
     files = [found.file]
-    for file, analysis in found.analyses(names).items():
-        files.append(f"{quote(file, safe='')}.json")
-        write(options.out / files[-1], json.dumps(analysis, indent=1))
-    _print(found, names, options.json)
+    try:
+        found.save(options.out)
+        for file, analysis in found.analyses(names).items():
+            files.append(f"{quote(file, safe='')}.json")
+            write(options.out / files[-1], json.dumps(analysis, indent=1))
+    finally:  # on a full disk too
+        _print(found, names, options.json)
     for file, figure in {} if options.no_plots else found.figures(names).items():
         files.append(f"{quote(file, safe='')}.png")
         figure.savefig(options.out / files[-1])
@@ -217,7 +221,7 @@ def _experiment(
     if options.anew:
         kept.unlink(missing_ok=True)
     treatments = options.treatment or [treatment("10us")]
-    with _bar(talk) as bar:
+    with interruptible(), _bar(talk) as bar:
         same: dict[str, Any] = {
             "factors": options.factors,
             "arguments": given,

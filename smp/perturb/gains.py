@@ -104,5 +104,7 @@ def gains_table(rows: list[Gain], unit: str = "s") -> str:
             time_text(value) if unit == "s" else f"{value:.3g} {unit}"
             for value in (row.spent, row.gain, row.uncertainty * row.spent)
         )
-        lines.append([row.factor, f"{row.sensitivity:.3g}", spent, f"{gain} ± {noise}", "*" if row.significant else ""])
+        lines.append(
+            [row.factor, f"{row.sensitivity:.3g}", spent, f"{gain} +/- {noise}", "*" if row.significant else ""]
+        )
     return aligned(lines, words={0, 4})

@@ -85,7 +85,7 @@ class Ladder(NamedTuple):
         ends = {"linear": "linear", "noise": "noise only", "neither": "no end to trust"}
         text = ends.get(self.verdict, f"trust the {self.verdict}")
         if np.isfinite(self.slope):
-            text += f": {self.slope:.4g} ± {self.slope_uncertainty:.2g} per unit delay"
+            text += f": {self.slope:.4g} +/- {self.slope_uncertainty:.2g} per unit delay"
             text += f", on top of {self.offset:.4g}" if self.offset else ""
         return aligned(rows, words={4}) + f"\n{text}" + ("; some delays make it faster" if self.faster else "")
 
