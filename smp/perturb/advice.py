@@ -62,13 +62,8 @@ def next_steps(
     """
     if not 0 < worth < math.inf:
         raise ValueError(f"a place that saves {worth} of a run: what is worth having is a share above 0, as 0.05")
-    unknown = math.nan
-    powers = {
-        factor: power(analysis, factor, delayed.get(factor, unknown), spent.get(factor, unknown), worth)
-        for factor in analysis.design.factors
-    }
-    told, analysis = analysis, readable(analysis)
-    scale = analysis.mean / told.mean if told.mean else 1.0
+    given, analysis = analysis, readable(analysis)
+    scale = analysis.mean / given.mean if given.mean else 1.0
     worse = -1 if analysis.name == "throughput" else 1  # the sign of an effect that is for the worse
     effects = {factor: analysis.effect(factor) for factor in analysis.design.factors}
     ranked = sorted(effects, key=lambda factor: -abs(effects[factor]))
@@ -86,7 +81,7 @@ def next_steps(
             if beside:
                 say(factor, "keep", f"{text} alone is noise, but {'&'.join(beside[0])} is significant")
                 continue
-            found = powers[factor]
+            found = power(given, factor, delayed.get(factor, math.nan), spent.get(factor, math.nan), worth)
             large = f"{scale * found.worth:.2g}{unit}"
             text = f"{effect:.3g} ± {analysis.expanded:.2g}{unit}"
             if found.excluded:
