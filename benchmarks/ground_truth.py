@@ -1,8 +1,10 @@
 """Predicted gains against true ones: in virtual time a place can really be made faster.
 
-    python benchmarks/ground_truth.py [--programs 100] [--seed 0] [--treatment 50%] [--repeats 16] [--jobs 2]
+    python benchmarks/ground_truth.py [--programs 100] [--balanced 25] [--seed 0] [--treatment 50%] [--repeats 16]
+                                      [--jobs 2]
 
-Random programs (see ``random_programs``) are screened by the default design with three replicates. For each place a
+Random programs (see ``random_programs``), and then balanced ones, are screened by the default design with three
+replicates. For each place a
 gain is predicted, and each place is really freed of 10, 25, 50 and 100% of its work: the true gain is by how much the
 run time falls, the mean of several runs. Beside it are gains from delaying one place at a time, and all but one at a
 time, in as many runs, and from a profile: the time in each place. For each share it prints, over the programs,
@@ -22,12 +24,12 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from random_programs import Program, Stage, drawn, spmd
+from random_programs import Program, Stage, balanced, drawn, spmd
 from scipy.stats import spearmanr
 
 from smp.perturb import Busy, Treatment, Trials, screen
@@ -114,9 +116,15 @@ def one_at_a_time(stage: Stage, trials: Trials, seeds: Iterator[int], but: bool 
     return found
 
 
-def studied(seed: int, treatment: str, repeats: int, shares: tuple[float, ...] = SHARES) -> Case:
+def studied(
+    seed: int,
+    treatment: str,
+    repeats: int,
+    shares: tuple[float, ...] = SHARES,
+    draw: Callable[[int], Program] = drawn,
+) -> Case:
     """Draw a program, predict its gains in every way, and find the true ones."""
-    program = drawn(seed)
+    program = draw(seed)
     seeds = itertools.count(seed << 20)
     with Stage(program) as stage:
 
@@ -173,10 +181,10 @@ def about(cases: list[Case]) -> str:
     return f"{len(cases)} programs, {len(places)} places: {kinds}; {nothing} of them predicted to gain nothing"
 
 
-def studied_all(seeds: range, treatment: str, repeats: int, jobs: int) -> list[Case]:
+def studied_all(draw: Callable[[int], Program], seeds: range, treatment: str, repeats: int, jobs: int) -> list[Case]:
     """Study programs in processes of their own; on Ctrl-C, return those that are done."""
     cases: list[Case] = []
-    one = partial(studied, treatment=treatment, repeats=repeats)
+    one = partial(studied, treatment=treatment, repeats=repeats, draw=draw)
     began = time.monotonic()
     with multiprocessing.get_context("spawn").Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         try:
@@ -192,15 +200,17 @@ def studied_all(seeds: range, treatment: str, repeats: int, jobs: int) -> list[C
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=int, default=100)
+    parser.add_argument("--balanced", type=int, default=25, help="programs of forks with branches of about one length")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--treatment", default="50%", help="share of the mean time of a pass")
     parser.add_argument("--repeats", type=int, default=16, help="runs of which a true gain is the mean")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     given = parser.parse_args()
-    seeds = range(given.seed, given.seed + given.programs)
-    cases = studied_all(seeds, given.treatment, given.repeats, given.jobs)
-    if cases:
-        print(about(cases), table(cases), sep="\n\n")
+    for draw, count in ((drawn, given.programs), (balanced, given.balanced)):
+        seeds = range(given.seed, given.seed + count)
+        cases = studied_all(draw, seeds, given.treatment, given.repeats, given.jobs)
+        if cases:
+            print(about(cases), table(cases), sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,9 @@ A place is ``with factor(name): burn(ns)``: virtual time passes, nothing else. W
 
 Work is unequal: passes differ in length, and processors in how many they have apart. The length of each pass varies by
 a few per cent from run to run.
+
+A balanced program is two forks and joins: a place for each processor, which take within 20% of each other, and a
+barrier; and then a place, 5 to 30% as long, that all come to.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ _LOCKS = 2
 _LEAST, _MOST = 20_000, 200_000  # ns that a place keeps its processors busy in a round, about
 _PASSES = 5  # of a processor apart, at most
 _CHUNKS = 3  # of a pool, for each processor
+_SPREAD = 0.2  # of the branches of a fork: the shortest is so much shorter than the longest, at most
+_SHORT = (0.05, 0.3)  # of a branch: what all do after the forks
 _VARIATION = 0.05  # of a pass, from run to run: at most twice that, either way
 _BYTES = 10  # of local data that a loop touches in a nanosecond of virtual time
 _scratch = np.empty(1 << 25, np.uint8)  # never touched
@@ -69,7 +74,7 @@ class Phase(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A random program, made by `drawn`."""
+    """A random program, made by `drawn` or `balanced`."""
 
     processors: int
     rounds: int
@@ -110,6 +115,21 @@ def drawn(seed: int) -> Program:
     order = np.split(rng.permutation(len(places)), cuts)
     phases = tuple(Phase(tuple(part.tolist()), bool(rng.random() < 0.6)) for part in order)
     return Program(processors, int(rng.integers(3, 5)), places, phases)
+
+
+def balanced(seed: int) -> Program:
+    """Draw a program of 3 processors and 7 places: two forks of three branches, and a short place that all come to."""
+    rng = np.random.default_rng(seed)
+    processors, forks = 3, 2
+    places = []
+    for _ in range(forks):
+        size = float(np.exp(rng.uniform(np.log(_LEAST), np.log(_MOST))))
+        for rank in range(processors):
+            passes = tuple(int(rank == one) for one in range(processors))
+            places.append(Place("abcdef"[len(places)], "branch", 0, passes, size * rng.uniform(1 - _SPREAD, 1, 1)))
+    places.append(Place("g", "apart", 0, (1,) * processors, np.full(processors, size * rng.uniform(*_SHORT))))
+    phases = [Phase(tuple(range(k * processors, (k + 1) * processors)), True) for k in range(forks)]
+    return Program(processors, int(rng.integers(3, 5)), tuple(places), (*phases, Phase((forks * processors,), True)))
 
 
 def _place(rng: np.random.Generator, name: str, processors: int) -> Place:

@@ -13,7 +13,6 @@ import smp
 from smp.kernels.quick_sort import sort_quick
 from smp.models.table import time_text
 from smp.perturb import screen
-from smp.perturb.advice import next_steps
 from smp.perturb.compare import compared, comparison_table
 from smp.perturb.runners import runner_of
 from smp.perturb.table import effects_table, trials_table
@@ -34,15 +33,15 @@ def fresh(keys, seed):
     return arguments
 
 
-def print_steps(effects):
+def print_steps(trials):
     """What to do about each place; those that may be dropped in one line."""
     print("What next?")
-    steps = next_steps(effects)
+    steps = trials.next_steps()
     for step in steps:
         if step.action != "drop":
             print(f"  {step.action} {step.factor}: {step.reason}")
     if dropped := [step.factor for step in steps if step.action == "drop"]:
-        print(f"  drop {', '.join(dropped)}: within the noise")
+        print(f"  drop {', '.join(dropped)}: they would save less than 5% of the time if they took none")
     if all(step.action != "split" for step in steps):
         print("  no part stands out: time to stop, or to think of another algorithm")
 
@@ -67,7 +66,7 @@ def tune(machine, n, delay):
     print()
     print(f"Table 2. How much longer does the sort take when a part is delayed by {delay} a call?")
     print(trials_table(before))
-    print_steps(before)
+    print_steps(trials)
     print()
 
     old, new = undelayed(sort_quick), undelayed(improved)
@@ -77,14 +76,14 @@ def tune(machine, n, delay):
     print(f"  {gain:.0%} less, with a standard uncertainty of {uncertainty:.0%}")
     print()
 
-    after = screened(improved, "2^(5-1)", [place for place in PLACES if place != "swap"], seed=2).analyse()
+    after = screened(improved, "2^(5-1)", [place for place in PLACES if place != "swap"], seed=2)
     print("Table 2-B. And now? The improved version with the same delays, swap left alone.")
-    print(effects_table(after))
+    print(effects_table(after.analyse()))
     print_steps(after)
     print()
 
     print("Table 2-C. Main effects before and after, in per cent of the time without delays.")
-    print(comparison_table(compared(before, after, (old.mean(), new.mean()))))
+    print(comparison_table(compared(before, after.analyse(), (old.mean(), new.mean()))))
 
 
 if "--host" in sys.argv:

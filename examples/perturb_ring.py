@@ -14,7 +14,7 @@ import smp
 from smp.compiled import clock
 from smp.kernels.ring import pass_tokens
 from smp.perturb import screen
-from smp.perturb.advice import next_steps, steps_table
+from smp.perturb.advice import steps_table
 from smp.perturb.search import confirm
 
 UNIT, SECONDS = 500, 2e-6  # of work and of time: a delay of X units is as long as X loops of {code A}
@@ -52,7 +52,7 @@ with smp.emulated(16, schedule="clock") as machine:
     options = {"machine": machine, "arguments": seeds(0), "replicates": 2}
     trials = screen(computing, "2^(8-4)", factors="abcdefgh", treatment="work:200", **options)
     print(trials.analyse())
-    print(steps_table(next_steps(trials.analyse())))
+    print(steps_table(trials.next_steps()))
     pairs = [[max(machine.run(seconds, seed, load).results) for load in (400, 440)] for seed in range(32)]
     plain, longer = np.transpose(pairs)
     more, error = longer.mean() / plain.mean() - 1, (longer - plain).std(ddof=1) / len(plain) ** 0.5 / plain.mean()
@@ -65,7 +65,7 @@ with smp.emulated(16, schedule="clock") as machine:
     options = {"factors": RECEIVES, "machine": machine, "arguments": seeds(1_000)}
     trials = screen(communicating, "2^(6-2)", treatment=f"work:{10 * UNIT}", **options)
     print(trials.analyse())
-    print(steps_table(next_steps(trials.analyse())))
+    print(steps_table(trials.next_steps()))
     found = trials.search()
     print(f"The best of the 16 trials takes {1 - 1 / found.speedup:.0%} less time than the one without delays.  Why?")
     show_failures(trials, {"no delays": 0, "the best": found.best})

@@ -172,7 +172,7 @@ def local(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         nonlocal dispatcher
         if here.interpreter is not None:
-            here.interpreter.charge(call, args)
+            args, kwargs = cast("Any", here.interpreter.charge(call, args, kwargs))
         if dispatcher is None:
             dispatcher = _dispatcher(function)
         try:

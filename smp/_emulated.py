@@ -84,6 +84,8 @@ class EmulatedPort(HostPort):
 
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
         super().put(array, index, values)
+        if self.segment.witness is not None:
+            self.segment.witness.copied_out(array._elements, index, self.rank, int(self.sync[_wait.ROUND]))
         self._crew.emulator.pass_time(copying(np.asarray(values).nbytes))
 
     def sync_here(self) -> NDArray[np.int64]:

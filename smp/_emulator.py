@@ -33,6 +33,7 @@ from ._interpreter import here
 from ._schedules import Schedule, Stream
 from ._sleepers import Sleepers, address_of
 from ._whereabouts import deadlock, where
+from ._witness import Witnessed, handed, plain
 from .errors import Aborted, LivelockError, ScheduleError
 
 GRACE = 100_000
@@ -200,6 +201,8 @@ class Emulator:
         """Carry out one primitive, once this stream's turn comes."""
         stream = self.running
         assert stream is not None
+        if args and type(args[0]) is Witnessed:
+            args = plain(args)
         cost = COSTS.get(meaning)
         if cost is None:
             return self._aside(stream, meaning, args)
@@ -226,9 +229,12 @@ class Emulator:
             self._vain = 0
         return result
 
-    def charge(self, loop: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        """Let the virtual time pass that a loop over local data takes."""
+    def charge(
+        self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Let the virtual time pass that a loop over local data takes; return the arguments for its machine code."""
         self.pass_time(looping(args))
+        return handed(loop, args, options)
 
     def pass_time(self, nanoseconds: int) -> None:
         """Let virtual time pass for the stream that runs."""

@@ -103,21 +103,21 @@ class HostPort:
 
     def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
         if out is None:
-            part = array.view[index]
+            part = array._elements[index]
             if not isinstance(part, np.ndarray):  # one element: a scalar of NumPy's forgets lengths and byte order
                 return np.array(part, array.dtype)
             return part if part.base is None else part.copy()  # an index array has made a copy already
         if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and array.ndim == 1:
             _must_agree(index.shape, array.dtype, out)
-            np.take(array.view, index, out=out, mode="raise")
+            np.take(array._elements, index, out=out, mode="raise")
             return out
-        part = array.view[index]
+        part = array._elements[index]
         _must_agree(np.shape(part), part.dtype if isinstance(part, np.ndarray) else array.dtype, out)
         out[...] = part
         return out
 
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
-        array.view[index] = values
+        array._elements[index] = values
 
     def arrive(self, description: str) -> int:
         if self._overdue is not None:

@@ -2,7 +2,7 @@
 
 primitive called from Python     -> interpreter.step(meaning, args)       one step of one stream
 loop made by ``stream``          -> its Python source, primitive by primitive
-loop made by ``local``           -> compiled as everywhere, and interpreter.charge(loop, args)
+loop made by ``local``           -> compiled as everywhere, and interpreter.charge(loop, args, options)
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ class Interpreter(Protocol):
     def step(self, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Carry out one primitive, once this stream's turn comes."""
 
-    def charge(self, loop: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        """Let the virtual time pass that a loop over local data takes."""
+    def charge(
+        self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Let the virtual time pass that a loop over local data takes; return the arguments for its machine code."""
 
 
 class _Here(threading.local):

@@ -6,17 +6,20 @@ pickled, and there is no barrier at the end of a program.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ._compile import numba
 from ._emulated import EmulatedCrew
 from ._emulator import Step
 from ._failures import Raised
 from ._program import raised
 from ._schedules import Choices
 from ._segments import Block
+from ._witness import Witness
 from .errors import CheckFailed
 from .machine import Machine
 from .processor import Processor, checked_number
@@ -53,7 +56,13 @@ class _Kept(EmulatedCrew):
 
 
 class Laboratory:
-    """One machine on which schedules are run one after the other, with nothing made anew that can be kept."""
+    """One machine on which schedules are run one after the other, with nothing made anew that can be kept.
+
+    Attributes
+    ----------
+    witness : Witness
+        What it noted of accesses that are no steps.
+    """
 
     def __init__(
         self,
@@ -72,6 +81,9 @@ class Laboratory:
         self._crew = _Kept(self._size, Choices, longest, False)
         self._machine = Machine(self._crew)
         self._crew.emulator.abort = None  # a schedule that fails is over
+        if "numba" in sys.modules:
+            numba()  # compiled functions that know nothing of smp: see `_witness`
+        self.witness = self._crew.segment.witness = Witness()
 
     def __enter__(self) -> Laboratory:
         return self
@@ -90,15 +102,21 @@ class Laboratory:
         crew, emulator = self._crew, self._crew.emulator
         emulator.reset(choices, self._longest, trace)
         crew.rewind()
+        self.witness.begin()
         made = () if self._setup is None else self._setup(self._machine)
         args = made if isinstance(made, tuple) else (made,)
+        shown = self.witness.shown_in(args)
         crew.begin()
         results: list[Any] = [None] * self._size
         recorders = [Recorder() for _ in results]
         for rank, recorder in enumerate(recorders):
-            emulator.spawn(rank, partial(self._live, rank, recorder, args, results))
+            emulator.spawn(rank, partial(self._live, rank, recorder, shown, results))
         start = time.perf_counter()
-        emulator.run()
+        self.witness.on = True
+        try:
+            emulator.run()
+        finally:
+            self.witness.on = False
         if emulator.fault is not None:
             stream, fault = emulator.fault
             if not isinstance(fault, Exception):

@@ -32,6 +32,7 @@ from .errors import MachineError, OutOfSharedMemory
 
 if TYPE_CHECKING:
     from ._roster import Roster
+    from ._witness import Witness
 
 PAGE = mmap.PAGESIZE
 HUGE = 2 << 20  # bytes of a huge page; blocks at least so large are aligned to it
@@ -90,6 +91,7 @@ class Segment:
         self.address = int(np.frombuffer(self._map, np.uint8, 1).ctypes.data)
         self.rank: int | None = None  # which processor this process is; None in the parent
         self.roster: Roster | None = None  # the streams of this process
+        self.witness: Witness | None = None  # of what its arrays are used for
         self._free: list[tuple[int, int]] = [(header, self.size - header)]  # (offset, bytes), ascending
         self._blocks: dict[int, weakref.ref[Block]] = {}  # without callbacks, in which a Ctrl-C would be lost
         self._taken = 0

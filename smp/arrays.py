@@ -50,7 +50,7 @@ class GlobalArray:
     [ 0  0  0  9 16] int64
     """
 
-    __slots__ = ("__weakref__", "_block", "dtype", "shape", "view")
+    __slots__ = ("__weakref__", "_block", "_elements", "dtype", "shape", "view")
     __smp_instead__ = (
         "give it the local array that step.copy_in returns, or array.view, through which accesses are not counted; "
         "or have step.copy_in_by call it"
@@ -70,27 +70,29 @@ class GlobalArray:
 
     def __init__(self, block: Block, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._block, self.shape, self.dtype = block, shape, dtype
-        self.view: NDArray[Any] = (
+        self._elements: NDArray[Any] = (
             np.asarray(block).view(dtype).reshape(shape) if block.nbytes else np.empty(shape, dtype)
         )
+        witness = block.segment.witness
+        self.view: NDArray[Any] = self._elements if witness is None else witness.shown(self._elements, "array.view")
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self.view.size
+        return self._elements.size
 
     @property
     def nbytes(self) -> int:
         """Number of bytes."""
-        return self.view.nbytes
+        return self._elements.nbytes
 
     @property
     def ndim(self) -> int:
         """Number of dimensions."""
-        return self.view.ndim
+        return self._elements.ndim
 
     def __len__(self) -> int:
-        return len(self.view)
+        return len(self._elements)
 
     def __repr__(self) -> str:
         return f"GlobalArray(shape={self.shape}, dtype={self.dtype})"
@@ -102,7 +104,7 @@ class GlobalArray:
                 f"processor {rank} accesses a global array outside a superstep; use step.copy_in and step.copy_out, "
                 "which are counted, or array.view, which is not"
             )
-        return self.view
+        return self._elements
 
     def __getitem__(self, index: Any) -> Any:
         return self._on_host()[index]

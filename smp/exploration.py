@@ -23,11 +23,12 @@ from typing import Any
 from ._emulator import Step
 from ._laboratory import STEPS, Check, Laboratory, Setup
 from ._schedules import Choices
+from ._witness import Unseen
 from .run import Run
 
 SCHEDULES = 1_000_000
 """Schedules of one exploration, where no other limit is given."""
-_SHOWN = 40
+_SHOWN = 40  # steps, or places
 
 Work = tuple[Sequence[int], int, int]  # the choices of a schedule; at a point of it, the choice to be made instead
 
@@ -81,13 +82,17 @@ class Exploration:
     schedules : int
         How many were run, each once.
     complete : bool
-        Whether those were all schedules of the program, of however many preemptions.
+        Whether those were all schedules of the program's steps, of however many preemptions.  Steps are what it does
+        with cells, barriers, streams and the atomics of `smp.compiled`; other accesses are in ``unseen``.
     bound : int or None
         Up to so many preemptions all schedules were run; None for any number, -1 where not even those without were.
     failure : FailedSchedule or None
         The first that failed.
     seconds : float
         How long it took.
+    unseen : tuple of Unseen
+        Accesses to shared arrays that are no steps, so that no other processor's came in between: a race on them does
+        not show.  Each is ``(where, array, by)``: the line, the array and what accesses it.
     """
 
     schedules: int
@@ -95,6 +100,7 @@ class Exploration:
     bound: int | None
     failure: FailedSchedule | None
     seconds: float
+    unseen: tuple[Unseen, ...] = ()
 
     def __str__(self) -> str:
         rate = f"{_several(self.schedules, 'schedule')} in {self.seconds:.3g} s"
@@ -104,11 +110,18 @@ class Exploration:
             text = f"schedule {list(failure.schedule)}: {str(failure.error).splitlines()[0]}"
             return f"failed: {kind} with {preemptions}, found by {rate}\n{text}"
         if self.complete:
-            return f"no failure: {rate}\nthese are all schedules of the program"
-        if self.bound == -1:
-            return f"no failure: {rate}\nthese are not all, not even of those without a preemption"
-        most = _several(self.bound or 0, "preemption")
-        return f"no failure: {rate}\nthese are all with at most {most}; others have more"
+            claim = f"all schedules of {'its cells, barriers and atomics' if self.unseen else 'the program'}"
+        elif self.bound == -1:
+            claim = "not all, not even of those without a preemption"
+        else:
+            claim = f"all with at most {_several(self.bound or 0, 'preemption')}; others have more"
+        lines = [f"no failure: {rate}", f"these are {claim}"]
+        if self.unseen:
+            lines.append("other accesses were not interleaved, so that races on them are not seen:")
+            lines += [f"  {one}" for one in self.unseen[:_SHOWN]]
+        if len(self.unseen) > _SHOWN:
+            lines.append(f"  ... and {len(self.unseen) - _SHOWN} more")
+        return "\n".join(lines)
 
 
 def explore(
@@ -160,6 +173,15 @@ def explore(
     world, nothing kept from one schedule to the next.  At the end of a program there is no barrier, as there is in
     `Machine.run`.
 
+    Only steps are interleaved: what is done with cells, barriers, streams and the atomics of `smp.compiled`.  Between
+    two steps a processor is alone, so that ``array.view[0] += 1`` loses no update here, as it may on the host.  Where
+    a processor accesses an array otherwise, through ``array.view``, in a NumPy array that ``setup`` returned (by
+    itself, or in tuples, lists and dicts), or in a compiled loop by `smp.local`, `Exploration.unseen` has the line.
+    Other Python objects that processors share, arrays among them that they do not get as arguments, are not noticed.
+
+    Copies of a superstep are whole, each at once.  Where no two processors copy out to the same element, as should be,
+    their order makes no difference; where two do, ``unseen`` has that too.
+
     A wait with a deadline may end at any moment: in some schedules its time is over at once.
 
     Examples
@@ -192,16 +214,15 @@ def explore(
                     laboratory.run(choices)
                 except Exception as error:
                     failure = _failure(laboratory, error, preemptions, choices.taken, count)
-                    return Exploration(
-                        count, False, None if most is None else done, failure, time.perf_counter() - start
-                    )
+                    bound, seconds = None if most is None else done, time.perf_counter() - start
+                    return Exploration(count, False, bound, failure, seconds, laboratory.witness.places)
                 beyond |= _branch(choices, len(prefix), preemptions, most, todo)
             if todo[preemptions]:
                 break
             done = preemptions
-    rest = any(todo)
-    complete = not rest and not beyond
-    return Exploration(count, complete, None if complete else done, None, time.perf_counter() - start)
+    complete = not any(todo) and not beyond
+    seconds = time.perf_counter() - start
+    return Exploration(count, complete, None if complete else done, None, seconds, laboratory.witness.places)
 
 
 def _prefix(work: Work) -> array[int]:

@@ -223,10 +223,10 @@ class Processor:
         if np.ndim(value):
             value = np.broadcast_to(value, array.shape)
         if array.ndim == 0:
-            array.view[...] = value
+            array._elements[...] = value
         else:
             mine = share(len(array), self.rank, self.size)
-            array.view[mine] = value[mine] if np.ndim(value) else value
+            array._elements[mine] = value[mine] if np.ndim(value) else value
         self._port.synchronise("end of fill")
         return array
 
@@ -235,7 +235,7 @@ class Processor:
         local = np.asarray(data)
         array = self.empty(local.shape, local.dtype)
         mine = share(local.size, self.rank, self.size)
-        array.view.reshape(-1)[mine] = local.reshape(-1)[mine]
+        array._elements.reshape(-1)[mine] = local.reshape(-1)[mine]
         self._port.synchronise("end of fill")
         return array
 

@@ -160,7 +160,7 @@ class Superstep:
             At once, when the index or the values do not fit.
         """
         self._must_be(COMPUTE, "copy_out")
-        shape, dtype = _target(_global(array).view, index)
+        shape, dtype = _target(_global(array)._elements, index)
         local = _fitting(values, shape, dtype)
 
         def write() -> None:

@@ -670,7 +670,7 @@ def test_of_throughput_more_is_better(emulated: smp.Machine) -> None:
     trials = screen(program, "2^2", treatment="1us", machine=emulated, replicates=2, work=10)
     found = trials.analyse("throughput")
     assert found.effect("a") < 0
-    assert all(step.action != "search" for step in next_steps(found))
+    assert all(step.action != "search" for step in next_steps(found, {}, {}))
     for search in (trials.search, trials.best):
         with pytest.raises(ValueError, match="of throughput more is better: search by the time"):
             search("throughput")

@@ -19,7 +19,7 @@ from smp.perturb.observed import OnMachine
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 from ground_truth import studied, verdict
-from random_programs import Stage, burn, drawn, spmd
+from random_programs import Stage, balanced, burn, drawn, spmd
 
 US = 1000
 Works = Mapping[str, int]
@@ -179,6 +179,20 @@ def test_random_programs_pass_all_their_places_and_leave_their_cells_as_they_wer
     assert set(met) == set(program.names)
     for place, name in zip(program.places, program.names, strict=True):
         assert met[name].passes == 2 * program.rounds * sum(place.passes)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_branches_of_balanced_programs_are_within_a_fifth_of_each_other(seed: int) -> None:
+    program = balanced(seed)
+    works = [float(place.work[0]) for place in program.places]
+    for fork in (works[:3], works[3:6]):
+        assert max(fork) * 0.8 <= min(fork)
+    assert works[6] < 0.4 * max(works[3:6])
+    assert [place.passes for place in program.places[:3]] == [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    assert (len(program.names), program.processors) == (7, 3)
+    with Stage(program) as stage, counted() as met:
+        stage.machine.run(spmd, *stage.arguments(0))
+    assert {name: met[name].by for name in program.names} == {**dict.fromkeys("abcdef", 1), "g": 3}
 
 
 def test_verdicts() -> None:

@@ -43,6 +43,7 @@ Analysis
     interactions    conditional effects, saturation
     ladder          several delays at one place
     gains           what making a place faster would bring
+    power           what trials could have shown; what would decide
     advice          the next step
     search          settings of delays that make a program faster, and their confirmation
     plots           half-normal, effects, ladders, a response

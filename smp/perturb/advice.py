@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from scipy.special import fdtrc  # F; scipy.stats would take half a second to import
@@ -11,9 +12,11 @@ from ..models.table import aligned
 from . import words
 from .effects import Analysis
 from .interactions import likely_pairs, saturations
+from .power import WORTH, Power, power
 from .table import readable
 
 _DOMINATES = 3.0  # times the next largest effect
+_MANY = 1_000  # replicates: more are no advice
 _SCATTERS, _CHANCE = 3.0, 1e-4  # times as much as without the delay; how often noise would make it so
 
 
@@ -22,22 +25,45 @@ class Step(NamedTuple):
 
     factor: str
     action: str
-    """``drop``, ``keep``, ``split``, ``fold over``, ``search`` or ``smaller delay``."""
+    """``drop``, ``undecided``, ``keep``, ``split``, ``fold over``, ``search`` or ``smaller delay``."""
     reason: str
 
 
-def next_steps(analysis: Analysis) -> list[Step]:
+def next_steps(
+    analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, float], worth: float = WORTH
+) -> list[Step]:
     """Return a step for each factor, or two, in their order.
 
-    drop: neither the factor nor an interaction of it is significant.
+    drop: neither the factor nor an interaction of it is significant, and an effect worth having is excluded.
+    undecided: they are not significant, and an effect worth having is not excluded either; the reason says how many
+    more replicates, or how much longer a delay, would decide.
     keep: it is; improve the place, or screen again with finer factors.
     split: it is, and far beyond all others: find out which part of the place it is.
     fold over: what is measured may as well be an interaction, or another one.
     search: its delay makes the program faster: search over levels (`smp.perturb.search`).
     smaller delay: it hides the effect of another factor, or its trials scatter so much more than the others that small
     effects are lost.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    delayed, spent : mapping of float
+        Of each factor: the delay that its treatment adds to a run, and the time in its place without delays, both in
+        the unit of the response and as for `gains`.  NaN, or a factor that is missing, stands for a treatment without
+        a length, and for a time that is not known.
+    worth : float
+        A place is worth improving that would save this share of a run if it took no time; its effect is the effect
+        worth having (see `smp.perturb.power.worth_having`).
+
+    Raises
+    ------
+    ValueError
+        For a share that is not above 0.
     """
-    analysis = readable(analysis)
+    if not 0 < worth < math.inf:
+        raise ValueError(f"a place that saves {worth} of a run: what is worth having is a share above 0, as 0.05")
+    given, analysis = analysis, readable(analysis)
+    scale = analysis.mean / given.mean if given.mean else 1.0
     worse = -1 if analysis.name == "throughput" else 1  # the sign of an effect that is for the worse
     effects = {factor: analysis.effect(factor) for factor in analysis.design.factors}
     ranked = sorted(effects, key=lambda factor: -abs(effects[factor]))
@@ -54,8 +80,14 @@ def next_steps(analysis: Analysis) -> list[Step]:
         if not analysis.is_significant(factor):
             if beside:
                 say(factor, "keep", f"{text} alone is noise, but {'&'.join(beside[0])} is significant")
+                continue
+            found = power(given, factor, delayed.get(factor, math.nan), spent.get(factor, math.nan), worth)
+            large = f"{scale * found.worth:.2g}{unit}"
+            text = f"{effect:.3g} +/- {analysis.expanded:.2g}{unit}"
+            if found.excluded:
+                say(factor, "drop", f"{text}, which excludes {large}")
             else:
-                say(factor, "drop", f"{text} is within the noise, +/- {analysis.expanded:.2g}{unit}")
+                say(factor, "undecided", f"{text} excludes neither 0 nor {large}; {_deciding(found)}")
             continue
         if worse * effect < 0:
             say(factor, "search", f"{text}: its delay makes the program faster")
@@ -81,6 +113,18 @@ def next_steps(analysis: Analysis) -> list[Step]:
         say(one.by, "smaller delay", f"{one.hidden} does not show beside it ({one.beside:.2g}{unit})")
     steps = [Step(factor, action, "; ".join(why)) for (factor, action), why in reasons.items()]
     return sorted(steps, key=lambda step: list(effects).index(step.factor))
+
+
+def _deciding(found: Power) -> str:
+    """Return what would decide."""
+    if math.isinf(found.replicates):
+        return "the treatment adds nothing to a run"
+    replicates = f"{found.replicates:,} more replicates"
+    if math.isnan(found.times):
+        return f"{replicates} would decide"
+    digits = 10.0 ** (math.floor(math.log10(found.times)) - 1)
+    longer = f"{math.ceil(found.times / digits) * digits:,.5g} times the delay"
+    return f"{replicates}, or {longer}, would decide" if found.replicates <= _MANY else f"{longer} would decide"
 
 
 def steps_table(steps: list[Step]) -> str:

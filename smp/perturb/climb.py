@@ -28,6 +28,7 @@ from .experiment import Progress, screen
 from .ladder import LEAST, Ladder, ladder
 from .observed import Arguments
 from .plan import Plan, is_array, planned
+from .power import excluded, worth_having
 from .runners import runner_of
 from .saved import Saved
 from .treatments import Treatment, checked
@@ -104,13 +105,16 @@ class Climb(Saved):
         ``slope`` is the effect per unit delay of the rungs that are trusted, ``a pass`` that for each pass of a
         processor (1 where the run waits for every pass), ``offset`` what a delay brings or costs however long it is.
         """
-        found = self.ladders(name)
+        found, run = self.ladders(name), float(self.trials.responses(name).mean(axis=0).min())
         rows = [["factor", "passes", "slope", "a pass", "offset", "verdict", "trusted", "next"]]
         for factor in sorted(found, key=lambda factor: -abs(found[factor].effects[-1])):
-            one, passes = found[factor], self.trials.met[factor].passes / self.trials.met[factor].by
+            one, met = found[factor], self.trials.met[factor]
+            passes = met.passes / met.by
+            added = one.delays[-1] * passes if name == "time" else math.nan
+            worth = worth_having(run, added, met.inside / met.by)
             slopes = [f"{one.slope:.4g}", f"{one.slope / passes:.3f}", f"{one.offset:.3g}"]
             told = slopes if math.isfinite(one.slope) else ["-", "-", "-"]
-            rows.append([factor, f"{passes:g}", *told, one.verdict, _ends(one), _next(one, name)])
+            rows.append([factor, f"{passes:g}", *told, one.verdict, _ends(one), _next(one, name, worth)])
         return aligned(rows, words={0, 5, 6, 7})
 
     def __str__(self) -> str:
@@ -259,8 +263,8 @@ def _ends(one: Ladder) -> str:
     return f"{time_text(trusted[0])} to {time_text(trusted[-1])}" if trusted else "-"
 
 
-def _next(one: Ladder, name: str) -> str:
-    """What to do with a ladder."""
+def _next(one: Ladder, name: str, worth: float) -> str:
+    """What to do with a ladder, where of its longest delay an effect so large is worth having."""
     trusted = [time_text(delay) for delay in one.delays[one.trusted].tolist()]
     flat = abs(one.slope) <= one.sigmas * one.slope_uncertainty
     if one.verdict == "linear":
@@ -271,7 +275,10 @@ def _next(one: Ladder, name: str) -> str:
         text = f"no effect from {trusted[0]} on" if flat else f"screen with {trusted[0]} or more"
     elif one.verdict == "small delays":
         text = f"no effect up to {trusted[-1]}" if flat else f"screen with {trusted[-1]} at most"
+    elif one.verdict == "noise":
+        half_width = one.sigmas * one.uncertainties[-1]
+        text = "drop it" if excluded(one.effects[-1], half_width, worth) else "undecided: take longer delays"
     else:
-        text = "drop it, or take longer delays" if one.verdict == "noise" else "no delay stands for the others"
+        text = "no delay stands for the others"
     faster = one.delays[one.clear & (one.effects < 0)].tolist() if name == "time" else []
     return text + (f"; search: faster with {', '.join(map(time_text, faster))}" if faster else "")

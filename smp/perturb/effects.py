@@ -217,7 +217,7 @@ def analyse(
         uncertainty, freedom = found.error, found.freedom
     if uncertainty < _ROUNDING * np.abs(given).max():  # the runs of an emulated machine are the same to the last digits
         uncertainty = 0.0
-    factor = max(SIGMAS, float(stdtrit(freedom, 1 - FALSE_ALARM / 2)))
+    factor = mark(freedom)
     sources = tuple("block" if gone else source for (source, _), gone in zip(named, lost, strict=True))
     mean = float(given.mean())
     return Analysis(design, given, name, unit, order, sources, mean, effects, uncertainty, freedom, factor, block, lost)
@@ -228,6 +228,11 @@ def analyse_all(
 ) -> dict[str, Analysis]:
     """Analyse several responses of the same trials; each is an experiment of its own (section 2.1.2)."""
     return {name: analyse(design, values, name, units.get(name, ""), **options) for name, values in responses.items()}
+
+
+def mark(freedom: float) -> float:
+    """Return how many S an effect must exceed to be significant, where S has so many degrees of freedom."""
+    return max(SIGMAS, float(stdtrit(freedom, 1 - FALSE_ALARM / 2)))
 
 
 def block_means(responses: FloatArray, block: IntArray) -> FloatArray:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from .._counting import Met
 from ..models.table import aligned, time_text
-from .advice import next_steps, steps_table
-from .effects import Analysis
+from .advice import steps_table
+from .power import WORTH
 from .table import effects_table
 from .trials import UNITS, Trials
 
@@ -70,7 +70,7 @@ def sections(trials: Trials, names: Sequence[str]) -> list[str]:
         elif trials.plan.design is not None:
             analysis = trials.analyse(name)
             parts.append(effects_table(analysis, ordered=True, largest=LARGEST))
-            parts += _advice(trials, analysis) if name == "time" else []
+            parts += _advice(trials) if name == "time" else []
         elif name == "time":
             parts.append(f"{_titled(name)}, the least first\n{trials.search(name).table(LARGEST)}")
         else:
@@ -89,12 +89,16 @@ def _range_text(trials: Trials, name: str) -> str:
     return f"{_titled(name)}: from {ends[0]} to {ends[1]}, means of the replicates"
 
 
-def _advice(trials: Trials, analysis: Analysis) -> list[str]:
+def _advice(trials: Trials) -> list[str]:
     parts = []
     delayed = trials.delayed()
     if all(delayed[name] > 0 and trials.met[name].inside > 0 for name in trials.plan.factors):
         parts.append("If a place took no time:\n" + str(trials.gains()))
-    return [*parts, "Next:\n" + steps_table(next_steps(analysis))]
+    steps = trials.next_steps()
+    text = "Next:\n" + steps_table(steps)
+    if any(step.action in ("drop", "undecided") for step in steps):
+        text += f"\nexcluded or not: the effect of a place that would save {WORTH:.0%} of a run if it took no time"
+    return [*parts, text]
 
 
 def _titled(name: str) -> str:

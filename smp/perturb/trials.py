@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 
 from .._counting import Met
 from ._types import FloatArray, IntArray
+from .advice import Step, next_steps
 from .design import Design
 from .effects import Analysis, analyse
 from .gains import Gains, gains
 from .plan import Plan
+from .power import WORTH
 from .saved import Saved
 from .search import Search, searched
 from .treatments import Treatment
@@ -155,6 +157,11 @@ class Trials(Saved):
             )
         spent = {name: self.met[name].inside / self.met[name].by for name in self.plan.factors}
         return gains(self.analyse(), self.delayed(), spent)
+
+    def next_steps(self, worth: float = WORTH) -> list[Step]:
+        """Return what to do about each place, by its effect on the time (see `smp.perturb.advice.next_steps`)."""
+        spent = {name: met.inside / met.by for name, met in self.met.items()}
+        return next_steps(self.analyse(), self.delayed(), spent, worth)
 
     def search(self, name: str = "time") -> Search:
         """Return the trials as those of a search for the least response; treatments in seconds, or else levels.

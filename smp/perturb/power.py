@@ -1,0 +1,89 @@
+"""What an experiment could have shown: effects worth having, and what decides about those that do not show.
+
+    0           half-width            worth            half-width: of the interval of an effect, `Analysis.expanded`
+    ├───────────────┼───────────────────┼──▶ effect    worth: the effect that a place would have that is worth improving
+     effect + half-width < worth                       excluded: the place may be dropped
+                     effect > half-width               significant
+                     neither of the two                undecided
+
+A half-width of half the worth leaves nothing undecided: an effect is then larger than that or excluded.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from scipy.special import chdtri  # chi-squared; scipy.stats would take half a second to import
+
+from .effects import Analysis, mark
+
+WORTH = 0.05
+"""Of a run: a place is worth improving that would save so much of it if the place took no time."""
+_DOUBT = 0.1
+
+
+class Power(NamedTuple):
+    """What trials could have shown of one factor."""
+
+    worth: float
+    """The effect worth having, in the unit of the response."""
+    excluded: bool
+    """Whether the interval of the effect excludes that it is so large, either way."""
+    replicates: float
+    """How many more of them would decide; infinite where none would."""
+    times: float
+    """How many times the delay would decide; infinite where none would, NaN for a treatment without a length."""
+
+
+def worth_having(run: float, delayed: float, spent: float, share: float = WORTH) -> float:
+    """Return the effect of a place that would save a share of a run if it took no time.
+
+    Such a place has a sensitivity of ``share * run / spent``, and its effect is that many times the delay.
+
+    Parameters
+    ----------
+    run : float
+        The response without delays.
+    delayed : float
+        Seconds that the treatment adds to a run; NaN for a treatment without a length, whose effect is compared with
+        the run itself.
+    spent : float
+        Seconds in the place, as it is, counted in the same way; 0 where that is not known: then the place may take all
+        of the run.
+    share : float
+    """
+    if math.isnan(delayed):
+        return share * run
+    return share * run * delayed / spent if spent > 0 else share * delayed
+
+
+def excluded(effect: float, half_width: float, worth: float) -> bool:
+    """Whether the interval of an effect lies within the effects that are not worth having."""
+    return abs(effect) + half_width < worth
+
+
+def power(analysis: Analysis, factor: str, delayed: float, spent: float, share: float = WORTH) -> Power:
+    """Say what the trials could have shown of one factor; see `worth_having`."""
+    half_width = max(analysis.expanded, analysis.rounding)
+    worth = worth_having(float(analysis.means.min()), delayed, spent, share)
+    out = excluded(analysis.effect(factor), half_width, worth)
+    if not worth > 0:
+        return Power(worth, out, math.inf, math.inf)
+    times = math.nan if math.isnan(delayed) else 2 * max(analysis.factor * _cautious(analysis), half_width) / worth
+    return Power(worth, out, _more(analysis, worth / 2), times)
+
+
+def _cautious(analysis: Analysis) -> float:
+    """Return an S that the true one exceeds once in ten times: the trials to come may be noisier than these."""
+    return analysis.uncertainty * math.sqrt(analysis.freedom / float(chdtri(analysis.freedom, 1 - _DOUBT)))
+
+
+def _more(analysis: Analysis, half_width: float) -> int:
+    """How many more replicates make the half-width so small."""
+    blocks = len(set(analysis.blocks.tolist()))
+    alone = _cautious(analysis) * math.sqrt(analysis.replications)  # S of one replicate
+    count = max(analysis.replications + 1, math.ceil((mark(math.inf) * alone / half_width) ** 2))
+    while mark((count - 1) * (analysis.design.trials - blocks)) * alone > half_width * math.sqrt(count):
+        count += 1
+    return count - analysis.replications
