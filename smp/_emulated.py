@@ -195,6 +195,7 @@ class EmulatedCrew:
         finally:
             for alarm in alarms:
                 alarm.stop()
+            ctrl_c.came = None  # or they would hold each other, and the machine
             if emulator.forced:
                 self.close("processors that did not stop were ended in the middle of what they did")
             blocks = [block for block, _, _ in self._allocations]

@@ -8,7 +8,7 @@
     │   ├── ProcessorRaised     an exception on one processor
     │   ├── ProcessorDied       a signal or exit ended one processor
     │   ├── CollectiveMismatch  the processors do not take part in the same collective
-    │   ├── DeadlockError       all wait for what nobody can do any more
+    │   ├── DeadlockError       all wait for what no stream can do any more
     │   └── LivelockError       an emulated run makes steps without end
     ├── NotPicklable            (TypeError) a program or argument cannot be sent to the processors
     ├── PhaseError              a global access outside its phase of the superstep

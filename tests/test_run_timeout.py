@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import HARD, Machines, Script
-from loops import wait_for_ever
 
 import smp
 from smp.cells import Cells
@@ -96,10 +95,20 @@ def test_at_once(machine: smp.Machine) -> None:
     ended(machine, one_counts, timeout=0)
 
 
+@smp.local
+def scramble(rounds: int) -> int:
+    bits = np.uint64(1)
+    for _ in range(rounds):
+        bits ^= bits << np.uint64(13)
+        bits ^= bits >> np.uint64(7)
+        bits ^= bits << np.uint64(17)
+    return bits
+
+
 def test_a_compiled_loop_that_never_looks(nothing_left: None) -> None:
     with smp.host(2) as machine:
-        loop = wait_for_ever
-        text = ended(machine, lambda proc: loop(np.ones(1, np.int64), np.zeros(100, np.int64)), again=False)
+        machine.run(lambda proc: scramble(1))
+        text = ended(machine, lambda proc: scramble(1 << 62), again=False)
         assert len(re.findall(r"\(runs\)", text)) == 2
         with pytest.raises(MachineClosed, match=r"the run has not ended within 0\.5 s"):
             machine.run(lambda proc: None)
