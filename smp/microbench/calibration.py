@@ -31,7 +31,6 @@ KERNELS = {
 }
 """What can be calibrated, and the modules of `smp.kernels` whose ``libraries()`` say how."""
 FILE, UNDER_WAY = "calibration.json", "calibration-under-way.json"
-REDO = "python -m smp.microbench --calibrate"
 
 Progress = Callable[[float, str], None]
 Data = dict[str, Any]
@@ -126,17 +125,10 @@ def load(path: Path) -> Data:
     ModelError
         It is missing, damaged or of another format.
     """
-    file = path / FILE if path.is_dir() else path
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"there is no calibration at {file}; {REDO} makes one") from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read the calibration {file}: {error}; {REDO} makes one") from error
-    calibrated.check(data, file)
-    for _ in models(data):  # a damaged model is told here
+    data = calibrated.read(path / FILE if path.is_dir() else path)
+    for _ in models(data):  # a range or an expression that does not read is an error here
         pass
-    return dict(data)
+    return data
 
 
 def _earlier(file: Path) -> Data:

@@ -11,9 +11,11 @@ import json
 import os
 import sys
 import warnings
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from rich.console import Console, RenderableType
@@ -34,6 +36,7 @@ from .profile import Profile, ProfileWarning
 
 WIDTH = 100  # columns that the tables need
 MOST_NAMES = 30  # of files that are told one by one
+UNREADABLE = (OSError, ValueError, EOFError, BadZipFile, zlib.error)  # what a damaged file of samples raises
 
 EXAMPLES = """
 examples:
@@ -323,7 +326,7 @@ def _samples(profile: Profile) -> dict[str, np.ndarray]:
     """The raw samples beside a saved profile, where they still are."""
     if profile.path is None:
         return {}
-    file = profile.path.with_name(str(profile.data.get("samples", "samples.npz")))
-    with contextlib.suppress(OSError, ValueError), np.load(file) as stored:
+    name = profile.data.get("samples") or "samples.npz"
+    with contextlib.suppress(*UNREADABLE), np.load(profile.path.with_name(name)) as stored:
         return dict(stored)
     return {}

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 
 from ..models.locality import SMALL
 from . import report_programs as programs
-from .report_format import NONE, Data, Rows, count, number, section, table, time
+from .report_format import NONE, Data, Rows, by_streams, count, number, section, table, time
 from .report_programs import INTERVAL_HEADERS, TIMES, each, interval_cells, ratio
 
 HEADERS = ("algorithm", "n", "p", "run\nns", "speed-\nup")
@@ -50,14 +50,14 @@ def describe_best(row: Data, lists: Data) -> str:
     what = f"n = {count(row['n'])}: {title_of(row['algorithm'])}, p = {row['p']}"
     text = f"{what}: {number(row['ns_per_element'])} ns an element"
     if serial is not None:
-        text += f", {number(row['speedup'])} times as fast as the serial loop ({number(serial)} ns)"
+        text += f", {number(row.get('speedup'))} times as fast as the serial loop ({number(serial)} ns)"
     if row.get("inside") is not None:
         where = "inside" if row["inside"] else "outside"
-        text += f"; Loc {ratio(row['loc'])}, M/G {ratio(row['m_over_g'])}, {where} its interval"
+        text += f"; Loc {ratio(row.get('loc'))}, M/G {ratio(row.get('m_over_g'))}, {where} its interval"
     for fast in lists.get("fast", []):
         if fast["n"] == row["n"]:
-            how = f"with {fast['streams']} stream{'s' * (fast['streams'] != 1)}"
-            text += f"; fast form {number(fast['ns_per_element'])} ns {how}, {number(fast['speedup'])} times"
+            how = f"with {by_streams(fast.get('streams'))}"
+            text += f"; fast form {number(fast['ns_per_element'])} ns {how}, {number(fast.get('speedup'))} times"
     return text
 
 
@@ -94,7 +94,7 @@ def describe_step(step: Data) -> str:
 
 
 def _parts(profile: Data, lists: Data) -> Iterator[RenderableType]:
-    ranked, rows = lists["rows"], []
+    ranked, rows = lists.get("rows", []), []
     nothing = [NONE] * (1 + len(INTERVAL_HEADERS))
     predicted = programs.predicted(ranked)
     order = list(dict.fromkeys(row["algorithm"] for row in ranked))
@@ -104,8 +104,8 @@ def _parts(profile: Data, lists: Data) -> Iterator[RenderableType]:
             rows.append(["serial", count(n), "1", number(serial), number(1.0), *nothing])
         for fast in lists.get("fast", []):
             if fast["n"] == n:
-                times = number(fast["ns_per_element"]), number(fast["speedup"])
-                rows.append(["fast form", count(n), str(fast["streams"]), *times, *nothing])
+                times = number(fast["ns_per_element"]), number(fast.get("speedup"))
+                rows.append(["fast form", count(n), count(fast.get("streams")), *times, *nothing])
         same = [row for row in ranked if row["n"] == n]
         rows += [_cells(row) for row in sorted(same, key=lambda row: (row["p"], order.index(row["algorithm"])))]
     headers = (*HEADERS, "steps\nns", *INTERVAL_HEADERS) if predicted else HEADERS
@@ -141,5 +141,5 @@ def _step_cells(step: Data) -> list[str]:
     return [
         *(title_of(step["algorithm"]), step["label"], count(step["n"]), str(step["p"]), count(step["m"])),
         *(number(None if (s := step.get(name)) is None else s * 1e3) for name in TIMES),
-        *(ratio(step["loc"]), ratio(step["m_over_g"])),
+        *(ratio(step["loc"]), ratio(step.get("m_over_g"))),
     ]
