@@ -20,18 +20,19 @@ from pydantic_core import from_json
 
 from .errors import SmpError
 
-LARGEST = 1e60
-"""No figure is larger, or nearer to zero: products and ratios of several are numbers too."""
+LARGEST, SMALLEST = 1e18, 1e-60
+"""No figure is larger, so that one that is written as a whole number is an integer of 64 bits; none that must be above
+zero is smaller, so that ratios are numbers too."""
 MOST = 1 << 48
 """No count is larger: products with small numbers are integers of 64 bits."""
 
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
-Positive = Annotated[float, Field(ge=1 / LARGEST, le=LARGEST)]
+Positive = Annotated[float, Field(ge=SMALLEST, le=LARGEST)]
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Size = Annotated[int, Field(ge=1, le=MOST)]
-Processors = Annotated[int, Field(ge=1, le=1 << 16)]
-ByProcessors = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,4}$")]
+Processors = Annotated[int, Field(ge=1, le=4096)]
+ByProcessors = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,3}$")]
 """A number of processors as the key of a mapping."""
 
 

@@ -21,6 +21,7 @@ import smp
 from smp.errors import ExperimentError, ModelError, ProfileError, SmpError
 from smp.microbench import calibration, cli, profile, report, report_models, series
 from smp.microbench.calibrate import _alike, _series
+from smp.microbench.campaign import Campaign, make_plan
 from smp.microbench.charges import charged
 from smp.microbench.compare import compare
 from smp.microbench.figures import SECTIONS
@@ -38,16 +39,14 @@ from smp.perturb.table import trials_table
 from smp.steps import SUMMARY
 
 MEASURED = Path(__file__).parent / "data/profile/quick.json"
-MUTATIONS = 500
+OFTEN = pytest.mark.parametrize(("seed", "count"), [(1, 500), pytest.param(2, 5_000, marks=pytest.mark.slow)])
 LONGEST_S = 10.0
 """Far more than any file takes, on a busy computer too; an endless computation takes longer."""
 
 Use = Callable[[Path], None]
 
 
-def survives(
-    document: Any, use: Use, file: Path, errors: type[SmpError], seed: int = 1, count: int = MUTATIONS
-) -> None:
+def survives(document: Any, use: Use, file: Path, errors: type[SmpError], seed: int, count: int) -> None:
     """Use a damaged file again and again: it raises one of the errors, a line that names no internals, or nothing."""
     rng, refused = random.Random(seed), 0
     for k in range(count):
@@ -84,7 +83,8 @@ def this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("this_machine")
 @pytest.mark.filterwarnings("ignore::smp.microbench.profile.ProfileWarning", "ignore::RuntimeWarning")
-def test_a_damaged_profile(tmp_path: Path) -> None:
+@OFTEN
+def test_a_damaged_profile(tmp_path: Path, seed: int, count: int) -> None:
     whole, uses = Profile.load(MEASURED), 0
 
     def use(file: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_damaged_profile(tmp_path: Path) -> None:
             with contextlib.suppress(ProfileError):  # a section is missing
                 named(found)
 
-    survives(json.loads(MEASURED.read_text()), use, tmp_path / "profile.json", ProfileError)
+    survives(json.loads(MEASURED.read_text()), use, tmp_path / "profile.json", ProfileError, seed, count)
     assert uses > 50
 
 
@@ -131,6 +131,19 @@ def test_the_command_says_in_a_line_what_is_wrong_with_a_profile(
         codes.add(cli.main(["--no-plots", *use, str(file)]))
         assert "Traceback" not in capsys.readouterr().err
     assert codes == {0, 1}
+
+
+def test_damaged_samples_are_left_out(tmp_path: Path) -> None:
+    file, rng = tmp_path / "samples.npz", random.Random(4)
+    np.savez_compressed(file, lists=np.zeros(9, [("n", "i8"), ("seconds", "f8")]))
+    whole, found = file.read_bytes(), Profile(json.loads(MEASURED.read_text()), tmp_path / "profile.json")
+    assert list(cli._samples(found)) == ["lists"]
+    for _ in range(500):
+        damaged = bytearray(whole)
+        damaged[rng.randrange(len(damaged))] ^= rng.randrange(1, 256)
+        file.write_bytes(damaged[: rng.choice((len(damaged), rng.randrange(len(damaged))))])
+        assert set(cli._samples(found)) <= {"lists"}
+    assert not cli._samples(Profile({**found.data, "samples": "a/b"}, found.path))
 
 
 @pytest.mark.parametrize(
@@ -176,6 +189,9 @@ def test_a_partial_profile_is_read_and_reported(tmp_path: Path) -> None:
         found = Profile.load(tmp_path)
         report.summary(found.data)
         assert len(report.sections(found.data)) == len(report.SECTIONS) - 1
+    added = Campaign(make_plan("quick", (1,), 1), found)
+    added.measure((), lambda done, text: None)
+    assert added.profile.data["conditions"]["clean_fraction"] == pytest.approx(0.87, abs=0.05)
     made_up = Profile.load(Path(__file__).parents[1] / "examples/what_if.json")
     assert report.sections(made_up.data)
 
@@ -196,7 +212,8 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_damaged_models(models: dict[str, Any], tmp_path: Path) -> None:
+@OFTEN
+def test_damaged_models(models: dict[str, Any], tmp_path: Path, seed: int, count: int) -> None:
     def use(file: Path) -> None:
         data = calibration.load(file)
         report_models.summary(data)
@@ -211,7 +228,7 @@ def test_damaged_models(models: dict[str, Any], tmp_path: Path) -> None:
         for n in (10, 10_000, 10**9):
             library.choose(n, 8)
 
-    survives(models, use, tmp_path / "calibration.json", ModelError)
+    survives(models, use, tmp_path / "calibration.json", ModelError, seed, count)
 
 
 def test_a_term_that_is_not_defined_predicts_nothing(models: dict[str, Any]) -> None:
@@ -254,7 +271,8 @@ def test_a_range_without_bound_is_refused(models: dict[str, Any], text: str) -> 
         smp.Model.from_json(model)
 
 
-def test_damaged_timings(interrupted: Path, tmp_path: Path) -> None:
+@OFTEN
+def test_damaged_timings(interrupted: Path, tmp_path: Path, seed: int, count: int) -> None:
     document = json.loads(interrupted.read_text())
     file = tmp_path / "damaged.json"
 
@@ -266,7 +284,7 @@ def test_damaged_timings(interrupted: Path, tmp_path: Path) -> None:
         for one in each:
             list(one.wanting()), one.taken()
 
-    survives(document, use, file, ModelError)
+    survives(document, use, file, ModelError, seed, count)
 
 
 interrupted = timings_file
@@ -303,20 +321,28 @@ def shown(file: Path) -> None:
 @pytest.mark.parametrize(
     ("design", "treatment"), [("2^3", "10us"), ("PB4", "work:10"), ("OA9(3^4)", (None, "10us", "20us"))]
 )
-def test_damaged_trials(machine: smp.Machine, tmp_path: Path, design: str, treatment: Any) -> None:
+@OFTEN
+def test_damaged_trials(
+    machine: smp.Machine, tmp_path: Path, design: str, treatment: Any, seed: int, count: int
+) -> None:
     file = tmp_path / "trials.json"
     screen(program, design, treatment=treatment, machine=machine, replicates=2).save(file)
-    survives(json.loads(file.read_text()), shown, file, ExperimentError)
+    survives(json.loads(file.read_text()), shown, file, ExperimentError, seed, count)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_damaged_ladder(machine: smp.Machine, tmp_path: Path) -> None:
+@OFTEN
+def test_a_damaged_ladder(machine: smp.Machine, tmp_path: Path, seed: int, count: int) -> None:
     file = tmp_path / "ladder.json"
     climb(program, ("10us", "20us", "50us"), machine=machine, replicates=2).save(file)
-    survives(json.loads(file.read_text()), shown, file, ExperimentError)
+    survives(json.loads(file.read_text()), shown, file, ExperimentError, seed, count)
 
 
-def test_damaged_trials_of_an_interrupted_experiment(machine: smp.Machine, tmp_path: Path) -> None:
+@OFTEN
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_damaged_trials_of_an_interrupted_experiment(
+    machine: smp.Machine, tmp_path: Path, seed: int, count: int
+) -> None:
     kept = tmp_path / "interrupted.json"
 
     def experiment(file: Path, until: float) -> Trials:
@@ -332,10 +358,11 @@ def test_damaged_trials_of_an_interrupted_experiment(machine: smp.Machine, tmp_p
     def use(file: Path) -> None:
         experiment(file, 2.0).analyse()
 
-    survives(json.loads(kept.read_text()), use, kept, ExperimentError, count=150)  # each runs trials
+    survives(json.loads(kept.read_text()), use, kept, ExperimentError, seed, count)
 
 
-def test_a_damaged_analysis(machine: smp.Machine, tmp_path: Path) -> None:
+@OFTEN
+def test_a_damaged_analysis(machine: smp.Machine, tmp_path: Path, seed: int, count: int) -> None:
     document = screen(program, "2^3", machine=machine, replicates=2).analyse().to_json()
 
     def use(file: Path) -> None:
@@ -346,7 +373,7 @@ def test_a_damaged_analysis(machine: smp.Machine, tmp_path: Path) -> None:
         found = Analysis.from_json(data)
         str(found), trials_table(found)
 
-    survives(json.loads(json.dumps(document)), use, tmp_path / "effects.json", ExperimentError)
+    survives(json.loads(json.dumps(document)), use, tmp_path / "effects.json", ExperimentError, seed, count)
 
 
 def test_the_command_says_in_a_line_what_is_wrong_with_trials(

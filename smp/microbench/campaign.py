@@ -150,7 +150,7 @@ class Campaign:
 
     def _fitted(self) -> Profile | None:
         """The profile whose cost functions predict: this one, else the last of this machine that has some."""
-        if self.profile.data.get("access", {}).get("functions"):
+        if (self.profile.data.get("access") or {}).get("functions"):
             return self.profile
         try:
             return Profile.find()
@@ -165,7 +165,7 @@ class Campaign:
         fractions = [
             self.profile.data[name]["clean_fraction"]
             for name in SECTIONS
-            if self.profile.data.get(name, {}).get("clean_fraction") is not None
+            if (self.profile.data.get(name) or {}).get("clean_fraction") is not None
         ]
         self.profile.data["conditions"] |= {
             "seconds": round(time.monotonic() - self._began, 1),
@@ -183,6 +183,6 @@ class Campaign:
         finally:
             beside.unlink(missing_ok=True)
         self.profile.save(folder / "profile.json")
-        if self.profile.data.get("access", {}).get("functions"):
+        if (self.profile.data.get("access") or {}).get("functions"):
             Profile(self.profile.data).keep()
         return [folder / "profile.json", folder / "samples.npz"]

@@ -80,7 +80,7 @@ class Profile:
         ------
         ProfileError
             A file that is missing, damaged, of another format or of a later version; the message says which, and which
-        value is wrong.
+            value is wrong.
 
         Warns
         -----

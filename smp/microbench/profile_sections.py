@@ -16,6 +16,7 @@ class Judged(Record):
 
     valid: bool | None = None
     why: list[str] | None = None
+    clean_fraction: Number | None = None
 
 
 class Timed(Judged):

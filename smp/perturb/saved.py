@@ -46,7 +46,7 @@ class Saved(ABC):
             For anything else; says which value is wrong.
         """
         if not isinstance(data, Mapping) or (data.get("format"), data.get("version")) != (cls.FORMAT, cls.VERSION):
-            raise ExperimentError(f"this is no {cls.WHAT} of version {cls.VERSION}")
+            raise ExperimentError(f"its format is not {cls.FORMAT}, version {cls.VERSION}")
         checked(data, cls.LAYOUT)
         try:
             return cls._made(data)
