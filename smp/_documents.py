@@ -121,9 +121,10 @@ def check(data: Any, layout: type[Record], error: type[SmpError], what: str, rem
 
 
 def _path(location: Sequence[int | str]) -> str:
-    """``("functions", 3, "p")`` as ``functions[3].p``."""
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    return "".join(parts).removeprefix(".") or "the document"
+    """``("libraries", "a sort", "inputs", 3)`` as ``libraries['a sort'].inputs[3]``."""
+    parts = [part for part in location if part != "[key]"]
+    named = (f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{part!r}]" for part in parts)
+    return "".join(named).removeprefix(".") or "the document"
 
 
 _SHORT = reprlib.Repr()

@@ -86,7 +86,7 @@ def read(file: Path) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ModelError(f"{file} is no calibration of smp: its format is not {FORMAT!r}")
     if data.get("version") != VERSION:
-        raise ModelError(f"{file} is of version {data.get('version')}, this smp reads {VERSION}: calibrate again")
+        raise ModelError(f"{file} is of version {data.get('version')!r}, this smp reads {VERSION}: calibrate again")
     _documents.check(data, CalibrationLayout, ModelError, str(file), REDO)
     return data
 

@@ -294,7 +294,7 @@ class Model:
             raise ModelError(f"this is no model of smp: its format is not {FORMAT!r}")
         if not isinstance(data.get("version"), int) or data["version"] > VERSION:
             raise ModelError(
-                f"the model is of version {data.get('version')}, this smp reads up to {VERSION}: upgrade it"
+                f"the model is of version {data.get('version')!r}, this smp reads up to {VERSION}: upgrade it"
             )
         from .._documents import check  # Pydantic takes a while to import, and a new model does without it
         from .model_layout import ModelLayout

@@ -82,7 +82,7 @@ class TrialsLayout(Record):
     def _a_place_and_all_responses_for_each_run(self) -> Self:
         names, runs, trials = self.responses, len(self.rows), len(self.plan.levels)
         if len(set(names)) < len(names) or set(names) & set(TAKEN) or "time" not in names:
-            raise ValueError(f"the responses {', '.join(names)} need different names, one of them time")
+            raise ValueError(f"the responses {names} need different names, one of them time")
         if len(self.order) != runs or {len(row) for row in self.rows} != {len(names)}:
             raise ValueError(f"there are {runs} rows: each needs a place in the order and {len(names)} responses")
         for replicate, block, trial, run in self.order:

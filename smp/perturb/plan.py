@@ -108,7 +108,7 @@ class Plan:
         design = None if data["design"] is None else Design.from_json(data["design"])
         factors, levels = named(data["factors"]), np.array(data["levels"], np.int64)
         if design is not None and (factors != design.factors or not np.array_equal(levels, design.levels)):
-            raise ValueError(f"the plan's factors or levels are not those of its design {design.name}")
+            raise ValueError(f"the plan's factors or levels are not those of its design {design.name!r}")
         return cls(factors, levels, ladders, design)
 
 
