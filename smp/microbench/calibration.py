@@ -125,9 +125,12 @@ def load(path: Path) -> Data:
     ModelError
         It is missing, damaged or of another format.
     """
-    data = calibrated.read(path / FILE if path.is_dir() else path)
-    for _ in models(data):  # a range or an expression that does not read is an error here
-        pass
+    file = path / FILE if path.is_dir() else path
+    data = calibrated.read(file)
+    try:
+        list(models(data))
+    except ModelError as error:  # a range or an expression does not read
+        raise ModelError(f"{file}: {error}") from error
     return data
 
 
