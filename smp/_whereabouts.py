@@ -129,9 +129,9 @@ def deadlock(streams: Sequence[Sleeper]) -> DeadlockError:
 
 
 def _frames(frame: FrameType | None) -> list[FrameType]:
-    """The frames of a stream, innermost first."""
+    """The frames of a stream, innermost first, those of its program only."""
     found = []
-    while frame is not None:
+    while frame is not None and frame.f_code not in _programs:
         found.append(frame)
         frame = frame.f_back
     return found

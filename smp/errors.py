@@ -20,6 +20,7 @@
     ├── FitError                (ValueError) a model cannot be fitted from these numbers
     ├── ModelError              (ValueError) a model, or what is to become one, is not well specified
     ├── TrialFailed             a trial of an experiment did not come to its end
+    ├── ExperimentError         (ValueError) a file of trials is damaged, or of another experiment
     ├── InvalidList             (ValueError) not a linked list: a cycle, a stray successor, two tails
     ├── NotConverged            an iteration has come to its limit, and the change is not below the tolerance
     └── Aborted                 inside a program: another processor failed; ends this one quietly
@@ -119,6 +120,10 @@ class ModelError(SmpError, ValueError):
 
 class TrialFailed(SmpError):
     """A trial of an experiment did not come to its end; tells its settings and what the program said."""
+
+
+class ExperimentError(SmpError, ValueError):
+    """A file of trials, or of an interrupted experiment, is damaged, incomplete, or of another experiment."""
 
 
 class InvalidList(SmpError, ValueError):

@@ -143,7 +143,7 @@ def test_models_that_do_not_fit_the_library_are_told_and_left(tmp_path: Path) ->
 
     calibrated.kept_at().write_text("{")
     calibrated._kept.cache_clear()
-    with pytest.warns(calibrated.CalibrationWarning, match="cannot read the models"):
+    with pytest.warns(calibrated.CalibrationWarning, match="damaged or no calibration"):
         calibrated.recalled(made_up("toy sort"))
 
 

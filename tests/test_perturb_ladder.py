@@ -181,7 +181,7 @@ def test_it_survives_json_and_files(climbed: Climb, tmp_path: Path) -> None:
     data = json.loads(file.read_text())
     assert Ladder.from_json(data["ladders"]["all"]).verdict == "linear"
     file.write_text(json.dumps({**data, "format": "smp-trials"}))
-    with pytest.raises(ValueError, match="holds no ladder: this is no ladder of version 1"):
+    with pytest.raises(ValueError, match="holds no ladder: its format is not smp-ladder, version 1"):
         Climb.load(file)
 
 

@@ -82,8 +82,8 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path)
         ("[1, 2]", "is no profile of smp"),
         ('{"format": "lmbench"}', "is no profile of smp"),
         ('{"format": "smp-profile", "version": 99}', "version 99.*upgrade"),
-        ('{"format": "smp-profile", "version": "one"}', "damaged: its version is 'one'"),
-        ('{"format": "smp-profile", "version": 1}', "does not describe its machine"),
+        ('{"format": "smp-profile", "version": "one"}', "damaged: version is 'one'; it should be 1"),
+        ('{"format": "smp-profile", "version": 1}', "damaged: machine is missing"),
     ],
 )
 def test_a_file_that_is_no_profile_says_what_it_is(tmp_path: Path, text: str, says: str) -> None:

@@ -17,6 +17,7 @@ from ..errors import ModelError
 from .library import Library
 
 FORMAT, VERSION = "smp-calibration", 1
+REDO = "python -m smp.microbench --calibrate makes one"
 
 
 class CalibrationWarning(UserWarning):
@@ -70,12 +71,24 @@ def keep(data: Mapping[str, Any]) -> Path:
     return file
 
 
-def check(data: Any, file: Path) -> None:
-    """Raise `ModelError` unless this is a document of models."""
-    if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("libraries"), dict):
+def read(file: Path) -> dict[str, Any]:
+    """Return the document of models in a file.
+
+    Raises
+    ------
+    ModelError
+        It is missing, damaged, of another format or version; the message says where and what.
+    """
+    from .. import _documents  # Pydantic takes a while to import, and kernels without kept models do without it
+    from .models_layout import CalibrationLayout
+
+    data = _documents.read(file, ModelError, "a calibration", REDO)
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ModelError(f"{file} is no calibration of smp: its format is not {FORMAT!r}")
     if data.get("version") != VERSION:
-        raise ModelError(f"{file} is of version {data.get('version')}, this smp reads {VERSION}: calibrate again")
+        raise ModelError(f"{file} is of version {data.get('version')!r}, this smp reads {VERSION}: calibrate again")
+    _documents.check(data, CalibrationLayout, ModelError, str(file), REDO)
+    return data
 
 
 @functools.cache
@@ -86,11 +99,4 @@ def _kept_at(base: Path) -> Path:
 @functools.cache
 def _kept(file: Path) -> dict[str, Any]:
     """The libraries of a file by name; read once."""
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read the models in {file}: {error}") from error
-    check(data, file)
-    return dict(data["libraries"])
+    return dict(read(file)["libraries"]) if file.exists() else {}

@@ -313,10 +313,11 @@ class Library:
     def _compiled(self) -> Callable[..., tuple[int, int, float]]:
         """One closed function of the inputs: where among the implementations the smallest prediction above zero is.
 
-        Conditions are asked of the inputs as they are, models of inputs within their ranges.
+        Conditions are asked of the inputs as they are, models of inputs within their ranges.  A model with a term that
+        is not defined there, such as the logarithm of zero, predicts nothing.
         """
         names = [each.name for each in self.ranges]
-        given, space = ", ".join(names), dict[str, Any]()
+        given, space = ", ".join(names), dict[str, Any](_undefined=(ArithmeticError, ValueError))
         asked, tried = list[str](), list[str]()
         for k, (name, model) in enumerate(self.models.items()):
             made, value = [f"_t = {model.body}"], "0"
@@ -325,6 +326,7 @@ class Library:
                 made.insert(0, f"{parameter.name} = _best_{k}(_predict_{k}, ({given},))")
                 value = parameter.name
             made.append(f"if 0 < _t < _least: _at, _value, _least = {k}, {value}, _t")
+            made = ["try:", *(f"    {line}" for line in made), "except _undefined: pass"]
             if self.implementations[name].when:
                 space[f"_applies_{k}"] = self._applies[name]
                 asked.append(f"_may_{k} = _applies_{k}({given})")

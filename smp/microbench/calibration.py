@@ -31,7 +31,6 @@ KERNELS = {
 }
 """What can be calibrated, and the modules of `smp.kernels` whose ``libraries()`` say how."""
 FILE, UNDER_WAY = "calibration.json", "calibration-under-way.json"
-REDO = "python -m smp.microbench --calibrate"
 
 Progress = Callable[[float, str], None]
 Data = dict[str, Any]
@@ -128,16 +127,12 @@ def load(path: Path) -> Data:
         It is missing, damaged or of another format.
     """
     file = path / FILE if path.is_dir() else path
+    data = calibrated.read(file)
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"there is no calibration at {file}; {REDO} makes one") from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read the calibration {file}: {error}; {REDO} makes one") from error
-    calibrated.check(data, file)
-    for _ in models(data):  # a damaged model is told here
-        pass
-    return dict(data)
+        list(models(data))
+    except ModelError as error:  # a range or an expression does not read
+        raise ModelError(f"{file}: {error}") from error
+    return data
 
 
 def _earlier(file: Path) -> Data:

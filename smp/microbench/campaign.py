@@ -136,7 +136,7 @@ class Campaign:
         earlier = _earlier(folder)
         if _task(earlier.data) == _task(self.profile.data):
             self.profile, self.samples = earlier, samples_of(earlier)
-            self._before_s = earlier.data["conditions"]["seconds"]
+            self._before_s = earlier.data["conditions"].get("seconds") or 0.0
         return list(self.profile.data["unfinished"]["done"])
 
     def measure(self, progress: Progress) -> None:
@@ -180,7 +180,7 @@ class Campaign:
 
     def _fitted(self) -> Profile | None:
         """The profile whose cost functions predict: this one, else the last of this machine that has some."""
-        if self.profile.data.get("access", {}).get("functions"):
+        if (self.profile.data.get("access") or {}).get("functions"):
             return self.profile
         try:
             return Profile.find()
@@ -195,7 +195,7 @@ class Campaign:
         fractions = [
             self.profile.data[name]["clean_fraction"]
             for name in SECTIONS
-            if self.profile.data.get(name, {}).get("clean_fraction") is not None
+            if (self.profile.data.get(name) or {}).get("clean_fraction") is not None
         ]
         self.profile.data["conditions"] |= {
             "seconds": round(self._before_s + time.monotonic() - self._began, 1),
@@ -219,7 +219,7 @@ class Campaign:
         finally:
             beside.unlink(missing_ok=True)
             self.profile.save(profile)
-        if self.profile.data.get("access", {}).get("functions"):
+        if (self.profile.data.get("access") or {}).get("functions"):
             Profile(self.profile.data).keep()
         return [profile, samples]
 
@@ -247,7 +247,7 @@ def samples_of(profile: Profile) -> Samples:
     """The raw samples beside a saved profile, where they still are."""
     if profile.path is None:
         return {}
-    file = profile.path.with_name(str(profile.data.get("samples", "samples.npz")))
-    with contextlib.suppress(OSError, ValueError), np.load(file) as stored:
+    name = profile.data.get("samples") or "samples.npz"
+    with contextlib.suppress(Exception), np.load(profile.path.with_name(name)) as stored:  # NumPy and zip raise any
         return dict(stored)
     return {}

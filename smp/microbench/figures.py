@@ -96,7 +96,7 @@ def _access(profile: Profile) -> Iterator[Figure]:
             if function["name"] != BEST[family]:
                 continue
             for term, price in zip(function["terms"], function["coefficients"], strict=True):
-                if term not in function.get("unidentified", ()):
+                if term not in (function.get("unidentified") or ()):
                     unit, scale = ("us", 1e6) if term == "L" else ("ns", 1e9)
                     yield Figure("access", f"{family}: {meaning(term, profile)}, p = {p}", unit, price * scale)
 

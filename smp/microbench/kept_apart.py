@@ -40,7 +40,7 @@ def errors_apart(profile: Profile, family: str, p: int) -> dict[int, float]:
     """
     chosen = {(family, p, part, name) for part, name in _chosen(profile, family, p)}
     found: dict[int, list[tuple[float, int]]] = {}
-    for row in profile.access.get("validation", []):
+    for row in profile.access.get("validation") or []:
         if (row["family"], row["p"], row["set"], row["name"]) in chosen:
             found.setdefault(row["suite"], []).append((row["average"], row["count"]))
     return {
@@ -69,15 +69,9 @@ def judge(profile: Profile) -> None:
     access = profile.data.get("access") or {}
     if not access.get("functions"):
         return
-    try:
-        said = reasons(profile)
-    except (KeyError, TypeError) as error:
-        raise ProfileError(
-            f"{profile.path or 'this profile'} is damaged: its cost functions or their validation lack {error}; "
-            "measure again with python -m smp.microbench --only access"
-        ) from error
+    said = reasons(profile)
     if said:
-        why = access.get("why", [])
+        why = access.get("why") or []
         profile.data["access"] = access | {"valid": False, "why": [*(s for s in said if s not in why), *why]}
 
 

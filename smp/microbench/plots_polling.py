@@ -28,7 +28,8 @@ def slowdown(profile: Data) -> Figure | None:
         for k, limit in enumerate(limits):
             own = [row for row in mine if row["pollers"] == 0 or row["limit"] == limit]
             pollers, slower = column(own, "pollers"), column(own, "slowdown")
-            one.plot(pollers, slower, marker=MARKERS[k], color=COLOURS[k], label=title_of(limit))
+            style = {"marker": MARKERS[k % len(MARKERS)], "color": COLOURS[k % len(COLOURS)]}
+            one.plot(pollers, slower, **style, label=title_of(limit))
             unsettled(one, pollers, slower, own)
         if place == "beside":
             most = np.array([0.0, max(row["pollers"] for row in mine)])

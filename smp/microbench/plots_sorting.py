@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .plots_axes import COLOURS, GREY, MARKERS, Data, canvas, column, legend, log_plain, log_powers
 from .plots_programs import by_length, every_time, measured, of, per_element, spread
+from .report_format import by_streams
 from .report_programs import few
 from .report_sorting import FORM_TITLES, TITLES
 
@@ -73,11 +74,11 @@ def times(profile: Data, samples: NDArray[Any] | None = None) -> Figure | None:
     for name, (colour, style) in FORMS.items():
         mine = by_length([form for form in data.get("forms", []) if form["form"] == name])
         if mine:
-            streams = mine[-1]["streams"]
-            label = FORM_TITLES[name] + (f", {streams} stream{'s' * (streams > 1)}" if name == "fast" else "")
+            streams = mine[-1].get("streams")
+            label = FORM_TITLES[name] + (f", {by_streams(streams)}" if name == "fast" else "")
             n, ns = column(mine, "n"), column(mine, "ns_per_element")
             axes.plot(n, ns, style, marker="o", color=colour, linewidth=2.5, label=label)
-            spread(axes, samples, name, streams, colour)
+            spread(axes, samples, name, streams or 1, colour)
     every_time(axes, data.get("rows", []), TITLES.__getitem__, samples)
     log_powers(axes.xaxis)
     log_plain(axes.yaxis)

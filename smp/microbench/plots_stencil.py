@@ -5,6 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from .plots_axes import COLOURS, GREY, MARKERS, Data, Rows, canvas, column, legend, log_plain
+from .report_format import by_streams
 from .report_programs import few
 from .report_stencil import FORM_TITLES, title_of
 
@@ -17,11 +18,11 @@ def times(profile: Data) -> Figure | None:
     rows, forms = by_side(data.get("rows", [])), by_side(data.get("forms", []))
     if not rows or not forms:
         return None
-    counts, streams = few(sorted({row["p"] for row in rows})), forms[0]["streams"]
+    counts, streams = few(sorted({row["p"] for row in rows})), forms[0].get("streams")
     figure, axes = canvas(
         "Red-black relaxation: what an iteration takes, beside a copy of the grid",
         "square grids of float64, median; without the copies before and after all iterations; "
-        f"copy and fast form: {streams} stream{'s' * (streams > 1)}",
+        f"copy and fast form: {by_streams(streams)}",
         columns=len(counts),
         right=0.83,
         gap=0.06,

@@ -32,6 +32,7 @@ from .kept_apart import judge
 FORMAT, VERSION = "smp-profile", 1
 BEST = {"good": "HrHwM-c", "bad": "HrHwM", "random": "HrHwM"}
 MEASURE = "python -m smp.microbench --quick"
+REMEDY = f"{MEASURE} makes one"
 
 Seconds = NDArray[np.float64]
 
@@ -79,7 +80,8 @@ class Profile:
         Raises
         ------
         ProfileError
-            A file that is missing, damaged, of another format or of a later version; the message says which.
+            A file that is missing, damaged, of another format or of a later version; the message says which, and which
+            value is wrong.
 
         Warns
         -----
@@ -88,17 +90,7 @@ class Profile:
         """
         file = Path(path)
         file = file / "profile.json" if file.is_dir() else file
-        try:
-            data = json.loads(file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise ProfileError(f"there is no profile at {file}; {MEASURE} makes one") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise ProfileError(f"cannot read the profile {file}: {error}") from error
-        except json.JSONDecodeError as error:
-            raise ProfileError(
-                f"{file} is damaged or no profile: {error.msg} in line {error.lineno}; measure again with {MEASURE}"
-            ) from error
-        profile = cls(_checked(data, file), file)
+        profile = cls(_read(file), file)
         judge(profile)
         mine = _this_machine()
         theirs = profile.data["machine"]
@@ -139,7 +131,7 @@ class Profile:
     @property
     def kind(self) -> str:
         """The kind of machine that was measured, "host" or "emulated"; it says whose seconds they are."""
-        return str(self.data.get("machine", {}).get("kind", "host"))
+        return str((self.data.get("machine") or {}).get("kind") or "host")
 
     @property
     def access(self) -> dict[str, Any]:
@@ -205,7 +197,7 @@ class Profile:
 
     def overhead(self, p: int) -> tuple[float, float]:
         """Return the least and the most seconds that the runtime adds to a superstep (5th and 95th percentile)."""
-        known = self.access.get("overhead_s", {})
+        known = self.access.get("overhead_s") or {}
         low, high = (
             sum(w * known.get(str(q), (0.0, 0.0))[end] for q, w in self.neighbours(p).items()) for end in (0, 1)
         )
@@ -301,15 +293,15 @@ def _named(described: Mapping[str, Any]) -> str:
     return f"{described.get('name')} ({described.get('cpu')}, {described.get('cpus')} CPUs)"
 
 
-def _checked(data: Any, file: Path) -> dict[str, Any]:
+def _read(file: Path) -> dict[str, Any]:
+    from .. import _documents  # Pydantic takes a while to import, and a new profile does without it
+    from .profile_layout import ProfileLayout
+
+    data = _documents.read(file, ProfileError, "a profile", REMEDY)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ProfileError(f"{file} is no profile of smp: its format is not {FORMAT!r}")
     version = data.get("version")
-    if not isinstance(version, int) or version < 1:
-        raise ProfileError(f"{file} is damaged: its version is {version!r}; measure again with {MEASURE}")
-    if version > VERSION:
+    if isinstance(version, int) and version > VERSION:
         raise ProfileError(f"{file} is of version {version}, this smp reads up to {VERSION}: upgrade smp-runtime")
-    described = data.get("machine")
-    if not isinstance(described, dict) or not {"cpu", "cpus", "line_bytes", "caches"} <= set(described):
-        raise ProfileError(f"{file} is damaged: it does not describe its machine; measure again with {MEASURE}")
+    _documents.check(data, ProfileLayout, ProfileError, str(file), REMEDY)
     return data

@@ -132,7 +132,7 @@ def _off(row: Data) -> bool:
 
 def _parts(profile: Data) -> Iterator[RenderableType]:
     access = profile["access"]
-    functions = access["functions"]
+    functions = access.get("functions", [])
     costs = word_costs(profile)
     if costs:
         yield cost_table(costs)
@@ -155,7 +155,7 @@ def _parts(profile: Data) -> Iterator[RenderableType]:
             yield _coefficients(access, chosen, title, lambda row: f"p = {row['p']} {row['set']}")
     for family in FAMILIES:
         for suite in (1, 2, 3):
-            yield from errors(access["validation"], family, suite)
+            yield from errors(access.get("validation", []), family, suite)
 
 
 def _coefficients(access: Data, functions: Rows, title: str, name: Callable[[Data], str]) -> RenderableType:
@@ -184,7 +184,10 @@ def _fitted(functions: Rows, name: Callable[[Data], str]) -> str:
     """Say which suite the functions were fitted on; for the fewer of them, by name."""
     by_suite: dict[int, list[str]] = {}
     for row in functions:
-        by_suite.setdefault(row["fit_suite"], []).append(name(row))
+        if row.get("fit_suite") is not None:
+            by_suite.setdefault(row["fit_suite"], []).append(name(row))
+    if not by_suite:
+        return ""
     most, *others = sorted(by_suite, key=lambda suite: -len(by_suite[suite]))
     return "; ".join([f"fitted on suite {most}", *(f"{', '.join(by_suite[s])}: on suite {s}" for s in others)])
 
@@ -193,9 +196,12 @@ def _coefficient(function: Data, term: str, scale: float) -> str:
     if term not in function["terms"]:
         return ""
     at = function["terms"].index(term)
-    value, low, high = (function[name][at] for name in ("coefficients", "low", "high"))
-    if term in function["unidentified"]:
+    value = function["coefficients"][at]
+    if term in (function.get("unidentified") or ()):
         return "?"
+    if not function.get("low") or not function.get("high"):
+        return number(value * scale)
+    low, high = function["low"][at], function["high"][at]
     if low == high == 0:
         return "0"
     bounds = ", ".join("open" if bound is None else number(bound * scale, 2) for bound in (low, high))

@@ -82,6 +82,17 @@ def time(value: float | None) -> str:
     return f"{number(value)} s"
 
 
+def by_streams(many: int | None) -> str:
+    """Return a number of streams in words.
+
+    Examples
+    --------
+    >>> [by_streams(many) for many in (1, 2, None)]
+    ['1 stream', '2 streams', 'streams']
+    """
+    return "streams" if many is None else f"{many} stream{'s' * (many != 1)}"
+
+
 def percent(fraction: float | None) -> str:
     """Return a fraction in per cent, without the sign.
 

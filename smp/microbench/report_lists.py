@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 
 from ..models.locality import SMALL
 from . import report_programs as programs
-from .report_format import Data, Rows, count, number, section, table, time
+from .report_format import Data, Rows, by_streams, count, number, section, table, time
 from .report_programs import INTERVAL_HEADERS, TIMES, each, interval_cells, ratio
 
 HEADERS = ("algorithm", "n", "p", "run\nns", "speed-\nup")
@@ -50,15 +50,15 @@ def describe_best(row: Data, lists: Data) -> str:
     what = f"n = {count(row['n'])}: {title_of(row['algorithm'])}, p = {row['p']}"
     text = f"{what}: {number(row['ns_per_element'])} ns an element"
     if serial is not None:
-        text += f", {number(row['speedup'])} times as fast as the serial loop ({number(serial)} ns)"
+        text += f", {number(row.get('speedup'))} times as fast as the serial loop ({number(serial)} ns)"
     if row.get("inside") is not None:
         where = "inside" if row["inside"] else "outside"
         included = " with local computation" * programs.with_computation(row)
-        text += f"; Loc {ratio(row['loc'])}, M/G {ratio(row['m_over_g'])}{included}, {where} its interval"
+        text += f"; Loc {ratio(row.get('loc'))}, M/G {ratio(row.get('m_over_g'))}{included}, {where} its interval"
     for fast in lists.get("fast", []):
         if fast["n"] == row["n"]:
-            how = f"with {fast['streams']} stream{'s' * (fast['streams'] != 1)}"
-            text += f"; fast form {number(fast['ns_per_element'])} ns {how}, {number(fast['speedup'])} times"
+            how = f"with {by_streams(fast.get('streams'))}"
+            text += f"; fast form {number(fast['ns_per_element'])} ns {how}, {number(fast.get('speedup'))} times"
     return text
 
 
@@ -100,8 +100,8 @@ def describe_step(step: Data) -> str:
 
 
 def _parts(profile: Data, lists: Data) -> Iterator[RenderableType]:
-    order = list(dict.fromkeys(row["algorithm"] for row in lists["rows"]))
-    ranked = sorted(lists["rows"], key=lambda row: (row["n"], row["p"], order.index(row["algorithm"])))
+    order = list(dict.fromkeys(row["algorithm"] for row in lists.get("rows", [])))
+    ranked = sorted(lists.get("rows", []), key=lambda row: (row["n"], row["p"], order.index(row["algorithm"])))
     rows = []
     for n in sorted({row["n"] for row in [*ranked, *lists.get("serial", [])]}):
         serial = serial_time(lists, n)
@@ -109,8 +109,8 @@ def _parts(profile: Data, lists: Data) -> Iterator[RenderableType]:
             rows.append(["serial", count(n), "1", number(serial), number(1.0)])
         for fast in lists.get("fast", []):
             if fast["n"] == n:
-                times = number(fast["ns_per_element"]), number(fast["speedup"])
-                rows.append(["fast form", count(n), str(fast["streams"]), *times])
+                times = number(fast["ns_per_element"]), number(fast.get("speedup"))
+                rows.append(["fast form", count(n), count(fast.get("streams")), *times])
         for row in (row for row in ranked if row["n"] == n):
             rows.append([*_named(row), number(row["ns_per_element"]), number(row.get("speedup"))])
     yield table(HEADERS, rows, title="Time per element (ns)", caption=MEANING)

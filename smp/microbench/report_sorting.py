@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ..models.locality import SMALL
 from . import report_programs as programs
-from .report_format import NONE, Data, count, number, section, table
+from .report_format import NONE, Data, by_streams, count, number, section, table
 from .report_programs import INTERVAL_HEADERS, few, interval_cells, ratio
 
 HEADERS = ("algorithm", "n", "p", "time\nns", "over\nNumPy")
@@ -66,9 +66,8 @@ def describe(data: Data) -> str | None:
     said = [f"{', '.join(sorts)} with p = {p}"] if sorts else []
     for form in data.get("forms", []):
         if (form["n"], form["form"]) == (longest, "fast"):
-            streams = f"{form['streams']} stream{'s' * (form['streams'] != 1)}"
-            what = f"fast form {number(form['ns_per_element'])} with {streams}"
-            said.append(f"{what}, {number(form['speedup'])} times as fast as NumPy")
+            what = f"fast form {number(form['ns_per_element'])} with {by_streams(form.get('streams'))}"
+            said.append(f"{what}, {number(form.get('speedup'))} times as fast as NumPy")
     return f"n = {count(longest)}, in ns an element: {'; '.join(said)}" if said else None
 
 
@@ -94,7 +93,7 @@ def counts(row: Data) -> list[str]:
 
 
 def _times(profile: Data, data: Data) -> RenderableType:
-    ran, forms = data["rows"], data["forms"]
+    ran, forms = data.get("rows", []), data.get("forms", [])
     alone = {form["n"]: form["ns_per_element"] for form in forms if form["form"] == "numpy"}
     shown = {
         p: few(sorted({row["n"] for row in ran if row["p"] == p}), MOST_LENGTHS) for p in {row["p"] for row in ran}
@@ -104,8 +103,8 @@ def _times(profile: Data, data: Data) -> RenderableType:
     for n in lengths:
         for form in forms:
             if form["n"] == n:
-                named = [FORM_TITLES[form["form"]], count(n), f"{form['streams']}"]
-                times = [number(form["ns_per_element"]), number(form["speedup"])]
+                named = [FORM_TITLES[form["form"]], count(n), count(form.get("streams"))]
+                times = [number(form["ns_per_element"]), number(form.get("speedup"))]
                 rows.append([*named, *times, *[NONE] * len(INTERVAL_HEADERS)])
         same = [row for row in ran if row["n"] == n and n in shown[row["p"]]]
         for row in sorted(same, key=lambda row: (row["p"], order.index(row["algorithm"]))):

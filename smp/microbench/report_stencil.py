@@ -43,9 +43,8 @@ def describe(data: Data) -> str | None:
         where = "" if best.get("loc") is None else f" (Loc {ratio(best['loc'])})"
         said.append(f"{title_of(best)} {number(best['ns_per_cell'])}{where} with p = {best['p']}")
     if forms:
-        fast, plain, copy = (
-            number(form["ns_per_cell"]) for name in FORM_TITLES for form in forms if form["form"] == name
-        )
+        times = {form["form"]: number(form["ns_per_cell"]) for form in forms}
+        fast, plain, copy = (times.get(name, NONE) for name in FORM_TITLES)
         said.append(f"fast form {fast}, unblocked {plain}; a copy of the grid {copy}")
     return f"{_grid(largest)}, in ns a cell and iteration: {'; '.join(said)}"
 
@@ -63,25 +62,26 @@ def title_of(row: Data) -> str:
 
 def _parts(profile: Data, data: Data) -> Iterator[RenderableType]:
     yield _times(data)
-    if programs.predicted(data["rows"]):
+    if programs.predicted(data.get("rows", [])):
         yield _intervals(profile, data)
     if data.get("analysis"):
         yield _supersteps(data["analysis"])
 
 
 def _times(data: Data) -> RenderableType:
-    ran, forms, cells = data["rows"], data["forms"], []
+    ran, forms = data.get("rows", []), data.get("forms", [])
+    cells = []
     copies = {form["rows"]: form["ns_per_cell"] for form in forms if form["form"] == "copy"}
     for side in sorted({row["rows"] for row in [*ran, *forms]}):
         for form in forms:
             if form["rows"] == side:
-                named = [FORM_TITLES[form["form"]], _grid(form), str(form["streams"])]
-                cells.append([*named, number(form["ns_per_cell"]), number(form["copies"]), NONE])
+                named = [FORM_TITLES[form["form"]], _grid(form), count(form.get("streams"))]
+                cells.append([*named, number(form["ns_per_cell"]), number(form.get("copies")), NONE])
         for row in ran:
             if row["rows"] == side:
                 ns = row["ns_per_cell"]
                 over = number(ns / copies[side] if side in copies else None)
-                cells.append([title_of(row), _grid(row), str(row["p"]), number(ns), over, number(row["around_ns"])])
+                cells.append([title_of(row), _grid(row), str(row["p"]), number(ns), over, number(row.get("around_ns"))])
     said = [MEANING]
     if data.get("left_out"):
         said.append(f"Left out, for memory is short: {', '.join(f'{n:,} x {n:,}' for n in data['left_out'])}.")

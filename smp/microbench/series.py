@@ -32,6 +32,7 @@ SHORT_S, WARM_S, BATCH_S = 2e-4, 1e-2, 5e-4
 """Seconds: calls below the first are timed in batches, below the second after a call; a batch takes the third."""
 A_TERM, DRAWS = 3, 10
 """Points for each term of a task whose condition holds at few; how many are drawn for each that is lacking."""
+REMEDY = "remove it to measure anew"
 Points = dict[str, NDArray[np.float64]]
 Made = tuple[tuple[Any, ...], dict[str, float], dict[str, float]]
 
@@ -246,17 +247,23 @@ def take_up(series: Sequence[Series], file: Path) -> None:
     Raises
     ------
     ModelError
-        They are of other tasks or points.
+        They are damaged, or of other tasks or points.
     """
     if not file.exists():
         return
+    from .. import _documents  # Pydantic takes a while to import, and a calibration that begins does without it
+    from .timings_layout import TimingsLayout
+
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-        same, taken = data["measurement"] == _named(series), data["taken"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"cannot resume from {file}: {error}; remove it to measure anew") from error
-    if not same:
+        data = _documents.read(file, ModelError, "a file of timings", REMEDY)
+        _documents.check(data, TimingsLayout, ModelError, "it", REMEDY)
+    except ModelError as error:
+        raise ModelError(f"cannot resume from {file}: {error}") from error
+    taken = data["taken"]
+    if data["measurement"] != _named(series):
         raise ModelError(f"{file} holds timings of another calibration: remove it, or give another file")
+    if len(taken) != len(series) or not all(map(_fits, series, taken)):
+        raise ModelError(f"cannot resume from {file}: it lacks timings of some tasks or points; {REMEDY}")
     for each, found in zip(series, taken, strict=True):
         for loops, verify in found["added"]:
             each._append(loops, verify)
@@ -265,6 +272,18 @@ def take_up(series: Sequence[Series], file: Path) -> None:
                 each.inputs[point] = inputs
         for task, raw, applies in zip(each.tasks, found["raw"], found["applies"], strict=True):
             task.raw, task.applies = [list(map(float, timings)) for timings in raw], applies
+
+
+def _fits(series: Series, found: Mapping[str, Any]) -> bool:
+    """Whether there is something for each task and point of a series."""
+    points, count = series.base + len(found["added"]), len(series.tasks)
+    lists = [*found["raw"], *found["applies"], found["inputs"]]
+    return (
+        len(found["raw"]) == len(found["applies"]) == count
+        and all(len(of_points) == points for of_points in lists)
+        and all(inputs is None or len(inputs) == series.inputs.shape[1] for inputs in found["inputs"])
+        and all(set(loops) == set(series.points) for loops, _ in found["added"])
+    )
 
 
 def _named(series: Sequence[Series]) -> list[Any]:

@@ -6,7 +6,8 @@
 
 Text can be stored, printed and compared; what it may hold is little enough to be read aloud: numbers, the inputs,
 ``+ - * / **``, comparisons, ``and or not`` between them, ``a if c else b`` and the functions of `FUNCTIONS`.  A
-comparison counts as 1 where it holds, else as 0.
+comparison counts as 1 where it holds, else as 0.  Powers are powers of floats everywhere: those of Python's integers
+have no bound, and ``9**9**9`` would not end.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import keyword
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,8 @@ _C_WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"
 )
+LONGEST = 1_000
+"""Characters of an expression."""
 RESERVED = frozenset([*FUNCTIONS, *_C_NAMES.values(), "pow", "inf", *keyword.kwlist, *_C_WORDS.split()])
 """What cannot name an input or a function, in Python or in C."""
 
@@ -75,13 +79,16 @@ class Expression:
     ----------
     python, c : str
         Of numbers in Python, of doubles in C.
+    shown : str
+        To be read: with ``**``.
     names, calls : frozenset of str
-        The inputs and the functions that it uses.
+        The inputs that it uses, and the functions that its Python text does.
 
     Raises
     ------
     ModelError
-        It does not parse, names what is no input, or holds what no expression may.
+        It does not parse, is too long, names what is no input, or holds what no expression may, or a power of numbers
+        that no float can hold.
 
     Examples
     --------
@@ -96,16 +103,29 @@ class Expression:
         if not isinstance(text, str):
             raise ModelError(f"{text!r} is no expression: write it as text, such as 'n * log2(n)'")
         self.text = " ".join(text.split())
+        if len(self.text) > LONGEST:
+            raise ModelError(
+                f"{text[:40]!r}... has {len(self.text):,} characters: an expression has {LONGEST:,} at most"
+            )
         try:
-            tree = ast.parse(self.text, mode="eval").body
+            self._read(text, inputs)
         except (SyntaxError, ValueError) as error:
+            if isinstance(error, ModelError):
+                raise
             raise ModelError(f"{text!r} is no expression: {error.args[0]}") from None
+        except (RecursionError, MemoryError):
+            raise ModelError(f"{text[:40]!r}... is nested too deeply for an expression") from None
+
+    def _read(self, text: str, inputs: Sequence[str]) -> None:
+        tree = ast.parse(self.text, mode="eval").body
         _check(tree, text, inputs)
-        self.python = _grouped(tree)
-        used = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-        self.names, self.calls = used & set(inputs), used & set(FUNCTIONS)
         self.c = _emit(tree, in_c=True)
-        self._arrays = compile(_emit(tree, in_c=False), f"<{self.text}>", "eval")
+        self._arrays = _compiled(tree)
+        self.shown = _grouped(tree)
+        plain = _Powers().visit(tree)
+        self.python = _grouped(plain)
+        used = frozenset(_named(plain))
+        self.names, self.calls = used & set(inputs), used & {*FUNCTIONS, "pow"}
 
     def __repr__(self) -> str:
         return f"<expression {self.text}>"
@@ -125,9 +145,7 @@ class Expression:
         """
         values = {name: np.asarray(given, np.float64) for name, given in inputs.items()}
         shape = np.broadcast_shapes(*(value.shape for value in values.values()))
-        with np.errstate(all="ignore"):
-            found = eval(self._arrays, {"__builtins__": {}, **_ARRAY_FUNCTIONS}, values)  # checked text only
-        return np.broadcast_to(np.asarray(found, np.float64), shape)
+        return np.broadcast_to(np.asarray(_value(self._arrays, values), np.float64), shape)
 
 
 def python_function(name: str, parameters: Sequence[str], body: str) -> Callable[..., float]:
@@ -138,7 +156,7 @@ def python_function(name: str, parameters: Sequence[str], body: str) -> Callable
 
 def compiled_function(name: str, parameters: Sequence[str], body: str, space: Mapping[str, Any]) -> Callable[..., Any]:
     """Compile a Python function from its lines, made of checked expressions, with more names to call."""
-    known: dict[str, Any] = {"__builtins__": {}, "inf": math.inf, **FUNCTIONS, **space}
+    known: dict[str, Any] = {"__builtins__": {}, "inf": math.inf, "pow": math.pow, **FUNCTIONS, **space}
     exec(f"def {name}({', '.join(parameters)}):\n    {body}", known)
     made: Callable[..., Any] = known[name]
     return made
@@ -172,6 +190,35 @@ def _check(node: ast.AST, text: str, inputs: Sequence[str]) -> None:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr) and not (isinstance(node, ast.Call) and child is node.func):
             _check(child, text, inputs)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _named(node) & set(inputs):
+        value = _value(_compiled(node), {})
+        if not np.isfinite(value):
+            raise ModelError(f"{text!r} holds {ast.unparse(node)!r}, which is no number that a float can hold: {value}")
+
+
+def _named(node: ast.AST) -> set[str]:
+    """The names in a tree."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _compiled(tree: ast.expr) -> CodeType:
+    """A checked tree as code for arrays."""
+    return compile(_emit(tree, in_c=False), "<expression>", "eval")
+
+
+def _value(code: CodeType, values: Mapping[str, NDArray[np.float64]]) -> Any:
+    with np.errstate(all="ignore"):
+        return eval(code, {"__builtins__": {}, **_ARRAY_FUNCTIONS}, dict(values))  # checked text only
+
+
+class _Powers(ast.NodeTransformer):
+    """Writes powers as calls of ``pow``, which in `math` and in C is one of floats."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Pow):
+            return ast.Call(ast.Name("pow"), [node.left, node.right], [])
+        return node
 
 
 def _is_condition(node: ast.expr) -> bool:

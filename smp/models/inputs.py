@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from ..errors import ModelError
 from .expressions import RESERVED
 
-COUNT = 12
-"""Values of a grid whose text gives no number."""
+COUNT, MOST = 12, 100_000
+"""Values of a grid whose text gives no number; the most that one may have."""
 Values = NDArray[np.float64]
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(
@@ -89,6 +89,8 @@ class Input:
             raise ModelError(f"the range of {name} is {text!r}: write it as text, such as '100..1e6'")
         if listed := re.fullmatch(rf"\s*{_NUMBER}(\s*,\s*{_NUMBER})*\s*", text):
             numbers = sorted({float(part) for part in listed[0].split(",")})
+            if not -math.inf < numbers[0] <= numbers[-1] < math.inf:
+                raise ModelError(f"{text!r} of {name} holds a number that is larger than a float can be")
             return cls(name, text, "listed", tuple(numbers), all(n.is_integer() for n in numbers))
         found = _RANGE.fullmatch(text.strip())
         if not found:
@@ -103,16 +105,18 @@ class Input:
             raise ModelError(f"the range {text!r} of {name} is empty: {cause}")
         if whole and not (low.is_integer() and high.is_integer()):
             raise ModelError(f"the range {text!r} of {name} has ends that are not whole: add 'real'")
-        count = int(found["count"] or COUNT)
+        count = float(found["count"] or COUNT)
         if count < 2:
             raise ModelError(f"the range {text!r} of {name} takes at least 2 values: both ends are among them")
+        if count > MOST:
+            raise ModelError(f"the range {text!r} of {name} takes at most {MOST:,} values")
         if spacing == "powers":
             if found["count"]:
                 raise ModelError(f"the range {text!r} of {name}: all powers of two in it are taken, so leave out 'x'")
             grid = 2.0 ** np.arange(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
         else:
             spread = np.geomspace if spacing == "geometric" else np.linspace
-            grid = spread(low, high, count)
+            grid = spread(low, high, int(count))
         values = np.unique(np.round(grid)) if whole else grid
         if not len(values):
             raise ModelError(f"the range {text!r} of {name} holds no power of two")

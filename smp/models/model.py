@@ -12,7 +12,7 @@ Source: Brewer, Portable High-Performance Supercomputing, sections 2.2 and 3.6.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from .expressions import RESERVED, Expression, python_function
 from .inputs import Input, parsed
 
 FORMAT, VERSION = "smp-model", 1
+REDO = "calibrate again"
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,7 @@ class Model:
     def formula(self) -> str:
         """Return the sum of the terms as one reads it, in seconds."""
         pairs = zip(self.coefficients.tolist(), self.terms.values(), strict=True)
-        parts = [f"{'-' if c < 0 else '+'} {abs(c):.4g} {'' if t.text == '1' else t.python}".strip() for c, t in pairs]
+        parts = [f"{'-' if c < 0 else '+'} {abs(c):.4g} {'' if t.text == '1' else t.shown}".strip() for c, t in pairs]
         return " ".join(parts).removeprefix("+ ")
 
     def __str__(self) -> str:
@@ -227,7 +228,7 @@ class Model:
         )
 
     def __reduce__(self) -> Any:
-        return Model.from_json, (self.to_json(),)
+        return Model._read, (self.to_json(),)
 
     def __repr__(self) -> str:
         return f"<model {self.name}({', '.join(self.names)}): MRE {self.quality.mre:.1%}>"
@@ -293,39 +294,44 @@ class Model:
             raise ModelError(f"this is no model of smp: its format is not {FORMAT!r}")
         if not isinstance(data.get("version"), int) or data["version"] > VERSION:
             raise ModelError(
-                f"the model is of version {data.get('version')}, this smp reads up to {VERSION}: upgrade it"
+                f"the model is of version {data.get('version')!r}, this smp reads up to {VERSION}: upgrade it"
             )
+        from .._documents import check  # Pydantic takes a while to import, and a new model does without it
+        from .model_layout import ModelLayout
+
+        check(data, ModelLayout, ModelError, "the model", REDO)
         try:
-            inputs = parsed(data["inputs"])
-            names = [given.name for given in inputs]
-            terms = {name: Expression(text, names) for name, text in data["terms"].items()}
-            taken = data.get("samples")
-            k = len(terms)
-            coefficients = np.array(data["coefficients"], np.float64).reshape(k)
-            if not k or not np.isfinite(coefficients).all():
-                raise ValueError(f"coefficients {coefficients.tolist()} of {k} terms")
-            return cls(
-                data["name"],
-                inputs,
-                terms,
-                coefficients,
-                np.array(data["covariance"], np.float64).reshape(k, k),
-                float(data["residual"]),
-                int(data["freedom"]),
-                data["when"],
-                Quality(**data["quality"]),
-                dict(data["machine"]),
-                None
-                if taken is None
-                else Samples(
-                    {name: np.array(values, np.float64) for name, values in taken["inputs"].items()},
-                    np.array(taken["seconds"], np.float64),
-                    taken["raw"],
-                    np.array(taken["verification"], bool),
-                ),
-            )
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ModelError(f"the model is damaged: {type(error).__name__}: {error}; calibrate again") from error
+            return cls._read(data)
+        except ModelError as error:
+            raise ModelError(f"the model {data['name']!r} is damaged: {error}; {REDO}") from error
+
+    @classmethod
+    def _read(cls, data: Mapping[str, Any]) -> Model:
+        """Return a model from JSON whose layout is right; its ranges and expressions may yet be wrong."""
+        inputs, taken = parsed(data["inputs"]), data.get("samples")
+        names = [given.name for given in inputs]
+        return cls(
+            data["name"],
+            inputs,
+            {name: Expression(text, names) for name, text in data["terms"].items()},
+            np.array(data["coefficients"], np.float64),
+            np.array(data["covariance"], np.float64),
+            float(data["residual"]),
+            data["freedom"],
+            data["when"],
+            Quality(
+                **{each.name: data["quality"][each.name] for each in fields(Quality) if each.name in data["quality"]}
+            ),
+            dict(data["machine"]),
+            None
+            if taken is None
+            else Samples(
+                {name: np.array(values, np.float64) for name, values in taken["inputs"].items()},
+                np.array(taken["seconds"], np.float64),
+                taken["raw"],
+                np.array(taken["verification"], bool),
+            ),
+        )
 
 
 def _sum(pairs: Sequence[tuple[float, str]]) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 
 from .. import Machine
 from ..models.table import aligned, time_text
+from ._types import IntArray
 from .design import Design
 from .experiment import Progress, screen
 from .ladder import LEAST, Ladder, ladder
@@ -51,7 +52,7 @@ class Climb(Saved):
         no treatment, level k that of rung k from 1.
     """
 
-    WHAT = "ladder"
+    WHAT, FORMAT, VERSION, LAYOUT = "ladder", FORMAT, VERSION, "LadderLayout"
 
     design: Design
     trials: Trials
@@ -133,17 +134,18 @@ class Climb(Saved):
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Climb:
-        """Return what `to_json` made this of.
-
-        Raises
-        ------
-        ValueError
-            For anything else.
-        """
-        if data.get("format") != FORMAT or data.get("version") != VERSION:
-            raise ValueError(f"this is no ladder of version {VERSION}")
-        return cls(Design.from_json(data["design"]), Trials.from_json(data["trials"]))
+    def _made(cls, data: Mapping[str, Any]) -> Climb:
+        design, trials = Design.from_json(data["design"]), Trials.from_json(data["trials"])
+        plan, first = trials.plan, trials.plan.treatments.get(design.factors[0], ())
+        fits = plan.factors == design.factors and plan.design is None and len(first) > 1
+        if not fits or not np.array_equal(plan.levels, _levels(design, len(first) - 1)):
+            raise ValueError("its trials are not those of its design at each rung")
+        same = all(ladder == first for ladder in plan.treatments.values())
+        if not same or first[0] is not None or None in first[1:] or len(first) <= LEAST:
+            raise ValueError(f"all factors have the same treatments: none, and {LEAST} rungs or more")
+        if not all(0 < length < math.inf for length in trials.lengths[design.factors[0]][1:]):
+            raise ValueError("the rungs have lengths that are not above zero")
+        return cls(design, trials)
 
 
 def climb(
@@ -219,10 +221,9 @@ def climb(
     names = named(factors)
     two = planned(design, rungs[0], names).design
     assert two is not None  # else it is an array
-    levels = [np.where(two.levels > 0, level, 0) for level in range(1, len(rungs) + 1)]
     trials = screen(
         program,
-        np.concatenate(levels),
+        _levels(two, len(rungs)),
         treatment=(None, *rungs),
         factors=names,
         arguments=arguments,
@@ -235,6 +236,11 @@ def climb(
         progress=progress,
     )
     return Climb(two, trials)
+
+
+def _levels(design: Design, rungs: int) -> IntArray:
+    """The level of each factor in the trials of all rungs."""
+    return np.concatenate([np.where(design.levels > 0, level, 0) for level in range(1, rungs + 1)])
 
 
 def _met(program: Any, arguments: Arguments, machine: Machine | None) -> tuple[str, ...]:

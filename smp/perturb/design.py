@@ -244,7 +244,7 @@ class Design:
         ValueError
             If the rows are not those of the columns.
         """
-        trials, folds = len(data["rows"]), int(data["folds"])
+        trials, folds = len(data["rows"]), data["folds"]
         if data["regular"]:
             matrix = walsh(trials.bit_length() - 1)
         else:
@@ -252,9 +252,9 @@ class Design:
             matrix = np.ones((1, 1), np.int8) if base is None else base
             for _ in range(folds):
                 matrix = doubled(matrix)
-        columns, signs = (tuple(int(number) for number in data[key]) for key in ("columns", "signs"))
+        columns, signs = tuple(data["columns"]), tuple(data["signs"])
         fits = len(matrix) == trials and all(0 < column < trials for column in columns)
-        design = cls(data["name"], tuple(data["factors"]), columns, signs, matrix, bool(data["regular"]), folds)
+        design = cls(data["name"], words.named(data["factors"]), columns, signs, matrix, data["regular"], folds)
         if not fits or design.to_json()["rows"] != list(data["rows"]):
             raise ValueError(f"the rows of design {data['name']!r} are not those that its columns make: it was changed")
         return design

@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit  # Student's t; scipy.stats would take half a second to import
 
+from ..errors import ExperimentError
 from ._types import FloatArray, IntArray
 from .design import Design
 from .lenth import lenth
+from .saved import checked
 
 SIGMAS = 3.0
 FALSE_ALARM = 0.01
@@ -143,8 +145,18 @@ class Analysis:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Analysis:
-        """Return the analysis that `to_json` made this of, computed again from its responses."""
-        design = Design.from_json(data["design"])
+        """Return the analysis that `to_json` made this of, computed again from its responses.
+
+        Raises
+        ------
+        ExperimentError
+            For anything else.
+        """
+        checked(data, "AnalysisLayout")
+        try:
+            design = Design.from_json(data["design"])
+        except ValueError as error:
+            raise ExperimentError(f"it is damaged: {error}") from error
         blocks = np.array(data["blocks"], np.int64)
         return analyse(design, data["responses"], data["response"], data["unit"], order=data["order"], blocks=blocks)
 
@@ -199,7 +211,7 @@ def analyse(
         raise ValueError(f"responses of shape {np.shape(responses)}: the design has {design.trials} trials, in columns")
     if not np.isfinite(given).all():
         replication, trial = np.argwhere(~np.isfinite(given))[0]
-        raise ValueError(
+        raise ExperimentError(
             f"the response of trial {trial} in replication {replication} is {given[replication, trial]}: run it again; "
             "without all trials the effects are not apart"
         )

@@ -20,6 +20,7 @@ from .designs import smallest
 from .orthogonal import orthogonal_array
 from .treatments import Share, Treatment, checked
 from .treatments import treatment as treatment_of
+from .words import named
 
 Given = Treatment | str
 Levels = Given | Mapping[str, Given] | Sequence[Given | None]
@@ -99,13 +100,16 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
-        """Return the plan that `to_json` made this of."""
+        """Return the plan that `to_json` made this of; ValueError where its levels are not those of its design."""
         ladders = {
             name: tuple(None if text is None else treatment_of(text) for text in ladder)
             for name, ladder in data["treatments"].items()
         }
         design = None if data["design"] is None else Design.from_json(data["design"])
-        return cls(tuple(data["factors"]), np.array(data["levels"], np.int64), ladders, design)
+        factors, levels = named(data["factors"]), np.array(data["levels"], np.int64)
+        if design is not None and (factors != design.factors or not np.array_equal(levels, design.levels)):
+            raise ValueError(f"the plan's factors or levels are not those of its design {design.name!r}")
+        return cls(factors, levels, ladders, design)
 
 
 def is_array(text: str) -> bool:

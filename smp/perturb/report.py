@@ -44,7 +44,7 @@ def summary(trials: Trials) -> str:
     kinds = {str(ladder[-1]) if plan.design else ", ".join(map(str, ladder)) for ladder in plan.treatments.values()}
     treated = kinds.pop() if len(kinds) == 1 else ", ".join(f"{n} {ls[-1]}" for n, ls in plan.treatments.items())
     design = str(plan.design) if plan.design else f"{len(plan.levels)} trials of {len(plan.factors)} factors"
-    shares = set(trials.about.get("shares", {}).values())
+    shares = set((trials.about.get("shares") or {}).values())
     if shares:
         treated = f"{' or '.join(sorted(shares))} of the time in a place: {treated}"
     quickest = f"; the quickest of {trials.runs} runs each" if trials.runs > 1 else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .climb import FORMAT as LADDER
 from .climb import Climb
 from .report import constant_text, sections
+from .saved import read
 from .trials import UNITS, Trials
 
 if TYPE_CHECKING:
@@ -114,11 +114,10 @@ def loaded(file: Path) -> Result:
 
     Raises
     ------
-    OSError, ValueError
+    ExperimentError
         When there is nothing, or something else.
     """
-    try:
-        ladder = json.loads(file.read_text(encoding="utf-8"))["format"] == LADDER
-    except (ValueError, LookupError, TypeError):
-        ladder = False
-    return Climbed(Climb.load(file)) if ladder else Screened(Trials.load(file))
+    data = read(file)
+    if isinstance(data, dict) and data.get("format") == LADDER:
+        return Climbed(Climb.found(data, file))
+    return Screened(Trials.found(data, file))

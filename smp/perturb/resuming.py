@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from .._kept import write
+from ..errors import ExperimentError
 from .observed import Arguments
 from .plan import Plan
+from .saved import checked, read
 
 
 def about_program(program: Any, arguments: Arguments) -> dict[str, Any]:
@@ -41,23 +43,27 @@ def taken_up(identity: Mapping[str, Any], plan: Plan, kept: Path) -> tuple[Plan,
 
     Raises
     ------
-    ValueError
-        They are of another experiment.
+    ExperimentError
+        They are damaged, or of another experiment.
     """
     if not kept.exists():
         return plan, []
     try:
-        data = json.loads(kept.read_text(encoding="utf-8"))
-        same = data["experiment"] == json.loads(json.dumps(identity))
-        plan, rows = Plan.from_json(data["plan"]), data["rows"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"cannot resume from {kept}: {error}; remove it to begin anew") from error
-    if not same:
-        raise ValueError(
+        data = read(kept)
+        checked(data, "KeptLayout")
+        exact, rows = Plan.from_json(data["plan"]), data["rows"]
+    except ValueError as error:
+        raise ExperimentError(f"cannot resume from {kept}: {error}; remove it to begin anew") from error
+    told = json.loads(json.dumps(identity))
+    if data["experiment"] != told:
+        raise ExperimentError(
             f"{kept} holds trials of another experiment, or of the program before it was changed: remove it (--anew "
             "does), or give another file"
         )
-    return plan, [[float(value) for value in row] for row in rows]
+    fits = exact.factors == plan.factors and np.array_equal(exact.levels, plan.levels)
+    if not fits or len(rows) > len(told["order"]) or any(len(row) != len(told["responses"]) for row in rows):
+        raise ExperimentError(f"cannot resume from {kept}: its trials are not those of its experiment; remove it")
+    return exact, [[float(value) for value in row] for row in rows]
 
 
 def keep(identity: Mapping[str, Any], plan: Plan, rows: list[list[float]], kept: Path) -> None:

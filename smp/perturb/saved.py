@@ -10,13 +10,22 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from .._kept import write
+from ..errors import ExperimentError
+
+REMEDY = "run the experiment again"
 
 
 class Saved(ABC):
-    """Something with plain JSON."""
+    """Something with plain JSON.
+
+    A class of its own names its layout, one of `smp.perturb.layouts`, which is imported where a file is read.
+    """
 
     WHAT: ClassVar[str]
     """What a file of another kind does not hold."""
+    FORMAT: ClassVar[str]
+    VERSION: ClassVar[int]
+    LAYOUT: ClassVar[str]
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -24,8 +33,25 @@ class Saved(ABC):
 
     @classmethod
     @abstractmethod
+    def _made(cls, data: Mapping[str, Any]) -> Self:
+        """Return what JSON of the right layout holds; ValueError where its parts do not fit each other."""
+
+    @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return what `to_json` made this of; ValueError for anything else."""
+        """Return what `to_json` made this of.
+
+        Raises
+        ------
+        ExperimentError
+            For anything else; says which value is wrong.
+        """
+        if not isinstance(data, Mapping) or (data.get("format"), data.get("version")) != (cls.FORMAT, cls.VERSION):
+            raise ExperimentError(f"its format is not {cls.FORMAT}, version {cls.VERSION}")
+        checked(data, cls.LAYOUT)
+        try:
+            return cls._made(data)
+        except ValueError as error:
+            raise ExperimentError(f"it is damaged: {error}") from error
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Write it to a file, whole or not at all."""
@@ -37,10 +63,30 @@ class Saved(ABC):
 
         Raises
         ------
-        OSError, ValueError
+        ExperimentError
             When there is nothing, or something else.
         """
+        return cls.found(read(Path(file)), Path(file))
+
+    @classmethod
+    def found(cls, data: Any, file: Path) -> Self:
+        """Return what the JSON of a file holds; the errors of `from_json` name the file."""
         try:
-            return cls.from_json(json.loads(Path(file).read_text(encoding="utf-8")))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"{file} holds no {cls.WHAT}: {error}") from error
+            return cls.from_json(data)
+        except ExperimentError as error:
+            raise ExperimentError(f"{file} holds no {cls.WHAT}: {error}; {REMEDY}") from error
+
+
+def read(file: Path) -> Any:
+    """Return the JSON in a file; ExperimentError where there is none."""
+    from .. import _documents  # Pydantic takes a while to import, and an experiment does without it
+
+    return _documents.read(file, ExperimentError, "a file of trials", REMEDY)
+
+
+def checked(data: Any, layout: str) -> None:
+    """Raise `ExperimentError` unless the data have a layout of `smp.perturb.layouts`."""
+    from .. import _documents
+    from . import layouts
+
+    _documents.check(data, getattr(layouts, layout), ExperimentError, "it")

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit  # the t quantile; scipy.stats would take half a second to import
 
+from ..errors import ExperimentError
 from ..models.table import aligned
 from ._types import FloatArray
 from .effects import FALSE_ALARM, SIGMAS
@@ -140,7 +141,7 @@ def searched(factors: str | Sequence[str], settings: ArrayLike, responses: Array
             "of settings, and a column of responses, for each trial"
         )
     if not np.isfinite(given).all():
-        raise ValueError("a response is missing: run its trial again")
+        raise ExperimentError("a response is missing: run its trial again")
     means = given.mean(axis=0)
     r = len(given)
     pooled = float(((given - means) ** 2).sum()) / ((r - 1) * len(means)) if r > 1 else np.nan

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._counting import Met
+from ..errors import ExperimentError
 from ._types import FloatArray, IntArray
 from .advice import Step, next_steps
 from .design import Design
@@ -57,7 +58,7 @@ class Trials(Saved):
         The program, the seed and so on.
     """
 
-    WHAT = "trials of an experiment"
+    WHAT, FORMAT, VERSION, LAYOUT = "trials of an experiment", FORMAT, VERSION, "TrialsLayout"
 
     plan: Plan
     table: NDArray[np.void]
@@ -104,17 +105,18 @@ class Trials(Saved):
         ------
         KeyError
             When there is none of this name.
-        ValueError
+        ExperimentError
             While trials are missing.
         """
         if name not in self.names:
             raise KeyError(f"no response {name!r}: there are {', '.join(self.names)}")
         shape = int(self.table["replicate"].max(initial=0)) + 1, len(self.plan.levels), self.runs
-        rows = np.full(shape, -1)
-        rows[self.table["replicate"], self.table["trial"], self.table["run"]] = np.arange(len(self.table))
-        missing = int(np.count_nonzero(rows < 0))
-        if missing:
-            raise ValueError(f"{missing} of {rows.size} runs of trials are missing: resume the experiment")
+        places = np.ravel_multi_index([self.table[one] for one in ("replicate", "trial", "run")], shape)
+        whole = math.prod(shape)
+        if missing := whole - len(np.unique(places)):
+            raise ExperimentError(f"{missing} of {whole} runs of trials are missing: resume the experiment")
+        rows = np.empty(shape, np.int64)
+        rows.flat[places] = np.arange(len(self.table))
         quickest = self.table["time"][rows].argmin(axis=2, keepdims=True)
         return np.asarray(self.table[name][np.take_along_axis(rows, quickest, axis=2)[..., 0]])
 
@@ -214,21 +216,14 @@ class Trials(Saved):
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Trials:
-        """Return the trials that `to_json` made this of.
-
-        Raises
-        ------
-        ValueError
-            For anything else.
-        """
-        if data.get("format") != FORMAT or data.get("version") != VERSION:
-            raise ValueError(f"these are not trials of version {VERSION}")
+    def _made(cls, data: Mapping[str, Any]) -> Trials:
         plan = Plan.from_json(data["plan"])
         values = [[math.nan if value is None else value for value in row] for row in data["rows"]]
         table = tabulated(plan, data["order"], data["responses"], values)
         met = {name: Met(*one) for name, one in data["met"].items()}
-        lengths = {name: [math.nan if s is None else s for s in found] for name, found in data["lengths"].items()}
+        lengths = {
+            name: [math.nan if s is None else float(s) for s in found] for name, found in data["lengths"].items()
+        }
         seconds = data["warm_up"], data["counting"]
         return cls(plan, table, met, *seconds, lengths, dict(data["about"]))
 
