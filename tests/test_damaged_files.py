@@ -21,7 +21,7 @@ import smp
 from smp.errors import ExperimentError, ModelError, ProfileError, SmpError
 from smp.microbench import calibration, cli, profile, report, report_models, series
 from smp.microbench.calibrate import _alike, _series
-from smp.microbench.campaign import Campaign, make_plan
+from smp.microbench.campaign import Campaign, make_plan, samples_of
 from smp.microbench.charges import charged
 from smp.microbench.compare import compare
 from smp.microbench.figures import SECTIONS
@@ -137,13 +137,13 @@ def test_damaged_samples_are_left_out(tmp_path: Path) -> None:
     file, rng = tmp_path / "samples.npz", random.Random(4)
     np.savez_compressed(file, lists=np.zeros(9, [("n", "i8"), ("seconds", "f8")]))
     whole, found = file.read_bytes(), Profile(json.loads(MEASURED.read_text()), tmp_path / "profile.json")
-    assert list(cli._samples(found)) == ["lists"]
+    assert list(samples_of(found)) == ["lists"]
     for _ in range(500):
         damaged = bytearray(whole)
         damaged[rng.randrange(len(damaged))] ^= rng.randrange(1, 256)
         file.write_bytes(damaged[: rng.choice((len(damaged), rng.randrange(len(damaged))))])
-        assert set(cli._samples(found)) <= {"lists"}
-    assert not cli._samples(Profile({**found.data, "samples": "a/b"}, found.path))
+        assert set(samples_of(found)) <= {"lists"}
+    assert not samples_of(Profile({**found.data, "samples": "a/b"}, found.path))
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,9 @@ def test_a_partial_profile_is_read_and_reported(tmp_path: Path) -> None:
         report.summary(found.data)
         assert len(report.sections(found.data)) == len(report.SECTIONS) - 1
     added = Campaign(make_plan("quick", (1,), 1), found)
-    added.measure((), lambda done, text: None)
+    added.begin((), tmp_path / "added")
+    added.measure(lambda done, text: None)
+    added.save()
     assert added.profile.data["conditions"]["clean_fraction"] == pytest.approx(0.87, abs=0.05)
     made_up = Profile.load(Path(__file__).parents[1] / "examples/what_if.json")
     assert report.sections(made_up.data)
