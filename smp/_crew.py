@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _wait
-from ._board import Board
+from ._board import Board, Place
 from ._core import core
 from ._deadlock import ProgressCheck
 from ._failures import Death, Failure, Raised, Unmatched, first
@@ -192,15 +192,8 @@ class Crew:
         return (block.offset, len(message)), block
 
     def _check(self, timeout: float | None, helpers: bool | None) -> ProgressCheck:
-        return ProgressCheck(
-            self.segment,
-            self.size,
-            self._roster.streams,
-            self._processes,
-            lambda rank: self._board(rank).seen(),
-            timeout,
-            helpers,
-        )
+        streams, processes = self._roster.streams, self._processes
+        return ProgressCheck(self.segment, self.size, streams, processes, self._seen, timeout, helpers)
 
     def _collect(
         self,
@@ -252,7 +245,7 @@ class Crew:
         if presses:
             raise KeyboardInterrupt
         if self._pending and not failures:  # it did not come up in time
-            failures = [Death(rank, None, self._board(rank).seen()) for rank in self._pending]
+            failures = [Death(rank, None, self._seen(rank)) for rank in self._pending]
         if failures:
             raise self._error(failures, answers)
         return [answers[rank] for rank in range(self.size)], blocks
@@ -308,13 +301,13 @@ class Crew:
         core().abort(self.segment.address, _wait.DIED, rank)
         if what == "failed":
             raise MachineError(f"processor {rank} of {self.size} cannot be started: {code}")
-        return [Death(rank, code, self._board(rank).seen(), self._box(rank))]
+        return [Death(rank, code, self._seen(rank), self._box(rank))]
 
     def _shared_words(self) -> NDArray[np.int64]:
         return self.segment.words(0, _wait.SHARED_WORDS)
 
-    def _board(self, rank: int) -> Board:
-        return Board(self.segment, boards_at(rank))
+    def _seen(self, rank: int) -> Place:
+        return Board(self.segment, boards_at(rank)).seen()
 
     def _box(self, rank: int) -> str:
         return os.pread(self._boxes[rank].fileno(), 1 << 16, 0).decode(errors="replace")

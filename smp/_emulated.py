@@ -12,12 +12,8 @@ Everything between the two, the port's barrier and exchange, the boards, the fai
 from __future__ import annotations
 
 import os
-import select
-import sys
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -27,17 +23,16 @@ from . import _core, _wait
 from ._costs import copying
 from ._emulated_roster import EmulatedRoster
 from ._emulator import Emulator, Step
-from ._failures import Failure, Raised, TimedOut, Unmatched, first
+from ._ending import Ending
+from ._failures import Failure, Raised, Unmatched, first
 from ._host import HostPort, Mismatch, header, records_at
-from ._interrupt import AGAIN, Alarm, HeldBack
+from ._interrupt import HeldBack
 from ._pickling import load_call
 from ._program import Answer, answer, raised
 from ._schedules import Schedule
 from ._segments import Block, Segment
-from ._whereabouts import in_a_program, rows_of, table_of
 from .arrays import GlobalArray, attach
 from .errors import (
-    Aborted,
     DeadlockError,
     LivelockError,
     MachineClosed,
@@ -156,46 +151,19 @@ class EmulatedCrew:
         emulator.reset(self._schedule(), self._limit, self._trace)
         self.begin()
         abort = self.segment.words(0, _wait.SHARED_WORDS)[_wait.ABORT :]
-        limit = None if timeout is None else (timeout, time.monotonic() + timeout)
-        self._presses, self._timed_out = 0, False
-        alarms: list[Alarm] = []
-        emulator.look = lambda: self._look(ctrl_c, limit, None)
-
-        def came(frame: FrameType | None) -> None:
-            """A signal has come: look in a program's plain code, which may make no step for long; else soon."""
-            emulator.look_soon()
-            if not alarms:
-                alarms.append(Alarm(AGAIN, ring))
-            if not in_a_program(frame):
-                return
-            error = self._look(ctrl_c, limit, frame)
-            if error is not None:
-                emulator.leave(error)
-            if abort[0]:
-                raise Aborted
-
-        def ring() -> None:
-            emulator.look_soon()
-            ctrl_c.ring()
-
-        ctrl_c.came = came
         answers: dict[int, Answer] = {}
         failures: list[Failure] = []
         for rank in range(self.size):
             emulator.spawn(rank, partial(self._serve, rank, message, streams, answers, failures))
         note = ""
         try:
-            if timeout is not None:
-                alarms.append(Alarm(timeout, ring))
-            emulator.run()
+            with Ending(emulator, abort, ctrl_c, timeout, lambda: self._stopped):
+                emulator.run()
         except (DeadlockError, LivelockError) as error:
             if not failures or abort[0] == _wait.DEADLOCKED:
                 raise
             note = str(error).splitlines()[0]
         finally:
-            for alarm in alarms:
-                alarm.stop()
-            ctrl_c.came = None  # or they would hold each other, and the machine
             if emulator.forced:
                 self.close("processors that did not stop were ended in the middle of what they did")
             blocks = [block for block, _, _ in self._allocations]
@@ -209,25 +177,6 @@ class EmulatedCrew:
                 failed.add_note(f"Then the others did not stop: {note}")
             raise failed
         return [answers[rank] for rank in range(self.size)], blocks
-
-    def _look(
-        self, ctrl_c: HeldBack, limit: tuple[float, float] | None, frame: FrameType | None
-    ) -> BaseException | None:
-        """Return why the run has to end, if it has, each reason once.
-
-        ``limit`` is the time limit and its end, ``frame`` that of the stream that runs, where it is at hand.
-        """
-        ctrl_c.poll(select.poll(), 0)
-        if self._stopped:
-            return MachineClosed("this machine was closed: close() was called while its program ran")
-        if ctrl_c.presses > self._presses:
-            self._presses = ctrl_c.presses
-            return KeyboardInterrupt()
-        if limit is not None and time.monotonic() >= limit[1] and not self._timed_out:
-            self._timed_out = True
-            rows = rows_of(self.emulator.streams, frame or sys._getframe())
-            return TimedOut(limit[0], table_of(rows)).told({}, self.size)
-        return None
 
     def _abort(self, error: BaseException) -> None:
         """Say in the abort word that the run ends, without a step."""

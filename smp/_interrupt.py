@@ -36,7 +36,7 @@ class Alarm(threading.Thread):
 
     def __init__(self, seconds: float, function: Callable[[], object]) -> None:
         super().__init__(name="smp alarm", daemon=True)
-        self._seconds, self._function, self._stopped = seconds, function, threading.Event()
+        self._seconds, self._function, self._stopped = min(seconds, threading.TIMEOUT_MAX), function, threading.Event()
         self.start()
 
     def run(self) -> None:
@@ -84,6 +84,11 @@ class HeldBack:
                 self._handler = handler
                 signal.signal(signal.SIGINT, self._came)
         return self
+
+    @property
+    def held(self) -> bool:
+        """Whether a signal waits for its handler to be called."""
+        return self._held > 0
 
     def ring(self) -> None:
         """From another thread, have ``came`` called; do nothing where the block is not the main thread's."""

@@ -5,8 +5,9 @@ Every function takes the root of the file tree and returns None for what is not 
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -49,6 +50,23 @@ def usable_cpus(root: Path = ROOT, allowed: Collection[int] | None = None) -> li
     cpus = sorted(allowed_cpus() if allowed is None else allowed)
     share = quota(root)
     return cpus if share is None else cpus[: max(1, int(share))]
+
+
+def places_of(size: int, cpus: Sequence[int], pin: bool | Sequence[int] | None) -> list[int | None]:
+    """Return the CPU on which each processor stays, None for one that may move; see `smp.host`."""
+    if pin is True or (pin is None and size <= len(cpus)):
+        if size > len(cpus):
+            raise ValueError(f"cannot pin {size} processors: this process may use {len(cpus)} CPUs")
+        return list(cpus[:size])
+    if pin is not None and pin is not False:
+        try:
+            named = [operator.index(cpu) for cpu in pin]
+        except TypeError:
+            raise TypeError(f"pin is True, False or a sequence of CPUs, not {pin!r}") from None
+        if len(named) < size or not set(named) <= set(cpus):
+            raise ValueError(f"pin={named} must name {size} of the CPUs {cpus}")
+        return list(named[:size])
+    return [None] * size
 
 
 def quota(root: Path = ROOT) -> float | None:

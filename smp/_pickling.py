@@ -118,6 +118,16 @@ def load_call(data: bytes | memoryview) -> Call:
     return call
 
 
+def load_result(rank: int, data: bytes) -> Any:
+    """Return what the program of a processor returned; NotPicklable names the processor."""
+    try:
+        return loads(data)
+    except Exception as error:
+        raise NotPicklable(
+            f"the result of processor {rank} does not come out of its pickle: {error}; return plain data"
+        ) from error
+
+
 def _culprit(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Exception] | None:
     name = getattr(program, "__name__", repr(program))
     parts: list[tuple[str, Any]] = [(f"argument {i}", value) for i, value in enumerate(args)]

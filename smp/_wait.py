@@ -27,6 +27,8 @@ abort finds it at the end of its slice.
 
 from __future__ import annotations
 
+from numbers import Real
+
 from ._atomics import Words, clock, compare_exchange, fetch_add, futex_wait, futex_wake, load, pause, words_at
 from ._compile import inline
 from ._records import IDLE, NUDGE, RECORD, STATE, STATUS, TABLE_WORDS, served
@@ -53,11 +55,13 @@ def deadline_after(timeout: float | None, now: int) -> int:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         When the timeout is no number from 0.
     """
     if timeout is None:
         return 0
+    if isinstance(timeout, bool) or not isinstance(timeout, Real):
+        raise TypeError(f"a timeout is a number of seconds from 0, not {timeout!r}")
     if not timeout >= 0:
         raise ValueError(f"a timeout is a number of seconds from 0, not {timeout}")
     return min(now + int(min(timeout, 1e9) * 1e9) + 1, EVER)

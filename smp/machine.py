@@ -22,10 +22,11 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from ._interrupt import HeldBack
 from ._launch import PATIENCE
-from ._limits import usable_cpus
-from ._pickling import dump_call, loads
+from ._limits import places_of, usable_cpus
+from ._pickling import dump_call, load_result
 from ._port import Crew
 from ._treatments import carried, received
+from ._wait import deadline_after
 from .arrays import GlobalArray, Shape, checked
 from .cells import Cells, cells_on, checked_cells, make_full
 from .errors import MachineError, NotPicklable, ProgramError, WaitTimeout
@@ -142,7 +143,7 @@ class Machine:
         if not callable(program):
             raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
         team = self._streams if streams is None else checked_number("streams", streams)
-        seconds = _checked_seconds(timeout)
+        deadline_after(timeout, 0)  # refuses what is no number of seconds
         sent = carried(program, self)
         call = dump_call(sent, args, kwargs)
         with HeldBack() as ctrl_c:
@@ -151,14 +152,14 @@ class Machine:
             try:
                 self._runner = threading.get_ident()
                 start = time.perf_counter()
-                answers, blocks = self._crew.call(call, team, ctrl_c, seconds, helpers)
+                answers, blocks = self._crew.call(call, team, ctrl_c, timeout, helpers)
                 wall = time.perf_counter() - start
             except (ProgramError, WaitTimeout) as error:  # without the frames of the runtime, and what they hold
                 raise error.with_traceback(None) from error.__cause__
             finally:
                 self._runner = 0
                 self._busy.release()
-        results = received(sent, [_result(rank, answer[1]) for rank, answer in enumerate(answers)])
+        results = received(sent, [load_result(rank, answer[1]) for rank, answer in enumerate(answers)])
         del blocks  # arrays made by processors end here, unless a result holds them
         return Run(results, [answer[2] for answer in answers], wall, self._crew.kind)
 
@@ -264,25 +265,6 @@ def current() -> Machine | None:
     return inside[-1] if inside else None
 
 
-def _checked_seconds(timeout: Any) -> float | None:
-    if timeout is None:
-        return None
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float | np.integer | np.floating):
-        raise TypeError(f"timeout must be a number of seconds, not {timeout!r}")
-    if not timeout >= 0:
-        raise ValueError(f"timeout must be a number of seconds from 0, not {timeout}")
-    return float(timeout)
-
-
-def _result(rank: int, sent: bytes) -> Any:
-    try:
-        return loads(sent)
-    except Exception as error:
-        raise NotPicklable(
-            f"the result of processor {rank} does not come out of its pickle: {error}; return plain data"
-        ) from error
-
-
 def _drop(crew: Crew) -> None:
     with HeldBack(finalizing=True):
         crew.close("it was dropped")
@@ -339,19 +321,7 @@ def host(
     cpus = usable_cpus()
     size = len(cpus) if processors is None else checked_number("processors", processors)
     team = checked_number("streams", streams)
-    places: list[int | None] = [None] * size
-    if pin is True or (pin is None and size <= len(cpus)):
-        if size > len(cpus):
-            raise ValueError(f"cannot pin {size} processors: this process may use {len(cpus)} CPUs")
-        places = list(cpus[:size])
-    elif pin is not None and pin is not False:
-        try:
-            named = [operator.index(cpu) for cpu in pin]
-        except TypeError:
-            raise TypeError(f"pin is True, False or a sequence of CPUs, not {pin!r}") from None
-        if len(named) < size or not set(named) <= set(cpus):
-            raise ValueError(f"pin={named} must name {size} of the CPUs {cpus}")
-        places = list(named[:size])
+    places = places_of(size, cpus, pin)
     roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
     from ._crew import Crew as Workers
 
