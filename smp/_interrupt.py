@@ -70,7 +70,7 @@ class HeldBack:
     def __init__(self, finalizing: bool = False) -> None:
         self.presses = 0
         self.came: Callable[[FrameType | None], object] | None = None
-        self._rung = 0  # whether a signal of `ring` is on the way
+        self._rung = False  # whether a signal of `ring` is on the way
         self._finalizing = finalizing
         self._held = 0  # signals that have come and whose handler has not been called
         self._waiting = False
@@ -93,12 +93,12 @@ class HeldBack:
     def ring(self) -> None:
         """From another thread, have ``came`` called; do nothing where the block is not the main thread's."""
         if self._handler is not None and not self._rung:
-            self._rung = 1
+            self._rung = True
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def _came(self, number: int, frame: FrameType | None) -> None:
         if self._rung:
-            self._rung = 0
+            self._rung = False
         else:
             self._held += 1
         if self._waiting:
@@ -135,7 +135,8 @@ class HeldBack:
         self._waiting = False
         if self._handler is None:
             return
-        while self._rung:  # its signal is on the way, and must not meet the handler of before
+        deadline = time.monotonic() + AGAIN
+        while self._rung and time.monotonic() < deadline:  # its signal must not meet the handler of before
             time.sleep(0)
         signal.signal(signal.SIGINT, self._handler)
         if self._held and self._finalizing:

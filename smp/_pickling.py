@@ -122,6 +122,9 @@ def load_result(rank: int, data: bytes) -> Any:
     """Return what the program of a processor returned; NotPicklable names the processor."""
     try:
         return loads(data)
+    except SmpError as error:
+        error.add_note(f"In the result of processor {rank}.")
+        raise
     except Exception as error:
         raise NotPicklable(
             f"the result of processor {rank} does not come out of its pickle: {error}; return plain data"
