@@ -220,15 +220,18 @@ def stream(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if here.interpreter is None:
             return compiled(*args, **kwargs)
-        _refuse_no_arrays(function, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except Exception:  # what a loop meets that indexes a global array does not say what to give instead
+            _refuse_no_arrays(function, args, kwargs)
+            raise
 
     setattr(call, _STREAM, True)
     return _named(function, wraps_users(call))
 
 
 def _refuse_no_arrays(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Say what to give a loop in the place of what it cannot work on."""
+    """Say what to give a loop that has failed in the place of what it cannot work on."""
     for value in (*args, *kwargs.values()):
         instead = getattr(type(value), INSTEAD, "")
         if instead:

@@ -1,7 +1,7 @@
 """The parent's side of the host machine: a crew of workers, one call at a time, and what happens when one fails.
 
     call ─▶ every worker          answers come back on the workers' lines, deaths on the nursery's channel
-    first failure, or Ctrl-C      the abort word is set, by whoever sees it first: every wait in the machine ends
+    first failure, or Ctrl-C      the abort word is set, and every wait in the machine ends
     from then on                  STOP interrupts the programs' plain Python code
     GRACE later                   whoever has not answered yet is killed, and the machine is over
 

@@ -88,6 +88,8 @@ class Emulator:
         and have GRACE steps to end by themselves.  Without it they are ended at once.
     forced : bool
         Whether streams had to be ended in the middle of what they did.
+    witnessed : bool
+        Whether some arrays are `Witnessed` ones.
     """
 
     def __init__(self, turn: Turn, schedule: Schedule, limit: int) -> None:
@@ -99,6 +101,7 @@ class Emulator:
         }
         self.look: Callable[[], BaseException | None] = lambda: None
         self.abort: Callable[[BaseException], None] | None = None
+        self.witnessed = False
         self._hub: Any = None
         self.reset(schedule, limit)
 
@@ -201,7 +204,7 @@ class Emulator:
         """Carry out one primitive, once this stream's turn comes."""
         stream = self.running
         assert stream is not None
-        if args and type(args[0]) is Witnessed:
+        if self.witnessed and args and type(args[0]) is Witnessed:
             args = plain(args)
         cost = COSTS.get(meaning)
         if cost is None:
@@ -234,7 +237,7 @@ class Emulator:
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Let the virtual time pass that a loop over local data takes; return the arguments for its machine code."""
         self.pass_time(looping(args))
-        return handed(loop, args, options)
+        return handed(loop, args, options) if self.witnessed else (args, options)
 
     def pass_time(self, nanoseconds: int) -> None:
         """Let virtual time pass for the stream that runs."""

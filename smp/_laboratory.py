@@ -84,6 +84,7 @@ class Laboratory:
         if "numba" in sys.modules:
             numba()  # compiled functions that know nothing of smp: see `_witness`
         self.witness = self._crew.segment.witness = Witness()
+        self._crew.emulator.witnessed = True
 
     def __enter__(self) -> Laboratory:
         return self

@@ -104,8 +104,8 @@ def rows_of(streams: Sequence[Sleeper], running: FrameType | None = None) -> lis
     """The rows of emulated streams; ``running`` is the frame of the one that runs."""
     rows = []
     for s in streams:
-        frame = s.greenlet.gr_frame or running
-        what, since = (operation(frame), f"{s.since:,} ns") if s.word else (RUNS, "")
+        frame = s.greenlet.gr_frame or (running if s.greenlet else None)  # no frame before it begins
+        what, since = (operation(frame), f"{s.since:,} ns") if s.word else (RUNS if frame else "(begins)", "")
         rows.append(Row(str(s.rank), str(s.index), what, where(frame), since))
     return rows
 

@@ -191,9 +191,9 @@ def _check(node: ast.AST, text: str, inputs: Sequence[str]) -> None:
         if isinstance(child, ast.expr) and not (isinstance(node, ast.Call) and child is node.func):
             _check(child, text, inputs)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _named(node) & set(inputs):
-        value = _value(_compiled(node), {})
-        if not np.isfinite(value):
-            raise ModelError(f"{text!r} holds {ast.unparse(node)!r}, which is no number that a float can hold: {value}")
+        base, exponent, value = (float(_value(_compiled(part), {})) for part in (node.left, node.right, node))
+        if base != 0 and math.isfinite(base) and math.isfinite(exponent) and math.isinf(value):
+            raise ModelError(f"{text!r} holds {ast.unparse(node)!r}, which is larger than a float can be")
 
 
 def _named(node: ast.AST) -> set[str]:
