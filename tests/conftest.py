@@ -32,6 +32,13 @@ HARD = 5.0
 """Seconds within which every failure must have ended; usually it takes milliseconds."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _quick_collections() -> None:
+    """Keep what is there before a module out of the collector's sight: a collection is then quick, and there are many."""
+    gc.collect()
+    gc.freeze()
+
+
 def is_nursery(process: psutil.Process) -> bool:
     """Whether a direct child of ours is a nursery for machines to come; its workers have the same command line."""
     with contextlib.suppress(psutil.Error):

@@ -15,8 +15,8 @@ import smp
 from smp.cells import Cells
 from smp.errors import DeadlockError
 
-LATE = 1.5  # seconds: longer than a deadlock without a helper takes to be reported, and than an open one may take
-LATER = 2.5
+LATE = 1.0  # seconds: longer than a deadlock without a helper takes to be reported
+LATER = 1.8  # the same where threads are there of which it is open
 LATEST = 2.0
 
 
@@ -126,7 +126,7 @@ hidden: dict[str, Any] = {}
 
 
 def unhide() -> None:
-    time.sleep(5.0)
+    time.sleep(LATER)
     fill(globals()["hid" + "den"]["cells"])
 
 
