@@ -34,7 +34,7 @@ HARD = 5.0
 
 @pytest.fixture(scope="module", autouse=True)
 def _quick_collections() -> None:
-    """Keep what is there before a module out of the collector's sight: a collection is then quick, and there are many."""
+    """Keep what is there before a module out of the collector's sight: there are many collections, now quick ones."""
     gc.collect()
     gc.freeze()
 
