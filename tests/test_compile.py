@@ -72,9 +72,8 @@ def garbled(data: bytes) -> bytes:
 DAMAGES = (truncated, emptied, garbled)
 
 
-@pytest.mark.parametrize(
-    "damage", [garbled, pytest.param(truncated, marks=pytest.mark.slow), pytest.param(emptied, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_cache_is_made_anew(primed: Path, tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     shutil.copytree(primed / "cache", tmp_path / "cache")
     files = [path for path in (tmp_path / "cache").rglob("*") if path.suffix in (".nbi", ".nbc", ".objects")]

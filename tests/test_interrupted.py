@@ -146,7 +146,9 @@ def status_of(number: int) -> int:
     return -number if number == signal.SIGKILL else 128 + number
 
 
-@pytest.mark.parametrize("number", ENDS)
+@pytest.mark.parametrize(
+    "number", [pytest.param(one, marks=[] if one in TWO_ENDS else pytest.mark.slow) for one in ENDS]
+)
 def test_the_main_job_leaves_what_it_has_finished_and_goes_on(tmp_path: Path, number: int) -> None:
     command = Started(tmp_path, MAIN_JOB)
     command.wait_for(lambda: "synchronisation" in measured(tmp_path))

@@ -1037,8 +1037,8 @@ def test_C4_machines_after_failures(nothing_left: None) -> None:
 @pytest.mark.parametrize(
     ("start", "times"),
     [
-        ("forkserver", 700),
-        ("fork", 100),
+        ("forkserver", 350),
+        ("fork", 50),
         ("spawn", 2),
         pytest.param("forkserver", 10_000, marks=pytest.mark.slow),
         pytest.param("fork", 2_000, marks=pytest.mark.slow),

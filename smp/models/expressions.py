@@ -192,7 +192,7 @@ def _check(node: ast.AST, text: str, inputs: Sequence[str]) -> None:
             _check(child, text, inputs)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _named(node) & set(inputs):
         base, exponent, value = (float(_value(_compiled(part), {})) for part in (node.left, node.right, node))
-        if base != 0 and math.isfinite(base) and math.isfinite(exponent) and math.isinf(value):
+        if math.isfinite(base) and math.isfinite(exponent) and math.isinf(value):
             raise ModelError(f"{text!r} holds {ast.unparse(node)!r}, which is larger than a float can be")
 
 
