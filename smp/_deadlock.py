@@ -21,7 +21,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Sequence
 
-from . import _helpers, _records
+from . import _helpers
 from ._board import Place
 from ._core import core
 from ._failures import Deadlock, TimedOut
@@ -98,7 +98,7 @@ class ProgressCheck:
         if now >= self._end:
             return self._overdue(now)
         records = self._waits.running()
-        waits = records[:, [_records.INDEX, _records.WAITS]].tobytes() if self._waits.all_wait(records) else b""
+        waits = self._waits.named(records)
         same = waits != b"" and waits == self._before
         asked, self._asked, self._before = self._asked, 0, waits
         self._next = min(now + (SOON if waits else TICK), self._end)
@@ -127,6 +127,8 @@ class ProgressCheck:
             self._warn(names, text)
             self._next = min(time.monotonic() + TICK, self._end)
             return None
+        if self._waits.named(self._waits.running()) != self._before:  # a helper has ended since, having helped
+            return None
         if threads.open and time.monotonic() < self._certain_since + OPEN:
             return None
         return Deadlock(text + _advice(threads.open))
@@ -136,7 +138,7 @@ class ProgressCheck:
             warnings.warn(
                 f"no processor can go on unless {' or '.join(names)} changes a cell; the run waits for that, and "
                 f"machine.run(..., timeout=seconds) or helpers=False would end it: {text}",
-                stacklevel=2,
+                stacklevel=7,  # the caller of machine.run
             )
         self._warned = True
 

@@ -50,7 +50,7 @@ def _enter(value: Any, names: Iterable[str], digest: hashlib.blake2b, seen: set[
 
 
 def _enter_function(function: FunctionType, digest: hashlib.blake2b, seen: set[object]) -> None:
-    for code in _codes(function.__code__):
+    for code in codes(function.__code__):
         digest.update(code.co_code)
         digest.update(repr([c for c in code.co_consts if not isinstance(c, CodeType)]).encode())
         for name in code.co_names:
@@ -61,12 +61,12 @@ def _enter_function(function: FunctionType, digest: hashlib.blake2b, seen: set[o
             _enter(cell.cell_contents, (), digest, seen)
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes(code: CodeType) -> Iterator[CodeType]:
     """The code and the codes of the functions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _codes(constant)
+            yield from codes(constant)
 
 
 def _stable(module: str | None) -> bool:

@@ -21,8 +21,8 @@ from pydantic_core import from_json
 from .errors import SmpError
 
 LARGEST, SMALLEST = 1e18, 1e-60
-"""No figure is larger, so that one that is written as a whole number is an integer of 64 bits; none that must be above
-zero is smaller, so that ratios are numbers too."""
+"""No figure is larger: one that is written as a whole number then fits an integer of 64 bits.  No figure that must be
+above zero is smaller: ratios of two are then numbers, too."""
 MOST = 1 << 48
 """No count is larger: products with small numbers are integers of 64 bits."""
 

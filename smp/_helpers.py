@@ -1,12 +1,12 @@
 """Who, besides the processors, may still change a cell that all of them wait for.
 
-    thread     of the parent: it may, when it has operated on cells of the machine, or its frames hold some
-               any other is *open*: no look at what its frames refer to can be complete
-    process    that maps the machine's segment, forked by the parent or by a processor: it may
+    thread     of the parent: it may if it has operated on cells of the machine, or if its frames hold some;
+               any other thread is *open*, because no look at what frames refer to can be complete
+    process    forked by the parent or by a processor: it may if it maps the machine's segment
 
 What a frame holds: its locals, the globals that a user's code names, and what these refer to in a few steps (a
 closure, a bound method, an attribute, a list of cells).  Namespaces of modules are not followed, nor the globals of
-libraries: nearly everything refers to one, and by way of ``threading`` each thread to each other.
+libraries: nearly everything refers to one, and by way of ``threading`` each thread refers to every other.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from . import _records
+from ._dependencies import codes
 from ._launch import copies
 from ._segments import Segment
 from ._watch import OURS, Waiter
@@ -32,7 +33,7 @@ from ._whereabouts import is_a_librarys, is_ours
 from .cells import Cells
 
 _STEPS, _OBJECTS = 6, 20_000
-"""How far, and at how many objects, a look goes that starts from one frame."""
+"""How many steps a look goes from a frame, and after how many objects it stops."""
 _OPAQUE = (type, ModuleType, CodeType, FrameType, str, bytes, int, float)
 
 
@@ -44,7 +45,7 @@ class Threads(NamedTuple):
 
 
 def threads(segment: Segment, streams: Sequence[Waiter]) -> Threads:
-    """Return the threads that may change a cell of the machine, and those of which that is open.
+    """Return the threads that may change a cell of the machine, and those that are open.
 
     Parameters
     ----------
@@ -100,10 +101,8 @@ def _named(code: CodeType, names: dict[str, Any]) -> Iterator[Any]:
     """The globals that a user's code, and the codes inside it, name."""
     if is_ours(code.co_filename) or is_a_librarys(code.co_filename):
         return
-    yield from (names[name] for name in code.co_names if name in names)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _named(constant, names)
+    for inner in codes(code):
+        yield from (names[name] for name in inner.co_names if name in names)
 
 
 def _reach(objects: list[Any], segment: Segment) -> bool:

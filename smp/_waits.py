@@ -55,6 +55,10 @@ class Waits:
         waits = queued | ((ops == 0) & (at != 0) & missing & (records[:, _records.BARRIER_UNTIL] == 0))
         return len(np.unique(records[:, _records.RANK])) == self._size and bool(waits.all())
 
+    def named(self, records: Records) -> bytes:
+        """Return what is the same at two looks if the same waits go on; nothing where some stream does not wait."""
+        return records[:, [_records.INDEX, _records.WAITS]].tobytes() if self.all_wait(records) else b""
+
     def all_private(self, records: Records, private: Collection[Block]) -> bool:
         """Return whether all cells that are waited for lie in these blocks, or belong to a processor alone."""
         cells = records[~np.isin(records[:, _records.OP], (0, PARKED))][:, [_records.WHERE, _records.SHARED]]

@@ -121,7 +121,7 @@ def _described(array: NDArray[Any]) -> str:
 
 
 class _Array(np.ndarray[Any, Any]):
-    """What a `Witnessed` array says that it is: so Numba tells it from others."""
+    """The class that a `Witnessed` array claims to be, so that Numba can tell it from other arrays."""
 
 
 class Witnessed:

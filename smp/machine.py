@@ -143,7 +143,7 @@ class Machine:
         if not callable(program):
             raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
         team = self._streams if streams is None else checked_number("streams", streams)
-        deadline_after(timeout, 0)  # refuses what is no number of seconds
+        deadline_after(timeout, 0)  # checked before any work
         sent = carried(program, self)
         call = dump_call(sent, args, kwargs)
         with HeldBack() as ctrl_c:

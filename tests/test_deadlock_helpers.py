@@ -12,6 +12,7 @@ import pytest
 from conftest import HARD
 
 import smp
+from smp import _helpers
 from smp.cells import Cells
 from smp.errors import DeadlockError
 
@@ -106,6 +107,7 @@ def test_a_thread_that_holds_the_cells_may_help(pair: smp.Machine, idle: threadi
     with pytest.warns(UserWarning, match="no processor can go on unless thread 'helping' changes a cell") as caught:
         assert pair.run(take, cells).results == [10, 11]
     assert len(caught) == 1
+    assert caught[0].filename == __file__  # it names the call of the run
     thread.join()
 
 
@@ -120,6 +122,19 @@ def test_a_thread_that_has_used_the_cells_may_help(pair: smp.Machine) -> None:
         with pytest.warns(UserWarning, match="thread 'ThreadPoolExecutor-"):
             assert pair.run(take, cells).results == [10, 11]
         timer.join()
+
+
+def test_a_helper_that_ends_while_it_is_looked_for(pair: smp.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fills the cells after the look that found all waiting, and is gone when the threads are looked at."""
+    cells = pair.cells(2)
+
+    def look(*_: object) -> _helpers.Threads:
+        monkeypatch.undo()
+        fill(cells)
+        return _helpers.Threads([], [])
+
+    monkeypatch.setattr(_helpers, "threads", look)
+    assert pair.run(take, cells).results == [10, 11]
 
 
 hidden: dict[str, Any] = {}

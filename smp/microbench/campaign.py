@@ -225,7 +225,7 @@ class Campaign:
 
 
 def _earlier(folder: Path) -> Profile:
-    """The profile in a folder; an empty one where there is none that can be read."""
+    """Return the profile in a folder; an empty one if there is none, or none that reads."""
     try:
         with warnings.catch_warnings(action="ignore", category=ProfileWarning):
             return Profile.load(folder)
