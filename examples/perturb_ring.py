@@ -13,9 +13,8 @@ import numpy as np
 import smp
 from smp.compiled import clock
 from smp.kernels.ring import pass_tokens
-from smp.perturb import screen
+from smp.perturb import confirm, screen
 from smp.perturb.advice import steps_table
-from smp.perturb.search import confirm
 
 UNIT, SECONDS = 500, 2e-6  # of work and of time: a delay of X units is as long as X loops of {code A}
 RECEIVES = "F1,F2,F3,F4,F5,F6"  # before and after the three receives

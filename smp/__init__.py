@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from . import _command as _command  # the first: it takes Ctrl-C where a command of smp is being imported
 from . import errors
 from ._compile import local, stream
+from ._version import VERSION
 from .arrays import GlobalArray
 from .cells import Cells
 from .errors import (
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from .models.model import Model
     from .models.specification import Specification
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = [
     "Aborted",
     "Cells",

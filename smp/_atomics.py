@@ -25,7 +25,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import numba
+from ._compile import imported_with_numba, numba
 from ._interpreter import here
 
 Words = NDArray[Any]
@@ -190,3 +190,6 @@ def futex_wait(words: Words, i: Index, expected: int, nanoseconds: int) -> None:
 def futex_wake(words: Words, i: Index, count: int) -> int:
     """Wake at most ``count`` of those who sleep on ``words[i]``; return how many."""
     return 0
+
+
+imported_with_numba(f"{__package__}._instructions")

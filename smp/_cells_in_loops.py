@@ -25,7 +25,8 @@ from numba.extending import (
 )
 from numba.np.numpy_support import from_dtype
 
-from . import _atomics, _cell, compiled
+from . import _atomics, _cell
+from . import _cell_functions as functions
 from ._atomics import call_at, words_at
 from ._cell import CELL_WORDS, FILL, PURGE, READFE, READFF, READXX, WRITEEF, WRITEFF, WRITEXF
 from ._compile import inline, merged, overloads
@@ -193,27 +194,27 @@ def _fills(cells: Any, i: Any) -> Callable[..., Any]:
 
 overloads(len, lambda cells: (lambda cells: cells._count) if isinstance(cells, CellsType) else None)
 # Numba wants functions of the same parameters for each.
-overloads(compiled.readfe, lambda cells, i: lambda cells, i: value_of(cells, _done(cells, i, READFE, 0)))
-overloads(compiled.readff, lambda cells, i: lambda cells, i: value_of(cells, _done(cells, i, READFF, 0)))
-overloads(compiled.readxx, lambda cells, i: lambda cells, i: value_of(cells, _tried(cells, i, READXX, 0)[1]))
-overloads(compiled.writeef, _writes(WRITEEF))
-overloads(compiled.writeff, _writes(WRITEFF))
-overloads(compiled.writexf, _writes(WRITEXF))
+overloads(functions.readfe, lambda cells, i: lambda cells, i: value_of(cells, _done(cells, i, READFE, 0)))
+overloads(functions.readff, lambda cells, i: lambda cells, i: value_of(cells, _done(cells, i, READFF, 0)))
+overloads(functions.readxx, lambda cells, i: lambda cells, i: value_of(cells, _tried(cells, i, READXX, 0)[1]))
+overloads(functions.writeef, _writes(WRITEEF))
+overloads(functions.writeff, _writes(WRITEFF))
+overloads(functions.writexf, _writes(WRITEXF))
 overloads(
-    compiled.purge,
+    functions.purge,
     lambda cells, i, value=0: lambda cells, i, value=0: _done(cells, i, PURGE, bits_of(cells, value)),
 )
-overloads(compiled.fill, _fills)
-overloads(compiled.fetch_add, _adds)
-overloads(compiled.try_readfe, lambda cells, i: lambda cells, i: _with_value(cells, _tried(cells, i, READFE, 0)))
-overloads(compiled.try_readff, lambda cells, i: lambda cells, i: _with_value(cells, _tried(cells, i, READFF, 0)))
+overloads(functions.fill, _fills)
+overloads(functions.fetch_add, _adds)
+overloads(functions.try_readfe, lambda cells, i: lambda cells, i: _with_value(cells, _tried(cells, i, READFE, 0)))
+overloads(functions.try_readff, lambda cells, i: lambda cells, i: _with_value(cells, _tried(cells, i, READFF, 0)))
 overloads(
-    compiled.try_writeef,
+    functions.try_writeef,
     lambda cells, i, value: lambda cells, i, value: _tried(cells, i, WRITEEF, bits_of(cells, value))[0],
 )
 overloads(
-    compiled.try_writeff,
+    functions.try_writeff,
     lambda cells, i, value: lambda cells, i, value: _tried(cells, i, WRITEFF, bits_of(cells, value))[0],
 )
-overloads(compiled.try_fetch_add, _tries_to_add)
-overloads(compiled.peek, lambda cells, i: lambda cells, i: _with_value(cells, _peeked(cells, i)))
+overloads(functions.try_fetch_add, _tries_to_add)
+overloads(functions.peek, lambda cells, i: lambda cells, i: _with_value(cells, _peeked(cells, i)))

@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import functools
+import importlib
 import os
 import shutil
 import threading
@@ -78,8 +79,6 @@ def numba() -> ModuleType:
                 import numba as module
 
                 _numba = module
-                from . import _instructions  # noqa: F401  (its import registers the machine instructions)
-
                 for register in list(_registrations):  # what they import registers by itself
                     register(module)
                 _ready = True
@@ -113,6 +112,11 @@ def merged(function: Callable[P, R]) -> Callable[P, R]:
     """Let compiled loops call ``function`` as `inline` does, its code made part of theirs at any size."""
     _register(lambda module: module.extending.register_jitable(forceinline=True)(function))
     return function
+
+
+def imported_with_numba(module: str) -> None:
+    """Have a module imported as soon as Numba is: it tells the compiler what names of the caller's module mean."""
+    when_compiling(lambda: importlib.import_module(module))
 
 
 def when_compiling(do: Callable[[], object]) -> None:

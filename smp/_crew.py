@@ -37,8 +37,9 @@ from ._interrupt import HeldBack
 from ._launch import PATIENCE, Channel
 from ._limits import allowed_cpus
 from ._line import Line
-from ._roster import FEW, RETRIES, HostRoster
+from ._roster import HostRoster
 from ._segments import Block, Segment
+from ._streams_here import FEW, RETRIES
 from ._worker import STOP
 from .errors import (
     MachineClosed,

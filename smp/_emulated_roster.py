@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from . import _core, _records, _wait
 from ._emulator import Emulator
-from ._roster import HostRoster, Stream
+from ._roster import HostRoster
 from ._segments import Segment
+from ._streams_here import Stream
 from .errors import DeadlockError
 
 

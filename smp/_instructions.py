@@ -1,6 +1,6 @@
 """The machine instruction of each primitive in ``_atomics``: LLVM atomics, intrinsics and two C symbols.
 
-Imported by ``_compile`` together with Numba, and by nothing else.  The futex and the clocks are reached
+Imported together with Numba, and by nothing else (see `_atomics`).  The futex and the clocks are reached
 through libc's ``syscall`` and ``clock_gettime``, declared as external symbols: code that holds a ctypes
 pointer could not be cached on disk.
 """

@@ -18,9 +18,9 @@ def folder() -> Path:
 
 def fingerprint() -> str:
     """Return a short name of this machine's hardware: see `smp.microbench.conditions.fingerprint`."""
-    from .microbench import conditions, hostclock  # what describes a machine is imported when that is asked
+    from .microbench import conditions  # what describes a machine is imported when that is asked
 
-    return conditions.fingerprint(conditions.machine(rate=hostclock.ClockRate(float("nan"), None)))
+    return conditions.fingerprint(conditions.hardware())
 
 
 def write(path: Path, text: str) -> None:

@@ -18,7 +18,6 @@ it is told to kill is never a stranger with a reused process id.  With no machin
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import pickle
 import select
@@ -31,25 +30,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from . import _compile
+from . import _compile, _worker
 
 LINGER = 10.0  # seconds that a nursery without machines stays, for the next one
 MESSAGE = 1 << 12
-_PR_SET_PDEATHSIG = 1
 _FRESH = """\
 import sys
 sys.path[:] = {path!r}
 from smp import _worker
 _worker.start({nursery}, {fds})
 """
-
-
-def die_with(parent: int) -> None:
-    """Have the kernel kill this process when its parent, whose id was ``parent``, dies."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it died before the call
-        os._exit(1)
 
 
 @dataclass(frozen=True)
@@ -143,8 +133,6 @@ class Nursery:
         kept = [os.dup(fd) for fd in fds]
         for mine in [self.root.fileno(), *self.channels, *self.children, *fds, self.parent_fd]:
             os.close(mine)
-        from . import _worker
-
         _worker.start(nursery, kept)
 
     def _bury(self, pidfd: int) -> None:

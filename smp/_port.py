@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._interrupt import HeldBack
-from ._roster import Roster
 from ._segments import Block
+from ._streams_here import Roster
 from .arrays import GlobalArray
 
 

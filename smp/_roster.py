@@ -12,36 +12,18 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _cell, _records, _team, _wait
-from ._bits import ADD, ADD_BOOL, ADD_FLOAT32, ADD_FLOAT64
+from . import _records, _team, _wait
 from ._core import core
 from ._segments import Segment
+from ._streams_here import NAMES, Named, Stream
 from ._watch import Watch
 from .errors import MachineError
 
-if TYPE_CHECKING:
-    from .cells import Cells
-
-RETRIES = 1024
-"""Looks of a wait before it traps, when there is a CPU for each thread that can run; the Tera's own limit."""
-FEW = 16
-"""The same when there are more threads than CPUs: whoever is waited for may need this one."""
-NAMES = {
-    _cell.READFE: "readfe",
-    _cell.READFF: "readff",
-    _cell.WRITEEF: "writeef",
-    _cell.WRITEFF: "writeff",
-    ADD: "fetch_add",
-    ADD_BOOL: "fetch_add",
-    ADD_FLOAT64: "fetch_add",
-    ADD_FLOAT32: "fetch_add",
-}
-"""The operations on cells that wait, by their numbers."""
 _ENTRIES = {
     _records.OPERATE: "operate",
     _records.FINISH: "finish",
@@ -51,31 +33,6 @@ _ENTRIES = {
 OTHERS = {_team.STREAM_WAIT: "a free stream"}
 _SLICE = 1_000_000_000  # ns: a sleeper's looks after a wake-up that a signal has eaten
 _ATTENTIVE_SLICE = 50_000_000  # ns: after which Python may handle its signals
-
-
-class Stream:
-    """One stream and its record.
-
-    Attributes
-    ----------
-    words : int64 array
-        The record (see `_records`).
-    address : int
-        Where it lies in this process.
-    """
-
-    def __init__(self, words: NDArray[np.int64]) -> None:
-        self.words, self.address = words, int(words.ctypes.data)
-        self.thread = 0  # the Python thread that it is now
-        self._bits = words[_records.BITS : _records.BITS + 1].view(np.uint8)
-        self._views: dict[np.dtype[Any], NDArray[Any]] = {}
-
-    def value(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """The value that goes into an operation and comes out of it, as an array of one element."""
-        view = self._views.get(dtype)
-        if view is None:
-            view = self._views[dtype] = self._bits[: dtype.itemsize].view(dtype)
-        return view
 
 
 class _Mine(threading.local):
@@ -93,54 +50,6 @@ class _Holder:
         roster = self._roster()
         if roster is not None:
             roster.leave(self._stream)
-
-
-class Roster(Protocol):
-    """What a kind of machine provides to the streams of one process."""
-
-    retries: int
-
-    def know(self, cells: Cells) -> None:
-        """Note cells that this process has."""
-
-    def watched(self) -> None:
-        """Have somebody tell what waits in this process."""
-
-    def own(self) -> Stream:
-        """The calling thread's stream."""
-
-    def operate(self, address: int, op: int, limit: int, deadline: int) -> int:
-        """Do an operation on a cell, its value in BITS; return the status."""
-
-    def tried(self, address: int, op: int) -> int:
-        """Look once."""
-
-    def peeked(self, address: int) -> int:
-        """Whether a cell is full, its value in BITS."""
-
-    def state(self, address: int) -> int:
-        """The state word of a cell."""
-
-    def spawn(self, body: Callable[[], None]) -> None:
-        """Begin a further thread of this processor."""
-
-    def join_all(self) -> None:
-        """Wait until all that were spawned have ended."""
-
-    def acquire(self, own: Stream) -> int:
-        """Get a stream of the thread's team; return the status."""
-
-    def release(self, own: Stream) -> None:
-        """Give it back."""
-
-    def retire(self, own: Stream) -> None:
-        """Take a free stream away from the team."""
-
-    def park(self, own: Stream, deadline: int) -> int:
-        """Sleep until `unpark`; return the status."""
-
-    def unpark(self, stream: Stream) -> None:
-        """Wake a stream that is parked, or about to be."""
 
 
 class HostRoster:
@@ -164,7 +73,7 @@ class HostRoster:
         self._free: collections.deque[Stream] = collections.deque()
         self.streams: list[Stream] = []
         self._threads: set[threading.Thread] = set()
-        self._cells: weakref.WeakSet[Cells] = weakref.WeakSet()
+        self._cells: weakref.WeakSet[Named] = weakref.WeakSet()
         self._watch: Watch | None = None
         self._owner = os.getpid()
         _rosters.add(self)
@@ -221,7 +130,7 @@ class HostRoster:
         stream.words[_records.ACTIVE] = 0
         self._free.append(stream)
 
-    def know(self, cells: Cells) -> None:
+    def know(self, cells: Named) -> None:
         """Note cells that this process has; from the first on, something may wait here that must be told about."""
         self._cells.add(cells)
         self.watched()

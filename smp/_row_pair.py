@@ -14,13 +14,12 @@ and two stores.  ``_row_pair_instruction`` holds the vector loop, which stands f
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import when_compiling
+from ._compile import imported_with_numba
 
 VECTOR = 64
 """Bytes of a vector; a CPU whose vectors are shorter takes several."""
@@ -53,4 +52,4 @@ def relax_row_pair(grid: NDArray[Any], row: int, left: int, count: int, colour: 
     return largest
 
 
-when_compiling(lambda: importlib.import_module("._row_pair_instruction", __package__))
+imported_with_numba(f"{__package__}._row_pair_instruction")

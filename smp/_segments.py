@@ -31,7 +31,7 @@ from ._limits import available_memory
 from .errors import MachineError, OutOfSharedMemory
 
 if TYPE_CHECKING:
-    from ._roster import Roster
+    from ._streams_here import Roster
     from ._witness import Witness
 
 PAGE = mmap.PAGESIZE

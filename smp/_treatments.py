@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ._compile import imported_with_numba
 from ._interpreter import here
 from ._treating import CALL, SLEEP, act, machine_code
 from ._whereabouts import wraps_users
@@ -256,3 +257,7 @@ def now() -> int:
     """Return nanoseconds of a clock: virtual ones within programs of an emulated machine."""
     interpreter = here.interpreter
     return time.monotonic_ns() if interpreter is None else cast("_Virtual", interpreter).time()
+
+
+if os.environ.get("SMP_TREATMENTS"):  # of a process that is treated from outside
+    imported_with_numba("smp.perturb.settings")

@@ -32,11 +32,12 @@ from . import _compile, _core, _wait
 from ._host import HostPort
 from ._interpreter import here
 from ._line import Line
-from ._nursery import die_with
 from ._pickling import Call, load_call
+from ._processes import die_with
 from ._program import Answer, answer
-from ._roster import FEW, HostRoster
+from ._roster import HostRoster
 from ._segments import Segment, attached
+from ._streams_here import FEW
 from ._whereabouts import in_a_program
 from .errors import Aborted, OutOfSharedMemory
 

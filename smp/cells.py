@@ -27,7 +27,6 @@ Source: microbenchmarking the Tera MTA, section 3.2.
 
 from __future__ import annotations
 
-import importlib
 import operator
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -38,9 +37,9 @@ from numpy.typing import DTypeLike
 from . import _cell, _records, _wait
 from ._atomics import clock
 from ._bits import ADD, ADD_BOOL, ADD_FLOAT32, ADD_FLOAT64
-from ._compile import when_compiling
-from ._roster import NAMES, Roster
+from ._compile import imported_with_numba
 from ._segments import Block, Segment, segment_of
+from ._streams_here import NAMES, Roster
 from ._team import LOCKED
 from .errors import Aborted, MachineClosed, MachineError, WaitTimeout
 
@@ -340,4 +339,4 @@ def _given(value: Any) -> Any:
     return value
 
 
-when_compiling(lambda: importlib.import_module("._cells_in_loops", __package__))
+imported_with_numba(f"{__package__}._cells_in_loops")

@@ -32,7 +32,7 @@ import numpy as np
 from . import _cell, _records, _team, _wait
 from ._atomics import clock
 from ._limits import usable_cpus
-from ._roster import FEW, Roster, Stream
+from ._streams_here import FEW, Roster, Stream
 from ._whereabouts import calls_programs
 from .cells import Cells
 from .errors import Aborted, NotPicklable, WaitTimeout

@@ -8,8 +8,8 @@ import pytest
 
 from smp import _limits
 from smp.microbench import conditions, cpus, system
-from smp.microbench.hostclock import ClockRate
-from smp.microbench.plan import Cache
+from smp.microbench.cpus import Cache
+from smp.microbench.hostclock import ClockRate, clock_rate
 
 RATE = ClockRate(3.5, 2.5)
 
@@ -84,7 +84,7 @@ def server(tmp_path: Path) -> Path:
 
 
 def test_a_machine_is_described_as_its_files_tell(server: Path) -> None:
-    told = conditions.machine(server, RATE)
+    told = conditions.machine(RATE, server)
     assert list(told) == [
         *("name", "cpu", "cpus", "clock_GHz", "clock_source", "line_bytes", "page_bytes", "huge_pages"),
         *("caches", "virtual", "kernel", "python", "numpy", "numba"),
@@ -108,7 +108,7 @@ def test_a_machine_is_described_as_its_files_tell(server: Path) -> None:
 
 
 def test_a_tree_that_tells_nothing_still_describes_a_machine(tmp_path: Path) -> None:
-    told = conditions.machine(tmp_path, RATE)
+    told = conditions.machine(RATE, tmp_path)
     assert json.loads(json.dumps(told)) == told
     assert told["virtual"] is None
     assert told["huge_pages"] == {"private": None, "shared": None}
@@ -126,7 +126,7 @@ def test_a_tree_that_tells_nothing_still_describes_a_machine(tmp_path: Path) -> 
 
 
 def test_this_machine_describes_itself() -> None:
-    told = conditions.machine()
+    told = conditions.machine(clock_rate())
     assert json.loads(json.dumps(told)) == told
     assert told["clock_GHz"] > 0
     sizes = [cache["bytes"] for cache in told["caches"]]
@@ -148,7 +148,7 @@ def test_a_moment_is_described(server: Path) -> None:
 
 
 def test_the_fingerprint_is_of_the_hardware_only(server: Path) -> None:
-    told = conditions.machine(server, RATE)
+    told = conditions.machine(RATE, server)
     name = conditions.fingerprint(told)
     assert len(name) == 12
     same = {"kernel": "Linux 7.0", "numpy": "9.9", "clock_GHz": 1.0, "name": "other", "huge_pages": {}}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import smp
 from smp.compiled import clock
-from smp.perturb import delay, plots, screen
+from smp.perturb import confirm, delay, plots, screen
 from smp.perturb.advice import next_steps, steps_table
 from smp.perturb.designs import fractional, screening
 from smp.perturb.effects import analyse
@@ -23,7 +23,7 @@ from smp.perturb.interactions import alone, conditional, likely_pairs, saturatio
 from smp.perturb.ladder import ladder
 from smp.perturb.orthogonal import orthogonal_array
 from smp.perturb.orthogonal import settings as delays_of
-from smp.perturb.search import confirm, searched
+from smp.perturb.search import searched
 from smp.perturb.table import effects_table
 
 PAPER = json.loads((Path(__file__).parent / "data/perturb/paper.json").read_text())

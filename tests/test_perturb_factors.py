@@ -32,7 +32,7 @@ from smp.perturb import (
     treated,
     treatment,
 )
-from smp.perturb.factors import current
+from smp.perturb.settings import current
 
 Machines = Callable[..., smp.Machine]
 PROCESSORS = (1, 2, 3, 5)

@@ -88,7 +88,7 @@ def test_every_replicate_has_all_trials_in_a_fresh_order() -> None:
 
 
 def test_each_trial_has_its_treatments_and_no_other() -> None:
-    from smp.perturb.factors import current
+    from smp.perturb.settings import current
 
     seen = []
 
@@ -530,7 +530,7 @@ def test_an_interrupted_experiment_goes_on(tmp_path: Path, runs: int) -> None:
 
 
 def test_a_failing_trial_ends_the_experiment_and_is_told() -> None:
-    from smp.perturb.factors import current
+    from smp.perturb.settings import current
 
     def program() -> None:
         delay("a")
@@ -543,7 +543,7 @@ def test_a_failing_trial_ends_the_experiment_and_is_told() -> None:
 
 
 def test_numbers_that_come_and_go_are_told() -> None:
-    from smp.perturb.factors import current
+    from smp.perturb.settings import current
 
     def program() -> dict[str, float]:
         delay("a")

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import smp
-from smp.microbench.plan import Cache, Plan
+from smp.microbench.cpus import Cache
+from smp.microbench.plan import Plan
 from smp.microbench.probes import access_patterns
 from smp.microbench.probes.access_loops import BAD, GOOD, RANDOM, STAMPS, _scattered, supersteps
 from smp.microbench.probes.access_section import Found, tiers_of

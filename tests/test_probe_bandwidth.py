@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import smp
-from smp.microbench.plan import Cache, Plan
+from smp.microbench.cpus import Cache
+from smp.microbench.plan import Plan
 from smp.microbench.probes import bandwidth
 from smp.microbench.probes.bandwidth import (
     EFFORTS,

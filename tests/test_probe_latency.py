@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smp.microbench.plan import Cache, Plan
+from smp.microbench.cpus import Cache
+from smp.microbench.plan import Plan
 from smp.microbench.probes import latency, sizes
 from smp.microbench.probes.chase import (
     UNROLLED,

@@ -15,7 +15,8 @@ from rich.console import Console
 
 from smp._limits import usable_cpus
 from smp.microbench import plots_outstanding, report_outstanding
-from smp.microbench.plan import Cache, Plan
+from smp.microbench.cpus import Cache
+from smp.microbench.plan import Plan
 from smp.microbench.probes import outstanding
 from smp.microbench.probes.chase import link_random
 from smp.microbench.probes.outstanding import Effort, bytes_of, saturation, sustained

@@ -10,7 +10,8 @@ import pytest
 import smp
 from smp._limits import usable_cpus
 from smp.errors import ProcessorRaised
-from smp.microbench.plan import Cache, Plan
+from smp.microbench.cpus import Cache
+from smp.microbench.plan import Plan
 from smp.microbench.probes import synchronisation
 from smp.microbench.probes.sync_loops import END, SHARED_WORDS, STOP, TOTAL, TURN, adds, barriers, handoffs
 from smp.microbench.probes.sync_tasks import HANDOFFS, Task, visit

@@ -20,15 +20,15 @@ from typing import Any, overload
 
 import numpy as np
 
-from .. import Machine, __version__
+from .._version import VERSION
 from ..errors import ModelError
 from ..kernels.library import Library
+from ..machine import Machine
 from ..models.fitting import check_enough, fit_model
 from ..models.inputs import drawn, nest
 from ..models.model import Model
 from ..models.specification import Specification
-from .conditions import machine as described
-from .hostclock import ClockRate
+from .conditions import hardware
 from .series import FEWEST, Series, keep, take_up
 
 VERIFICATION = 20
@@ -123,8 +123,7 @@ def calibrate(
     series = [_series(group, verification, seed) for group in _alike(specifications)]
     kept = None if resume is None else Path(resume)
     _measure(series, machine, seed, kept, progress or _nothing)
-    here = described(rate=ClockRate(np.nan, None)) | {"smp": __version__}
-    here = {name: value for name, value in here.items() if name not in ("clock_GHz", "clock_source")}
+    here = hardware() | {"smp": VERSION}
     if machine is not None:
         here["processors"] = machine.size
     models = {

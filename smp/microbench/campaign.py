@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _version
 from ..errors import ProfileError
 from .conditions import fingerprint, machine, moment
 from .cpus import caches, line_bytes
+from .hostclock import clock_rate
 from .plan import MODES, Plan, Section, Stopped
 from .profile import FORMAT, VERSION, Profile, ProfileWarning
 from .system import Stolen
@@ -93,8 +95,6 @@ class Campaign:
     """
 
     def __init__(self, plan: Plan, base: Profile | None = None) -> None:
-        from .. import __version__
-
         self.plan = plan
         self.samples: Samples = {}
         self._began, self._stolen, self._before_s = time.monotonic(), Stolen(), 0.0
@@ -104,8 +104,8 @@ class Campaign:
             "format": FORMAT,
             "version": VERSION,
             "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "smp": __version__,
-            "machine": machine(),
+            "smp": _version.VERSION,
+            "machine": machine(clock_rate()),
             "conditions": {
                 "mode": plan.mode,
                 "seed": plan.seed,

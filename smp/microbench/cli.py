@@ -18,10 +18,10 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from .. import __version__
 from .._code_folder import cache_folder
 from .._command import interruptible
 from .._limits import usable_cpus
+from .._version import VERSION
 from ..errors import ProfileError, SmpError
 from ..models.fitting import ModelWarning
 from ..processor import MOST
@@ -160,7 +160,7 @@ def parser() -> argparse.ArgumentParser:
     models.add_argument("--models", type=Path, metavar="FILE", help="print a saved calibration; measures nothing")
     made.add_argument("--json", action="store_true", help="print the profile, or the models, as JSON")
     made.add_argument("--no-plots", action="store_true", help="draw nothing")
-    made.add_argument("--version", action="version", version=f"smp {__version__}")
+    made.add_argument("--version", action="version", version=f"smp {VERSION}")
     return made
 
 

@@ -10,35 +10,48 @@ import platform
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from . import cpus
-from .hostclock import ClockRate, clock_rate
 from .system import ROOT, huge_pages, load, memory, read
 
 
-def machine(root: Path = ROOT, rate: ClockRate | None = None) -> dict[str, Any]:
-    """Describe the machine, as a profile names it.
+class Rate(Protocol):
+    """A clock rate, and where it comes from."""
+
+    @property
+    def GHz(self) -> float: ...
+    @property
+    def source(self) -> str: ...
+
+
+def machine(rate: Rate, root: Path = ROOT) -> dict[str, Any]:
+    """Describe the machine, as a profile names it: its hardware and its clock rate.
 
     Parameters
     ----------
+    rate : Rate
+        Of `hostclock.clock_rate`, for one.
     root : Path
         Of the file tree that is asked.
-    rate : ClockRate, optional
-        Estimated when not given, which takes some ms and compiles two loops at first.
+    """
+    described = hardware(root)
+    first = {name: described[name] for name in ("name", "cpu", "cpus")}
+    return first | {"clock_GHz": rate.GHz, "clock_source": rate.source} | described
+
+
+def hardware(root: Path = ROOT) -> dict[str, Any]:
+    """Describe the machine as far as the system does: all but its clock rate, which must be measured.
 
     Returns
     -------
     dict
         Plain JSON. A cache that the system does not tell of has ``"assumed": true``.
     """
-    rate = clock_rate() if rate is None else rate
     return {
         "name": read(root / "proc/sys/kernel/hostname") or platform.node(),
         "cpu": cpus.model(root),
         "cpus": cpus.usable(root),
-        "clock_GHz": rate.GHz,
-        "clock_source": rate.source,
         "line_bytes": cpus.line_bytes(root),
         "page_bytes": os.sysconf("SC_PAGE_SIZE"),
         "huge_pages": huge_pages(root),
@@ -61,7 +74,7 @@ def fingerprint(machine: Mapping[str, Any]) -> str:
     Parameters
     ----------
     machine : mapping
-        As `machine` makes it, or a profile holds it.
+        As `hardware` makes it, or a profile holds it.
 
     Returns
     -------

@@ -2,10 +2,33 @@
 
 import platform
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from .._limits import ROOT, number, read, usable_cpus
-from .plan import Cache
+
+
+@dataclass(frozen=True)
+class Cache:
+    """One cache that holds data.
+
+    Parameters
+    ----------
+    level : int
+        1 for the cache nearest to the processor.
+    bytes : int
+        Its capacity in bytes.
+    shared_by : int
+        The number of CPUs that share it.
+    assumed : bool
+        Whether these are the defaults of `DEFAULTS`, because the system does not tell.
+    """
+
+    level: int
+    bytes: int
+    shared_by: int
+    assumed: bool = False
+
 
 DEFAULTS = (Cache(1, 32 << 10, 1, True), Cache(2, 1 << 20, 1, True), Cache(3, 32 << 20, 1, True))
 """What is assumed of a processor whose caches the system does not tell."""

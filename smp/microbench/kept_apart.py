@@ -7,14 +7,28 @@ an average above `LIMIT`                 ->  the section "access" is not valid, 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ProfileError
 
-if TYPE_CHECKING:
-    from .profile import Profile
+
+class Profile(Protocol):
+    """What is read of a profile."""
+
+    data: dict[str, Any]
+
+    @property
+    def access(self) -> dict[str, Any]: ...
+    @property
+    def processors(self) -> list[int]: ...
+    def functions(
+        self, family: str, p: int, h: NDArray[np.float64]
+    ) -> Iterable[tuple[dict[str, Any], NDArray[np.bool_]]]: ...
+
 
 LIMIT = 0.25
 """The largest average error, relative to the measured times, with which cost functions are valid."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SmpError
+from .cpus import Cache
 
 MODES = ("quick", "default", "full")
 
@@ -20,28 +21,6 @@ Tick = Callable[[float, str], None]
 
 class PlanError(SmpError, ValueError):
     """A plan asks for what no probe can measure."""
-
-
-@dataclass(frozen=True)
-class Cache:
-    """One cache that holds data.
-
-    Parameters
-    ----------
-    level : int
-        1 for the cache nearest to the processor.
-    bytes : int
-        Its capacity in bytes.
-    shared_by : int
-        The number of CPUs that share it.
-    assumed : bool
-        Whether these are the defaults of `caches.DEFAULTS`, because the system does not tell.
-    """
-
-    level: int
-    bytes: int
-    shared_by: int
-    assumed: bool = False
 
 
 @dataclass(frozen=True)

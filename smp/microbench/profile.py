@@ -25,8 +25,7 @@ from .._kept import folder, write
 from ..errors import ProfileError
 from ..models.cost import predict
 from ..models.interval import Accesses, Interval, interval
-from .conditions import fingerprint, machine
-from .hostclock import ClockRate
+from .conditions import fingerprint, hardware
 from .kept_apart import judge
 
 FORMAT, VERSION = "smp-profile", 1
@@ -92,7 +91,7 @@ class Profile:
         file = file / "profile.json" if file.is_dir() else file
         profile = cls(_read(file), file)
         judge(profile)
-        mine = _this_machine()
+        mine = hardware()
         theirs = profile.data["machine"]
         if fingerprint(theirs) != fingerprint(mine):
             warnings.warn(
@@ -112,7 +111,7 @@ class Profile:
         ProfileError
             When there is none; says which command makes one.
         """
-        file = kept_at(_this_machine())
+        file = kept_at(hardware())
         if not file.exists():
             raise ProfileError(
                 f"no profile of this machine has been measured yet; {MEASURE} makes one in half a minute"
@@ -283,10 +282,6 @@ class Profile:
             random + most,
         )
         return made.noting(self.basis(p))
-
-
-def _this_machine() -> dict[str, Any]:
-    return machine(rate=ClockRate(math.nan, None))  # the clock rate is no part of the fingerprint
 
 
 def _named(described: Mapping[str, Any]) -> str:

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import Machine
 from .._kept import write
 from ..errors import ModelError
+from ..machine import Machine
 from ..models.inputs import drawn
 from ..models.specification import Specification
 

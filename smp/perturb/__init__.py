@@ -61,6 +61,8 @@ from .treatments import Buffer, Busy, Cell, Lock, Message, Share, Sleep, Treatme
 
 if TYPE_CHECKING:
     from .carrying import carried
+    from .climb import climb
+    from .confirmation import confirm
     from .experiment import screen
     from .trials import Trials
 
@@ -78,6 +80,8 @@ __all__ = [
     "Trials",
     "Work",
     "carried",
+    "climb",
+    "confirm",
     "counted",
     "delay",
     "factor",
@@ -86,7 +90,13 @@ __all__ = [
     "treatment",
 ]
 
-_LATER = {"carried": ".carrying", "screen": ".experiment", "Trials": ".trials"}
+_LATER = {
+    "Trials": ".trials",
+    "carried": ".carrying",
+    "climb": ".climb",
+    "confirm": ".confirmation",
+    "screen": ".experiment",
+}
 """Public names whose modules take a while to import, and those that stand on machines: when they are asked for."""
 
 

@@ -13,7 +13,6 @@ from . import words
 from .effects import Analysis
 from .interactions import likely_pairs, saturations
 from .power import WORTH, Power, power
-from .table import readable
 
 _DOMINATES = 3.0  # times the next largest effect
 _MANY = 1_000  # replicates: more are no advice
@@ -62,7 +61,7 @@ def next_steps(
     """
     if not 0 < worth < math.inf:
         raise ValueError(f"a place that saves {worth} of a run: what is worth having is a share above 0, as 0.05")
-    given, analysis = analysis, readable(analysis)
+    given, analysis = analysis, analysis.readable()
     scale = analysis.mean / given.mean if given.mean else 1.0
     worse = -1 if analysis.name == "throughput" else 1  # the sign of an effect that is for the worse
     effects = {factor: analysis.effect(factor) for factor in analysis.design.factors}

@@ -10,9 +10,12 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from .. import Cells, Machine, Processor, _treatments
+from .. import _treatments
 from .._interpreter import here
-from .factors import current
+from ..cells import Cells
+from ..machine import Machine
+from ..processor import Processor
+from .settings import current
 from .site import Site
 from .treatments import Cell, Message, Treatment
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import Machine
+from ..machine import Machine
 from ..models.table import aligned, time_text
 from ._types import IntArray
 from .design import Design

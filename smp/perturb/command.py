@@ -23,10 +23,11 @@ from urllib.parse import quote
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from .. import Machine, __version__, emulated, host
 from .._command import interruptible
 from .._kept import write
+from .._version import VERSION
 from ..errors import SmpError
+from ..machine import Machine, emulated, host
 from .climb import climb
 from .designs import design as design_of
 from .experiment import screen
@@ -151,7 +152,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--trials", type=Path, metavar="FILE", help="print saved trials or ladder; runs nothing")
     made.add_argument("--json", action="store_true", help="print trials and analyses as JSON")
     made.add_argument("--no-plots", action="store_true", help="draw nothing")
-    made.add_argument("--version", action="version", version=f"smp {__version__}")
+    made.add_argument("--version", action="version", version=f"smp {VERSION}")
     return made
 
 
@@ -239,7 +240,7 @@ def _experiment(
             one = treatments if len(treatments) > 1 else treatments[0]
             found = Screened(screen(program, options.design, treatment=one, blocks=options.blocks, **same))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    found.trials.about.update(date=now, smp=__version__, program=str(options.program), function=options.function)
+    found.trials.about.update(date=now, smp=VERSION, program=str(options.program), function=options.function)
     return found
 
 

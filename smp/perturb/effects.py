@@ -22,10 +22,12 @@ from ._types import FloatArray, IntArray
 from .design import Design
 from .lenth import lenth
 from .saved import checked
+from .table import effects_table
 
 SIGMAS = 3.0
 FALSE_ALARM = 0.01
 _ROUNDING = 1e-12  # of the largest response
+_SCALES = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +162,14 @@ class Analysis:
         blocks = np.array(data["blocks"], np.int64)
         return analyse(design, data["responses"], data["response"], data["unit"], order=data["order"], blocks=blocks)
 
-    def __str__(self) -> str:
-        from .table import effects_table
+    def readable(self) -> Analysis:
+        """Return the analysis of a time in s, ms, us or ns, the largest of which its mean has one at least."""
+        if self.unit != "s":
+            return self
+        unit, scale = next((one for one in _SCALES if abs(self.mean) * one[1] >= 1), _SCALES[0])
+        return analyse(self.design, scale * self.responses, self.name, unit, order=self.order, blocks=self.blocks)
 
+    def __str__(self) -> str:
         return effects_table(self)
 
 

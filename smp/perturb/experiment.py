@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import Machine
 from .._counting import Met
 from ..errors import SmpError, TrialFailed
+from ..machine import Machine
 from ._types import IntArray
 from .design import Design
 from .observed import Arguments, Outcome

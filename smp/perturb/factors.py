@@ -11,9 +11,6 @@
 
 A place may be passed any number of times, from anywhere; several places of one name are one factor. Without treatments
 a place costs Python less than 0.2 us, and a compiled loop less than a nanosecond.
-
-The processes of a script can be treated from outside: the environment variable ``SMP_TREATMENTS``,
-``swap=10us;push=work:10``, is read when a process imports this module or `smp.compiled`.
 """
 
 from __future__ import annotations
@@ -21,22 +18,19 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import os
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from .. import _treatments
 from .._compile import loop_name
 from .._counting import Counter, Met
-from .._interpreter import here
-from .._treatments import actions, delay, enter, timing
-from .treatments import Treatment, check_name, checked, treatment
+from .._treatments import actions, carriers, delay, enter, setting, timing
+from .settings import Layer, begin, end
+from .treatments import Treatment, check_name, checked
 
 P = ParamSpec("P")
 R = TypeVar("R")
-VARIABLE = "SMP_TREATMENTS"
-__all__ = ["Factor", "carry_over", "counted", "delay", "factor", "told", "treated"]
+__all__ = ["Factor", "counted", "delay", "factor", "treated"]
 
 
 class Factor:
@@ -118,13 +112,6 @@ def factor(name: str) -> Factor:
     return Factor(name)
 
 
-_Layer = dict[str, Treatment | None]
-_layers: list[_Layer] = []
-"""Of the blocks of `treated` that are open, the first to be entered first: they need not end in the opposite order."""
-_below: dict[str, _treatments.Order] = {}
-"""What was set when the first of them was entered."""
-
-
 @contextlib.contextmanager
 def treated(treatments: Mapping[str, Treatment | str | None]) -> Iterator[None]:
     """Treat places of this process while the block lasts.
@@ -147,45 +134,25 @@ def treated(treatments: Mapping[str, Treatment | str | None]) -> Iterator[None]:
     ...     with factor("swap"):
     ...         pass
     """
-    global _below
-    layer: _Layer = {**dict.fromkeys(treatments), **checked(treatments)}
+    layer: Layer = {**dict.fromkeys(treatments), **checked(treatments)}
     for one in layer.values():
         if one is not None:
             one.order(None)  # raises where it is nothing to be set
-    with _treatments.setting():
-        if not _layers:
-            _below = _treatments.orders()
-        _layers.append(layer)
-        _install()
-        _treatments.carriers.append(_carried)
+    with setting():
+        begin(layer)
+        carriers.append(_carried)
     try:
         yield
     finally:
-        with _treatments.setting():
-            _layers[:] = [one for one in _layers if one is not layer]
-            _treatments.carriers.pop()
-            _install()
-
-
-def _install() -> None:
-    """Set what is below the layers, and they."""
-    orders = {name: order for name, order in _below.items() if all(name not in layer for layer in _layers)}
-    orders.update((name, one.order(None)) for name, one in current().items())
-    _treatments.install(orders, interpreted=here.interpreter is not None)
+        with setting():
+            carriers.pop()
+            end(layer)
 
 
 def _carried(program: Any, machine: Any) -> Any:
     from .carrying import carried
 
     return carried(program, machine)
-
-
-def current() -> dict[str, Treatment]:
-    """Return the treatments of this process, by factor."""
-    merged: _Layer = {}
-    for layer in _layers:
-        merged |= layer
-    return {name: one for name, one in merged.items() if one is not None}
 
 
 @contextlib.contextmanager
@@ -210,24 +177,3 @@ def counted() -> Iterator[dict[str, Met]]:
         yield met
     finally:
         met.update(counter.stop())
-
-
-def told(treatments: Mapping[str, Treatment]) -> str:
-    """Return treatments as text: ``swap=10000ns;push=work:10``."""
-    return ";".join(f"{name}={given}" for name, given in treatments.items())
-
-
-def carry_over() -> None:
-    """Set what the environment says."""
-    text = os.environ.get(VARIABLE, "")
-    if not text:
-        return
-    pairs = [part.partition("=") for part in text.split(";")]
-    try:
-        _layers.append(dict(checked({name: treatment(given) for name, _, given in pairs})))
-    except ValueError as error:
-        raise ValueError(f"the environment variable {VARIABLE}={text}: {error}") from None
-    _install()
-
-
-carry_over()

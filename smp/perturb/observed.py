@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import Machine, Processor
 from .._counting import Met
 from .._interpreter import here
 from .._treatments import Enclosing, now
+from ..machine import Machine
+from ..processor import Processor
 from . import memory
 from .factors import counted, treated
 from .treatments import Treatment

@@ -14,7 +14,6 @@ from scipy.special import ndtri
 from .._canvas import COLOURS, GREY, MARKERS, canvas
 from .effects import Analysis
 from .ladder import Ladder
-from .table import readable
 
 _NOISE, _MARKED = COLOURS[5], COLOURS[1]
 _LABELS = 20  # characters of a source
@@ -26,7 +25,7 @@ def half_normal(analysis: Analysis) -> Figure:
 
     Those that are noise lie on the line through zero of slope S; what stands off to the right is real.
     """
-    analysis = readable(analysis)
+    analysis = analysis.readable()
     figure, axes = _canvas(
         f"Effects on {analysis.name} that are not noise stand off the line, to the right",
         f"{analysis.design.name}; the line is what noise of S = {analysis.uncertainty:.3g} {analysis.unit}".rstrip()
@@ -63,7 +62,7 @@ def half_normal(analysis: Analysis) -> Figure:
 
 def effects(analysis: Analysis) -> Figure:
     """Draw the effects in order of size, the largest on top, and the band of noise."""
-    analysis = readable(analysis)
+    analysis = analysis.readable()
     order = np.argsort(-np.abs(analysis.effects), kind="stable")[:_BARS]
     names = [_clipped(analysis.sources[i], 2 * _LABELS) for i in order]
     left = len(analysis.effects) - len(order)

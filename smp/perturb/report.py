@@ -4,16 +4,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from .._counting import Met
 from ..models.table import aligned, time_text
-from .advice import steps_table
+from ._types import FloatArray
+from .advice import Step, steps_table
+from .effects import Analysis
+from .gains import Gains
 from .power import WORTH
 from .table import effects_table
-from .trials import UNITS, Trials
 
+UNITS = {"time": "s", "memory": "B", "throughput": "1/s"}
+"""Of the responses that have one."""
 LARGEST = 31
 """Effects that are shown of one response."""
+
+
+class Trials(Protocol):
+    """What is read of trials: see `smp.perturb.trials`."""
+
+    @property
+    def plan(self) -> Any: ...
+    @property
+    def table(self) -> Any: ...
+    @property
+    def about(self) -> dict[str, Any]: ...
+    @property
+    def replicates(self) -> int: ...
+    @property
+    def met(self) -> Mapping[str, Met]: ...
+    @property
+    def warm_up(self) -> float: ...
+    @property
+    def counting(self) -> float: ...
+    @property
+    def runs(self) -> int: ...
+    def constant(self, name: str) -> bool: ...
+    def responses(self, name: str) -> FloatArray: ...
+    def analyse(self, name: str) -> Analysis: ...
+    def search(self, name: str) -> Any: ...
+    def delayed(self) -> dict[str, float]: ...
+    def gains(self) -> Gains: ...
+    def next_steps(self) -> list[Step]: ...
 
 
 def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = None) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .climb import FORMAT as LADDER
 from .climb import Climb
-from .report import constant_text, sections
+from .report import UNITS, constant_text, sections
 from .saved import read
-from .trials import UNITS, Trials
+from .trials import Trials
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

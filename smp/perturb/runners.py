@@ -8,8 +8,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from .. import Machine
 from .._counting import Met
+from ..machine import Machine
 from .observed import Arguments, Counts, Here, OnMachine, Outcome
 from .script import Script
 from .treatments import Treatment

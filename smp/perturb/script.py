@@ -31,11 +31,12 @@ from typing import Any, BinaryIO, NoReturn
 from .. import _compile
 from .._counting import Met
 from .._interrupt import HeldBack
-from .._nursery import die_with
+from .._processes import die_with
 from ..errors import TrialFailed
 from . import memory
-from .factors import VARIABLE, counted, delay, told, treated
+from .factors import counted, delay, treated
 from .observed import Counts, Outcome, numbers
+from .settings import VARIABLE, told
 from .treatments import Busy, Treatment
 
 _SHOWN = 2_000  # characters of what a script printed

@@ -10,9 +10,8 @@ evenly over the settings, and the best of them is taken.
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +22,6 @@ from ..models.table import aligned
 from ._types import FloatArray
 from .effects import FALSE_ALARM, SIGMAS
 from .words import named
-
-if TYPE_CHECKING:
-    from .trials import Trials
 
 
 class Search(NamedTuple):
@@ -125,7 +121,7 @@ def searched(factors: str | Sequence[str], settings: ArrayLike, responses: Array
 
     Notes
     -----
-    The best of many noisy trials looks better than it is: `confirm` it before it is believed.
+    The best of many noisy trials looks better than it is: `smp.perturb.confirm` it before it is believed.
 
     Examples
     --------
@@ -148,38 +144,3 @@ def searched(factors: str | Sequence[str], settings: ArrayLike, responses: Array
     without = np.flatnonzero((delays == 0).all(axis=1))
     base = float(means[without].mean()) if without.size else np.nan
     return Search(names, delays, means, float(np.sqrt(pooled / r)), int(means.argmin()), base, (r - 1) * len(means))
-
-
-def confirm(
-    trials: Trials, program: Callable[..., Any] | str | os.PathLike[str], name: str = "time", **options: Any
-) -> Trials:
-    """Run the best setting of an experiment again, beside the program without delays.
-
-    Parameters
-    ----------
-    trials : Trials
-    program : callable or path_like
-        That of the trials.
-    name : str
-        The response that was searched.
-    **options
-        Of `screen`: machine, arguments, replicates, ...; with other arguments than before, where there is a choice.
-
-    Returns
-    -------
-    Trials
-        Of two settings, no delays and the best one: their ``search()`` has the speedup, and says if it is significant.
-
-    Raises
-    ------
-    ValueError
-        When none of the trials was faster than the program without delays.
-    """
-    from .experiment import screen
-
-    best = trials.best(name)
-    if not best:
-        raise ValueError("the best of the trials is the one without delays: there is nothing to confirm")
-    place = {factor: level for level, factor in enumerate(best, start=1)}
-    levels = np.array([[0] * len(trials.plan.factors), [place.get(factor, 0) for factor in trials.plan.factors]])
-    return screen(program, levels, treatment=[None, *best.values()], factors=trials.plan.factors, **options)

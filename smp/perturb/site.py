@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from .. import Cells, Machine
 from .._interpreter import here
+from ..cells import Cells
+from ..machine import Machine
 
 
 @dataclass(frozen=True)

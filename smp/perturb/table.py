@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..models.table import aligned
-from .effects import Analysis, analyse
+from ._types import FloatArray
+from .design import Design
 
-_SCALES = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
 _WORDS = 6  # aliases shown of one contrast
 
 
-def readable(analysis: Analysis) -> Analysis:
-    """Return the analysis of a time in seconds in s, ms, us or ns, the largest of which its mean has one at least."""
-    if analysis.unit != "s":
-        return analysis
-    unit, scale = next((one for one in _SCALES if abs(analysis.mean) * one[1] >= 1), _SCALES[0])
-    responses = scale * analysis.responses
-    return analyse(analysis.design, responses, analysis.name, unit, order=analysis.order, blocks=analysis.blocks)
+class Analysis(Protocol):
+    """What is read of an analysis: see `smp.perturb.effects`."""
+
+    @property
+    def design(self) -> Design: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def sources(self) -> tuple[str, ...]: ...
+    @property
+    def mean(self) -> float: ...
+    @property
+    def effects(self) -> FloatArray: ...
+    @property
+    def uncertainty(self) -> float: ...
+    @property
+    def freedom(self) -> float: ...
+    @property
+    def factor(self) -> float: ...
+    @property
+    def replications(self) -> int: ...
+    @property
+    def means(self) -> FloatArray: ...
+    @property
+    def expanded(self) -> float: ...
+    @property
+    def significant(self) -> NDArray[np.bool_]: ...
+    def readable(self) -> Analysis: ...
 
 
 def trials_table(analysis: Analysis) -> str:
@@ -27,7 +52,7 @@ def trials_table(analysis: Analysis) -> str:
 
     The rows on the left and on the right are two tables: trials, and contrasts in Yates order.
     """
-    analysis = readable(analysis)
+    analysis = analysis.readable()
     design, digits = analysis.design, _decimals(analysis.uncertainty)
     marks = ["", *_marks(analysis)]
     right = [("mean", analysis.mean), *zip(analysis.sources, analysis.effects.tolist(), strict=True)]
@@ -50,7 +75,7 @@ def effects_table(analysis: Analysis, ordered: bool = False, largest: int | None
     largest : int, optional
         So many of the largest effects, and how many are left out.
     """
-    analysis = readable(analysis)
+    analysis = analysis.readable()
     digits, marks = _decimals(analysis.uncertainty), _marks(analysis)
     which = list(range(len(analysis.effects)))
     if ordered or largest is not None:

@@ -28,13 +28,13 @@ from .effects import Analysis, analyse
 from .gains import Gains, gains
 from .plan import Plan
 from .power import WORTH
+from .report import UNITS, sections
 from .saved import Saved
 from .search import Search, searched
 from .treatments import Treatment
 
 FORMAT, VERSION = "smp-trials", 3
 ORDER = ("replicate", "block", "trial", "run")
-UNITS = {"time": "s", "memory": "B", "throughput": "1/s"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -190,8 +190,6 @@ class Trials(Saved):
             raise ValueError("of throughput more is better: search by the time, which is the work divided by it")
 
     def __str__(self) -> str:
-        from .report import sections
-
         return "\n\n".join(sections(self, ["time"]))
 
     def __repr__(self) -> str:

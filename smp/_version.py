@@ -1,0 +1,3 @@
+"""The version of smp, which the package and its files name."""
+
+VERSION = "0.1.0"
