@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import smp
-from smp._limits import usable_cpus
-from smp.microbench.hostclock import timer_cost
-from smp.microbench.probes.sync_loops import SHARED_WORDS
-from smp.microbench.probes.sync_tasks import Task, visit, warm_up
-from smp.microbench.result import summarise
+from smp._computer.limits import usable_cpus
+from smp.microbench.method.clocks import timer_cost
+from smp.microbench.method.result import summarise
+from smp.microbench.sections.synchronisation.loops import SHARED_WORDS
+from smp.microbench.sections.synchronisation.tasks import Task, visit, warm_up
 
 PAIR = ("compiled", "python", "superstep", "store", "exchange")
 ROUNDS_OF_ONE = 200

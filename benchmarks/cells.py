@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import smp
-from smp._atomics import futex_wait, futex_wake, store_release
-from smp.cells import PLAIN, Cells
+from smp._runtime.loops.atomics import futex_wait, futex_wake, store_release
+from smp._runtime.memory.cells import PLAIN, Cells
 from smp.compiled import clock, compare_exchange, fetch_add, load, readfe, readff, store, writeef, writexf
 
 Times = NDArray[np.int64]

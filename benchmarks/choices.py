@@ -4,7 +4,7 @@
 
 A library is calibrated first, unless this machine's models are kept (``python -m smp.microbench --calibrate``) or in
 the file; a file that is not there is made.  A choice is right if it is the fastest, or within 2% of that, by the median
-over rounds in turns; see `smp.microbench.trial`.  Ctrl-C prints what there is.
+over rounds in turns; see `smp.selection.trial`.  Ctrl-C prints what there is.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import smp
-from smp.kernels.calibrated import document
-from smp.kernels.library import Library
-from smp.microbench.rounds import ratio
-from smp.microbench.trial import Case, Trial, try_library
+from smp.selection.kept import document
+from smp.selection.library import Library
+from smp.selection.rounds import ratio
+from smp.selection.trial import Case, Trial, try_library
 
 SECTIONS = {
     "sort": "sort_library",

@@ -16,10 +16,10 @@ from unittest import mock
 import numpy as np
 
 import smp
-from smp import _emulated, _emulator
-from smp._costs import copying
-from smp.kernels.extra_rows import Charges, best_extra
-from smp.kernels.relaxation_programs import relax_red_black
+from smp._runtime.emulated import emulator, processors
+from smp._runtime.emulated.costs import copying
+from smp.kernels.grids.extra_rows import Charges, best_extra
+from smp.kernels.grids.programs import relax_red_black
 
 ITERATIONS = 2
 SWING = 0.001
@@ -63,8 +63,8 @@ def main() -> None:
         some += extra != (0, 0)
         with (
             smp.emulated(p, schedule="clock") as machine,
-            mock.patch.object(_emulated, "copying", lambda nbytes, times=SLOW * dearer: copying(times * nbytes)),
-            mock.patch.object(_emulator, "looping", slow_loop),
+            mock.patch.object(processors, "copying", lambda nbytes, times=SLOW * dearer: copying(times * nbytes)),
+            mock.patch.object(emulator, "looping", slow_loop),
         ):
             taken = virtual(machine, shape, extra)
             best = min(virtual(machine, shape, beside) for beside in neighbours(shape, extra))

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 import smp
 from smp.kernels import random_list
-from smp.kernels.list_ranking import PROGRAMS as RANKING
-from smp.kernels.sorting import PROGRAMS as SORTING
-from smp.microbench.impact import model_of
-from smp.microbench.modelled import KERNELS
-from smp.microbench.probes.programs import in_supersteps
-from smp.models.hybrid import Hybrid, calibrate
-from smp.models.linear import mean_relative_error
+from smp.kernels.lists.functions import PROGRAMS as RANKING
+from smp.kernels.sorting.functions import PROGRAMS as SORTING
+from smp.microbench.predictions.impact import model_of
+from smp.microbench.predictions.programs import KERNELS
+from smp.microbench.sections.programs.probe import in_supersteps
+from smp.models.fit.linear import mean_relative_error
+from smp.models.supersteps.hybrid import Hybrid, calibrate
 
 NAMES = ("radix", "sample", "column", "wyllie", "reid-miller", "helman-jaja")
 LONGEST = {"wyllie": 500_000}

@@ -33,8 +33,8 @@ from random_programs import Program, Stage, balanced, drawn, spmd
 from scipy.stats import spearmanr
 
 from smp.perturb import Busy, Treatment, Trials, screen
-from smp.perturb.gains import gains
-from smp.perturb.observed import OnMachine
+from smp.perturb.analysis.gains import gains
+from smp.perturb.experiments.observed import OnMachine
 
 SHARES = (0.1, 0.25, 0.5, 1.0)
 REPLICATES = 3

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import smp
-from smp._atomics import prefetch
-from smp._limits import usable_cpus
+from smp._computer.limits import usable_cpus
+from smp._runtime.loops.atomics import prefetch
+from smp._runtime.program.processor import share
 from smp.kernels import argsort, random_list, rank_list, relax, sort
-from smp.kernels.callers_streams import side_by_side
-from smp.kernels.list_serial import rank_here
-from smp.processor import share
+from smp.kernels.in_process import side_by_side
+from smp.kernels.lists.serial import rank_here
 
 Task = Callable[[], Any]
 CPUS = len(usable_cpus())

@@ -16,9 +16,9 @@ import numpy as np
 
 import smp
 from smp.kernels import random_list
-from smp.kernels.list_ranking import PROGRAMS
-from smp.kernels.list_serial import rank_here
-from smp.kernels.lists import Nodes
+from smp.kernels.lists.functions import PROGRAMS
+from smp.kernels.lists.lists import Nodes
+from smp.kernels.lists.serial import rank_here
 
 
 def listed(n: int, order: str) -> Nodes:

@@ -23,16 +23,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._limits import usable_cpus
-from smp.microbench import plots_lopc
-from smp.models.lopc import (
-    Estimate,
-    all_to_all,
-    all_to_all_pattern,
-    best_servers,
-    client_server_pattern,
-    simulate,
-)
+from smp._computer.limits import usable_cpus
+from smp.microbench.output import lopc_plots
+from smp.models.lopc import Estimate, all_to_all, all_to_all_pattern, best_servers, client_server_pattern, simulate
 
 Result = TypeVar("Result")
 
@@ -241,7 +234,7 @@ def main() -> None:
         losses(progress("work-piles", pool.map(loss, piles, chunksize=4), len(piles)))
     if options.plots:
         options.plots.mkdir(parents=True, exist_ok=True)
-        for name, figure in plots_lopc.figures():
+        for name, figure in lopc_plots.figures():
             figure.savefig(options.plots / f"{name}.png")
             print(options.plots / f"{name}.png")
 

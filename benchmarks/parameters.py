@@ -17,10 +17,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 import smp
-from smp.kernels.library import Library
-from smp.microbench.calibration import KERNELS, libraries
-from smp.microbench.neighbours import ParameterTrial, parameters, try_parameter
-from smp.microbench.trial import Case
+from smp.microbench.calibration.kernels import KERNELS, libraries
+from smp.selection.library import Library
+from smp.selection.neighbours import ParameterTrial, parameters, try_parameter
+from smp.selection.trial import Case
 
 
 def progress(done: float, text: str) -> None:

@@ -29,8 +29,8 @@ import numpy as np
 
 import smp
 from smp.perturb import Trials, factor, screen
-from smp.perturb.compare import unperturbed
-from smp.perturb.runners import runner_of
+from smp.perturb.analysis.compare import unperturbed
+from smp.perturb.experiments.runners import runner_of
 
 QUANTUM = 20_000  # numbers of a unit of work: some 30 us
 SIZES = (2, 4)

@@ -18,10 +18,10 @@ import numpy as np
 
 import smp
 from smp.compiled import clock, local
-from smp.kernels.congestion import Timing
-from smp.kernels.mesh import new_state, relax_mesh
-from smp.kernels.mesh_messages import relax_mesh_messages
-from smp.perturb.climb import climb
+from smp.kernels.messages.congestion import Timing
+from smp.kernels.messages.mesh import new_state, relax_mesh
+from smp.kernels.messages.mesh_messages import relax_mesh_messages
+from smp.perturb.experiments.climb import climb
 
 NODES, WORDS, ROUNDS = 16, 32, 6
 DELAYS = ("2us", "5us", "10us", "20us", "50us", "100us", "200us")
@@ -112,7 +112,7 @@ def emulated(folder):
         print("Large ones bring all nodes into step: three messages in four then come to a node that is sending")
         print("itself, and are sent again. From there on a delay costs what it takes.")
     if folder:
-        from smp.perturb import plots
+        from smp.perturb.analysis import plots
 
         folder.mkdir(parents=True, exist_ok=True)
         plots.ladders(linear.ladders()).savefig(folder / "mesh-shared.png")
@@ -150,7 +150,7 @@ def host(folder):
     for grain, runs in zip(grains, 1e3 * np.transpose(times), strict=True):
         print(f"{grain:5}   {np.median(runs):7.3f}   {runs.min():7.3f}   {runs.max():7.3f}")
     if folder:
-        from smp.perturb import plots
+        from smp.perturb.analysis import plots
 
         folder.mkdir(parents=True, exist_ok=True)
         plots.ladders(found.ladders()).savefig(folder / "mesh-host.png")

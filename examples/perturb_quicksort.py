@@ -10,12 +10,12 @@ from functools import partial
 import numpy as np
 
 import smp
-from smp.kernels.quick_sort import sort_quick
-from smp.models.table import time_text
+from smp._output.tables import time_text
+from smp.kernels.sorting.quick import sort_quick
 from smp.perturb import screen
-from smp.perturb.compare import compared, comparison_table
-from smp.perturb.runners import runner_of
-from smp.perturb.table import effects_table, trials_table
+from smp.perturb.analysis.compare import compared, comparison_table
+from smp.perturb.analysis.table import effects_table, trials_table
+from smp.perturb.experiments.runners import runner_of
 
 PLACES = ["s_lock", "push", "pop", "swap", "bubble_sort", "code1"]
 LISTS = 24  # on which both versions are timed without delays

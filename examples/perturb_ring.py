@@ -1,7 +1,8 @@
 """Example 2 of synthetic-perturbation tuning: a ring of 16 nodes, which delays make twice as fast.
 
 Each node receives a message, computes ({code A}, mostly), waits for the leave of the next node, and sends on (see
-smp.kernels.ring for the figure).  The machine is emulated: its time is virtual, and the same in every run.  Messages go
+smp.kernels.messages.ring for the figure).  The machine is emulated: its time is virtual, and the same in every run.
+Messages go
 by a network on which whoever sends to a busy node has to send again, after a time-out.  Each run begins with other
 tokens, by a seed, so that replications differ.
 """
@@ -12,9 +13,9 @@ import numpy as np
 
 import smp
 from smp.compiled import clock
-from smp.kernels.ring import pass_tokens
+from smp.kernels.messages.ring import pass_tokens
 from smp.perturb import confirm, screen
-from smp.perturb.advice import steps_table
+from smp.perturb.analysis.advice import steps_table
 
 UNIT, SECONDS = 500, 2e-6  # of work and of time: a delay of X units is as long as X loops of {code A}
 RECEIVES = "F1,F2,F3,F4,F5,F6"  # before and after the three receives

@@ -6,8 +6,8 @@ from pathlib import Path
 from rich.console import Console
 
 import smp
-from smp.microbench.impact import calibrated, cross, impact, opened
-from smp.microbench.report_impact import impact_report
+from smp.microbench.predictions.impact import calibrated, cross, impact, opened
+from smp.microbench.predictions.report_impact import impact_report
 
 here, p = opened(Path(__file__).with_suffix(".json")), 4
 

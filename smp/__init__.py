@@ -18,12 +18,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import _command as _command  # the first: it takes Ctrl-C where a command of smp is being imported
 from . import errors
-from ._compile import local, stream
-from ._version import VERSION
-from .arrays import GlobalArray
-from .cells import Cells
+from ._computer import commands as commands  # the first: it takes Ctrl-C where a command of smp is being imported
+from ._computer.version import VERSION
+from ._runtime.loops.compiler import local, stream
+from ._runtime.machine import Machine, current_machine, emulated, host
+from ._runtime.memory.arrays import GlobalArray
+from ._runtime.memory.cells import Cells
+from ._runtime.program.processor import Processor
+from ._runtime.program.run import Run
+from ._runtime.program.streams import Pool, Thread
 from .errors import (
     Aborted,
     CheckFailed,
@@ -50,20 +54,16 @@ from .errors import (
     Unsupported,
     WaitTimeout,
 )
-from .machine import Machine, emulated, host
-from .processor import Processor
-from .run import Run
-from .streams import Pool, Thread
 
 if TYPE_CHECKING:
     from . import compiled
-    from .exploration import explore, replay
-    from .kernels.library import Implementation, Library, Parameter
-    from .microbench.calibrate import calibrate
-    from .microbench.compare import compare
-    from .microbench.profile import Profile
-    from .models.model import Model
-    from .models.specification import Specification
+    from ._runtime.exploring.exploration import explore, replay
+    from .microbench.predictions.compare import compare
+    from .models.fit.model import Model
+    from .models.fit.specification import Specification
+    from .profiles.profile import Profile
+    from .selection.calibrate import calibrate
+    from .selection.library import Implementation, Library, Parameter
 
 __version__ = VERSION
 __all__ = [
@@ -107,6 +107,7 @@ __all__ = [
     "calibrate",
     "compare",
     "compiled",
+    "current_machine",
     "emulated",
     "errors",
     "explore",
@@ -117,16 +118,16 @@ __all__ = [
 ]
 
 _LATER = {
-    "explore": ".exploration",  # imports greenlet
-    "replay": ".exploration",
-    "Profile": ".microbench.profile",  # imports SciPy, as what follows does
-    "calibrate": ".microbench.calibrate",
-    "compare": ".microbench.compare",
-    "Implementation": ".kernels.library",
-    "Library": ".kernels.library",
-    "Parameter": ".kernels.library",
-    "Model": ".models.model",
-    "Specification": ".models.specification",
+    "explore": "._runtime.exploring.exploration",  # imports greenlet
+    "replay": "._runtime.exploring.exploration",
+    "Profile": ".profiles.profile",  # imports SciPy, as what follows does
+    "calibrate": ".selection.calibrate",
+    "compare": ".microbench.predictions.compare",
+    "Implementation": ".selection.library",
+    "Library": ".selection.library",
+    "Parameter": ".selection.library",
+    "Model": ".models.fit.model",
+    "Specification": ".models.fit.specification",
 }
 """Public names whose modules take a while to import: when they are asked for."""
 

@@ -1,6 +1,6 @@
 """For compiled loops, the users' own Numba functions included: cells, barrier, atomics, waiting.
 
-    readfe readff readxx writeef writeff writexf        on cell ``i`` of a `Cells` given to the loop (see `smp.cells`)
+    readfe readff readxx writeef writeff writexf        on cell ``i`` of a `Cells` given to the loop (see `smp.Cells`)
     purge fill fetch_add peek, and try_* of those that wait
     load store exchange compare_exchange fetch_add      on an element of a one-dimensional array, shared or not
     barrier(sync)                                       all processors; ``sync`` is ``proc.sync``
@@ -16,7 +16,7 @@ operations on cells do not check the index, as those on arrays do not.
 
 from __future__ import annotations
 
-from ._atomics import (
+from ._runtime.loops.atomics import (
     Words,
     clock,
     compare_exchange,
@@ -29,7 +29,9 @@ from ._atomics import (
     store,
     thread_clock,
 )
-from ._cell_functions import (
+from ._runtime.loops.compiler import inline, local, numba, stream
+from ._runtime.loops.places import delay
+from ._runtime.memory.cell_functions import (
     fetch_add,
     fill,
     peek,
@@ -46,10 +48,8 @@ from ._cell_functions import (
     writeff,
     writexf,
 )
-from ._compile import inline, local, numba, stream
-from ._treatments import delay
-from ._wait import OK, aborted, wait_while
-from .barrier import barrier
+from ._runtime.protocols.barrier import barrier
+from ._runtime.protocols.wait import OK, aborted, wait_while
 from .errors import Aborted
 
 

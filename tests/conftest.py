@@ -1,7 +1,7 @@
 """What the tests of the runtime share: machines, and the check that nothing is left behind.
 
 By design one idle nursery for each start method stays for ten seconds after its last machine (see
-``smp._nursery``), with one socket to it and one thread that waits for its end.  Nothing else may stay.
+``smp._runtime.host.forkserver``), with one socket to it and one thread that waits for its end.  Nothing else may stay.
 """
 
 import contextlib
@@ -12,24 +12,19 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
+from support.machines import ROOT, Emulated, Machines, Script, state
 
 import smp
-from smp import _launch
+from smp._runtime.host import launcher
 
-ROOT = Path(__file__).parent.parent
 os.environ["SMP_DATA_DIR"] = tempfile.mkdtemp(prefix="smp-tests-")
 """No test sees the user's own profile or models, nor replaces them."""
-HARD = 5.0
-"""Seconds within which every failure must have ended; usually it takes milliseconds."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,51 +32,6 @@ def _quick_collections() -> None:
     """Keep what is there before a module out of the collector's sight: there are many collections, now quick ones."""
     gc.collect()
     gc.freeze()
-
-
-def is_nursery(process: psutil.Process) -> bool:
-    """Whether a direct child of ours is a nursery for machines to come; its workers have the same command line."""
-    with contextlib.suppress(psutil.Error):
-        return any("_nursery.main(" in word for word in process.cmdline())
-    return False
-
-
-def processes() -> dict[int, str]:
-    """All descendants but idle nurseries, by process id."""
-    me = psutil.Process()
-    ours = {child.pid for child in me.children() if is_nursery(child)}
-    found = {}
-    for child in me.children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if child.pid not in ours:
-                found[child.pid] = f"{child.name()} {child.status()}"
-    return found
-
-
-def descriptors() -> Counter[str]:
-    """Open descriptors by what they are; sockets and pipes without their numbers."""
-    found: Counter[str] = Counter()
-    for entry in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):
-            found[os.readlink(f"/proc/self/fd/{entry}").split(":[")[0]] += 1
-    return found
-
-
-def segments() -> int:
-    """How many machines' segments this process maps."""
-    return Path("/proc/self/maps").read_text().count("/memfd:smp")
-
-
-def state() -> dict[str, Any]:
-    """What must be the same before and after."""
-    gc.collect()
-    return {
-        "processes": processes(),
-        "descriptors": descriptors(),
-        "threads": sorted(t.name for t in threading.enumerate() if t.name != "smp nursery"),
-        "segments": segments(),
-        "files": sorted(os.listdir("/dev/shm")),
-    }
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +45,7 @@ def nurseries() -> None:
 def nothing_left(nurseries: None) -> Iterator[None]:
     """Check that a test leaves no process, descriptor, thread, segment or file."""
     for method in ("forkserver", "spawn"):  # one may have retired meanwhile, or been dropped by a test
-        if method == "forkserver" or method not in _launch._roots:
+        if method == "forkserver" or method not in launcher._roots:
             smp.host(1, start=method).close()
     before = state()
     yield
@@ -103,9 +53,6 @@ def nothing_left(nurseries: None) -> Iterator[None]:
     while (after := state()) != before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert after == before
-
-
-Machines = Callable[..., smp.Machine]
 
 
 @pytest.fixture(scope="module")
@@ -124,9 +71,6 @@ def machines() -> Iterator[Machines]:
         one.close()
 
 
-Emulated = Callable[[int], smp.Machine]
-
-
 @pytest.fixture(scope="module")
 def emulated() -> Iterator[Emulated]:
     """``emulated(p)`` is a machine of p processors that goes by virtual time, shared by the tests of a module."""
@@ -138,9 +82,6 @@ def emulated() -> Iterator[Emulated]:
 def pair(machines: Machines) -> smp.Machine:
     """A machine of two processors, shared by the tests of a module."""
     return machines(2)
-
-
-Script = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
@@ -165,16 +106,3 @@ def script(tmp_path: Path) -> Iterator[Script]:
     for process in started:
         with process:
             process.kill()
-
-
-def gone(pid: int, seconds: float = 1.0) -> bool:
-    """Whether a process ends in time; one that only waits to be buried by its new parent has ended."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        time.sleep(0.005)
-    return False

@@ -14,20 +14,20 @@ program has ``cost(n, p, ...)``: what its supersteps access, in closed form.
 import importlib
 from typing import Any
 
-from .column_sort import sort_column
-from .helman_jaja import rank_helman_jaja
-from .list_ranking import ON_STREAMS, rank_list, scan_list
-from .list_scan import scan_ranked
-from .list_serial import rank_serial
-from .lists import random_list
-from .mesh import relax_mesh
-from .radix_sort import sort_radix
-from .reid_miller import rank_reid_miller
-from .relaxation import relax
-from .relaxation_programs import relax_red_black
-from .sample_sort import sort_sample
-from .sorting import argsort, sort
-from .wyllie import rank_wyllie
+from .grids.functions import relax
+from .grids.programs import relax_red_black
+from .lists.functions import ON_STREAMS, rank_list, scan_list
+from .lists.helman_jaja import rank_helman_jaja
+from .lists.lists import random_list
+from .lists.reid_miller import rank_reid_miller
+from .lists.scan import scan_ranked
+from .lists.serial import rank_serial
+from .lists.wyllie import rank_wyllie
+from .messages.mesh import relax_mesh
+from .sorting.column import sort_column
+from .sorting.functions import argsort, sort
+from .sorting.radix import sort_radix
+from .sorting.sample import sort_sample
 
 __all__ = [
     "argsort",
@@ -56,10 +56,10 @@ __all__ = [
 ]
 
 _NEED_NUMBA = {name: module for module, name in ON_STREAMS.values()} | {
-    "pass_tokens": ".ring",
-    "relax_mesh_cells": ".mesh_cells",
-    "relax_mesh_messages": ".mesh_messages",
-    "sort_quick": ".quick_sort",
+    "pass_tokens": ".messages.ring",
+    "relax_mesh_cells": ".messages.mesh_cells",
+    "relax_mesh_messages": ".messages.mesh_messages",
+    "sort_quick": ".sorting.quick",
 }
 """Where the others stand, which are imported when they are asked for: their loops need Numba at once."""
 

@@ -1,6 +1,6 @@
 """``python -m smp.microbench``."""
 
-from .._command import run
+from .._computer.commands import run
 
 if __name__ == "__main__":
-    run("smp.microbench.cli")
+    run("smp.microbench.command")

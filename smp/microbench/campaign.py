@@ -20,33 +20,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _version
+from .._computer import version
+from .._computer.cpus import caches, line_bytes
+from .._computer.hardware import fingerprint, machine, moment
+from .._computer.system import Stolen
 from ..errors import ProfileError
-from .conditions import fingerprint, machine, moment
-from .cpus import caches, line_bytes
-from .hostclock import clock_rate
-from .plan import MODES, Plan, Section, Stopped
-from .profile import FORMAT, VERSION, Profile, ProfileWarning
-from .system import Stolen
+from ..profiles.profile import FORMAT, VERSION, Profile, ProfileWarning
+from .method.clocks import clock_rate
+from .method.plan import MODES, Plan, Section, Stopped
 
 SECTIONS = {
-    "latency": "latency",
-    "bandwidth": "bandwidth",
-    "synchronisation": "synchronisation",
-    "access": "access_patterns",
-    "lists": "lists",
-    "sorting": "sorting",
-    "stencil": "stencil",
-    "instruction": "instruction",
-    "retries": "retries",
-    "waking": "waking",
-    "chain": "chain",
-    "threads": "threads",
-    "outstanding": "outstanding",
-    "polling": "polling",
-    "fine": "fine_lists",
+    "latency": "latency.probe",
+    "bandwidth": "bandwidth.probe",
+    "synchronisation": "synchronisation.probe",
+    "access": "access.probe",
+    "lists": "lists.probe",
+    "sorting": "sorting.probe",
+    "stencil": "stencil.probe",
+    "instruction": "instruction.probe",
+    "retries": "retries.probe",
+    "waking": "waking.probe",
+    "chain": "waking.chain_probe",
+    "threads": "threads.probe",
+    "outstanding": "outstanding.probe",
+    "polling": "polling.probe",
+    "fine": "fine.probe",
 }
-"""Section of the profile -> module of probes/, in the order they are measured."""
+"""Section of the profile -> module of sections/, in the order they are measured."""
 PREDICTED = ("lists", "sorting", "stencil")
 """Sections that set whole programs against the cost functions that have been fitted."""
 
@@ -104,7 +104,7 @@ class Campaign:
             "format": FORMAT,
             "version": VERSION,
             "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "smp": _version.VERSION,
+            "smp": version.VERSION,
             "machine": machine(clock_rate()),
             "conditions": {
                 "mode": plan.mode,
@@ -173,7 +173,7 @@ class Campaign:
         self.profile.data["conditions"]["interrupted"] = False
 
     def _probe(self, name: str) -> Callable[[Callable[[float, str], None]], Section]:
-        module = importlib.import_module(f".probes.{SECTIONS[name]}", __package__)
+        module = importlib.import_module(f".sections.{SECTIONS[name]}", __package__)
         if name in PREDICTED:
             return lambda tick: module.measure(self.plan, tick, self._fitted())
         return lambda tick: module.measure(self.plan, tick)

@@ -54,17 +54,17 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .._counting import Met
 from ..errors import TrialFailed
-from .factors import counted, delay, factor, treated
-from .treatments import Buffer, Busy, Cell, Lock, Message, Share, Sleep, Treatment, Work, treatment
+from .places.counting import Met
+from .places.factors import counted, delay, factor, treated
+from .places.treatments import Buffer, Busy, Cell, Lock, Message, Share, Sleep, Treatment, Work, treatment
 
 if TYPE_CHECKING:
-    from .carrying import carried
-    from .climb import climb
-    from .confirmation import confirm
-    from .experiment import screen
-    from .trials import Trials
+    from .experiments.climb import climb
+    from .experiments.confirmation import confirm
+    from .experiments.experiment import screen
+    from .experiments.trials import Trials
+    from .places.carrying import carried
 
 __all__ = [
     "Buffer",
@@ -91,11 +91,11 @@ __all__ = [
 ]
 
 _LATER = {
-    "Trials": ".trials",
-    "carried": ".carrying",
-    "climb": ".climb",
-    "confirm": ".confirmation",
-    "screen": ".experiment",
+    "Trials": ".experiments.trials",
+    "carried": ".places.carrying",
+    "climb": ".experiments.climb",
+    "confirm": ".experiments.confirmation",
+    "screen": ".experiments.experiment",
 }
 """Public names whose modules take a while to import, and those that stand on machines: when they are asked for."""
 

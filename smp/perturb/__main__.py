@@ -1,6 +1,6 @@
 """``python -m smp.perturb``."""
 
-from .._command import run
+from .._computer.commands import run
 
 if __name__ == "__main__":
     run("smp.perturb.command")

@@ -1,7 +1,7 @@
 """The command ``python -m smp.perturb``: the only place of the package that prints or exits.
 
 Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved, and the same command goes on), 1 otherwise;
-of the process: see `smp._command`.
+of the process: see `commands`.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from urllib.parse import quote
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from .._command import interruptible
-from .._kept import write
-from .._version import VERSION
+from .._computer.commands import interruptible
+from .._computer.data import write
+from .._computer.version import VERSION
+from .._runtime.machine import Machine, emulated, host
 from ..errors import SmpError
-from ..machine import Machine, emulated, host
-from .climb import climb
-from .designs import design as design_of
-from .experiment import screen
-from .orthogonal import orthogonal_array
-from .plan import is_array
-from .report import places_table
+from .analysis.report import places_table
+from .designs.by_name import design as design_of
+from .designs.orthogonal import orthogonal_array
+from .experiments.climb import climb
+from .experiments.experiment import screen
+from .experiments.plan import is_array
+from .experiments.runners import runner_of
+from .experiments.trials import Trials
+from .places.treatments import FORMS, Treatment, check_name, treatment
 from .results import Climbed, Result, Screened, loaded
-from .runners import runner_of
-from .treatments import FORMS, Treatment, check_name, treatment
-from .trials import Trials
 
 EXAMPLES = f"""
 examples:

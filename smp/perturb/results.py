@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .climb import FORMAT as LADDER
-from .climb import Climb
-from .report import UNITS, constant_text, sections
-from .saved import read
-from .trials import Trials
+from .analysis.report import UNITS, constant_text, sections
+from .experiments.climb import FORMAT as LADDER
+from .experiments.climb import Climb
+from .experiments.trials import Trials
+from .files.saved import read
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,7 +61,7 @@ class Screened:
         return {f"effects-{name}": self.trials.analyse(name).to_json() for name in self._effects(names)}
 
     def figures(self, names: Sequence[str]) -> dict[str, Figure]:
-        from . import plots  # Matplotlib takes a while
+        from .analysis import plots  # Matplotlib takes a while
 
         found = {}
         for name in [name for name in self._effects(names) if not self.trials.constant(name)]:
@@ -102,7 +102,7 @@ class Climbed:
         return {}
 
     def figures(self, names: Sequence[str]) -> dict[str, Figure]:
-        from . import plots
+        from .analysis import plots
 
         varying = [name for name in names if not self.trials.constant(name)]
         files = {name: "ladder" if name == "time" else f"ladder-{name}" for name in varying}

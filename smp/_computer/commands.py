@@ -1,0 +1,147 @@
+"""``python -m smp.microbench`` and ``python -m smp.perturb`` as processes: their outputs, their signals, their status.
+
+    Ctrl-C while modules are imported    ends the process at once: there is nothing to save yet
+    Ctrl-C, SIGTERM, SIGHUP later        a KeyboardInterrupt; the command saves what was measured
+    an output that fails                 goes nowhere from then on, and the command goes on
+    letters that an output cannot show   question marks
+
+Status: 128 + the number of the signal, 130 for Ctrl-C; else the command's own where it is not 0; else 141 where a
+reader has closed the pipe of the standard output (128 + SIGPIPE), 1 where the standard output failed otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any, NoReturn
+
+from ..errors import SmpError
+
+COMMANDS = ("smp.microbench", "smp.perturb")
+_ENDS = (signal.SIGTERM, signal.SIGHUP)
+_ended_by = 0
+_closed: set[int] = set()
+
+
+def run(module: str) -> NoReturn:
+    """Import the module of a command, run its ``main``, and exit."""
+    begin()
+    output, _ = _outlet(sys.stdout, 1), _outlet(sys.stderr, 2)
+    code: object = 1
+    try:
+        main = importlib.import_module(module).main
+        _listen()
+        code = main()
+    except SystemExit as left:  # of the command line's parser
+        code = left.code
+    except KeyboardInterrupt:
+        code = 128 + signal.SIGINT
+    sys.stdout.flush()
+    if _ended_by:
+        code = 128 + _ended_by
+    elif isinstance(output.error, BrokenPipeError):
+        code = code or 128 + signal.SIGPIPE
+    elif output.error is not None or 1 in _closed:
+        why = output.error.strerror if output.error else "it was closed from the start"
+        print(f"error: the standard output failed: {why}", file=sys.stderr)
+        code = code or 1
+    sys.exit(code)  # type: ignore[arg-type]
+
+
+def begin() -> None:
+    """Let Ctrl-C end a process that is still importing, and no file take the place of an output that is closed."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            _closed.add(fd)
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    with contextlib.suppress(OSError):
+        os.write(2, b"interrupted\n")
+    os._exit(128 + number)
+
+
+def _listen() -> None:
+    """From here on signals interrupt the command; those that are ignored, as by nohup, stay so."""
+    if signal.getsignal(signal.SIGINT) is _leave:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    taken = [number for number in _ENDS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, _interrupt)
+
+    def as_before() -> None:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+    os.register_at_fork(after_in_child=as_before)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Do as Ctrl-C does, once: a terminal that goes away, and its shell, both send SIGHUP."""
+    global _ended_by
+    if _ended_by:
+        return
+    _ended_by = number
+    ctrl_c = signal.getsignal(signal.SIGINT)
+    if not callable(ctrl_c):  # ignored, as that of a job in the background
+        raise KeyboardInterrupt
+    ctrl_c(signal.SIGINT, frame)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Within, take an error for the interruption that it follows from: a signal to all has ended the processors too."""
+    try:
+        yield
+    except SmpError:
+        if _ended_by:
+            raise KeyboardInterrupt from None
+        raise
+
+
+class _Outlet(io.FileIO):
+    """The standard output or error; once it has failed, what is written to it goes nowhere."""
+
+    error: OSError | None = None
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            self.error = error
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            return len(data)
+
+
+def _outlet(stream: object, fd: int) -> _Outlet:
+    """Put an outlet in the place of a standard stream."""
+    raw = _Outlet(fd, "w", closefd=False)
+    old = stream if isinstance(stream, io.TextIOWrapper) else None
+    made = io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=old.encoding if old else "utf-8",
+        errors="replace" if old is None or old.errors in ("strict", "surrogateescape") else old.errors,
+        line_buffering=fd == 2 or bool(old and (old.line_buffering or old.write_through)),
+    )
+    if fd == 1:
+        sys.stdout = made
+    else:
+        sys.stderr = made
+    return raw
+
+
+if sys.argv[:1] == ["-m"] and any(f"-m {name}" in " ".join(sys.orig_argv) for name in COMMANDS):
+    begin()  # Python is still importing the packages of the command

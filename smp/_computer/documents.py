@@ -1,0 +1,131 @@
+"""JSON documents of the project's own formats: each is held to its layout once, where it is read.
+
+    profile.json ─▶ read ─▶ check ─▶ every later use relies on the layout
+                      │       └ an error: access.functions[3].coefficients[1] is 'x'; it should be a valid number
+                      └ an error: no file, no text, no JSON
+
+A layout is a class of `Record`s: the fields that readers use, and what each may hold.  Fields that a layout does not
+name are allowed.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
+
+from ..errors import SmpError
+
+LARGEST, SMALLEST = 1e18, 1e-60
+"""No figure is larger: one that is written as a whole number then fits an integer of 64 bits.  No figure that must be
+above zero is smaller: ratios of two are then numbers, too."""
+MOST = 1 << 48
+"""No count is larger: products with small numbers are integers of 64 bits."""
+
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
+Positive = Annotated[float, Field(ge=SMALLEST, le=LARGEST)]
+Count = Annotated[int, Field(ge=0, le=MOST)]
+Size = Annotated[int, Field(ge=1, le=MOST)]
+Processors = Annotated[int, Field(ge=1, le=4096)]
+ByProcessors = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,3}$")]
+"""A number of processors as the key of a mapping."""
+
+
+class Record(BaseModel):
+    """A JSON object whose named fields hold what their types say; others may hold anything."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
+
+
+def _none_if_empty(data: Any) -> Any:
+    return None if data == {} else data
+
+
+Layout = TypeVar("Layout", bound=Record)
+Rows = Annotated[list[Layout], Field(default_factory=list)]
+"""A list that may be missing, but not be null."""
+Some = Annotated[list[Layout], Field(min_length=1)]
+Measured = Annotated[Layout | None, BeforeValidator(_none_if_empty)]
+"""A part of a document that is there, or null or empty where nothing was measured."""
+
+
+def read(file: Path, error: type[SmpError], what: str, remedy: str) -> Any:
+    """Return the JSON in a file.
+
+    Parameters
+    ----------
+    file : Path
+    error : type of SmpError
+        What to raise.
+    what : str
+        What the file should hold, with its article: ``"a profile"``.
+    remedy : str
+        What to do about a file that is missing or damaged: ``"--calibrate makes one"``.
+
+    Raises
+    ------
+    SmpError
+        Of the given type: the file is missing, cannot be read, is no UTF-8 text or no JSON.
+    """
+    name = what.split(" ", 1)[1]
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise error(f"there is no {name} at {file}; {remedy}") from None
+    except (OSError, UnicodeDecodeError) as cause:
+        raise error(f"cannot read the {name} {file}: {cause}; {remedy}") from cause
+    try:
+        return from_json(text)
+    except ValueError as cause:
+        raise error(f"{file} is damaged or no {name}: {cause}; {remedy}") from cause
+
+
+def check(data: Any, layout: type[Record], error: type[SmpError], what: str, remedy: str = "") -> None:
+    """Hold a document to its layout.
+
+    Parameters
+    ----------
+    data
+        As `read` returns it.
+    layout : type of Record
+    error : type of SmpError
+        What to raise.
+    what : str
+        Names the document in the message: ``"profile.json"``.
+    remedy : str
+        Follows in the message.
+
+    Raises
+    ------
+    SmpError
+        Of the given type: it says which value of the document is wrong, what that is, and what belongs there.
+    """
+    try:
+        layout.model_validate(data)
+    except ValidationError as found:
+        first = found.errors(include_url=False)[0]
+        where = _path(first["loc"])
+        if first["type"] == "missing":
+            fact = f"{where} is missing"
+        elif first["type"] == "value_error":
+            fact = f"{where}: {first['ctx']['error']}"
+        else:
+            belongs = first["msg"].replace("Input", "it", 1).replace(" after validation", "")
+            fact = f"{where} is {_SHORT.repr(first['input'])}; {belongs[0].lower()}{belongs[1:]}"
+        raise error(f"{what} is damaged: {fact}" + (f"; {remedy}" if remedy else "")) from None
+
+
+def _path(location: Sequence[int | str]) -> str:
+    """``("libraries", "a sort", "inputs", 3)`` as ``libraries['a sort'].inputs[3]``."""
+    parts = [part for part in location if part != "[key]"]
+    named = (f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{part!r}]" for part in parts)
+    return "".join(named).removeprefix(".") or "the document"
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 40

@@ -1,0 +1,1 @@
+"""Numbers as text, tables, and the canvas of plots."""

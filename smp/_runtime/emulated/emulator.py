@@ -1,0 +1,401 @@
+"""The emulator: streams as greenlets that make one step at a time.
+
+    stream      step(primitive) ── scheduling point ── the primitive ── on to the next one
+                                     │ the schedule chooses who goes next; the stream goes on when it is chosen again
+    asleep      in a futex, until a wake-up of the same word or a deadline of virtual time
+    pausing     not chosen before the others had a turn
+
+A step is one primitive on shared words, with the plain Python after it; between two steps of a stream any number of
+others' come, or none.  All is done in one thread, so that a step is whole.
+
+A *pause* says that nothing will change for this stream before another has made a step.  It is chosen again only after
+somebody has, and after all who can run and have made none since its pause before: so that of several who wait in loops
+none keeps the one that they wait for from its turn.  (Musuvathi and Qadeer, Fair stateless model checking, section 3,
+have such a rule.)
+
+When no stream can run, the first deadline comes; when there is none, that is a deadlock.
+"""
+
+from __future__ import annotations
+
+import bisect
+import operator
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from smp.errors import Aborted, LivelockError, ScheduleError
+
+from ..loops import atomics
+from ..loops.interpreter import here
+from ..memory.witness import Witnessed, handed, plain
+from ..source.lines import deadlock, where
+from .costs import CLOCK, COSTS, looping, meaning_of
+from .schedules import Schedule, Stream
+from .sleepers import Sleepers, address_of
+
+GRACE = 100_000
+"""Steps that the streams may still make in a run that has failed."""
+_LOOK = 5_000  # steps between two looks for Ctrl-C
+_LOW = 0xFFFFFFFF  # the bits that a futex compares
+
+Step = tuple[int, int, str, str]
+_number, _last = operator.attrgetter("number"), operator.attrgetter("last")
+_clocks = {meaning_of(atomics.clock), meaning_of(atomics.thread_clock)}
+_exchange, _compare_exchange = meaning_of(atomics.exchange), meaning_of(atomics.compare_exchange)
+_compare_exchange_pair = meaning_of(atomics.compare_exchange_pair)
+_reads = {meaning_of(atomics.load)}
+
+
+class Turn(Protocol):
+    """Something that wants to know which processor's turn it is: a segment, for its arrays."""
+
+    rank: int | None
+
+
+class Emulator:
+    """Streams that take turns; an `Interpreter` while it runs.
+
+    Parameters
+    ----------
+    turn : Turn
+        Its rank is set to that of the stream that runs; to None between runs.
+    schedule : Schedule
+        Who goes next.
+    limit : int
+        Steps after which the run ends.
+
+    Attributes
+    ----------
+    running : Stream or None
+        Whose turn it is.
+    streams : list of Stream
+        Those that have not ended.
+    steps : int
+        Made in this run.
+    trace : list or None
+        Of (processor, stream, primitive, where), a step each, if there is a list.
+    fault : tuple or None
+        The stream whose function raised, and what.
+    over : bool
+        Whether the run ends early: the next primitive of each stream raises.
+    look : callable
+        Called every so often; what it returns, an exception, ends the run.
+    abort : callable or None
+        Tells the streams that the run ends, in a word that their waits look at: after a deadlock, say, they are woken,
+        and have GRACE steps to end by themselves.  Without it they are ended at once.
+    forced : bool
+        Whether streams had to be ended in the middle of what they did.
+    witnessed : bool
+        Whether some arrays are `Witnessed` ones.
+    """
+
+    def __init__(self, turn: Turn, schedule: Schedule, limit: int) -> None:
+        self._turn = turn
+        self._special: dict[Any, Callable[..., Any]] = {
+            meaning_of(atomics.pause): self._pause,
+            meaning_of(atomics.futex_wait): self._futex_wait,
+            meaning_of(atomics.futex_wake): self._futex_wake,
+        }
+        self.look: Callable[[], BaseException | None] = lambda: None
+        self.abort: Callable[[BaseException], None] | None = None
+        self.witnessed = False
+        self._hub: Any = None
+        self.reset(schedule, limit)
+
+    def reset(self, schedule: Schedule, limit: int, trace: list[Step] | None = None) -> None:
+        """Forget the run before."""
+        self.schedule, self.limit, self.trace = schedule, limit, trace
+        self.running: Stream | None = None
+        self.streams: list[Stream] = []
+        self.fault: tuple[Stream, BaseException] | None = None
+        self.over = self.forced = False
+        self.steps = 0
+        self._made = 0
+        self._ready: list[Stream] = []
+        self._sleepers = Sleepers()
+        self._timed = self._sleepers.timed
+        self._pausing = 0
+        self._vain = 0  # pauses since a word was last changed
+        self._alarm = min(_LOOK, limit)
+        self._counts: dict[int, int] = {}
+        self._error: BaseException | None = None  # with which the run ends
+        self._leaving = False
+        self._beginner: Stream | None = None
+
+    def forget(self) -> None:
+        """Let go of everything: it does not run again."""
+        self._special.clear()
+        self.look, self.abort = lambda: None, None
+
+    def spawn(self, rank: int, function: Callable[[], object]) -> Stream:
+        """Add a stream to a processor; it begins when it is first chosen, at its maker's time.
+
+        What ``function`` raises ends the run.
+        """
+        index = self._counts.get(rank, 0)
+        self._counts[rank] = index + 1
+        self._made += 1
+        stream = Stream(rank, index, self._made, 0 if self.running is None else self.running.now)
+        stream.last = self.steps if self.running is not None else 0
+        stream.greenlet = greenlet(lambda: self._live(stream, function))
+        if self._hub is not None:
+            stream.greenlet.parent = self._hub
+        self.streams.append(stream)
+        self._ready.append(stream)
+        return stream
+
+    def _live(self, stream: Stream, function: Callable[[], object]) -> None:
+        try:
+            with np.errstate(over="ignore"):  # integers wrap around, as they do in compiled loops
+                function()
+        except BaseException as error:
+            if not self.over:
+                self.fault = stream, error
+        self.streams.remove(stream)
+        if stream in self._ready:  # else it was asleep, in a run that is over
+            self._ready.remove(stream)
+
+    def run(self) -> None:
+        """Let all streams run to their ends, or until one raises.
+
+        Raises
+        ------
+        DeadlockError, LivelockError
+            After the streams have been ended.
+        """
+        before, here.interpreter, self._hub = here.interpreter, self, getcurrent()
+        for stream in self.streams:
+            stream.greenlet.parent = self._hub
+        try:
+            while self.streams and self.fault is None and not self._leaving:
+                if self._beginner is not None:
+                    beginner, self._beginner = self._beginner, None
+                    beginner.greenlet.switch()
+                    continue
+                candidates = self._candidates(None)
+                self.running = None
+                if candidates:
+                    self._give(None, candidates)
+                else:
+                    self.leave(deadlock(self.streams))
+            if self._error is not None:
+                raise self._error
+        finally:
+            self._end()
+            self.running = self._turn.rank = self._hub = None
+            here.interpreter = before
+
+    def _end(self) -> None:
+        """End the streams that are left: their wait, and the next primitive they call, raises."""
+        self.over = True
+        for stream in list(self.streams):
+            self.running, self._turn.rank = stream, stream.rank
+            if stream.greenlet:  # it has begun
+                self.forced = True
+                stream.greenlet.throw(Aborted())
+        self.streams.clear()
+
+    # Scheduling points.
+
+    def step(self, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """Carry out one primitive, once this stream's turn comes."""
+        stream = self.running
+        assert stream is not None
+        if self.witnessed and args and type(args[0]) is Witnessed:
+            args = plain(args)
+        cost = COSTS.get(meaning)
+        if cost is None:
+            return self._aside(stream, meaning, args)
+        if self.over:
+            raise GreenletExit
+        if stream.fresh:
+            stream.fresh = False
+        elif len(self._ready) > 1 or self._timed:
+            self._offer(stream)
+        self.steps += 1
+        if self.steps >= self._alarm:
+            self._look_up()
+        stream.last = self.steps
+        stream.now += cost
+        if self.trace is not None:
+            self.trace.append((stream.rank, stream.index, meaning.__name__, where(sys._getframe(1))))
+        special = self._special.get(meaning)
+        if special is not None:
+            return special(stream, *args)
+        if not self._timed:
+            return meaning(*args)
+        result = meaning(*args)
+        if _changed(meaning, args, result):
+            self._vain = 0
+        return result
+
+    def charge(
+        self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Let the virtual time pass that a loop over local data takes; return the arguments for its machine code."""
+        self.pass_time(looping(args))
+        return handed(loop, args, options) if self.witnessed else (args, options)
+
+    def pass_time(self, nanoseconds: int) -> None:
+        """Let virtual time pass for the stream that runs."""
+        if self.running is not None:
+            self.running.now += nanoseconds
+
+    def time(self) -> int:
+        """The virtual time of the stream that runs, in ns."""
+        return 0 if self.running is None else self.running.now
+
+    def _aside(self, stream: Stream, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """A primitive that touches no shared word."""
+        if meaning in _clocks:
+            stream.now += CLOCK
+            return stream.now
+        return meaning(*args)
+
+    def _offer(self, stream: Stream) -> None:
+        """Let the schedule choose whether this stream goes on."""
+        if self._timed and not self.schedule.early:
+            self._come_due(stream.now)
+        candidates = self._candidates(stream)
+        if len(candidates) > 1 or candidates[0] is not stream:
+            self._give(None if stream.pausing else stream, candidates)
+
+    def _candidates(self, stream: Stream | None) -> list[Stream]:
+        """Who can make the next step."""
+        found = self._ready
+        if self._pausing and len(found) > 1:
+            least = min(map(_last, found))  # who pauses has made a step since its pause before: the pause
+            found = [s for s in found if not s.pausing or (least > s.paused_before and s.paused != self.steps)] or found
+        if self._timed:
+            if not found or self._vain > self.schedule.patience * len(found):
+                return self._sleepers.by_deadline()[:1]
+            if self.schedule.early:
+                found = found + self._sleepers.by_deadline()
+        return found
+
+    def _give(self, current: Stream | None, candidates: list[Stream]) -> None:
+        """Let one of the candidates run; come back when this one is chosen again."""
+        try:
+            chosen = candidates[0] if len(candidates) == 1 else self.schedule.choose(current, candidates)
+        except ScheduleError as error:
+            self.leave(error)
+            return
+        if chosen is self.running and not chosen.word:
+            self._resume(chosen)
+            return
+        if chosen.word:
+            assert chosen.until is not None
+            self._wake(chosen, chosen.until)
+        self._resume(chosen)
+        at_once = self.running is None or chosen.greenlet
+        self.running, self._turn.rank = chosen, chosen.rank
+        if at_once:
+            chosen.greenlet.switch()
+        else:  # it begins on the hub's stack: on this one, each would begin deeper than the one before
+            self._beginner = chosen
+            self._hub.switch()
+
+    def _resume(self, stream: Stream) -> None:
+        if stream.pausing:
+            stream.pausing = False
+            self._pausing -= 1
+
+    # Primitives that schedule.
+
+    def _pause(self, stream: Stream) -> None:
+        self._vain += 1
+        if len(self._ready) == 1 and not self._timed:
+            return
+        stream.paused_before, stream.paused = stream.paused, self.steps
+        stream.pausing = True
+        self._pausing += 1
+        self._offer(stream)
+        self._resume(stream)
+        stream.fresh = True
+
+    def _futex_wait(self, stream: Stream, words: Any, i: Any, expected: Any, nanoseconds: Any) -> None:
+        if (int(words[i]) ^ int(expected)) & _LOW:
+            return
+        self._ready.remove(stream)
+        self._sleepers.add(stream, address_of(words, i), int(nanoseconds))
+        self._vain = 0
+        candidates = self._candidates(None)
+        if candidates:
+            self._give(None, candidates)
+        else:
+            self._hub.switch()
+        stream.fresh = True
+
+    def _futex_wake(self, stream: Stream, words: Any, i: Any, count: Any) -> int:
+        sleepers = self._sleepers.on(address_of(words, i), int(count))
+        for sleeper in sleepers:
+            self._wake(sleeper, stream.now)
+        return len(sleepers)
+
+    def _wake(self, stream: Stream, now: int) -> None:
+        """End a sleep, at a time of its waker's or at its deadline."""
+        self._sleepers.remove(stream, now)
+        self._vain = 0
+        bisect.insort(self._ready, stream, key=_number)
+
+    def _come_due(self, now: int) -> None:
+        """Wake the sleepers whose deadline has come."""
+        for sleeper in [s for s in self._timed if s.until is not None and s.until <= now]:
+            assert sleeper.until is not None
+            self._wake(sleeper, sleeper.until)
+
+    # Ends.
+
+    def _look_up(self) -> None:
+        """Look, every so often, whether the run should end."""
+        if self.steps >= self.limit:
+            stream = self.running
+            assert stream is not None
+            error: BaseException | None = LivelockError(
+                f"the run has made {self.steps:,} steps and goes on; the last was processor {stream.rank}'s at "
+                f"{where(sys._getframe(1)) or 'the start'}: does it wait in a loop, for what does not come?  A loop "
+                "that waits must pause(); a longer run needs a higher limit"
+            )
+        else:
+            self._alarm = min(self.steps + _LOOK, self.limit)
+            error = self.look()
+        if error is not None:
+            self.leave(error)
+
+    def look_soon(self) -> None:
+        """Look before the next step; may be called by another thread."""
+        self._alarm = 0
+
+    def leave(self, error: BaseException) -> None:
+        """Have the run end with an error that no stream's program can catch."""
+        gently = self._error is None and self.abort is not None and not isinstance(error, LivelockError)
+        self._error = self._error or error
+        if gently and self.abort is not None:
+            self.abort(error)
+            self.hurry()
+            for stream in self._sleepers.everybody():
+                self._wake(stream, 0)
+        else:
+            self._leaving = True
+            if self.running is not None:
+                self._hub.switch()
+
+    def hurry(self) -> None:
+        """Let the run go on for GRACE steps, no longer."""
+        self.limit = min(self.limit, self.steps + GRACE)
+        self._alarm = min(self._alarm, self.limit)
+
+
+def _changed(meaning: Callable[..., Any], args: tuple[Any, ...], result: Any) -> bool:
+    """Whether a primitive changed a word."""
+    if meaning is _exchange:
+        return bool(result != args[2])
+    if meaning is _compare_exchange:
+        return bool(result == args[2])
+    if meaning is _compare_exchange_pair:
+        return bool(result)
+    return meaning not in _reads

@@ -1,0 +1,102 @@
+"""What ends an emulated run from outside its program: Ctrl-C, a time limit, `Machine.close` in another thread.
+
+a step        the emulator looks every so often, and at the next step once something has come
+plain code    makes no step, so a signal looks: Ctrl-C itself, or that of an alarm, which comes again and again
+              it raises `Aborted` where the user's own code runs (see ``lines``); elsewhere a step is near
+"""
+
+from __future__ import annotations
+
+import select
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType, TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._computer.interrupt import AGAIN, Alarm, HeldBack
+from smp.errors import Aborted, MachineClosed
+
+from ..shared_memory.failures import TimedOut
+from ..source.lines import in_a_program, rows_of, table_of
+from .emulator import Emulator
+
+
+class Ending:
+    """Looks for an end while a run is inside its ``with`` block.
+
+    Parameters
+    ----------
+    emulator : Emulator
+    abort : int64 array
+        Its first word is the abort word.
+    ctrl_c : HeldBack
+    timeout : float or None
+        Seconds of the run.
+    stopped : callable
+        Whether another thread wants to close the machine.
+    """
+
+    def __init__(
+        self,
+        emulator: Emulator,
+        abort: NDArray[np.int64],
+        ctrl_c: HeldBack,
+        timeout: float | None,
+        stopped: Callable[[], bool],
+    ) -> None:
+        self._emulator, self._abort, self._ctrl_c = emulator, abort, ctrl_c
+        self._timeout, self._stopped = timeout, stopped
+        self._alarms: list[Alarm] = []
+        self._presses, self._timed_out = 0, False
+
+    def __enter__(self) -> None:
+        self._began = time.monotonic()
+        self._emulator.look, self._ctrl_c.came = self._look, self._came
+        if self._timeout is not None:
+            self._alarms.append(Alarm(self._timeout, self._ring))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for alarm in self._alarms:
+            alarm.stop()
+        self._emulator.look, self._ctrl_c.came = lambda: None, None
+
+    def _look(self, frame: FrameType | None = None) -> BaseException | None:
+        """Return why the run has to end, if it has, each reason once; ``frame`` is of the stream that runs."""
+        self._ctrl_c.poll(select.poll(), 0)
+        if self._stopped():
+            return MachineClosed("this machine was closed: close() was called while its program ran")
+        if self._ctrl_c.presses > self._presses:
+            self._presses = self._ctrl_c.presses
+            return KeyboardInterrupt()
+        if self._overdue() and not self._timed_out:
+            self._timed_out = True
+            table = table_of(rows_of(self._emulator.streams, frame or sys._getframe()))
+            return TimedOut(self._timeout or 0.0, table).told({}, 0)
+        return None
+
+    def _overdue(self) -> bool:
+        return self._timeout is not None and time.monotonic() >= self._began + self._timeout
+
+    def _came(self, frame: FrameType | None) -> None:
+        """A signal has come upon a frame."""
+        self._emulator.look_soon()
+        if not self._alarms:  # this one may be lost in smp's own code
+            self._alarms.append(Alarm(AGAIN, self._ring))
+        if not in_a_program(frame):
+            return
+        error = self._look(frame)
+        if error is not None:
+            self._emulator.leave(error)
+        if self._abort[0]:
+            raise Aborted
+
+    def _ring(self) -> None:
+        """Have the emulator or a signal look, if there is something to see; an alarm calls this in its thread."""
+        if self._ctrl_c.held or self._abort[0] or self._overdue():
+            self._emulator.look_soon()
+            self._ctrl_c.ring()

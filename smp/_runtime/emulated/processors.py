@@ -1,0 +1,246 @@
+"""The emulated machine: processors that take turns in this process, in virtual time.
+
+    host                                       emulated
+    a process a processor                      a stream of an `Emulator`
+    compiled entry points (``entry_points.core``)     the same functions in Python, interpreted primitive by primitive
+    lines to the workers                       calls; programs, arguments and results are pickled all the same
+    a memfd that all map                       the same, mapped once
+
+Everything between the two, the port's barrier and exchange, the boards, the failures and their texts, is the host's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._computer.interrupt import HeldBack
+from smp.errors import DeadlockError, LivelockError, MachineClosed, MachineError, Unsupported, WaitTimeout
+
+from ..memory.arrays import GlobalArray, attach
+from ..memory.segment import Block, Segment
+from ..program.pickling import load_call
+from ..protocols import entry_points, wait
+from ..shared_memory.answer import Answer, answer, raised
+from ..shared_memory.failures import Failure, Raised, Unmatched, first
+from ..shared_memory.port import HostPort, Mismatch, header, records_at
+from .costs import copying
+from .emulator import Emulator, Step
+from .ending import Ending
+from .schedules import Schedule
+from .waiting_threads import EmulatedRoster
+
+RETRIES = 2
+"""Looks before a wait blocks: few, so that schedules stay short."""
+LIMIT = 10_000_000
+"""Steps of a run."""
+
+
+class EmulatedPort(HostPort):
+    """One processor's connection to its emulated machine."""
+
+    def __init__(self, crew: EmulatedCrew, rank: int) -> None:
+        super().__init__(crew.segment, rank, crew.size, RETRIES, lambda nbytes: 0, entry_points)
+        self.sync[wait.SLICE] = wait.EVER  # no safety net: a wake-up that is lost shows
+        self._crew = crew
+
+    def clock(self) -> float:
+        return self.now() * 1e-9
+
+    def now(self) -> int:
+        return self._crew.emulator.time()
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> GlobalArray:
+        """Return the block of the k-th allocation: the first who comes to it makes it, without a step."""
+        self.doing = f"allocation of {dtype}{list(shape)}"
+        self.board.here()
+        block, first_shape, first_dtype = self._crew.allocation(self._taken, shape, dtype, nbytes)
+        self._taken += 1
+        if (first_shape, first_dtype) != (shape, dtype):
+            self.core.abort(self.segment.address, wait.MISMATCHED, -1)
+            raise Mismatch(self.doing)
+        return attach(self.segment, block.offset, nbytes, shape, dtype)
+
+    def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
+        local = super().get(array, index, out)
+        self._crew.emulator.pass_time(copying(local.nbytes))
+        return local
+
+    def put(self, array: GlobalArray, index: Any, values: Any) -> None:
+        super().put(array, index, values)
+        if self.segment.witness is not None:
+            self.segment.witness.copied_out(array._elements, index, self.rank, int(self.sync[wait.ROUND]))
+        self._crew.emulator.pass_time(copying(np.asarray(values).nbytes))
+
+    def sync_here(self) -> NDArray[np.int64]:
+        return self.sync  # waits at the barrier are noted nowhere: the emulator knows who waits
+
+    def _on_a_stream(self) -> bool:
+        running = self._crew.emulator.running
+        return running is not None and running.index > 0
+
+    def new_run(self) -> None:
+        super().new_run()
+        self._taken = 0
+
+
+class EmulatedCrew:
+    """The processors of one emulated machine.
+
+    Parameters
+    ----------
+    size : int
+        Processors.
+    schedule : callable
+        Makes the rule of a run: who goes next.
+    limit : int
+        Steps of a run.
+    traced : bool
+        Whether a run keeps its steps.
+    """
+
+    kind = "emulated"
+
+    def __init__(self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool) -> None:
+        self.size, self.closed = size, ""
+        self._owner = os.getpid()
+        self._schedule, self._limit, self._traced = schedule, limit, traced
+        self._trace: list[Step] | None = None
+        self._stopped = False
+        self.segment = Segment(header=header(size))
+        self.segment.words(0, wait.SHARED_WORDS)[wait.TABLE] = records_at(size)
+        self.emulator = Emulator(self.segment, schedule(), limit)
+        self.emulator.abort = self._abort
+        self.roster = self.segment.roster = EmulatedRoster(self.segment, self.emulator, RETRIES)
+        self.ports = [EmulatedPort(self, rank) for rank in range(size)]
+        self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
+
+    def call(
+        self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
+    ) -> tuple[list[Answer], list[Block]]:
+        """Run a pickled call on all processors; see `Crew`.
+
+        Raises
+        ------
+        ProgramError, WaitTimeout
+            What failed first.
+        KeyboardInterrupt
+            After the processors have stopped.
+        MachineClosed
+            When there is no machine any more.
+        """
+        self._must_be_open()
+        if helpers:
+            raise Unsupported(
+                "helpers=True: no thread but the processors' own runs while an emulated machine runs a program; fill "
+                "the cells before, or in the program"
+            )
+        emulator, ports = self.emulator, self.ports
+        self._trace = [] if self._traced else None
+        emulator.reset(self._schedule(), self._limit, self._trace)
+        self.begin()
+        abort = self.segment.words(0, wait.SHARED_WORDS)[wait.ABORT :]
+        answers: dict[int, Answer] = {}
+        failures: list[Failure] = []
+        for rank in range(self.size):
+            emulator.spawn(rank, partial(self._serve, rank, message, streams, answers, failures))
+        note = ""
+        try:
+            with Ending(emulator, abort, ctrl_c, timeout, lambda: self._stopped):
+                emulator.run()
+        except (DeadlockError, LivelockError) as error:
+            if not failures or abort[0] == wait.DEADLOCKED:
+                raise
+            note = str(error).splitlines()[0]
+        finally:
+            if emulator.forced:
+                self.close("processors that did not stop were ended in the middle of what they did")
+            blocks = [block for block, _, _ in self._allocations]
+            self._allocations.clear()
+        if emulator.fault is not None:  # of a stream that is no processor's first
+            stream, fault = emulator.fault
+            failures.append(Raised(stream.rank, *raised(ports[stream.rank], fault)[1:]))
+        if failures:
+            failed = first(failures, int(abort[0])).told(answers, self.size)
+            if note:
+                failed.add_note(f"Then the others did not stop: {note}")
+            raise failed
+        return [answers[rank] for rank in range(self.size)], blocks
+
+    def _abort(self, error: BaseException) -> None:
+        """Say in the abort word that the run ends, without a step."""
+        kinds = {DeadlockError: wait.DEADLOCKED, WaitTimeout: wait.TIMED_OUT}
+        kind = kinds.get(type(error), wait.INTERRUPTED)
+        words = self.segment.words(0, wait.SHARED_WORDS)
+        words[wait.ABORT] = words[wait.ABORT] or kind
+
+    def begin(self) -> None:
+        """Make the words of all processors as they are at the beginning of a run."""
+        self.segment.words(0, wait.OF_A_RUN)[:] = 0
+        self.roster.begin()
+        for port in self.ports:
+            port.new_run()
+
+    def _serve(
+        self, rank: int, message: bytes, streams: int, answers: dict[int, Answer], failures: list[Failure]
+    ) -> None:
+        def report(failure: Answer) -> None:
+            if failure[0] == "raised":
+                failures.append(Raised(rank, *failure[1:]))
+            else:
+                answers[rank] = failure
+                failures.append(Unmatched(rank))
+            self.emulator.hurry()
+
+        ended = answer(self.ports[rank], partial(load_call, message), self._still_here, report, streams)
+        answers.setdefault(rank, ended)
+
+    def _still_here(self) -> None:
+        if self.emulator.over:
+            raise
+
+    def allocation(
+        self, k: int, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int
+    ) -> tuple[Block, tuple[int, ...], np.dtype[Any]]:
+        """The block of the k-th allocation of this run, and what the first who came to it wanted."""
+        if k == len(self._allocations):
+            self._allocations.append((self.allocate(nbytes), shape, dtype))
+        return self._allocations[k]
+
+    def allocate(self, nbytes: int) -> Block:
+        """Give out memory for a global array."""
+        self._must_be_open()
+        return self.segment.allocate(nbytes)
+
+    def trace(self) -> Sequence[Step]:
+        """The steps of the last run."""
+        if self._trace is None:
+            raise MachineError(
+                "no steps were kept: open the machine with smp.emulated(..., trace=True), and run a program"
+            )
+        return self._trace
+
+    def _must_be_open(self) -> None:
+        if self.closed:
+            raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.emulated()")
+        if os.getpid() != self._owner:
+            raise MachineError(f"this machine belongs to process {self._owner}; a fork of it must open one of its own")
+
+    def stop(self) -> None:
+        """End the call that another thread waits for; it then fails."""
+        self._stopped = True
+
+    def close(self, why: str, patience: float = 0.0) -> None:
+        """Let go of the memory; what is left of it is its arrays'."""
+        if not self.closed:
+            self.closed = why
+            self.emulator.forget()
+            self.segment.roster = None  # or they would hold each other, and the memory, until the next collection
+            self.ports = []
+            self.segment.close()
+            del self.segment

@@ -1,0 +1,1 @@
+"""All schedules of a small program, and one of them again."""

@@ -1,0 +1,141 @@
+"""A machine on which one schedule of a program is run after the other, with nothing made anew that can be kept.
+
+What `explore` and `replay` stand on.  A schedule begins with the words of the machine and its blocks zeroed; nothing is
+pickled, and there is no barrier at the end of a program.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from smp.errors import CheckFailed
+
+from ..emulated.emulator import Step
+from ..emulated.processors import EmulatedCrew
+from ..emulated.schedules import Choices
+from ..loops.compiler import numba
+from ..machine import Machine
+from ..memory.segment import Block
+from ..memory.witness import Witness
+from ..program.processor import Processor, checked_number
+from ..program.run import Run
+from ..program.steps import Recorder
+from ..shared_memory.answer import raised
+from ..shared_memory.failures import Raised
+
+STEPS = 20_000
+"""Steps of one schedule, where no other limit is given."""
+
+Setup = Callable[[Machine], Any]
+Check = Callable[..., Any]
+
+
+class _Kept(EmulatedCrew):
+    """A crew whose blocks are given out again, in the same order, zeroed."""
+
+    def rewind(self) -> None:
+        """Begin again with the first block."""
+        if not hasattr(self, "_kept"):
+            self._kept: list[Block] = []
+        self._given = 0
+        self._allocations.clear()
+
+    def allocate(self, nbytes: int) -> Block:
+        if self._given == len(self._kept):
+            self._kept.append(super().allocate(nbytes))
+        block = self._kept[self._given]
+        if block.nbytes != nbytes:
+            block = self._kept[self._given] = super().allocate(nbytes)
+        else:
+            self.segment.bytes_at(block.offset, nbytes)[:] = bytes(nbytes)
+        self._given += 1
+        return block
+
+
+class Laboratory:
+    """One machine on which schedules are run one after the other, with nothing made anew that can be kept.
+
+    Attributes
+    ----------
+    witness : Witness
+        What it noted of accesses that are no steps.
+    """
+
+    def __init__(
+        self,
+        program: Callable[..., Any],
+        processors: int,
+        streams: int,
+        setup: Setup | None,
+        check: Check | None,
+        longest: int,
+    ) -> None:
+        if not callable(program):
+            raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
+        self._size, self._streams = checked_number("processors", processors), checked_number("streams", streams)
+        self._program, self._setup, self._check = program, setup, check
+        self._longest = longest
+        self._crew = _Kept(self._size, Choices, longest, False)
+        self._machine = Machine(self._crew)
+        self._crew.emulator.abort = None  # a schedule that fails is over
+        if "numba" in sys.modules:
+            numba()  # compiled functions that know nothing of smp: see `witness`
+        self.witness = self._crew.segment.witness = Witness()
+        self._crew.emulator.witnessed = True
+
+    def __enter__(self) -> Laboratory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._machine.close()
+
+    def run(self, choices: Choices, trace: list[Step] | None = None) -> Run:
+        """Run one schedule.
+
+        Raises
+        ------
+        ProgramError, CheckFailed, Exception
+            What fails; the last what the check raises.
+        """
+        crew, emulator = self._crew, self._crew.emulator
+        emulator.reset(choices, self._longest, trace)
+        crew.rewind()
+        self.witness.begin()
+        made = () if self._setup is None else self._setup(self._machine)
+        args = made if isinstance(made, tuple) else (made,)
+        shown = self.witness.shown_in(args)
+        crew.begin()
+        results: list[Any] = [None] * self._size
+        recorders = [Recorder() for _ in results]
+        for rank, recorder in enumerate(recorders):
+            emulator.spawn(rank, partial(self._live, rank, recorder, shown, results))
+        start = time.perf_counter()
+        self.witness.on = True
+        try:
+            emulator.run()
+        finally:
+            self.witness.on = False
+        if emulator.fault is not None:
+            stream, fault = emulator.fault
+            if not isinstance(fault, Exception):
+                raise fault
+            answer = raised(crew.ports[stream.rank], fault)
+            error = Raised(stream.rank, *answer[1:]).told({}, self._size)
+            error.__cause__ = fault
+            raise error
+        wall = time.perf_counter() - start
+        run = Run(results, [recorder.packed() for recorder in recorders], wall, crew.kind)
+        if self._check is not None:
+            verdict = self._check(run, *args)
+            if verdict is not None and not verdict:
+                raise CheckFailed(f"the check returned {verdict!r} of the results {results!r:.200}")
+        return run
+
+    def _live(self, rank: int, recorder: Recorder, args: tuple[Any, ...], results: list[Any]) -> None:
+        processor = Processor(self._crew.ports[rank], recorder, self._streams)
+        results[rank] = self._program(processor, *args)
+        processor._finish()

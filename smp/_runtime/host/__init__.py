@@ -1,0 +1,1 @@
+"""The host machine: processes of this computer as processors."""

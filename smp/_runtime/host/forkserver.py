@@ -1,0 +1,179 @@
+"""The process that makes and buries the workers of a host machine.
+
+    parent ──root──▶ nursery        a new channel (a descriptor) for each machine
+    parent ◀─channel─▶ nursery      ("start", rank, numba?) + descriptors of the worker
+           one per machine          ("signal", rank, number)
+                                                        ("ended", rank, status), when it has ended
+                                                        ("failed", rank, why): it could not be started
+                                    end of file: kill what is left of the machine
+      nursery ──fork or exec──▶ worker   killed by the kernel when the nursery dies
+
+The nursery is forked from the parent (start method ``fork``), or is a fresh interpreter that has imported what
+workers need and forks them from there (``forkserver``), or makes each of them a fresh interpreter too (``spawn``).
+It has one thread, so forking it is safe.  It watches the parent through a pidfd, not through PR_SET_PDEATHSIG, which
+would follow the parent's *thread*; workers follow the nursery's only thread.  It alone waits for the workers, so what
+it is told to kill is never a stranger with a reused process id.  With no machine left it ends after a while.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import signal
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from ..loops import compiler
+from . import worker
+
+LINGER = 10.0  # seconds that a nursery without machines stays, for the next one
+MESSAGE = 1 << 12
+_FRESH = """\
+import sys
+sys.path[:] = {path!r}
+from smp._runtime.host import worker
+worker.start({nursery}, {fds})
+"""
+
+
+@dataclass(frozen=True)
+class Child:
+    """A worker: its process, its rank, and its machine's channel."""
+
+    pid: int
+    rank: int
+    channel: socket.socket
+
+
+class Nursery:
+    """The serving side; see the module."""
+
+    def __init__(self, root: socket.socket, parent: int, fresh: bool) -> None:
+        self.root, self.fresh, self.retiring = root, fresh, False
+        self.poll = select.poll()
+        self.channels: dict[int, socket.socket] = {}
+        self.children: dict[int, Child] = {}  # by pidfd
+        self.parent_fd = os.pidfd_open(parent)
+        for fd in (root.fileno(), self.parent_fd):
+            self.poll.register(fd, select.POLLIN)
+
+    def serve(self) -> None:
+        """Serve until the parent is gone, or no machine is left and none has come for a while."""
+        while True:
+            idle = not self.channels and not self.children
+            if idle and self.retiring:
+                return
+            ready = self.poll.poll(LINGER * 1000 if idle else None)
+            if not ready:  # from now on the parent is refused, and starts another; what it sent before is served
+                self.root.shutdown(socket.SHUT_RD)
+            for fd, _ in ready:
+                if fd == self.parent_fd:
+                    return
+                if fd == self.root.fileno():
+                    self._accept()
+                elif fd in self.children:
+                    self._bury(fd)
+                elif fd in self.channels:
+                    self._answer(fd)
+
+    def _accept(self) -> None:
+        message, fds, _, _ = socket.recv_fds(self.root, 1, 1)
+        if not message:
+            self.retiring = True
+            self.poll.unregister(self.root.fileno())
+            return
+        channel = socket.socket(fileno=fds[0])
+        self.channels[channel.fileno()] = channel
+        self.poll.register(channel.fileno(), select.POLLIN)
+
+    def _answer(self, fd: int) -> None:
+        channel = self.channels[fd]
+        try:
+            message, fds, _, _ = socket.recv_fds(channel, MESSAGE, 8)
+        except ConnectionResetError:
+            message, fds = b"", []
+        if not message:
+            self._close(fd)
+            return
+        order, rank, *rest = pickle.loads(message)
+        if order == "signal":
+            self._signal(channel, rest[0], rank)
+            return
+        try:
+            pid = self._start(fds, *rest)
+        except OSError as error:  # no more processes, or no memory for one
+            self._tell(channel, ("failed", rank, error.strerror))
+        else:
+            pidfd = os.pidfd_open(pid)
+            self.children[pidfd] = Child(pid, rank, channel)
+            self.poll.register(pidfd, select.POLLIN)
+        finally:
+            for passed in fds:
+                os.close(passed)
+
+    def _start(self, fds: Sequence[int], numba: bool) -> int:
+        """Start a worker that inherits ``fds``; return its process id."""
+        nursery = os.getpid()
+        if self.fresh:
+            code = _FRESH.format(path=sys.path, nursery=nursery, fds=list(fds))
+            process = subprocess.Popen([sys.executable, "-c", code], pass_fds=fds)
+            process.returncode = 0  # we wait for it ourselves
+            return process.pid
+        if numba:  # the parent uses it: import it once here, not in every worker
+            compiler.set_up()
+        pid = os.fork()
+        if pid:
+            return pid
+        kept = [os.dup(fd) for fd in fds]
+        for mine in [self.root.fileno(), *self.channels, *self.children, *fds, self.parent_fd]:
+            os.close(mine)
+        worker.start(nursery, kept)
+
+    def _bury(self, pidfd: int) -> None:
+        child = self.children.pop(pidfd)
+        self.poll.unregister(pidfd)
+        os.close(pidfd)
+        _, status = os.waitpid(child.pid, 0)
+        self._tell(child.channel, ("ended", child.rank, os.waitstatus_to_exitcode(status)))
+
+    def _tell(self, channel: socket.socket, what: tuple[Any, ...]) -> None:
+        if channel.fileno() >= 0:
+            with contextlib.suppress(OSError):  # the machine is being dropped
+                channel.send(pickle.dumps(what))
+
+    def _signal(self, channel: socket.socket, number: int, rank: int | None = None) -> None:
+        for child in self.children.values():
+            if child.channel is channel and rank in (None, child.rank):
+                os.kill(child.pid, number)
+
+    def _close(self, fd: int) -> None:
+        channel = self.channels.pop(fd)
+        self._signal(channel, signal.SIGKILL)
+        self.poll.unregister(fd)
+        channel.close()
+
+
+def main(root: socket.socket, parent: int, fresh: bool) -> NoReturn:
+    """Be a nursery."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then says what to do
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a parent that ignores it would have the kernel bury the workers
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)  # what is typed is the parent's
+    os.close(null)
+    status = 1
+    try:
+        with contextlib.suppress(ProcessLookupError):  # the parent died before it could be watched
+            Nursery(root, parent, fresh).serve()
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)  # and with it, by PR_SET_PDEATHSIG, whatever worker is left

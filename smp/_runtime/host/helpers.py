@@ -1,0 +1,129 @@
+"""Who, besides the processors, may still change a cell that all of them wait for.
+
+    thread     of the parent: it may if it has operated on cells of the machine, or if its frames hold some;
+               any other thread is *open*, because no look at what frames refer to can be complete
+    process    forked by the parent or by a processor: it may if it maps the machine's segment
+
+What a frame holds: its locals, the globals that a user's code names, and what these refer to in a few steps (a
+closure, a bound method, an attribute, a list of cells).  Namespaces of modules are not followed, nor the globals of
+libraries: nearly everything refers to one, and by way of ``threading`` each thread refers to every other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import re
+import sys
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import psutil
+
+from ..loops.fingerprint import codes
+from ..memory.cells import Cells
+from ..memory.segment import Segment
+from ..memory.watchdog import OURS, Waiter
+from ..protocols import waiters
+from ..source.lines import is_a_librarys, is_ours
+from .launcher import copies
+
+_STEPS, _OBJECTS = 6, 20_000
+"""How many steps a look goes from a frame, and after how many objects it stops."""
+_OPAQUE = (type, ModuleType, CodeType, FrameType, str, bytes, int, float)
+
+
+class Threads(NamedTuple):
+    """Threads of the parent, by name, that do not wait for a cell themselves."""
+
+    helpers: list[str]
+    open: list[str]
+
+
+def threads(segment: Segment, streams: Sequence[Waiter]) -> Threads:
+    """Return the threads that may change a cell of the machine, and those that are open.
+
+    Parameters
+    ----------
+    segment : Segment
+    streams : sequence of Waiter
+        The parent's: threads that have operated on its cells.
+    """
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    found = Threads([], [])
+    for ident, frame in sys._current_frames().items():
+        name = names.get(ident, f"thread {ident}")
+        own = [stream for stream in streams if stream.thread == ident]
+        if ident == threading.get_ident() or name.startswith(OURS) or any(s.words[waiters.OP] != 0 for s in own):
+            continue
+        (found.helpers if own or _hold(frame, segment) else found.open).append(name)
+    return found
+
+
+def processes(segment: Segment, ours: Collection[int]) -> list[str]:
+    """Return the processes that map the machine's memory, but for ``ours``.
+
+    A nursery that is a copy of this process maps it too, and so do the workers of that other machine: they have no use
+    for it.
+    """
+    nurseries = copies()
+    pattern = re.compile(rf"\s{segment.id}\s+/memfd:smp\b")
+    found = []
+    for pid in [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and int(entry) not in ours]:
+        with contextlib.suppress(OSError, psutil.Error):  # it has ended, or belongs to another user
+            if pattern.search(Path(f"/proc/{pid}/maps").read_text()):
+                process = psutil.Process(pid)
+                if pid not in nurseries and process.ppid() not in nurseries:
+                    found.append(f"process {pid} ({process.name()})")
+    return found
+
+
+def _hold(frame: FrameType | None, segment: Segment) -> bool:
+    """Whether a thread's frames hold cells of a machine."""
+    while frame is not None:
+        if _reach(_roots(frame), segment):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _roots(frame: FrameType) -> list[Any]:
+    local = frame.f_locals
+    roots = [] if local is frame.f_globals else list(local.values())
+    return [*roots, *_named(frame.f_code, frame.f_globals)]
+
+
+def _named(code: CodeType, names: dict[str, Any]) -> Iterator[Any]:
+    """The globals that a user's code, and the codes inside it, name."""
+    if is_ours(code.co_filename) or is_a_librarys(code.co_filename):
+        return
+    for inner in codes(code):
+        yield from (names[name] for name in inner.co_names if name in names)
+
+
+def _reach(objects: list[Any], segment: Segment) -> bool:
+    """Whether some of the objects are cells of a machine, or refer to some in a few steps."""
+    namespaces = {id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, ModuleType)}
+    seen = set(namespaces)
+    for _ in range(_STEPS):
+        following: list[Any] = []
+        for thing in objects:
+            kind = type(thing)  # not isinstance, which would run the code of a proxy
+            if id(thing) in seen or issubclass(kind, _OPAQUE):
+                continue
+            if issubclass(kind, Cells):
+                if thing._block.segment is segment:
+                    return True
+                continue
+            seen.add(id(thing))
+            following += gc.get_referents(thing)
+            if kind is FunctionType:
+                following += _named(thing.__code__, thing.__globals__)
+        if len(seen) > _OBJECTS:
+            return False
+        objects = following
+    return False

@@ -1,0 +1,168 @@
+"""A worker process of the host machine: waits for a call, runs the program as one processor, answers.
+
+    parent ──▶ worker    spec, once                            worker ──▶ parent  ("ready", process id)
+                         ("run", call or its place,                               ("done", result, record)
+                          streams, watched)
+                         ("block", offset or error)                               ("allocate", nbytes)
+                         ("close", None)                                          ("raised", ...) ("mismatch", ...)
+                                                                                  ("aborted",)
+
+A worker that has answered "done" or "aborted" is idle; it may have reported what failed before.
+
+Where the abort word is set, STOP ends a program in its plain Python code (see ``lines``); its waits see the word
+by themselves.  How a program becomes an answer: ``answer``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import io
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any, NoReturn
+
+from smp._computer.processes import die_with
+from smp.errors import Aborted, OutOfSharedMemory
+
+from ..loops import compiler
+from ..loops.interpreter import here
+from ..memory.segment import Segment, attached
+from ..memory.streams_here import FEW
+from ..memory.waiting_threads import HostRoster
+from ..program.pickling import Call, load_call
+from ..protocols import entry_points, wait
+from ..shared_memory.answer import Answer, answer
+from ..shared_memory.port import HostPort
+from ..source.lines import in_a_program
+from .pipe import Line
+
+STOP = signal.SIGURG  # it is ignored where nothing handles it
+
+
+def prepare() -> None:
+    """Load, before forking workers, what each of them needs."""
+    entry_points.core()
+
+
+def start(nursery: int, fds: Sequence[int]) -> NoReturn:
+    """Be a worker, in a process of its own that ``nursery`` has made, on its line, segment, box and outputs."""
+    die_with(nursery)
+    for number in (signal.SIGINT, signal.SIGPIPE):  # Ctrl-C is the parent's business
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.set_wakeup_fd(-1)
+    status = 1
+    try:
+        line_fd, segment_fd, box_fd, *outputs = fds
+        for fd, output in enumerate(outputs, start=1):  # the nursery's may be older than the parent's of now
+            os.dup2(output, fd)
+            os.close(output)
+        line = Line(socket.socket(fileno=line_fd))
+        spec = line.receive()
+        _settle(spec)
+        box = os.fdopen(box_fd, "w")
+        faulthandler.enable(box)  # a crash leaves its traceback in the box, which the parent holds too
+        faulthandler.register(signal.SIGTERM, box, all_threads=False, chain=True)
+        attached.clear()  # a copy of the parent maps its other machines: not this one's arrays
+        Worker(line, Segment(segment_fd), spec["rank"], spec["size"], spec["retries"]).serve()
+        status = 0
+    except (EOFError, ConnectionError):  # the parent is gone
+        pass
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        _leave(status)
+
+
+def _settle(spec: dict[str, Any]) -> None:
+    """Make this process like the parent: modules, folder, environment, CPUs."""
+    sys.path[:] = spec["path"]
+    if spec["cwd"] is not None:
+        with contextlib.suppress(OSError):
+            os.chdir(spec["cwd"])
+    for name in os.environ.keys() - spec["environment"].keys():
+        del os.environ[name]
+    for name, value in spec["environment"].items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+    with contextlib.suppress(OSError, AttributeError):
+        os.sched_setaffinity(0, spec["cpus"])
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True, write_through=False)  # whole lines, and before a crash
+    if "numpy.random" in sys.modules:  # or all copies of one process would draw the same numbers
+        sys.modules["numpy.random"].seed()
+
+
+def _leave(status: int) -> NoReturn:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(status)
+
+
+class Worker:
+    """The loop of one worker; see the module."""
+
+    def __init__(self, line: Line, segment: Segment, rank: int, size: int, retries: int) -> None:
+        self.line, self.rank, self.pid = line, rank, os.getpid()
+        segment.rank = rank
+        segment.roster = HostRoster(segment, rank, retries or FEW)
+        self.port = HostPort(segment, rank, size, retries, self._ask)
+        signal.signal(STOP, self._stop)
+
+    def serve(self) -> None:
+        """Answer calls until told to close."""
+        self.line.send(("ready", self.pid))
+        while True:
+            order, what, *more = self.line.receive()
+            if order == "close":
+                return
+            if order != "run":  # a block asked for in a run that has been aborted since
+                continue
+            self.port.new_run()
+            answer = self._run(what, *more)
+            self.port.board.clear()
+            self.line.send(answer)
+
+    def _ask(self, nbytes: int) -> int:
+        self.line.send(("allocate", nbytes))
+        poll = select.poll()
+        poll.register(self.line, select.POLLIN)
+        while not poll.poll(20):
+            if self.port.shared[wait.ABORT]:
+                raise Aborted
+        kind, what = self.line.receive()
+        assert kind == "block", kind
+        if isinstance(what, str):
+            raise OutOfSharedMemory(what)
+        return int(what)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self.port.shared[wait.ABORT] and here.interpreter is None and in_a_program(frame):
+            raise Aborted
+
+    def _run(self, call: bytes | tuple[int, int], streams: int, watched: bool) -> Answer:
+        def loaded() -> Call:
+            found = load_call(call if isinstance(call, bytes) else self.port.segment.bytes_at(*call))
+            if "numba" in sys.modules:  # it came with a loop of the user's, which may call our primitives
+                compiler.numba()
+            return found
+
+        if watched:
+            self.port.roster.watched()
+        return answer(self.port, loaded, self._only_here, self.line.send, streams)
+
+    def _only_here(self) -> None:
+        """End a child that the program forked and that came out of it: the parent's answer is the processor's."""
+        if os.getpid() != self.pid:
+            if sys.exc_info()[0] not in (None, SystemExit):
+                traceback.print_exc()
+            _leave(1 if sys.exc_info()[0] else 0)

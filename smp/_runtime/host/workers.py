@@ -1,0 +1,388 @@
+"""The parent's side of the host machine: a crew of workers, one call at a time, and what happens when one fails.
+
+    call ─▶ every worker          answers come back on the workers' lines, deaths on the nursery's channel
+    first failure, or Ctrl-C      the abort word is set, and every wait in the machine ends
+    from then on                  STOP interrupts the programs' plain Python code
+    GRACE later                   whoever has not answered yet is killed, and the machine is over
+
+A crew whose workers have all answered goes on, also after an exception; one that lost a worker does not.  Messages
+to workers are short enough never to wait (what is long lies in the segment), and messages from them are taken piece
+by piece, so that nothing but an answer, a death or a deadline is ever waited for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._computer.interrupt import HeldBack
+from smp._computer.limits import allowed_cpus
+from smp.errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError, SmpError, Unsupported, WaitTimeout
+
+from ..memory.segment import Block, Segment
+from ..memory.streams_here import FEW, RETRIES
+from ..memory.waiting_threads import HostRoster
+from ..protocols import wait
+from ..protocols.entry_points import core
+from ..shared_memory.failures import Death, Failure, Raised, Unmatched, first
+from ..shared_memory.last_seen import Board, Place
+from ..shared_memory.port import boards_at, header, records_at
+from .deadlock import ProgressCheck
+from .launcher import PATIENCE, Channel
+from .pipe import Line
+from .worker import STOP
+
+GRACE = 0.5  # seconds for the others to notice a failure by themselves
+PRESSED = 2.0  # the same after a Ctrl-C: a second press ends it at once
+NUDGE = 0.2  # seconds between two signals to those who have not stopped
+START = 60.0  # seconds for the workers to come up; a first import can be slow
+SHORT = 1 << 14  # bytes of a call that is sent as it is: it fits into a socket that is empty
+
+Answer = tuple[Any, ...]
+
+
+class Crew:
+    """The workers of one machine.
+
+    Parameters
+    ----------
+    cpus : sequence of int or None
+        The CPU of each worker, None for one that may move.
+    method : str
+        "forkserver", "spawn" or "fork".
+    spin : bool
+        Whether waits spin before they block.
+
+    Raises
+    ------
+    MachineError
+        When they do not come up.
+    """
+
+    kind = "host"
+
+    def __init__(self, cpus: Sequence[int | None], method: str, spin: bool) -> None:
+        self.size, self.closed = len(cpus), ""  # why, once it is
+        self._owner = os.getpid()
+        self._lines: list[Line] = []
+        self._boxes: list[io.FileIO] = []
+        self._alive: set[int] = set()  # ranks that were started, and whose end has not been told
+        self._pending: set[int] = set()  # ranks that owe an answer
+        self._stopped = False
+        core()  # compiled here, once, if this is the first time ever: not in every worker
+        try:
+            with HeldBack() as ctrl_c:
+                self._channel = Channel(method)
+                self._come_up(cpus, spin, ctrl_c)
+        except BaseException as error:
+            self.close("it did not start", patience=0.0)
+            if isinstance(error, OSError):
+                why = f"{error.strerror}; use fewer, or raise the limits (ulimit)"
+                raise MachineError(f"{self.size} processors cannot be started: {why}") from error
+            raise
+
+    def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
+        self.segment = Segment(header=header(self.size))
+        self._shared_words()[wait.TABLE] = records_at(self.size)
+        self.segment.roster = self._roster = HostRoster(self.segment, -1, RETRIES if spin else FEW)
+        for rank, cpu in enumerate(cpus):
+            self._start(rank, cpu, RETRIES if spin else 0)
+        try:
+            up, _ = self._collect(ctrl_c, time.monotonic() + START)
+            self._processes = {os.getpid(), *(pid for _, pid in up)}
+        except ProgramError as error:
+            raise MachineError(f"the processors did not come up: {error}") from error
+
+    def _start(self, rank: int, cpu: int | None, retries: int) -> None:
+        ours, theirs = socket.socketpair()
+        self._lines.append(Line(ours))
+        self._boxes.append(io.FileIO(os.memfd_create("smp-box")))
+        spec = {
+            "rank": rank,
+            "size": self.size,
+            "retries": retries,
+            "cpus": allowed_cpus() if cpu is None else [cpu],
+            "path": [entry for entry in sys.path if isinstance(entry, str)],
+            "cwd": _folder(),
+            "environment": dict(os.environ),
+        }
+        with theirs, _output(1) as out, _output(2) as error:
+            held = (theirs, self.segment.file, self._boxes[rank], out, error)
+            self._channel.start(rank, [file.fileno() for file in held])
+        self._alive.add(rank)
+        self._send(rank, spec)
+
+    def call(
+        self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
+    ) -> tuple[list[Answer], list[Block]]:
+        """Have every worker run a pickled call; see `Crew`.
+
+        Raises
+        ------
+        ProgramError, WaitTimeout
+            What failed first.
+        KeyboardInterrupt
+            After the workers have stopped.
+        MachineClosed
+            When there is no machine any more.
+        """
+        self._must_be_open()
+        what, block = self._handed_over(message)
+        self._shared_words()[: wait.OF_A_RUN] = 0
+        why = "an exception came in between"
+        try:
+            check = self._check(timeout, helpers)
+            answers, blocks = self._collect(ctrl_c, None, ("run", what, streams, timeout is not None), check)
+        except (ProgramError, WaitTimeout) as error:
+            if self._stopped:
+                why = "close() was called while its program ran"
+                raise MachineClosed(f"this machine was closed: {why}") from None
+            why = str(error).splitlines()[0].removesuffix("; the machine is closed: open a new one")
+            raise
+        except (MachineError, KeyboardInterrupt) as error:
+            why = str(error) or "Ctrl-C, and not all processors stopped by themselves"
+            raise
+        finally:
+            if self._pending or len(self._alive) < self.size:
+                self.close(why, patience=0.0)
+            else:
+                self._shared_words()[wait.ABORT] = 0  # threads of this process may wait at cells between runs
+            del block
+        return answers, blocks
+
+    def allocate(self, nbytes: int) -> Block:
+        """Give out memory for a global array."""
+        self._must_be_open()
+        return self.segment.allocate(nbytes)
+
+    def trace(self) -> Sequence[tuple[int, int, str, str]]:
+        """Not here."""
+        raise Unsupported("processors of the host run at the same time and leave no list of steps; smp.emulated() does")
+
+    def _must_be_open(self) -> None:
+        if self.closed:
+            raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.host()")
+        if os.getpid() != self._owner:
+            raise MachineError(f"this machine belongs to process {self._owner}; a fork of it must open one of its own")
+
+    def _handed_over(self, message: bytes) -> tuple[bytes | tuple[int, int], Block | None]:
+        """What to send for a message: itself, or where it lies in the segment; and its block."""
+        if len(message) <= SHORT:
+            return message, None
+        block = self.segment.allocate(len(message), "a call with arguments")
+        self.segment.bytes_at(block.offset, len(message))[:] = message
+        return (block.offset, len(message)), block
+
+    def _check(self, timeout: float | None, helpers: bool | None) -> ProgressCheck:
+        streams, processes = self._roster.streams, self._processes
+        return ProgressCheck(self.segment, self.size, streams, processes, self._seen, timeout, helpers)
+
+    def _collect(
+        self,
+        ctrl_c: HeldBack,
+        until: float | None,
+        order: tuple[Any, ...] | None = None,
+        check: ProgressCheck | None = None,
+    ) -> tuple[list[Answer], list[Block]]:
+        """Send an order and gather one answer of each worker, or what failed first."""
+        self._pending = set(range(self.size))
+        answers: dict[int, Answer] = {}
+        blocks: list[Block] = []
+        failures: list[Failure] = []
+        presses, nudge = 0, 0.0
+        words = self._shared_words()
+        poll, sources = self._poll()
+        for rank in range(self.size) if order else ():
+            self._send(rank, order)
+        while self._pending:
+            left = math.inf if until is None else until - time.monotonic()
+            if left <= 0:
+                break
+            if check is not None and until is None:
+                stuck = check.look(blocks)
+                if stuck is not None:
+                    failures.append(stuck)
+                    core().abort(self.segment.address, stuck.kind, -1)
+                    until = time.monotonic() + GRACE
+                    continue
+                left = check.wait()
+            elif check is not None:
+                if time.monotonic() >= nudge:
+                    self._nudge()
+                    nudge = time.monotonic() + NUDGE
+                left = min(left, max(0.0, nudge - time.monotonic()))
+            for fd, _ in ctrl_c.poll(poll, None if left == math.inf else left * 1000 + 1):
+                if self.closed:  # by a signal's handler, under our feet
+                    raise MachineClosed(f"this machine was closed while its program ran: {self.closed}")
+                source = sources[fd]
+                failures += self._event() if source is None else self._answer(source, answers, blocks, poll)
+            if until is None and (failures or (check is not None and words[wait.ABORT])):
+                until = time.monotonic() + GRACE
+            if ctrl_c.presses > presses:
+                until = time.monotonic() + (PRESSED if presses == 0 else 0.0)
+                presses = ctrl_c.presses
+                core().abort(self.segment.address, wait.INTERRUPTED, -1)
+        for rank in self._pending:
+            self._kill(rank)
+        if presses:
+            raise KeyboardInterrupt
+        if self._pending and not failures:  # it did not come up in time
+            failures = [Death(rank, None, self._seen(rank)) for rank in self._pending]
+        if failures:
+            raise self._error(failures, answers)
+        return [answers[rank] for rank in range(self.size)], blocks
+
+    def _poll(self) -> tuple[select.poll, dict[int, int | None]]:
+        poll = select.poll()
+        sources: dict[int, int | None] = {self._channel.socket.fileno(): None}
+        sources.update({line.fileno(): rank for rank, line in enumerate(self._lines)})
+        for fd in sources:
+            poll.register(fd, select.POLLIN)
+        return poll, sources
+
+    def _send(self, rank: int, message: Any) -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: the nursery tells
+            self._lines[rank].send(message)
+
+    def _answer(self, rank: int, answers: dict[int, Answer], blocks: list[Block], poll: select.poll) -> list[Failure]:
+        """Take what a worker sends."""
+        try:
+            message = self._lines[rank].take()
+        except Exception:  # the end of the line, or what is no message
+            poll.unregister(self._lines[rank].fileno())
+            self._kill(rank)  # dead, and the nursery tells; or deaf, and no use any more
+            return []
+        if message is None:  # not yet whole
+            return []
+        if message[0] == "allocate":
+            try:
+                block = self.segment.allocate(message[1])
+            except OutOfSharedMemory as error:
+                self._send(rank, ("block", str(error)))
+            else:
+                blocks.append(block)
+                self._send(rank, ("block", block.offset))
+            return []
+        if message[0] == "raised":
+            return [Raised(rank, *message[1:])]
+        answers.setdefault(rank, message)
+        if message[0] == "mismatch":
+            return [Unmatched(rank)]
+        self._pending.discard(rank)
+        return []
+
+    def _event(self) -> list[Failure]:
+        """Take one event of the nursery: a worker has ended."""
+        event = self._channel.receive()
+        if event is None:
+            raise MachineError("the process that starts the processors was killed, and they with it")
+        what, rank, code = event
+        self._alive.discard(rank)
+        self._pending.discard(rank)
+        self._shared_words()[wait.DEATHS] = 1  # before the abort: whoever sees that, sees this
+        core().abort(self.segment.address, wait.DIED, rank)
+        if what == "failed":
+            raise MachineError(f"processor {rank} of {self.size} cannot be started: {code}")
+        return [Death(rank, code, self._seen(rank), self._box(rank))]
+
+    def _shared_words(self) -> NDArray[np.int64]:
+        return self.segment.words(0, wait.SHARED_WORDS)
+
+    def _seen(self, rank: int) -> Place:
+        return Board(self.segment, boards_at(rank)).seen()
+
+    def _box(self, rank: int) -> str:
+        return os.pread(self._boxes[rank].fileno(), 1 << 16, 0).decode(errors="replace")
+
+    def _error(self, failures: Sequence[Failure], answers: dict[int, Answer]) -> SmpError:
+        error = first(failures, int(self._shared_words()[wait.ABORT])).told(answers, self.size)
+        stubborn = self._pending - {failure.rank for failure in failures if isinstance(failure, Death)}
+        if stubborn:
+            who = f"processor{'s' * (len(stubborn) > 1)} {', '.join(map(str, sorted(stubborn)))}"
+            error.add_note(f"{who} did not stop within {GRACE} s and {'were' if len(stubborn) > 1 else 'was'} killed.")
+        return error
+
+    def stop(self) -> None:
+        """Kill the workers under a call that another thread waits for; the call then fails and closes."""
+        self._stopped = True
+        for rank in range(self.size):
+            self._kill(rank)
+
+    def _kill(self, rank: int) -> None:
+        self._shared_words()[wait.DEATHS] = 1  # before: it may hold the lock of a cell
+        self._channel.signal(rank, signal.SIGKILL)
+
+    def _nudge(self) -> None:
+        """Interrupt the plain Python code of those who have not answered: what waits sees the abort word by itself."""
+        for rank in self._pending:
+            self._channel.signal(rank, STOP)
+
+    def close(self, why: str, patience: float = GRACE) -> None:
+        """End the workers, and wait until they are gone; they get ``patience`` seconds to go by themselves."""
+        with HeldBack():
+            if self.closed:
+                return
+            self.closed = why
+            if hasattr(self, "_channel"):  # else there is not even a nursery
+                if os.getpid() != self._owner:
+                    self._channel.forget()
+                else:
+                    try:
+                        self._bury(patience)
+                    finally:
+                        self._channel.close()
+            for line, box in zip(self._lines, self._boxes, strict=False):
+                line.close()
+                box.close()
+            if hasattr(self, "segment"):
+                self.segment.close()
+                core().abort(self.segment.address, wait.INTERRUPTED, -1)  # whoever waits in this process
+                del self.segment  # what is left of the memory is its arrays'
+
+    def _bury(self, patience: float) -> None:
+        for rank in self._alive:
+            self._send(rank, ("close", None))
+        poll = select.poll()
+        poll.register(self._channel.socket.fileno(), select.POLLIN)
+        deadline, killed = time.monotonic() + patience, False
+        while self._alive:
+            left = deadline - time.monotonic()
+            if left <= 0 and killed:
+                return
+            if left <= 0:
+                deadline, killed = time.monotonic() + PATIENCE, True
+                for rank in self._alive:
+                    self._kill(rank)
+            elif poll.poll(left * 1000 + 1):
+                event = self._channel.receive()
+                if event is None:
+                    return
+                self._alive.discard(event[1])
+
+
+def _output(number: int) -> io.FileIO:
+    """A copy of standard output, or of error output; of nothing where it is closed."""
+    try:
+        return io.FileIO(os.dup(number), "w")
+    except OSError:
+        return io.FileIO(os.devnull, "w")
+
+
+def _folder() -> str | None:
+    """The working folder, where it still exists."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None

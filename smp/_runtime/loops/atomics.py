@@ -1,0 +1,195 @@
+"""The primitives: what each one means, in Python; ``instructions`` holds the machine instruction beside it.
+
+    load store exchange compare_exchange fetch_add     on one element of a one-dimensional array
+    compare_exchange_pair                              on two neighbours at once
+    store_release                                      a store that orders what is before it, not what is after
+    pause prefetch prefetch_write flush                hints
+    clock thread_clock                                 nanoseconds
+    peek words_at call_at                              raw memory, for probes and for the runtime's own words
+    futex_wait futex_wake                              block on a word and wake those who do
+
+All atomics but ``store_release`` are sequentially consistent.  Inside a compiled loop a call is the instruction;
+called from Python it is the same instruction behind a call of about half a microsecond.  ``primitive.meaning`` is the
+Python body: one step of an interpreter that runs the processors one at a time.
+
+Spin only through `load`: the compiler moves a plain ``a[i]`` out of the loop, and the loop never ends.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiler import imported_with_numba, numba
+from .interpreter import here
+
+Words = NDArray[Any]
+Index = int | np.integer[Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Primitive(Protocol):
+    """A primitive as `primitive` makes it."""
+
+    meaning: Callable[..., Any]
+
+    def __call__(self, *args: Any) -> Any: ...
+
+
+def primitive(meaning: F) -> F:
+    """Make the Python name of a primitive from the function whose body says what it means."""
+    compiled: Callable[..., Any] | None = None
+
+    @functools.wraps(meaning)
+    def call(*args: Any) -> Any:
+        nonlocal compiled
+        if here.interpreter is not None:
+            return here.interpreter.step(meaning, args)
+        if compiled is None:
+            compiled = numba().njit(nogil=True)(lambda *args: call(*args))
+        return compiled(*args)
+
+    cast("Primitive", call).meaning = meaning
+    return cast("F", call)
+
+
+@primitive
+def load(words: Words, i: Index) -> Any:
+    """Return ``words[i]``; nothing after it is seen to happen before it."""
+    return words[i]
+
+
+@primitive
+def store(words: Words, i: Index, value: Any) -> None:
+    """Set ``words[i]``; nothing before it is seen to happen after it."""
+    words[i] = value
+
+
+@primitive
+def store_release(words: Words, i: Index, value: Any) -> None:
+    """Set ``words[i]``; nothing before it is seen to happen after it, but a later load may come before it.
+
+    On x86 a plain store, where `store` is a locked instruction: for the end of a critical section.
+    """
+    words[i] = value
+
+
+@primitive
+def exchange(words: Words, i: Index, value: int) -> int:
+    """Set ``words[i]`` and return what was there."""
+    old = words[i]
+    words[i] = value
+    return cast("int", old)
+
+
+@primitive
+def compare_exchange(words: Words, i: Index, expected: int, value: int) -> int:
+    """Set ``words[i]`` to ``value`` if it is ``expected``; return what was there."""
+    old = words[i]
+    if old == expected:
+        words[i] = value
+    return cast("int", old)
+
+
+@primitive
+def compare_exchange_pair(words: Words, i: Index, a: int, b: int, new_a: int, new_b: int) -> bool:
+    """Set ``words[i]`` and ``words[i + 1]``, of int64, at once if they are ``a`` and ``b``; return whether they were.
+
+    The pair begins at a multiple of 16 bytes.
+    """
+    if words[i] != a or words[i + 1] != b:
+        return False
+    words[i], words[i + 1] = new_a, new_b
+    return True
+
+
+@primitive
+def fetch_add(words: Words, i: Index, value: int) -> int:
+    """Add ``value`` to ``words[i]``, wrapping around, and return what was there."""
+    old = words[i]
+    with np.errstate(over="ignore"):
+        words[i] = old + words.dtype.type(value)
+    return cast("int", old)
+
+
+@primitive
+def pause() -> None:
+    """Tell the processor that this is a spin loop."""
+
+
+@primitive
+def prefetch(words: Words, i: Index) -> None:
+    """Ask for the line of ``words[i]``, to read; a hint that may name any address."""
+
+
+@primitive
+def prefetch_write(words: Words, i: Index) -> None:
+    """Ask for the line of ``words[i]``, to write."""
+
+
+@primitive
+def flush(words: Words, i: Index) -> None:
+    """Send the line of ``words[i]`` from all caches to memory, where the machine has an instruction for it."""
+
+
+@primitive
+def clock() -> int:
+    """Nanoseconds of the monotonic clock, the same on all processors."""
+    return time.monotonic_ns()
+
+
+@primitive
+def thread_clock() -> int:
+    """Nanoseconds that this thread has spent on a CPU."""
+    return time.thread_time_ns()
+
+
+@primitive
+def peek(address: int) -> int:
+    """Load the int64 at a raw address."""
+    import ctypes
+
+    return ctypes.c_int64.from_address(address).value
+
+
+@functools.lru_cache(maxsize=4096)
+def _view(address: int, count: int) -> Words:
+    import ctypes
+
+    return np.ctypeslib.as_array((ctypes.c_int64 * count).from_address(address))
+
+
+@primitive
+def words_at(address: int, count: int) -> Words:
+    """View ``count`` int64 words at a raw address as an array; the caller keeps the memory alive."""
+    return _view(int(address), int(count))
+
+
+@primitive
+def call_at(address: int, a: int, b: int, c: int, d: int, e: int) -> int:
+    """Call the machine code at an address with five int64; it may ignore the last ones."""
+    import ctypes
+
+    return int(ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 5)(address)(a, b, c, d, e))
+
+
+@primitive
+def futex_wait(words: Words, i: Index, expected: int, nanoseconds: int) -> None:
+    """Sleep while the low 32 bits of ``words[i]`` are those of ``expected``, at most so long.
+
+    May return early for no reason: look at the word again.
+    """
+
+
+@primitive
+def futex_wake(words: Words, i: Index, count: int) -> int:
+    """Wake at most ``count`` of those who sleep on ``words[i]``; return how many."""
+    return 0
+
+
+imported_with_numba(f"{__package__}.instructions")

@@ -1,0 +1,190 @@
+"""Where machine code is kept: a folder that no other user can change, because what lies in it is run.
+
+    usual       $SMP_CACHE_DIR, or $XDG_CACHE_HOME/smp, or ~/.cache/smp; in it a folder for each version of the sources
+    private     where others could change the usual one, or it cannot be written: made in the temporary directory by the
+                first process that needs it, found by its children through the environment, and removed when it ends
+
+Numba unpickles what it finds, and smp runs the object code that it finds.  So a folder is used only if it is a real
+one, belongs to this user and is closed to the writing of others, with all that they could reach in it; and if no
+other user may put another in its place, by writing to a folder above it.  A process that is killed by SIGKILL leaves
+its private folder in the temporary directory: none of its own code runs at its end.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import grp
+import hashlib
+import os
+import pwd
+import shutil
+import stat
+import sys
+import tempfile
+import threading
+import warnings
+from pathlib import Path
+
+from smp.errors import MachineError
+
+PRIVATE = "SMP_PRIVATE_CACHE"
+"""Variable of the environment by which children find the private folder of the process that made it."""
+_WRITABLE = stat.S_IWGRP | stat.S_IWOTH
+_UNKNOWN = 65534  # whom a container takes for the owner of what belongs to a user outside it, as the system's root
+_folder: Path | None = None
+_made: list[tuple[int, Path]] = []  # private folders, each with the process that made it
+_choosing = threading.Lock()
+
+
+class CacheWarning(UserWarning):
+    """Machine code cannot be kept in the usual folder; it is compiled again by each program."""
+
+
+def cache_folder() -> Path:
+    """Return the folder of this version's machine code, made if absent.
+
+    Raises
+    ------
+    MachineError
+        No folder can be made that others cannot change.
+
+    Warns
+    -----
+    CacheWarning
+        The usual folder cannot be used; once, in the process that makes a private one.
+    """
+    global _folder
+    with _choosing:
+        if _folder is None or not _folder.exists() or _flaw(_folder):  # a private one ends with who made it
+            _folder = _chosen()
+        return _folder
+
+
+def _chosen() -> Path:
+    try:
+        return _opened(_usual())
+    except (OSError, RuntimeError) as error:  # RuntimeError: this user has no home
+        why = error
+    lent = Path(os.environ.get(PRIVATE, ""))
+    if lent.is_absolute() and lent.exists():
+        with contextlib.suppress(OSError):
+            return _opened(lent)
+    folder = _private(why)
+    warnings.warn(
+        f"machine code is not kept: {why}. This program compiles it for itself, which can take half a minute; "
+        "SMP_CACHE_DIR can name another folder, to which only you may write",
+        CacheWarning,
+        stacklevel=3,
+    )
+    return folder
+
+
+def _usual() -> Path:
+    home = os.environ.get("SMP_CACHE_DIR")
+    return Path(home) if home else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "smp"
+
+
+def _private(why: Exception) -> Path:
+    """Make a private folder, for this process and its children."""
+    try:
+        base = Path(tempfile.mkdtemp(prefix="smp-cache-"))
+        _made.append((os.getpid(), base))
+        folder = _opened(base)
+    except OSError as error:
+        raise MachineError(
+            f"there is no safe folder for machine code: {why}; {error}. Set SMP_CACHE_DIR to a folder to which only "
+            "you may write"
+        ) from error
+    os.environ[PRIVATE] = str(base)
+    return folder
+
+
+def _opened(base: Path) -> Path:
+    """Return the folder of this version in another one, made if absent; OSError says why it cannot be used."""
+    folder = base.resolve() / _version()
+    _make(folder)
+    if flaw := _flaw(folder):
+        raise PermissionError(flaw)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{folder} is read-only")
+    return folder
+
+
+def _make(folder: Path) -> None:
+    """Make a folder and those above it for this user alone, whatever the umask would give to others."""
+    if not folder.parent.exists():
+        _make(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
+@functools.cache
+def _version() -> str:
+    """Name the sources, by a hash: Numba's own check does not see a change in a callee of another file."""
+    digest = hashlib.blake2b(digest_size=8)
+    root = Path(__file__).parents[2]  # the whole of smp
+    for source in sorted(root.rglob("*.py")):
+        digest.update(str(source.relative_to(root)).encode())
+        digest.update(source.read_bytes())
+    digest.update(sys.version.encode())
+    return digest.hexdigest()
+
+
+def _flaw(folder: Path) -> str:
+    """Say how others could change what is loaded from a folder, and the remedy; nothing where they cannot."""
+    if not stat.S_ISDIR(folder.lstat().st_mode):
+        return f"{folder} is no folder but a link or a file: remove it"
+    return _changed_by_others(folder) or next(filter(None, map(_replaced_by_others, folder.parents)), "")
+
+
+def _changed_by_others(path: Path) -> str:
+    """Say how others could have written to a file, or to a folder or what they could reach in it."""
+    found = path.lstat()
+    if found.st_uid != os.geteuid():
+        return f"{path} belongs to another user, number {found.st_uid}: remove it"
+    if found.st_mode & _WRITABLE and not stat.S_ISLNK(found.st_mode):
+        return f"others may write to {path} ({stat.filemode(found.st_mode)}): empty it and run chmod go-w {path}"
+    if stat.S_ISDIR(found.st_mode) and found.st_mode & (stat.S_IXGRP | stat.S_IXOTH):
+        for inner in path.iterdir():
+            with contextlib.suppress(FileNotFoundError):  # another process renames what it has written
+                if flaw := _changed_by_others(inner):
+                    return flaw
+    return ""
+
+
+def _replaced_by_others(above: Path) -> str:
+    """Say how others could put another folder in the place of one in ``above``."""
+    found = above.lstat()
+    if found.st_uid not in (0, os.geteuid(), _UNKNOWN):
+        return f"{above} belongs to another user, number {found.st_uid}, who may rename what is in it"
+    writable = found.st_mode & _WRITABLE
+    if _is_own_group(found.st_gid):
+        writable &= ~stat.S_IWGRP
+    if writable and not found.st_mode & stat.S_ISVTX:
+        return f"others may rename what is in {above} ({stat.filemode(found.st_mode)}): run chmod go-w {above}"
+    return ""
+
+
+def _is_own_group(number: int) -> bool:
+    """Whether a group is that of this user alone, which many systems give to each, and let write to all of his."""
+    try:
+        name, group = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(number)
+    except KeyError:
+        return False
+    return group.gr_name == name and set(group.gr_mem) <= {name}
+
+
+def _after_fork() -> None:
+    global _choosing
+    _choosing = threading.Lock()
+
+
+@atexit.register  # at import, before machines: what they have running is ended first
+def _remove() -> None:
+    for maker, base in _made:
+        if maker == os.getpid():
+            shutil.rmtree(base, ignore_errors=True)
+
+
+os.register_at_fork(after_in_child=_after_fork)

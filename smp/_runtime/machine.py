@@ -1,0 +1,396 @@
+"""Machines: where programs run.  This is the only module that names a kind of machine.
+
+with smp.host(4) as machine:
+    numbers = machine.array(np.arange(1000))
+    run = machine.run(program, numbers)
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from .._computer.interrupt import HeldBack
+from .._computer.limits import places_of, usable_cpus
+from ..errors import MachineError, NotPicklable, ProgramError, WaitTimeout
+from .host.launcher import PATIENCE
+from .loops.places import carried, received
+from .memory.arrays import GlobalArray, Shape, checked
+from .memory.cells import Cells, cells_on, checked_cells, make_full
+from .program.pickling import dump_call, load_result
+from .program.port import Crew
+from .program.processor import Processor, checked_number, touch
+from .program.run import Run
+from .protocols.wait import deadline_after
+
+_TOUCH = 1 << 20  # bytes from which the processors touch a new array themselves
+_entered: ContextVar[tuple[tuple[int, Machine], ...]] = ContextVar("_entered", default=())
+"""The machines whose ``with`` blocks the calling thread is in, with the process that entered them."""
+
+
+class Machine:
+    """A machine that is up: its processors wait for programs.
+
+    Made by `host` or `emulated`, closed by ``with`` or `close`.
+
+    Attributes
+    ----------
+    size : int
+        Number of processors.
+    """
+
+    def __init__(self, crew: Crew, streams: int = 1) -> None:
+        self._crew, self._streams = crew, streams
+        self.size = crew.size
+        self._busy = threading.Lock()
+        self._runner = 0  # the thread that waits for a program
+        self._finalizer = weakref.finalize(self, _drop, crew)
+
+    def __enter__(self) -> Machine:
+        _entered.set((*_entered.get(), (os.getpid(), self)))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _entered.set(tuple(entered for entered in _entered.get() if entered[1] is not self))
+        self.close()
+
+    def close(self) -> None:
+        """End the processors, also under a program that runs.  Arrays keep their values while something holds them."""
+        elsewhere = self._runner not in (0, threading.get_ident())
+        if elsewhere:  # another thread waits for a program: that ends, and leaves the crew to this one
+            self._crew.stop()
+            elsewhere = self._busy.acquire(timeout=PATIENCE)
+        try:
+            self._crew.close("close() was called or its with block has ended")
+            self._finalizer.detach()
+        finally:
+            if elsewhere:
+                self._busy.release()
+
+    def __repr__(self) -> str:
+        state = f"closed: {self._crew.closed}" if self._crew.closed else "ready"
+        return f"<{self._crew.kind} machine of {self.size} processors, {state}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise NotPicklable("a machine stays in the process that opened it; a program may open one of its own")
+
+    def run(
+        self,
+        program: Callable[..., Any],
+        /,
+        *args: Any,
+        streams: int | None = None,
+        timeout: float | None = None,
+        helpers: bool | None = None,
+        **kwargs: Any,
+    ) -> Run:
+        """Run a program on all processors and wait for it.
+
+        Parameters
+        ----------
+        program : callable
+            Called as ``program(proc, *args, **kwargs)`` on each processor, with its own `Processor`.  It may be a
+            lambda, a closure, or typed in a notebook.
+        *args, **kwargs
+            Global arrays and cells are shared; everything else is copied to each processor.
+        streams : int, optional
+            Streams of each processor's team, ``proc.team``; by default as the machine was opened.
+        timeout : float, optional
+            Seconds after which the run ends with `WaitTimeout`; by default it may take as long as it takes.
+        helpers : bool, optional
+            Whether threads of this process, or processes forked from it or from a processor, may still change a cell
+            when no processor can go on.  By default those may that are seen to hold cells of this machine; other
+            threads of this process have a second to do so before the run ends with `DeadlockError`.  True: no
+            deadlock is reported.  False: it is reported at once.
+
+        Returns
+        -------
+        Run
+            Results, one per processor, and the record of the supersteps.
+
+        Raises
+        ------
+        NotPicklable
+            Before any work, when the program or an argument cannot be sent; names which.
+        ProcessorRaised, ProcessorDied, CollectiveMismatch, DeadlockError
+            When the program fails; what it wrote to global arrays stays.
+        WaitTimeout
+            When the run has not ended in time; says what each stream does.  The machine can be used again if all
+            processors stop: one that does not within half a second, in a long call of NumPy say, is killed, and the
+            machine is closed.
+        KeyboardInterrupt
+            On Ctrl-C, after the processors have stopped.
+
+        Examples
+        --------
+        >>> import smp
+        >>> with smp.host(2) as machine:
+        ...     machine.run(lambda proc, x: proc.reduce(x * proc.rank), 21).results
+        [21, 21]
+        """
+        if not callable(program):
+            raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
+        team = self._streams if streams is None else checked_number("streams", streams)
+        deadline_after(timeout, 0)  # checked before any work
+        sent = carried(program, self)
+        call = dump_call(sent, args, kwargs)
+        with HeldBack() as ctrl_c:
+            if not self._busy.acquire(blocking=False):
+                raise MachineError("this machine is running a program already; open another one for a second thread")
+            try:
+                self._runner = threading.get_ident()
+                start = time.perf_counter()
+                answers, blocks = self._crew.call(call, team, ctrl_c, timeout, helpers)
+                wall = time.perf_counter() - start
+            except (ProgramError, WaitTimeout) as error:  # without the frames of the runtime, and what they hold
+                raise error.with_traceback(None) from error.__cause__
+            finally:
+                self._runner = 0
+                self._busy.release()
+        results = received(sent, [load_result(rank, answer[1]) for rank, answer in enumerate(answers)])
+        del blocks  # arrays made by processors end here, unless a result holds them
+        return Run(results, [answer[2] for answer in answers], wall, self._crew.kind)
+
+    @property
+    def trace(self) -> list[tuple[int, int, str, str]]:
+        """The steps of the last run, in order: (processor, stream, primitive, where).
+
+        Raises
+        ------
+        Unsupported
+            On the host, whose processors run at the same time.
+        MachineError
+            When the emulated machine was not opened with ``trace=True``.
+        """
+        return list(self._crew.trace())
+
+    def empty(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
+        """Make a global array; see `zeros`."""
+        lengths, made, nbytes = checked(shape, dtype)
+        array = GlobalArray(self._crew.allocate(nbytes), lengths, made)
+        if nbytes >= _TOUCH:
+            self.run(_touch, array)
+        return array
+
+    def zeros(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
+        """Make a global array of zeros.
+
+        Parameters
+        ----------
+        shape : int or sequence of int
+        dtype : dtype_like
+            Any NumPy dtype without Python objects.
+
+        Returns
+        -------
+        GlobalArray
+            Each processor has touched its own share of the pages first, so that they lie in its memory.
+
+        Raises
+        ------
+        OutOfSharedMemory
+            When it does not fit into the memory that is left.
+        """
+        return self.empty(shape, dtype)  # the memory of a new block is zero
+
+    def cells(
+        self,
+        n: int,
+        dtype: DTypeLike = np.int64,
+        full: bool = False,
+        padded: bool = False,
+        retries: int | None = None,
+    ) -> Cells:
+        """Make cells: words with a full/empty bit each, on which threads of all processors wait (see `smp.Cells`).
+
+        Parameters
+        ----------
+        n : int
+        dtype : dtype_like
+            Integers of 8, 32 or 64 bits, bool, float32 or float64.
+        full : bool
+            Whether they begin full; their value is 0 in any case.
+        padded : bool
+            Whether each has a line of memory of its own, 64 bytes instead of 16.
+        retries : int, optional
+            How often a wait looks again before it traps; by default 1024, and 16 for streams that share CPUs.
+
+        Returns
+        -------
+        Cells
+        """
+        count, made, words, limit = checked_cells(n, dtype, padded, retries)
+        cells = cells_on(self._crew.allocate(8 * words * count), count, made, words, limit)
+        if full:
+            make_full(cells)
+        return cells
+
+    def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray:
+        """Make a global array filled with one value, by default of the value's dtype; see `zeros`."""
+        array = self.empty(shape, np.asarray(value).dtype if dtype is None else dtype)
+        array.view[...] = value
+        return array
+
+    def array(self, data: ArrayLike) -> GlobalArray:
+        """Make a global array with a copy of ``data``; see `zeros`."""
+        local = np.asarray(data)
+        array = self.empty(local.shape, local.dtype)
+        array.view[...] = local
+        return array
+
+
+def current_machine() -> Machine | None:
+    """Return the machine of the innermost ``with`` block that the calling thread is in; None outside of any.
+
+    Examples
+    --------
+    >>> import smp
+    >>> with smp.host(1) as machine:
+    ...     smp.current_machine() is machine
+    True
+    """
+    inside = [machine for pid, machine in _entered.get() if pid == os.getpid() and not machine._crew.closed]
+    return inside[-1] if inside else None
+
+
+def _drop(crew: Crew) -> None:
+    with HeldBack(finalizing=True):
+        crew.close("it was dropped")
+
+
+def _touch(proc: Processor, array: GlobalArray) -> None:
+    block = array._block
+    block.segment.ask_for_huge_pages(block.offset, block.nbytes)
+    touch(array, proc.rank, proc.size)
+
+
+def host(
+    processors: int | None = None,
+    streams: int = 1,
+    *,
+    start: str | None = None,
+    pin: bool | Sequence[int] | None = None,
+) -> Machine:
+    """Open this computer as a shared-memory machine: processes as processors.
+
+    Parameters
+    ----------
+    processors : int, optional
+        By default as many as CPUs that this process may use.  More are allowed: they take turns.
+    streams : int
+        Streams of each processor's team, ``proc.team``: how many threads of it run at a time (see `smp.Pool`).
+    start : {"forkserver", "spawn", "fork"}, optional
+        How the worker processes come to be.  ``forkserver``, the default, forks them from a fresh process that has
+        imported what they need: safe with threads, about 20 ms a machine after the first.  ``spawn`` makes each a
+        fresh interpreter.  ``fork`` copies this process as it is, its modules included: unsafe while other threads
+        run.
+    pin : bool or sequence of int, optional
+        Whether each processor stays on a CPU of its own; by default when there are enough.  A sequence names the CPUs.
+
+    Returns
+    -------
+    Machine
+        To be used in a ``with`` block, or closed.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Numbers of processors that make no sense.
+    MachineError
+        When the processors do not come up.
+
+    Examples
+    --------
+    >>> import smp
+    >>> with smp.host(2) as machine:
+    ...     machine.run(lambda proc: (proc.rank, proc.size)).results
+    [(0, 2), (1, 2)]
+    """
+    cpus = usable_cpus()
+    size = len(cpus) if processors is None else checked_number("processors", processors)
+    team = checked_number("streams", streams)
+    places = places_of(size, cpus, pin)
+    roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
+    from .host.workers import Crew as Workers
+
+    return Machine(Workers(places, "forkserver" if start is None else start, spin=roomy), team)
+
+
+def emulated(
+    processors: int,
+    streams: int = 1,
+    *,
+    seed: int = 0,
+    schedule: str | Sequence[int] = "seeded",
+    trace: bool = False,
+    limit: int | None = None,
+) -> Machine:
+    """Open a machine whose processors take turns in this process, one step at a time, in virtual time.
+
+    Programs, arrays, supersteps, collectives, results and errors are the host's.  A step is one primitive (a load, a
+    store, ...) on shared words: barriers, cells and `smp.stream` loops are interpreted from the source that is compiled
+    on the host.  So the same schedule always gives the same run, step by step.
+
+    Parameters
+    ----------
+    processors : int
+    streams : int
+        Streams of each processor's team, as of `host`.
+    seed : int
+        Of the schedule that is drawn: the same seed, the same run; another seed, another.
+    schedule : {"seeded", "clock"} or sequence of int
+        Who makes the next step: drawn at random; whoever is earliest in virtual time, which is the one for timings; or
+        by a list of choices (see `smp.explore`).
+    trace : bool
+        Whether runs keep their steps, for ``machine.trace``.
+    limit : int, optional
+        Steps after which a run ends with `LivelockError`; by default 10 million.
+
+    Returns
+    -------
+    Machine
+        To be used in a ``with`` block, or closed.  It is used by one thread, and its processors share this process:
+        what an importable module holds is the same for all of them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Numbers of processors, or a schedule, that make no sense.
+
+    Notes
+    -----
+    Each stream has a clock of its own in virtual nanoseconds; what a primitive costs, and a byte, says the module
+    ``emulated.costs``.
+    One that is woken is at least as late as its waker.  ``run.steps`` and `smp.compiled.clock` tell virtual time; only
+    under ``schedule="clock"`` do the clocks agree about what came before what.  Plain Python, with its reads and writes
+    of shared memory, belongs to the step after which it comes, and costs nothing.  Primitives return NumPy's numbers,
+    which wrap around as those of compiled loops do.
+
+    When every stream waits and none has a deadline, the run ends with `DeadlockError`.
+
+    Examples
+    --------
+    >>> import smp
+    >>> with smp.emulated(3, seed=7) as machine:
+    ...     machine.run(lambda proc, x: proc.reduce(x * proc.rank), 21).results
+    [63, 63, 63]
+    """
+    from .emulated.processors import LIMIT, EmulatedCrew
+    from .emulated.schedules import scheduler
+
+    size = checked_number("processors", processors)
+    team = checked_number("streams", streams)
+    steps = LIMIT if limit is None else operator.index(limit)
+    return Machine(EmulatedCrew(size, scheduler(schedule, seed), steps, trace), team)

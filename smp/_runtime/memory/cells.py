@@ -1,0 +1,343 @@
+"""Cells: words in shared memory, each with a full/empty bit, on which threads of all processors wait.
+
+                  waits until   leaves it    returns
+    readfe        full          empty        the value
+    readff        full          full         the value
+    readxx        -             as it was    the value
+    writeef       empty         full
+    writeff       full          full
+    writexf       -             full
+    purge         -             empty        how many writers it released
+    fill          -             full
+    fetch_add     full          full         the value before
+
+- When a cell is filled, all who wait in a readff (or writeff, fetch_add) are served, in the order in which they came,
+  and then exactly one readfe.  When it is emptied, exactly one writeef is.
+- A wait looks again ``retries`` times and then *traps*: it costs no CPU until it is served.  Among those that have
+  trapped the first come is served first, within each kind, and nobody overtakes them; one that still looks may lose its
+  turn to another once a look, so that after ``retries`` of them it cannot any more.  Nobody starves.
+- An operation that goes on in one state only acquires: what was written before the cell came into that state is seen
+  after it, also when the value is thrown away.  One that changes the state releases.  A value never tears.
+- A wait ends: served, by ``timeout`` (`WaitTimeout`), or when a processor fails (`Aborted`).
+
+The same operations are functions of `smp.compiled`, for loops: ``readfe(cells, i)``.  The protocol stands in ``cell``.
+
+Source: microbenchmarking the Tera MTA, section 3.2.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from smp.errors import Aborted, MachineClosed, MachineError, WaitTimeout
+
+from ..loops.atomics import clock
+from ..loops.bits import ADD, ADD_BOOL, ADD_FLOAT32, ADD_FLOAT64
+from ..loops.compiler import imported_with_numba
+from ..protocols import cell, wait, waiters
+from ..protocols.stream_slots import LOCKED
+from .segment import Block, Segment, segment_of
+from .streams_here import NAMES, Roster
+
+COUNTERS = np.dtype([("rank", np.int32), ("stream", np.int32), ("retries", np.int64), ("traps", np.int64)])
+PLAIN, PADDED = 2, 8  # words of a cell
+SUPPORTED = tuple(
+    np.dtype(name) for name in ("int8", "int32", "int64", "uint8", "uint32", "uint64", "bool", "float32", "float64")
+)
+
+
+class Cells:
+    """An array of cells in the memory that all processors share; made by ``machine.cells`` or ``proc.cells``.
+
+    Every processor, every stream, the parent and compiled loops may use it; it is sent like a global array.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+        Of the values.
+
+    Notes
+    -----
+    An operation from Python takes one to two microseconds, one in a compiled loop some nanoseconds.
+
+    Examples
+    --------
+    >>> import smp
+    >>> def pass_on(proc, cells):
+    ...     if proc.rank == 0:
+    ...         cells.writeef(0, 42)
+    ...     else:
+    ...         return cells.readfe(0)  # waits until it is full, leaves it empty
+    >>> with smp.host(2) as machine:
+    ...     machine.run(pass_on, machine.cells(1)).results
+    [None, 42]
+    """
+
+    def __init__(self, block: Block, n: int, dtype: np.dtype[Any], words: int, retries: int, roster: Roster) -> None:
+        self._block, self._n, self.dtype = block, n, dtype
+        self._words, self._retries, self._roster = words, retries, roster
+        self._bytes = 8 * words
+        self._address = block.segment.address + block.offset
+        self._add = addition(dtype)
+        roster.know(self)
+
+    def _named(self, address: int) -> str:
+        """What the cell at an address is called, if it is one of these."""
+        index, rest = divmod(address - self._address, self._bytes)
+        return f"cell {index} of {self!r}" if rest == 0 and 0 <= index < self._n else ""
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __repr__(self) -> str:
+        return f"Cells({self._n}, dtype={self.dtype})"
+
+    def __reduce__(self) -> tuple[Callable[..., Cells], tuple[Any, ...]]:
+        block = self._block
+        about = (block.segment.id, block.offset, block.nbytes, self._n, self.dtype, self._words, self._retries)
+        return _attach, about
+
+    @property
+    def _native(self) -> tuple[int, int, int, int, int]:
+        """What a compiled loop gets: the address, that of this thread's record, words a cell, retry limit, length."""
+        own = self._roster.own()
+        return self._address, own.address, self._words, self._limit(own.words), self._n
+
+    def _limit(self, own: Any) -> int:
+        return self._retries if self._retries >= 0 else int(own[waiters.RETRIES])
+
+    def _at(self, i: Any) -> int:
+        """The address of a cell."""
+        index = operator.index(i)
+        if not -self._n <= index < self._n:
+            raise IndexError(f"cell {index} is out of bounds: there are {self._n}, from 0")
+        return self._address + (index if index >= 0 else index + self._n) * self._bytes
+
+    def _do(self, op: int, i: Any, value: Any, timeout: float | None) -> Any:
+        """Do an operation that may wait."""
+        address, own = self._at(i), self._roster.own()
+        bits = own.value(self.dtype)
+        if value is not None:
+            bits[0] = value
+        deadline = 0 if timeout is None else wait.deadline_after(timeout, clock())
+        status = self._roster.operate(address, op, self._limit(own.words), deadline)
+        if status:
+            self._ended(status, op, i, timeout)
+        return bits[0].item()
+
+    def _ended(self, status: int, op: int, i: Any, timeout: float | None) -> None:
+        if status == wait.EXPIRED:
+            raise WaitTimeout(
+                f"{NAMES[op]} of cell {i} waited {timeout} s and the cell did not become "
+                f"{'empty' if op == cell.WRITEEF else 'full'}; give it longer, or see who should change it"
+            )
+        if self._block.segment.file.closed:
+            raise MachineClosed("the machine of these cells is closed: nobody will change them any more")
+        raise Aborted("the run has failed: nobody may wait any more")
+
+    def _try(self, op: int, i: Any, value: Any) -> tuple[bool, Any]:
+        address, own = self._at(i), self._roster.own()
+        bits = own.value(self.dtype)
+        if value is not None:
+            bits[0] = value
+        status = self._roster.tried(address, op)
+        if status == wait.ABORTED:
+            self._ended(status, op, i, None)
+        return status == wait.OK, bits[0].item()
+
+    def readfe(self, i: int, timeout: float | None = None) -> Any:
+        """Wait until cell ``i`` is full, leave it empty, return its value.
+
+        Parameters
+        ----------
+        i : int
+            Which cell; from the end when negative.
+        timeout : float, optional
+            Seconds to wait at most.
+
+        Returns
+        -------
+        int, float or bool
+
+        Raises
+        ------
+        WaitTimeout
+            When it did not become full in time.
+        IndexError
+            When there is no such cell.
+        """
+        return self._do(cell.READFE, i, None, timeout)
+
+    def readff(self, i: int, timeout: float | None = None) -> Any:
+        """Wait until cell ``i`` is full, leave it full, return its value; see `readfe`."""
+        return self._do(cell.READFF, i, None, timeout)
+
+    def readxx(self, i: int) -> Any:
+        """Return the value of cell ``i``, be it full or empty."""
+        return self._try(cell.READXX, i, None)[1]
+
+    def writeef(self, i: int, value: Any, timeout: float | None = None) -> None:
+        """Wait until cell ``i`` is empty, leave ``value`` in it and it full.
+
+        Parameters
+        ----------
+        i : int
+        value : number
+            Converted as NumPy converts it for an array of this dtype.
+        timeout : float, optional
+            Seconds to wait at most.
+
+        Raises
+        ------
+        WaitTimeout
+            When it did not become empty in time.
+        IndexError, TypeError, ValueError, OverflowError
+            No such cell, or no such value.
+        """
+        self._do(cell.WRITEEF, i, _given(value), timeout)
+
+    def writeff(self, i: int, value: Any, timeout: float | None = None) -> None:
+        """Wait until cell ``i`` is full, and put ``value`` in the place of what is in it; see `writeef`."""
+        self._do(cell.WRITEFF, i, _given(value), timeout)
+
+    def writexf(self, i: int, value: Any) -> None:
+        """Leave ``value`` in cell ``i`` and it full, whatever it was."""
+        self._do(cell.WRITEXF, i, _given(value), None)
+
+    def purge(self, i: int, value: Any = 0) -> int:
+        """Leave ``value`` in cell ``i`` and it empty; a writeef that waits goes on at once, and fills it again.
+
+        Returns
+        -------
+        int
+            How many writers it released: 1 or 0.
+        """
+        own = self._roster.own()
+        own.value(self.dtype)[0] = value
+        status = self._roster.operate(self._at(i), cell.PURGE, self._limit(own.words), 0)
+        if status:
+            self._ended(status, cell.PURGE, i, None)
+        return int(own.words[waiters.BITS])
+
+    def fill(self, i: int) -> None:
+        """Leave cell ``i`` full, with the value that is in it."""
+        self._do(cell.FILL, i, None, None)
+
+    def fetch_add(self, i: int, value: Any, timeout: float | None = None) -> Any:
+        """Wait until cell ``i`` is full, add to it, leave it full, return the value before; see `readfe`.
+
+        Integers wrap around; of bools the sum is whether one of them is true.
+        """
+        return self._do(self._add, i, _given(value), timeout)
+
+    def try_readfe(self, i: int) -> tuple[bool, Any]:
+        """Do `readfe` if it need not wait; return whether it did, and the value."""
+        return self._try(cell.READFE, i, None)
+
+    def try_readff(self, i: int) -> tuple[bool, Any]:
+        """Do `readff` if it need not wait; return whether it did, and the value."""
+        return self._try(cell.READFF, i, None)
+
+    def try_writeef(self, i: int, value: Any) -> bool:
+        """Do `writeef` if it need not wait; return whether it did."""
+        return self._try(cell.WRITEEF, i, _given(value))[0]
+
+    def try_writeff(self, i: int, value: Any) -> bool:
+        """Do `writeff` if it need not wait; return whether it did."""
+        return self._try(cell.WRITEFF, i, _given(value))[0]
+
+    def try_fetch_add(self, i: int, value: Any) -> tuple[bool, Any]:
+        """Do `fetch_add` if it need not wait; return whether it did, and the value before."""
+        return self._try(self._add, i, _given(value))
+
+    def peek(self, i: int) -> tuple[bool, Any]:
+        """Return whether cell ``i`` is full, and its value, of one and the same moment."""
+        address, own = self._at(i), self._roster.own()
+        full = self._roster.peeked(address)
+        return bool(full), own.value(self.dtype)[0].item()
+
+    def full_together(self, indices: Iterable[int]) -> bool:
+        """Return whether these cells are all full at one and the same moment."""
+        addresses = [self._at(i) for i in indices]
+        states = [self._roster.state(address) for address in addresses]
+        if not all(state & (cell.FULL | LOCKED) == cell.FULL for state in states):
+            return False
+        # The same versions at a second look: none has changed between the last look of the first and this one's first.
+        return states == [self._roster.state(address) for address in addresses]
+
+    def counters(self) -> np.ndarray[Any, np.dtype[np.void]]:
+        """Return what the streams of the machine have done at cells so far.
+
+        Returns
+        -------
+        structured array
+            A row for each stream that has waited: ``rank`` (-1 for the parent), ``stream``, ``retries`` (looks after
+            the first one of a wait), ``traps``.
+        """
+        return counters(self._block.segment)
+
+
+def addition(dtype: np.dtype[Any]) -> int:
+    """The operation that adds values of a type."""
+    if dtype.kind == "f":
+        return ADD_FLOAT64 if dtype.itemsize == 8 else ADD_FLOAT32
+    return ADD_BOOL if dtype.kind == "b" else ADD
+
+
+def counters(segment: Segment, rank: int | None = None) -> np.ndarray[Any, np.dtype[np.void]]:
+    """The counters of a machine's streams, or of one processor's."""
+    joined = int(segment.words(8 * wait.RECORDS, 1)[0])
+    table = segment.words(int(segment.words(8 * wait.TABLE, 1)[0]), (joined + 1) * waiters.RECORD)
+    records = table.reshape(-1, waiters.RECORD)[1:]
+    rows = np.zeros(joined, COUNTERS)
+    rows["rank"], rows["stream"] = records[:, waiters.RANK], records[:, waiters.STREAM]
+    rows["retries"], rows["traps"] = records[:, waiters.RETRIED], records[:, waiters.TRAPS]
+    return rows if rank is None else rows[rows["rank"] == rank]
+
+
+def checked_cells(n: Any, dtype: DTypeLike, padded: bool, retries: int | None) -> tuple[int, np.dtype[Any], int, int]:
+    """Return a clean (number, dtype, words a cell, retries), or refuse what no cells can be."""
+    count = operator.index(n)
+    if count < 0:
+        raise ValueError(f"there are no {count} cells: give a number from 0")
+    made = np.dtype(dtype)
+    if made not in SUPPORTED:
+        raise TypeError(f"a cell cannot hold {made}: it holds {', '.join(map(str, SUPPORTED))}")
+    if retries is not None and operator.index(retries) < 0:
+        raise ValueError(f"a wait cannot look {retries} times again: give a number from 0")
+    return count, made, PADDED if padded else PLAIN, -1 if retries is None else operator.index(retries)
+
+
+def cells_on(block: Block, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
+    """The cells on a block of this process's segment."""
+    roster = block.segment.roster
+    assert roster is not None, "a segment without streams"
+    return Cells(block, n, dtype, words, retries, roster)
+
+
+def make_full(cells: Cells) -> None:
+    """Fill new cells, which nobody else has yet, with zeros."""
+    np.asarray(cells._block).view(np.int64)[:: cells._words] = cell.FULL
+
+
+def _attach(segment_id: int, offset: int, nbytes: int, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
+    segment = segment_of(segment_id)
+    if segment is None:
+        raise MachineError(
+            "cells of another machine were sent here; they can be used only by the machine that made them"
+        )
+    return cells_on(segment.block(offset, nbytes), n, dtype, words, retries)
+
+
+def _given(value: Any) -> Any:
+    if value is None:
+        raise TypeError("a cell holds a number, not None")
+    return value
+
+
+imported_with_numba(f"{__package__}.cells_in_loops")

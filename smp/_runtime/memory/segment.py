@@ -1,0 +1,196 @@
+"""The shared memory of one machine: one anonymous segment, reserved large, filled as it is touched.
+
+    ┌────────────┬──────────────────┬──────────────────────────────────────────────┐
+    │ sync words │ boards and slots │ blocks of global arrays, page-aligned        │
+    └────────────┴──────────────────┴──────────────────────────────────────────────┘
+    0            page               HEADER(p)                        physical memory
+
+A memfd has no name: when the last process that maps it dies, however it dies, the kernel frees it.  Every
+process maps the whole of it at its start, so an array is a pair (offset, shape) and making one sends nothing.
+Only the parent gives out blocks; a block is given back, and its memory with it, when its last array goes.
+"""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import contextlib
+import io
+import mmap
+import os
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from smp._computer.interrupt import HeldBack
+from smp._computer.limits import available_memory
+from smp.errors import MachineError, OutOfSharedMemory
+
+if TYPE_CHECKING:
+    from .streams_here import Roster
+    from .witness import Witness
+
+PAGE = mmap.PAGESIZE
+HUGE = 2 << 20  # bytes of a huge page; blocks at least so large are aligned to it
+
+attached: dict[int, weakref.ref[Segment]] = {}
+"""The segments that this process maps, by the inode of their memfd, which is the same in every process."""
+
+
+def segment_of(inode: int) -> Segment | None:
+    """The segment of that inode, where this process maps it."""
+    found = attached.get(inode)
+    return found() if found is not None else None
+
+
+class Block:
+    """A run of bytes of a segment; arrays on it keep it, and the last of them gives it back."""
+
+    def __init__(self, segment: Segment, offset: int, nbytes: int) -> None:
+        self.offset, self.nbytes = offset, nbytes
+        self.segment = segment
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        address = self.segment.address + self.offset
+        return {"version": 3, "typestr": "|u1", "shape": (self.nbytes,), "data": (address, False)}
+
+
+class Segment:
+    """One machine's shared memory as this process sees it.
+
+    Parameters
+    ----------
+    fd : int or None
+        An inherited memfd to attach to; None makes a new one, whose blocks this process gives out.
+    header : int
+        Bytes at the start that are not for arrays; only for a new one.
+    """
+
+    def __init__(self, fd: int | None = None, header: int = PAGE) -> None:
+        self.owner = os.getpid() if fd is None else 0
+        # A file object, which closes itself wherever it is dropped.
+        self.file = io.FileIO(os.memfd_create("smp") if fd is None else fd, "r+")
+        if fd is None:
+            total = header + psutil.virtual_memory().total
+            os.ftruncate(self.file.fileno(), total // HUGE * HUGE + HUGE)
+        about = os.fstat(self.file.fileno())
+        self.size, self.id = about.st_size, about.st_ino
+        try:
+            flags = mmap.MAP_SHARED | getattr(mmap, "MAP_NORESERVE", 0)
+            self._map = mmap.mmap(self.file.fileno(), self.size, flags)
+        except OSError as error:
+            raise MachineError(
+                f"cannot reserve {self.size / 2**30:.0f} GiB of address space for shared memory ({error.strerror}); "
+                "raise the limit on virtual memory (ulimit -v)"
+            ) from error
+        self.address = int(np.frombuffer(self._map, np.uint8, 1).ctypes.data)
+        self.rank: int | None = None  # which processor this process is; None in the parent
+        self.roster: Roster | None = None  # the streams of this process
+        self.witness: Witness | None = None  # of what its arrays are used for
+        self._free: list[tuple[int, int]] = [(header, self.size - header)]  # (offset, bytes), ascending
+        self._blocks: dict[int, weakref.ref[Block]] = {}  # without callbacks, in which a Ctrl-C would be lost
+        self._taken = 0
+        self._lock = threading.Lock()
+        self._returned: collections.deque[tuple[int, int]] = collections.deque()
+        for inode in [inode for inode, other in attached.items() if other() is None]:
+            attached.pop(inode, None)
+        attached[self.id] = weakref.ref(self)
+
+    def words(self, offset: int, count: int) -> NDArray[np.int64]:
+        """View ``count`` int64 words at a byte offset."""
+        return np.frombuffer(self._map, np.int64, count, offset)
+
+    def bytes_at(self, offset: int, count: int) -> memoryview:
+        """View bytes at an offset."""
+        return memoryview(self._map)[offset : offset + count]
+
+    def block(self, offset: int, nbytes: int) -> Block:
+        """The block at an offset: in the parent the one that was given out, elsewhere a view of it.
+
+        Raises
+        ------
+        MachineError
+            In the parent, when it has been given back since.
+        """
+        if self.owner != os.getpid():
+            return Block(self, offset, nbytes)
+        known = self._blocks[offset]() if offset in self._blocks else None
+        if known is None or known.nbytes != nbytes:
+            raise MachineError(
+                "a global array that has ended was sent here: one that processors make ends with the run, unless its "
+                "program returns it; one of the machine's ends with the last reference to it"
+            )
+        return known
+
+    def allocate(self, nbytes: int, what: str = "a global array") -> Block:
+        """Give out a block; its memory is zero and none of it touched.
+
+        Raises
+        ------
+        OutOfSharedMemory
+            When it would not fit into the memory that is left, with what the machine holds already.
+        """
+        length = max(PAGE, -(-nbytes // PAGE) * PAGE)
+        align = HUGE if length >= HUGE else PAGE
+        with self._lock:
+            self._take_back()
+            untouched = max(0, self._taken - os.fstat(self.file.fileno()).st_blocks * 512)
+            left = max(0, available_memory() - untouched)
+            if length > left:
+                raise OutOfSharedMemory(
+                    f"{what} of {nbytes:,} bytes does not fit: {left:,} bytes are left beside the {self._taken:,} that "
+                    "this machine's arrays hold; free some, or use smaller ones"
+                )
+            start = self._run_of(length, align)
+            block = Block(self, start, nbytes)
+            self._taken += length
+            self._blocks[start] = weakref.ref(block)
+            weakref.finalize(block, self._give_back, start, length).atexit = False
+        self.ask_for_huge_pages(start, length)
+        return block
+
+    def _run_of(self, length: int, align: int) -> int:
+        """Take the first free run that is long enough; return its offset."""
+        for k, (offset, space) in enumerate(self._free):
+            start = -(-offset // align) * align
+            if start + length <= offset + space:
+                before, after = (offset, start - offset), (start + length, offset + space - start - length)
+                self._free[k : k + 1] = [run for run in (before, after) if run[1] > 0]
+                return start
+        raise OutOfSharedMemory(f"no free run of {length:,} bytes in a segment of {self.size:,}")
+
+    def ask_for_huge_pages(self, offset: int, nbytes: int) -> None:
+        """Ask for huge pages in this process's own mapping of a large block."""
+        if nbytes >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+            with contextlib.suppress(OSError):
+                self._map.madvise(mmap.MADV_HUGEPAGE, offset, nbytes // PAGE * PAGE)
+
+    def _give_back(self, offset: int, length: int) -> None:
+        """Free a block's memory; runs whenever its last reference goes, be it in the middle of `allocate`."""
+        if os.getpid() != self.owner:  # a forked copy of the parent: not its memory to free
+            return
+        with HeldBack(finalizing=True):
+            with contextlib.suppress(OSError, ValueError):
+                self._map.madvise(mmap.MADV_REMOVE, offset, length)
+            self._returned.append((offset, length))
+
+    def _take_back(self) -> None:
+        """Enter the blocks that were given back into the list of free runs."""
+        while self._returned:
+            offset, length = self._returned.popleft()
+            del self._blocks[offset]
+            self._taken -= length
+            k = bisect.bisect(self._free, (offset, length))
+            self._free.insert(k, (offset, length))
+            for i in (k, k - 1):  # join with the run behind, then with the run before
+                if 0 <= i < len(self._free) - 1 and sum(self._free[i]) == self._free[i + 1][0]:
+                    self._free[i : i + 2] = [(self._free[i][0], self._free[i][1] + self._free[i + 1][1])]
+
+    def close(self) -> None:
+        """Let go of the descriptor; the memory goes with the last array on it."""
+        self.file.close()

@@ -1,0 +1,215 @@
+"""The streams of one process that have joined a machine: a record for each of its threads that waits.
+
+A thread joins at its first operation that may wait, and its record goes to another thread when it ends.  A process that
+is forked from this one has none of its records: its threads join anew, as the parent's do (rank -1).  What a stream
+does with cells from Python goes through here: on the host into machine code (`entry_points`), emulated into
+the interpreter.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp.errors import MachineError
+
+from ..protocols import stream_slots, wait, waiters
+from ..protocols.entry_points import core
+from .segment import Segment
+from .streams_here import NAMES, Named, Stream
+from .watchdog import Watch
+
+_ENTRIES = {
+    waiters.OPERATE: "operate",
+    waiters.FINISH: "finish",
+    waiters.TRIED: "tried",
+    waiters.PEEKED: "peeked",
+}
+OTHERS = {stream_slots.STREAM_WAIT: "a free stream"}
+_SLICE = 1_000_000_000  # ns: a sleeper's looks after a wake-up that a signal has eaten
+_ATTENTIVE_SLICE = 50_000_000  # ns: after which Python may handle its signals
+
+
+class _Mine(threading.local):
+    stream: Stream | None = None
+    holder: _Holder | None = None
+
+
+class _Holder:
+    """Held by a thread, and dropped when it ends: then its record is free."""
+
+    def __init__(self, roster: HostRoster, stream: Stream) -> None:
+        self._roster, self._stream = weakref.ref(roster), stream  # which holds this one, by way of its thread
+
+    def __del__(self) -> None:
+        roster = self._roster()
+        if roster is not None:
+            roster.leave(self._stream)
+
+
+class HostRoster:
+    """The streams of one process of the host.
+
+    Parameters
+    ----------
+    rank : int
+        The processor; -1 for the parent.
+    retries : int
+        Looks before a wait traps.
+    entries : optional
+        The runtime's entry points: machine code (`entry_points.core`), or what stands in for it.
+    """
+
+    def __init__(self, segment: Segment, rank: int, retries: int, entries: Any = None) -> None:
+        self.rank, self.retries = rank, retries
+        self._segment = weakref.ref(segment)  # which holds this
+        self._base, self._core = segment.address, core() if entries is None else entries
+        self._mine = _Mine()
+        self._free: collections.deque[Stream] = collections.deque()
+        self.streams: list[Stream] = []
+        self._threads: set[threading.Thread] = set()
+        self._cells: weakref.WeakSet[Named] = weakref.WeakSet()
+        self._watch: Watch | None = None
+        self._owner = os.getpid()
+        _rosters.add(self)
+
+    def begin_anew(self) -> None:
+        """Forget the records, in a forked process: they are those of threads that it does not have."""
+        self.rank, self._owner = -1, os.getpid()
+        self.streams, self._mine = [], _Mine()
+        self._free.clear()
+        self._threads.clear()
+
+    def own(self) -> Stream:
+        stream = self._mine.stream
+        if stream is None:
+            stream = self._mine.stream = self._join()
+            self._mine.holder = _Holder(self, stream)
+        return stream
+
+    def _join(self) -> Stream:
+        try:
+            stream = self._free.popleft()
+        except IndexError:
+            stream = self._new(self.rank, len(self.streams))
+            self.streams.append(stream)
+        attentive = self.rank < 0 and threading.current_thread() is threading.main_thread()
+        self._settle(stream, _ATTENTIVE_SLICE if attentive else _SLICE, attentive)
+        stream.thread = threading.get_ident()
+        return stream
+
+    def _settle(self, stream: Stream, slice_ns: int, attentive: bool) -> None:
+        words = stream.words
+        words[waiters.RETRIES], words[waiters.TEAM] = self.retries, 0
+        words[waiters.SLICE], words[waiters.ATTENTIVE], words[waiters.ACTIVE] = slice_ns, attentive, 1
+
+    def _new(self, rank: int, number: int) -> Stream:
+        base, segment = self._base, self._segment()
+        assert segment is not None
+        index = self._core.join(base)
+        if index >= waiters.MOST:
+            raise MachineError(f"more than {waiters.MOST - 1:,} threads of this machine wait; start fewer")
+        table = int(segment.words(8 * wait.TABLE, 1)[0])
+        words = segment.words(table + 8 * waiters.RECORD * index, waiters.RECORD)
+        words[waiters.INDEX], words[waiters.RANK], words[waiters.STREAM] = index, rank, number
+        words[waiters.SHARED], words[waiters.TABLE] = base, base + table
+        for field, entry in _ENTRIES.items():
+            words[field] = core().addresses[entry]
+        return Stream(words)
+
+    def leave(self, stream: Stream) -> None:
+        """Let a stream's record go to another thread."""
+        if self._owner != os.getpid() or stream not in self.streams:  # another process has it
+            return
+        stream.thread = 0
+        stream.words[waiters.ACTIVE] = 0
+        self._free.append(stream)
+
+    def know(self, cells: Named) -> None:
+        """Note cells that this process has; from the first on, something may wait here that must be told about."""
+        self._cells.add(cells)
+        self.watched()
+
+    def watched(self) -> None:
+        """Have a watch in this process, if it is a processor's (see `watchdog`)."""
+        if self._watch is None and self.rank >= 0:
+            self._watch = Watch(self._base, self._core.watch, self.streams, self._described)
+
+    def _described(self, words: NDArray[np.int64]) -> str:
+        """What a stream waits for, where that is a cell known here."""
+        op, where = int(words[waiters.OP]), int(words[waiters.WHERE])
+        found = (text for cells in list(self._cells) if (text := cells._named(where)))
+        if op not in NAMES:
+            return OTHERS.get(op, "")
+        cell = next(found, "")
+        return f"{NAMES[op]} of {cell}" if cell else "the end of a thread"
+
+    def operate(self, address: int, op: int, limit: int, deadline: int) -> int:
+        own = self.own()
+        status = self._core.operate(address, own.address, op, limit, deadline)
+        while status == wait.CHANGING:  # a slice is over: here Python handles its signals
+            try:
+                status = self._core.finish(address, own.address, deadline)
+            except BaseException:
+                while self._core.finish(address, own.address, 1) == wait.CHANGING:
+                    pass
+                raise
+        return status
+
+    def tried(self, address: int, op: int) -> int:
+        return self._core.tried(address, self.own().address, op)
+
+    def state(self, address: int) -> int:
+        return self._core.state(address)
+
+    def peeked(self, address: int) -> int:
+        return self._core.peeked(address, self.own().address)
+
+    def spawn(self, body: Callable[[], None]) -> None:
+        def run() -> None:
+            try:
+                body()
+            finally:
+                self._threads.discard(thread)
+
+        thread = threading.Thread(target=run, name=f"smp stream of processor {self.rank}", daemon=True)
+        self._threads.add(thread)
+        thread.start()
+
+    def join_all(self) -> None:
+        """Wait until the threads that were spawned have ended."""
+        for thread in list(self._threads):
+            thread.join()
+
+    def acquire(self, own: Stream) -> int:
+        return self._core.acquire(own.address)
+
+    def release(self, own: Stream) -> None:
+        self._core.release(own.address)
+
+    def retire(self, own: Stream) -> None:
+        self._core.retire(own.address)
+
+    def park(self, own: Stream, deadline: int) -> int:
+        return self._core.park(own.address, deadline)
+
+    def unpark(self, stream: Stream) -> None:
+        self._core.unpark(stream.address)
+
+
+_rosters: weakref.WeakSet[HostRoster] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for roster in list(_rosters):
+        roster.begin_anew()
+
+
+os.register_at_fork(after_in_child=_after_fork)

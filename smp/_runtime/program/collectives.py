@@ -1,0 +1,72 @@
+"""Collectives on numbers and arrays, written once over a port's ``exchange``.
+
+Every processor gets the blocks of all and folds them in the order of the ranks, so the same floats come out bit
+for bit on every processor and every repeat.  What must agree (operator, dtype, shape, root) is part of the
+barrier's signature: processors that do not agree find out at that barrier, all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .pickling import dumps, loads
+from .port import Port
+
+Operator = np.ufunc | Callable[[Any, Any], Any]
+
+
+def broadcast(port: Port, value: Any, root: int) -> Any:
+    _check_root(port, root)
+    blocks = port.exchange(f"broadcast(root={root})", dumps(value) if port.rank == root else b"")
+    return value if port.rank == root else loads(blocks[root])
+
+
+def gather(port: Port, value: Any) -> list[Any]:
+    return [loads(block) for block in port.exchange("gather", dumps(value))]
+
+
+def reduce(port: Port, value: Any, op: Operator) -> Any:
+    blocks = _all(port, "reduce", value, op)
+    return _as_given(value, _fold(op, blocks))
+
+
+def scan(port: Port, value: Any, op: Operator) -> Any:
+    blocks = _all(port, "scan", value, op)
+    return _as_given(value, _fold(op, blocks[: port.rank + 1]))
+
+
+def _check_root(port: Port, root: int) -> None:
+    if not 0 <= root < port.size:
+        raise ValueError(f"root {root} is no processor: there are {port.size}, from 0")
+
+
+def _all(port: Port, name: str, value: Any, op: Operator) -> list[NDArray[Any]]:
+    mine = np.asarray(value)
+    if mine.dtype.hasobject:
+        raise TypeError(f"{name} works on numbers and arrays of numbers, not on a {type(value).__name__}")
+    if not callable(op):
+        raise TypeError(f"{name} needs an operator of two arguments, such as np.add, not {op!r}")
+    operator = getattr(op, "__name__", type(op).__name__)
+    blocks = port.exchange(f"{name}({operator}) of {mine.dtype}{list(mine.shape)}", mine.tobytes())
+    return [np.frombuffer(block, mine.dtype).reshape(mine.shape) for block in blocks]
+
+
+def _fold(op: Operator, blocks: list[NDArray[Any]]) -> Any:
+    total: Any = blocks[0].copy()
+    with np.errstate(over="ignore"):  # integers wrap around, as NumPy's arrays do
+        for block in blocks[1:]:
+            total = op(total, block)
+    return total
+
+
+def _as_given(value: Any, total: Any) -> Any:
+    """A number for a number, an array for an array."""
+    if isinstance(value, np.ndarray):
+        made = np.asarray(total)
+        return made if made.flags.writeable else made.copy()  # not the block that came in
+    scalar = np.asarray(total)[()]
+    return scalar.item() if isinstance(value, int | float | complex) and not isinstance(value, np.generic) else scalar

@@ -1,0 +1,154 @@
+"""Programs, arguments and results as bytes: what is importable by name, everything else by value.
+
+cloudpickle does it, with three rules of ours:
+
+- What lives in one process only is refused instead of copied (cloudpickle would read an open file).
+- A compiled loop travels with a name and a fingerprint of all that it calls: a worker that has it already does not
+  compile it again, and one that has another version of it does.
+- Source text that lies in no file travels behind a call:      call │ texts │ bytes of the texts, in _LENGTH bytes
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import pickle
+import socket
+import sys
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+import cloudpickle
+
+from smp.errors import NotPicklable, SmpError
+
+from ..loops.compiler import is_stream, loop_name, revive
+from ..loops.fingerprint import fingerprint
+from ..source import titles
+
+Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+_REFUSED: tuple[type, ...] = (
+    type(threading.Lock()),
+    type(threading.RLock()),
+    threading.Thread,
+    threading.Condition,
+    threading.Event,
+    threading.Semaphore,
+    io.IOBase,
+    socket.socket,
+    types.GeneratorType,
+    types.CoroutineType,
+    types.FrameType,
+)
+
+
+_LENGTH = 8
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self.sources: set[str] = set()
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, types.CodeType):
+            self.sources.add(obj.co_filename)
+        if isinstance(obj, _REFUSED):
+            raise NotPicklable(f"a {type(obj).__name__} ({obj!r:.80}) lives in one process only")
+        name = loop_name(obj)
+        if name and not _importable(obj):
+            return revive, (f"{name} {fingerprint(obj)}", obj.__wrapped__, is_stream(obj))
+        return super().reducer_override(obj)
+
+
+def _importable(loop: Any) -> bool:
+    """Whether a worker finds the loop by its module and name."""
+    found: Any = None if loop.__module__ == "__main__" else sys.modules.get(loop.__module__)
+    for name in loop.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is loop
+
+
+def dumps(obj: Any) -> bytes:
+    """Return the object as bytes, or raise whatever says that it cannot be."""
+    file = io.BytesIO()
+    _Pickler(file).dump(obj)
+    return file.getvalue()
+
+
+def loads(data: bytes | memoryview) -> Any:
+    """Return the object that `dumps` made these bytes of."""
+    try:
+        return pickle.loads(data)
+    except ModuleNotFoundError as error:
+        raise NotPicklable(
+            f"module {error.name!r} cannot be imported in the processors; it must be on sys.path at the start"
+        ) from error
+
+
+def dump_call(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+    """Return a call as bytes.
+
+    Raises
+    ------
+    NotPicklable
+        The message names the first part that cannot be sent: the program, what it closes over, an argument.
+    """
+    file = io.BytesIO()
+    pickler = _Pickler(file)
+    try:
+        pickler.dump((program, args, kwargs))
+        texts = pickle.dumps(titles.texts_of(pickler.sources))
+        file.write(texts + len(texts).to_bytes(_LENGTH, "little"))
+        return file.getvalue()
+    except Exception as error:
+        culprit, why = _culprit(program, args, kwargs) or ("the call", error)
+        raise NotPicklable(
+            f"{culprit} cannot be sent to the processors: {why}; pass plain data, or make it inside the program"
+        ) from error
+
+
+def load_call(data: bytes | memoryview) -> Call:
+    """Return the call that `dump_call` made these bytes of."""
+    end = len(data) - _LENGTH
+    titles.learn(pickle.loads(data[end - int.from_bytes(data[end:], "little") : end]))
+    call: Call = loads(data)
+    return call
+
+
+def load_result(rank: int, data: bytes) -> Any:
+    """Return what the program of a processor returned; NotPicklable names the processor."""
+    try:
+        return loads(data)
+    except SmpError as error:
+        error.add_note(f"In the result of processor {rank}.")
+        raise
+    except Exception as error:
+        raise NotPicklable(
+            f"the result of processor {rank} does not come out of its pickle: {error}; return plain data"
+        ) from error
+
+
+def _culprit(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Exception] | None:
+    name = getattr(program, "__name__", repr(program))
+    parts: list[tuple[str, Any]] = [(f"argument {i}", value) for i, value in enumerate(args)]
+    parts += [(f"argument {key!r}", value) for key, value in kwargs.items()]
+    code = getattr(program, "__code__", None)
+    if code is not None:
+        for closed, cell in zip(code.co_freevars, program.__closure__ or (), strict=False):
+            with contextlib.suppress(ValueError):  # not assigned yet
+                parts.append((f"{closed!r}, which {name!r} closes over,", cell.cell_contents))
+        names = program.__globals__
+        parts += [(f"the global {n!r}, which {name!r} uses,", names[n]) for n in code.co_names if n in names]
+    parts.append((f"the program {name!r}", program))
+    for what, value in parts:
+        try:
+            dumps(value)
+        except SmpError as error:
+            return what, error
+        except Exception as error:
+            return what, TypeError(f"{type(error).__name__}: {error}")
+    return None

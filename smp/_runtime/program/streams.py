@@ -1,0 +1,333 @@
+"""Streams: how many threads of a processor run at a time; and threads: the work that is given to them.
+
+    pool.start(fn) ─▶ queue ─▶ a stream runs it ─▶ done                      at most n threads run at any moment
+                        ▲            │ traps: waits longer than its retry limit, and gives its stream up
+                        └── served ◀─┘ its cell has changed: it waits for a stream again, in turn
+
+Any number of threads may be started.  Each that has begun is an operating-system thread of this process (a *carrier*),
+whatever it waits for; a carrier that has ended its thread takes the next.  While threads are queued, one carrier more
+than run waits for a stream on their behalf, so that a stream which a trap sets free is never left idle.
+
+Compiled loops (`smp.stream`, `smp.local`) run without the interpreter lock: the streams of one processor run them in
+parallel, on all CPUs that the processor may use.  Threads of plain Python work alike, and run as the interpreter lets
+them: by turns, or in parallel where Python is built free-threaded.
+
+A thread that looks at a cell again and again, retrying or polling, lets another that is ready have its stream at every
+64th look: on one stream, who polls does not starve who would fill the cell.
+
+Source: microbenchmarking the Tera MTA, sections 2 and 3.3.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+from smp._computer.limits import usable_cpus
+from smp.errors import Aborted, NotPicklable, WaitTimeout
+
+from ..loops.atomics import clock
+from ..memory.cells import Cells
+from ..memory.streams_here import FEW, Roster, Stream
+from ..protocols import cell, stream_slots, waiters
+from ..protocols import wait as _wait
+from ..source.lines import calls_programs
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+CEILING = 128
+"""Streams to which a pool grows, where nothing else is said: those of a processor of the MTA."""
+
+
+class Thread(Generic[R]):
+    """A thread that was started on a pool: its result to come."""
+
+    def __init__(self, roster: Roster, work: Callable[[], R]) -> None:
+        self._roster, self._work = roster, work
+        self._words = np.zeros(cell.CELL_WORDS, np.int64)  # a cell, private to the processor: full when it has ended
+        self._value: R | None = None
+        self.error: BaseException | None = None
+        self.asked = False  # whether somebody has taken note of how it ended
+
+    def __repr__(self) -> str:
+        state = "running or waiting" if not self.done() else "done" if self.error is None else f"raised {self.error!r}"
+        return f"<thread, {state}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise NotPicklable("a thread stays in its process; send its result")
+
+    def done(self) -> bool:
+        """Return whether it has ended."""
+        return bool(self._words[0] & cell.FULL)
+
+    def result(self, timeout: float | None = None) -> R:
+        """Wait until it has ended; return what its function returned, or raise what that raised.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait at most.
+
+        Raises
+        ------
+        WaitTimeout
+            When it has not ended in time.
+        """
+        self.wait(timeout)
+        self.asked = True
+        if self.error is not None:
+            raise self.error
+        return cast("R", self._value)
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until it has ended, however it does; see `result`."""
+        deadline = 0 if timeout is None else _wait.deadline_after(timeout, clock())
+        limit = int(self._roster.own().words[waiters.RETRIES])
+        status = self._roster.operate(int(self._words.ctypes.data), cell.READFF, limit, deadline)
+        if status == _wait.EXPIRED:
+            raise WaitTimeout(f"the thread has not ended within {timeout} s; give it longer, or see what it waits for")
+        if status:
+            raise Aborted
+
+    @calls_programs
+    def run(self, note: Callable[[Thread[R]], None]) -> None:
+        """Run it, in the calling thread, and have it noted before anybody can know that it has ended."""
+        try:
+            self._value = self._work()
+        except BaseException as error:  # whatever it is: it travels to who asks for the result
+            self.error = error
+        del self._work
+        note(self)
+        self._roster.operate(int(self._words.ctypes.data), cell.WRITEXF, 0, 0)
+
+
+class Pool:
+    """A pool of streams on one processor; made by ``proc.streams``, or ``proc.team``.
+
+    Used in a ``with`` block, it waits at the end for all its threads, and raises what one raised that nobody asked for.
+
+    Examples
+    --------
+    >>> import smp
+    >>> def squares(proc):
+    ...     with proc.streams(2) as pool:
+    ...         return pool.map(lambda x: x * x, range(4))
+    >>> with smp.host(1) as machine:
+    ...     machine.run(squares).results
+    [[0, 1, 4, 9]]
+    """
+
+    def __init__(self, roster: Roster, n: int, ceiling: int, retire: float | None, crowded: int) -> None:
+        self._roster, self._retire = roster, retire
+        roster.watched()
+        self._retries = roster.retries if crowded <= len(usable_cpus()) else min(roster.retries, FEW)
+        self._team = np.zeros(stream_slots.TEAM_WORDS, np.int64)
+        self._team[[stream_slots.FREE, stream_slots.STREAMS, stream_slots.FLOOR, stream_slots.CEILING]] = (
+            n,
+            n,
+            n,
+            ceiling,
+        )
+        self._lock = threading.Lock()  # of what follows; nothing is waited for while it is held
+        self._queue: collections.deque[Thread[Any]] = collections.deque()
+        self._idle: list[Stream] = []
+        self._spare = 0  # carriers on their way to a stream, for a thread of the queue
+        self._live: set[Thread[Any]] = set()  # threads that have not ended
+        self._failed: list[Thread[Any]] = []
+        self._closing = False
+
+    @property
+    def streams(self) -> int:
+        """How many streams there are."""
+        return int(self._team[stream_slots.STREAMS])
+
+    @property
+    def ready(self) -> int:
+        """How many threads wait for a stream."""
+        return len(self._queue) + max(0, int(self._team[stream_slots.READY]) - self._spare)
+
+    @property
+    def trapped(self) -> int:
+        """How many threads have given their stream up until they are served."""
+        return int(self._team[stream_slots.TRAPPED])
+
+    def __repr__(self) -> str:
+        return f"<pool of {self.streams} streams, {self.ready} threads ready, {self.trapped} trapped>"
+
+    def __reduce__(self) -> NoReturn:
+        raise NotPicklable("a pool of streams stays on its processor; make one there with proc.streams")
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+
+    def start(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Thread[R]:
+        """Start a thread: it runs once a stream is free.
+
+        Parameters
+        ----------
+        function : callable
+            Called as ``function(*args, **kwargs)``, in this process: nothing is copied.
+
+        Returns
+        -------
+        Thread
+        """
+        if not callable(function):
+            raise TypeError(f"a thread runs a function, not a {type(function).__name__}")
+        thread: Thread[R] = Thread(self._roster, functools.partial(function, *args, **kwargs))
+        with self._lock:
+            if self._closing:
+                raise RuntimeError("this pool is closed: start threads inside its with block")
+            self._queue.append(thread)
+            self._live.add(thread)
+            carriers = self._engaged()
+        self._engage(carriers)
+        return thread
+
+    def start_when(
+        self, cells: Cells, indices: int | Sequence[int], function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Thread[R]:
+        """Start a thread that runs once all these cells are full, at the same time; it leaves them as they are.
+
+        Parameters
+        ----------
+        cells : Cells
+        indices : int or sequence of int
+        function : callable
+            As of `start`.
+        """
+        chosen = [indices] if isinstance(indices, int | np.integer) else list(indices)
+        for i in chosen:
+            cells.peek(i)  # an index that is none is told here
+
+        def when_full() -> R:
+            while not cells.full_together(chosen):
+                for i in chosen:
+                    cells.readff(i)
+            return function(*args, **kwargs)
+
+        return self.start(when_full)
+
+    def map(self, function: Callable[[Any], R], items: Iterable[Any]) -> list[R]:
+        """Run ``function(item)`` for every item, a thread each; return the results in their order."""
+        threads = [self.start(function, item) for item in items]
+        return [thread.result() for thread in threads]
+
+    def close(self) -> None:
+        """Wait for all threads; raise what one raised that nobody asked for.  The streams end."""
+        while self._live:
+            for thread in list(self._live):
+                thread.wait()
+        self.dismiss()
+        for thread in self._failed:
+            if not thread.asked and thread.error is not None:
+                thread.asked = True
+                raise thread.error
+
+    def dismiss(self) -> None:
+        """Let the carriers end, each after its thread."""
+        with self._lock:
+            self._closing = True
+            carriers, self._idle = self._idle, []
+            self._spare += len(carriers)
+        self._engage(list(carriers))
+
+    def failure(self) -> BaseException | None:
+        """What a thread raised that nobody has asked for."""
+        errors = (thread.error for thread in self._failed if not thread.asked)
+        return next((error for error in errors if error is not None), None)
+
+    def _wanted(self) -> int:
+        """How many more carriers the queue needs: one for each stream that is free, one in any case."""
+        return min(len(self._queue), max(1, int(self._team[stream_slots.FREE]))) - self._spare
+
+    def _engaged(self) -> list[Stream | None]:
+        """Carriers to send after the queue: an idle one, or None for a new one, each.  Called with the lock."""
+        wanted = max(0, self._wanted())
+        self._spare += wanted
+        return [self._idle.pop() if self._idle else None for _ in range(wanted)]
+
+    def _engage(self, carriers: Sequence[Stream | None]) -> None:
+        for carrier in carriers:
+            if carrier is None:
+                self._roster.spawn(self._carry)
+            else:
+                self._roster.unpark(carrier)
+
+    def _carry(self) -> None:
+        """What a carrier does: get a stream, run a thread of the queue on it, and again."""
+        own = self._roster.own()
+        own.words[waiters.TEAM], own.words[waiters.RETRIES] = self._team.ctypes.data, self._retries
+        while self._roster.acquire(own) == _wait.OK:
+            thread = self._next()
+            if thread is not None:
+                thread.run(self._end)
+            self._roster.release(own)
+            if not self._again(own):
+                break
+        own.words[waiters.TEAM] = 0
+
+    def _next(self) -> Thread[Any] | None:
+        with self._lock:
+            self._spare -= 1
+            thread = self._queue.popleft() if self._queue else None
+            carriers = self._engaged()
+        self._engage(carriers)
+        return thread
+
+    def _end(self, thread: Thread[Any]) -> None:
+        with self._lock:
+            self._live.discard(thread)
+            if thread.error is not None and not isinstance(thread.error, Aborted):
+                self._failed.append(thread)
+
+    def _again(self, own: Stream) -> bool:
+        """Go after the queue again, at once or when it needs one more; False when this carrier is to end."""
+        with self._lock:
+            if self._wanted() > 0:
+                self._spare += 1
+                return True
+            if self._closing or own.words[waiters.OP] != 0:  # left in a queue, in a run that has failed
+                return False
+            begin_park(own)
+            self._idle.append(own)
+        deadline = 0 if self._retire is None else _wait.deadline_after(self._retire, clock())
+        status = self._roster.park(own, deadline)
+        if status == _wait.EXPIRED:
+            with self._lock:
+                retired = own in self._idle
+                if retired:
+                    self._idle.remove(own)
+            if retired:
+                self._roster.retire(own)
+            else:  # engaged at this very moment
+                status = self._roster.park(own, 0)
+        end_park(own)
+        return status == _wait.OK
+
+
+def begin_park(own: Stream) -> None:
+    """Note that a carrier has nothing to do: from here on it can be woken."""
+    own.words[waiters.OP], own.words[waiters.WHERE] = stream_slots.PARKED, 0
+    own.words[waiters.WAITS] += 1
+    own.words[waiters.STATUS] = waiters.WAITING
+
+
+def end_park(own: Stream) -> None:
+    """Note that a carrier goes on."""
+    own.words[waiters.OP] = 0
+    own.words[waiters.WAITS] += 1
+    own.words[waiters.STATUS] = waiters.IDLE

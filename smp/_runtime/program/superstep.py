@@ -1,0 +1,260 @@
+"""Supersteps: copy-in, compute, copy-out, with a barrier after each, that count their own accesses.
+
+    with proc.superstep("label") as step:
+        local = step.copy_in(array, index)      copy-in    global -> local, counted as reads
+        step.compute()                          ─ barrier ─
+        ...                                     compute    local data only
+        step.copy_out(array, index, local)      noted, not yet done
+                                                ─ barrier ─   at the end of the block
+                                                copy-out   local -> global, counted as writes
+                                                ─ barrier ─
+
+So no read of a superstep sees a write of the same superstep.  Source: the SMP cost study, section 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp.errors import PhaseError
+
+from ..memory.arrays import GlobalArray
+from .port import Port
+from .steps import Recorder
+
+COPY_IN, COMPUTE, COPY_OUT, ENDED = 0, 1, 2, 3
+PHASES = ("copy-in", "compute", "copy-out", "ended")
+Arrays = GlobalArray | tuple[GlobalArray, ...]
+
+
+class Superstep:
+    """One superstep of one processor; made by ``proc.superstep(label)``, used in a ``with`` block."""
+
+    __slots__ = (
+        "_bytes_read",
+        "_bytes_written",
+        "_deferred",
+        "_label",
+        "_phase",
+        "_port",
+        "_reads",
+        "_recorder",
+        "_stamps",
+        "_step",
+        "_writes",
+    )
+
+    def __init__(self, port: Port, recorder: Recorder, step: int, label: str) -> None:
+        self._port, self._recorder, self._step, self._label = port, recorder, step, label
+        self._phase = COPY_IN
+        self._reads = self._writes = self._bytes_read = self._bytes_written = 0
+        self._deferred: list[Callable[[], None]] = []
+        self._stamps: list[float] = []
+
+    def __enter__(self) -> Superstep:
+        around = self._recorder.going_on
+        if around is not None or self._stamps:
+            where = "a second time" if around is None else f"inside superstep {around}"
+            raise PhaseError(
+                f"superstep {self._step} ({self._label!r}) begins {where}: supersteps follow one another; end the one "
+                "before, and make each with proc.superstep()"
+            )
+        self._recorder.going_on = self._step
+        self._port.mark(self._step, COPY_IN, self._label)
+        self._stamps.append(self._port.clock())
+        return self
+
+    def _must_be(self, allowed: int, call: str) -> None:
+        if self._phase > allowed:
+            raise PhaseError(
+                f"step.{call} in the {PHASES[self._phase]} phase of superstep {self._step} ({self._label!r}): "
+                f"it belongs to the {PHASES[allowed]} phase; move it up, or into a superstep of its own"
+            )
+
+    def _end_phase(self, what: str) -> None:
+        clock = self._port.clock
+        self._stamps.append(clock())
+        self._port.synchronise(f"{what} of superstep {self._label!r}")
+        self._stamps.append(clock())
+        self._phase += 1
+
+    def copy_in(self, array: GlobalArray, index: Any = ..., *, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Read ``array[index]`` into local memory.
+
+        Parameters
+        ----------
+        array : GlobalArray
+        index : anything NumPy takes
+            A slice, an integer, an integer array, a tuple, a boolean mask.
+        out : ndarray, optional
+            Local array of the right shape and dtype to read into; spares making a new one.
+
+        Returns
+        -------
+        ndarray
+            A local copy; its number of elements is counted as reads.
+
+        Raises
+        ------
+        PhaseError
+            After ``compute()``.
+        IndexError, ValueError, TypeError
+            What NumPy says of the index, or of ``out``.
+        """
+        self._must_be(COPY_IN, "copy_in")
+        local = self._port.get(_global(array), index, out)
+        self._reads += local.size
+        self._bytes_read += local.nbytes
+        return local
+
+    def copy_in_by(self, loop: Callable[..., int], array: Arrays, *args: Any) -> int:
+        """Read by a compiled loop of one's own, where the indices are known only on the way.
+
+        Parameters
+        ----------
+        loop : callable
+            Called as ``loop(view, *args)``, or ``loop(view, view, ..., *args)`` for a tuple of arrays.  It may
+            only read the global arrays, and returns how many elements it read.
+        array : GlobalArray or tuple of GlobalArray
+            The first says how many bytes an element has.
+
+        Returns
+        -------
+        int
+            What the loop returned.
+        """
+        self._must_be(COPY_IN, "copy_in_by")
+        arrays = _several(array)
+        count = _counted(self._port.call(loop, *[a.view for a in arrays], *args), "read")
+        self._reads += count
+        self._bytes_read += count * arrays[0].dtype.itemsize
+        return count
+
+    def compute(self) -> None:
+        """End copy-in: wait for all processors; from here on only local data."""
+        self._must_be(COPY_IN, "compute")
+        self._end_phase("copy-in")
+        self._port.mark(self._step, COMPUTE, self._label)
+
+    def copy_out(self, array: GlobalArray, index: Any, values: Any) -> None:
+        """Write ``array[index] = values`` once all processors have ended their computation.
+
+        The values and the index are kept by reference: do not change them before the superstep ends.  Where
+        processors write the same element, one of their values stands, whole where it has at most 8 bytes.
+
+        Parameters
+        ----------
+        array : GlobalArray
+        index : anything NumPy takes
+        values : array_like
+            Of a shape that fits the index, as NumPy broadcasts; the elements of the target are counted as writes.
+
+        Raises
+        ------
+        IndexError, ValueError, TypeError
+            At once, when the index or the values do not fit.
+        """
+        self._must_be(COMPUTE, "copy_out")
+        shape, dtype = _target(_global(array)._elements, index)
+        local = _fitting(values, shape, dtype)
+
+        def write() -> None:
+            self._port.put(array, index, local)
+
+        self._deferred.append(write)
+        size = math.prod(shape)
+        self._writes += size
+        self._bytes_written += size * dtype.itemsize
+
+    def copy_out_by(self, loop: Callable[..., int], array: Arrays, *args: Any) -> None:
+        """Write by a compiled loop of one's own, once all processors have ended their computation.
+
+        Parameters
+        ----------
+        loop : callable
+            Called as `copy_in_by` does; it may only write the global arrays, and returns how many elements it
+            wrote.
+        array : GlobalArray or tuple of GlobalArray
+            The first says how many bytes an element has.
+        """
+        self._must_be(COMPUTE, "copy_out_by")
+        arrays = _several(array)
+
+        def write() -> None:
+            count = _counted(self._port.call(loop, *[a.view for a in arrays], *args), "wrote")
+            self._writes += count
+            self._bytes_written += count * arrays[0].dtype.itemsize
+
+        self._deferred.append(write)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._recorder.going_on = None
+        deferred, self._deferred = self._deferred, []  # a write holds this superstep, which must not hold the write
+        if kind is not None:
+            return
+        if self._phase == COPY_IN:
+            self.compute()
+        self._end_phase("compute")
+        self._port.mark(self._step, COPY_OUT, self._label)
+        for write in deferred:
+            write()
+        self._end_phase("copy-out")
+        self._port.mark(self._step, ENDED, self._label)
+        counts = (self._reads, self._writes, self._bytes_read, self._bytes_written)
+        self._recorder.add(self._step, self._label, counts, self._stamps)
+
+
+def _global(array: GlobalArray) -> GlobalArray:
+    if not isinstance(array, GlobalArray):
+        raise TypeError(f"not a global array but a {type(array).__name__}; make one with machine.array or proc.array")
+    return array
+
+
+def _several(array: Arrays) -> tuple[GlobalArray, ...]:
+    arrays = array if isinstance(array, tuple) else (array,)
+    return tuple(_global(a) for a in arrays)
+
+
+def _counted(count: Any, verb: str) -> int:
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+        raise TypeError(f"the loop must return how many elements it {verb}, not {count!r}")
+    return int(count)
+
+
+def _target(view: NDArray[Any], index: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and dtype of ``view[index]``, raising what NumPy raises; an integer array is not gathered."""
+    if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and view.ndim == 1:
+        if index.size and not (-len(view) <= index.min() and index.max() < len(view)):
+            raise IndexError(f"index {_stray(index, len(view))} is out of bounds for {len(view)} elements")
+        return index.shape, view.dtype
+    part = view[index]
+    return np.shape(part), part.dtype if isinstance(part, np.ndarray) else view.dtype
+
+
+def _fitting(values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The values as an array that can be assigned to a part of that shape and dtype."""
+    local = np.asarray(values)
+    plain = not hasattr(values, "dtype")
+    if plain and (dtype.names or (dtype.kind == "u" and local.dtype.kind == "i")):
+        local = np.asarray(values, dtype)  # Python's own numbers have no sign or size of their own
+    if local.dtype.kind == "O" or not np.can_cast(local.dtype, dtype, "same_kind"):
+        raise TypeError(f"copy_out of {local.dtype} into a global array of {dtype}: convert with astype first")
+    extra = max(0, local.ndim - len(shape))  # as NumPy does, further axes in front are let go if they are 1 long
+    fits = local.shape[:extra] == (1,) * extra and all(
+        n in (1, m) for n, m in zip(local.shape[extra:][::-1], shape[::-1], strict=False)
+    )
+    if local.shape != shape and not fits:
+        raise ValueError(f"copy_out of values of shape {local.shape} into {math.prod(shape)} elements of shape {shape}")
+    return local
+
+
+def _stray(index: NDArray[Any], length: int) -> int:
+    return int(index[(index < -length) | (index >= length)][0])

@@ -1,0 +1,1 @@
+"""What happens on shared words: waiting, the barrier, the cell, the slots of streams; and its machine code."""

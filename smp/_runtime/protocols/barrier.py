@@ -1,0 +1,139 @@
+"""The barrier of a machine: a word that counts and sums, two by turns, and no other store.
+
+    BARRIER, by turns   │ sum of the signatures, 32 bits │ arrivals, 32 │     only ever added to, modulo 2^64
+
+    arrive in round k                                 wait
+    W         = BARRIER + 16 (k mod 2)                spin, then block, until the arrivals of W
+    EXPECTED += SIZE (1 + 2^32 s)    (private)        are those of EXPECTED; then
+    fetch_add(W, 1 + 2^32 s)                          W != EXPECTED  ->  abort(MISMATCHED):
+    the last: SLEEPERS > 0  ->  wake all              somebody is in another collective
+
+``s`` is the signature of the collective, 30 bits: with it the one atomic addition that a barrier needs anyway also
+tells the processors whether all take part in the same one (a wrong sum can come out right once in 2^30).  The
+addition of the last to arrive is what ends the round: no second store follows it, so with two processors the line
+travels twice, to the last arriver and back.
+
+Two words by turns, because one is read until the round is over and must not be added to meanwhile: the word of round
+k is added to again in round k + 2, at which nobody arrives before all have arrived at k + 1, that is, left round k.
+The addition is sequentially consistent and comes before SLEEPERS is read, and a waiter counts itself in before the
+kernel compares the arrivals: one of the two sees the other.  ``docs/models/barrier.pml`` checks it.
+"""
+
+from __future__ import annotations
+
+import functools
+import zlib
+
+from smp.errors import Aborted
+
+from ..loops.atomics import Words, clock, fetch_add, futex_wake, load
+from ..loops.compiler import inline
+from .wait import (
+    ABORTED,
+    BARRIER,
+    CHANGING,
+    EXPECTED,
+    MISMATCHED,
+    OK,
+    RECORD_AT,
+    ROUND,
+    SHARED,
+    SIZE,
+    SLEEPERS,
+    abort,
+    aborted,
+    blocked,
+    shared_of,
+    spun,
+)
+from .waiters import BARRIER_AT, BARRIER_SINCE, BARRIER_SUM, BARRIER_UNTIL, WAITS, record_at
+
+ARRIVALS = 0xFFFFFFFF  # mask
+
+
+@functools.lru_cache(maxsize=4096)
+def signature(description: str) -> int:
+    """Thirty bits that stand for the description of a collective, the same in every process."""
+    return zlib.crc32(description.encode()) & 0x3FFFFFFF
+
+
+IN_A_LOOP = signature("barrier in a compiled loop")
+
+
+@inline
+def arrive(sync: Words, sign: int) -> int:
+    """Arrive at the barrier, without waiting; return the round, which `passed` takes."""
+    shared = shared_of(sync)
+    k = sync[ROUND]
+    mine = 1 + (sign << 32)
+    expected = sync[EXPECTED + k % 2] + sync[SIZE] * mine
+    sync[EXPECTED + k % 2] = expected
+    sync[ROUND] = k + 1
+    before = fetch_add(shared, BARRIER + 16 * (k % 2), mine)
+    if (before + 1 - expected) & ARRIVALS == 0 and load(shared, SLEEPERS) > 0:
+        futex_wake(shared, BARRIER + 16 * (k % 2), 1 << 30)
+    return int(k)
+
+
+@inline
+def passed(sync: Words, k: int) -> bool:
+    """Whether all have arrived in round ``k``, the last in which this processor has."""
+    word = load(shared_of(sync), BARRIER + 16 * (k % 2))
+    return bool((word - sync[EXPECTED + k % 2]) & ARRIVALS == 0)
+
+
+@inline
+def await_passed(sync: Words, k: int, deadline: int) -> int:
+    """Wait until `passed`; return OK, ABORTED or EXPIRED.  ABORTED too if not all were in the same collective."""
+    shared, i = shared_of(sync), BARRIER + 16 * (k % 2)
+    expected = sync[EXPECTED + k % 2]
+    status = spun(shared, i, ARRIVALS, expected & ARRIVALS, True, sync)
+    if status == CHANGING:
+        note(sync, i, expected & ARRIVALS, deadline)
+        fetch_add(shared, SLEEPERS, 1)
+        status = blocked(shared, i, ARRIVALS, expected & ARRIVALS, True, sync, deadline)
+        fetch_add(shared, SLEEPERS, -1)
+        note(sync, 0, 0, 0)
+    if status == OK and load(shared, i) != expected:
+        abort(sync[SHARED], MISMATCHED, -1)
+        return ABORTED
+    return status
+
+
+@inline
+def note(sync: Words, i: int, expected: int, deadline: int) -> None:
+    """Note in a record that its stream sleeps here, for whoever looks for a deadlock; or, with 0, that it goes on."""
+    if sync[RECORD_AT] != 0:
+        own = record_at(sync[RECORD_AT])
+        own[BARRIER_AT], own[BARRIER_SUM] = i, expected
+        own[BARRIER_SINCE], own[BARRIER_UNTIL] = clock(), deadline
+        own[WAITS] += 1
+
+
+@inline
+def synchronise(sync: Words, sign: int, deadline: int) -> int:
+    """Arrive and wait; return OK, ABORTED or EXPIRED.
+
+    After an abort nobody arrives any more: a program that went on regardless would be counted twice in a round.
+    """
+    if aborted(sync):
+        return ABORTED
+    return await_passed(sync, arrive(sync, sign), deadline)
+
+
+@inline
+def barrier(sync: Words) -> None:
+    """Wait in a compiled loop until every processor has called this.
+
+    Parameters
+    ----------
+    sync : int64 array
+        ``proc.sync``.
+
+    Raises
+    ------
+    Aborted
+        When another processor fails, or is in another collective.
+    """
+    if synchronise(sync, IN_A_LOOP, 0) != OK:
+        raise Aborted

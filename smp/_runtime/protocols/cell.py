@@ -1,0 +1,317 @@
+"""The protocol of a full/empty cell, on its two words: a state word and a value word of raw bits.
+
+    state word  │ version 30 │ B 16 │ A 16 │ LOCKED │ FULL │
+
+    A, B        queues of trapped streams (numbers of records, see ``waiters``):
+                A   those who will leave the cell full: readff, writeff, fetch_add
+                B   those who will change it: readfe while it is empty, writeef while it is full
+    hence       full: A is empty, and only writeefs are in B;  empty: no writeef waits
+
+    a change    load; compare_exchange to LOCKED; value and queues are the holder's alone; store_release of the value,
+                store_release of the new state, with the next version
+    a look      readff, readxx, peek: load state, load value, load state again; the same state: they belong together
+    a fill      under the lock: all of A in their order - a readff is given the value, a writeff replaces it, a
+                fetch_add adds to it; then the first of B, a readfe, is given it, and the cell stays empty; without one
+                it is full
+    an empty    under the lock: the first of B, a writeef, puts its value in, and the cell stays full
+    a wait      looks again, as often as the retry limit says; then it *traps*: locks, looks a last time, queues,
+                unlocks, gives its stream up and sleeps until it is served
+
+Whoever fills or empties a cell serves the trapped directly, in the order in which they came, with the cell locked: no
+other can come between, so none that has trapped is ever overtaken within its kind, and one that still retries loses at
+most one turn a look.  They are told when the cell is unlocked again.
+
+The compare_exchange acquires, for every operation that goes on in one state only, and the last store_release releases,
+for every one that changes it: a cell is a fence.  ``docs/models/cells.pml`` is the model of it.
+
+Source: microbenchmarking the Tera MTA, sections 3.2 and 3.2.1 (two queues, the retry limit, the trap).
+"""
+
+from __future__ import annotations
+
+from ..loops.atomics import Words, clock, compare_exchange, compare_exchange_pair, load, pause, store_release, words_at
+from ..loops.bits import ADD, added
+from ..loops.compiler import inline, merged
+from .stream_slots import FAILED, LOCKED, NUMBER, TURN, acquire, give_way, lock, polled, release
+from .wait import ABORT, ABORTED, BARE, CHANGING, DEATHS, OK, SHARED_WORDS, sleep
+from .waiters import (
+    ATTENTIVE,
+    BITS,
+    INDEX,
+    NEXT,
+    OP,
+    RECORD,
+    RETRIED,
+    SHARED,
+    TRAPS,
+    begin_wait,
+    behead,
+    end_wait,
+    enqueue,
+    served,
+    table_of,
+    tell,
+    unlink,
+)
+
+FULL = 1
+A_AT, B_AT = 2, 18
+VERSION = 1 << 34
+QUEUES = VERSION - (1 << A_AT)  # mask of both
+CELL_WORDS = 2
+READFE, READFF, READXX, WRITEEF, WRITEFF, WRITEXF, PURGE, FILL = 1, 2, 3, 4, 5, 6, 7, 8  # then ADD and its like
+MUST_WAIT, BUSY = 4, 5  # what one look finds, beside OK
+
+
+@inline
+def can(op: int, word: int) -> bool:
+    """Whether an operation can go on in this state."""
+    if op == WRITEEF:
+        return word & FULL == 0
+    if op in (READFE, READFF, WRITEFF) or op >= ADD:
+        return word & FULL != 0
+    return True
+
+
+@merged
+def quick(words: Words, k: int, op: int, bits: int) -> tuple[bool, int]:
+    """Do what most operations find possible: the cell is as they need it, and nobody waits or is at it.
+
+    `attempt` would do the same.  This is little enough to become part of the caller's loop.  It does not lock: the
+    value that readfe loads between two looks at the same version is that version's, and writeef changes both words at
+    once, so that the line need not come back for the end of a critical section.
+    """
+    word = load(words, k)
+    if op == READFE and word & (QUEUES | LOCKED | FULL) == FULL:
+        value = load(words, k + 1)
+        return compare_exchange(words, k, word, word - FULL + VERSION) == word, value
+    if op == READFF and word & (LOCKED | FULL) == FULL:
+        value = load(words, k + 1)
+        return load(words, k) == word, value
+    if op == WRITEEF and word & (QUEUES | LOCKED | FULL) == 0:
+        before = load(words, k + 1)
+        return compare_exchange_pair(words, k, word, before, word + FULL + VERSION, bits), 0
+    return False, 0
+
+
+@inline
+def attempt(words: Words, k: int, op: int, bits: int, own: Words) -> tuple[int, int]:
+    """Look once: (OK, result) of an operation that went on, or (MUST_WAIT, 0), or (BUSY, 0): somebody was at it."""
+    word = load(words, k)
+    if word & LOCKED != 0:
+        return BUSY, 0
+    if not can(op, word):
+        return MUST_WAIT, 0
+    if op in (READFF, READXX):
+        value = load(words, k + 1)
+        return (OK, value) if load(words, k) == word else (BUSY, 0)
+    if compare_exchange(words, k, word, word | LOCKED) != word:
+        return BUSY, 0
+    return OK, change(words, k, word, op, bits, own)
+
+
+@inline
+def change(words: Words, k: int, word: int, op: int, bits: int, own: Words) -> int:
+    """Carry an operation out on a cell locked as ``word``, unlock it, tell whom it serves; return the result.
+
+    That is the value before, or for PURGE how many writers it released.
+    """
+    before = words[k + 1]
+    value, result, full = before, before, word & FULL
+    if op in (WRITEEF, WRITEFF, WRITEXF):
+        value = bits
+    elif op >= ADD:
+        value = added(op, before, bits)
+    elif op == PURGE:
+        value, result = bits, 0
+    empties = full != 0 and op in (READFE, PURGE)
+    fills = full == 0 and op in (WRITEEF, WRITEXF, FILL)
+    if word & QUEUES == 0:
+        store_release(words, k + 1, value)
+        state = (word & -VERSION) + VERSION + full
+        if empties:
+            state -= FULL
+        elif fills:
+            state += FULL
+        store_release(words, k, state)
+        return int(result)
+    a, b = (word >> A_AT) & NUMBER, (word >> B_AT) & NUMBER
+    first_a, first_b = 0, 0  # whom it serves
+    table = table_of(own)
+    if fills:
+        first_a, a = a, 0
+        r = first_a
+        while r != 0:
+            value = met(table, r, value)
+            r = table[r * RECORD + NEXT]
+        full = FULL
+    if (fills or empties) and b != 0:
+        first_b, b = b, behead(table, b)
+        table[first_b * RECORD + NEXT] = 0
+        if fills:
+            table[first_b * RECORD + BITS] = value
+            full = 0
+        else:
+            value = table[first_b * RECORD + BITS]
+            if op == PURGE:
+                result = 1
+    elif empties:
+        full = 0
+    store_release(words, k + 1, value)
+    store_release(words, k, (word & -VERSION) + VERSION + (b << B_AT) + (a << A_AT) + full)
+    tell(table, first_a)
+    tell(table, first_b)
+    return int(result)
+
+
+@inline
+def met(table: Words, r: int, value: int) -> int:
+    """Serve a waiter that leaves the cell full; return the value after it."""
+    op, bits = table[r * RECORD + OP], table[r * RECORD + BITS]
+    if op == WRITEFF:
+        return int(bits)
+    table[r * RECORD + BITS] = value
+    return value if op == READFF else added(op, value, bits)
+
+
+@merged
+def operate(
+    words: Words, k: int, op: int, bits: int, own: Words, limit: int, deadline: int, where: int
+) -> tuple[int, int]:
+    """Do an operation, waiting as long as it must; the status and the result.
+
+    ``where`` is the cell's address, for people.  CHANGING comes to streams that are ATTENTIVE: go on with `finish`.
+    """
+    done, result = quick(words, k, op, bits)
+    if done:
+        return OK, result
+    return insist(words, k, op, bits, own, limit, deadline, where)
+
+
+@inline
+def insist(
+    words: Words, k: int, op: int, bits: int, own: Words, limit: int, deadline: int, where: int
+) -> tuple[int, int]:
+    """Look, look again ``limit`` times, trap."""
+    status, result = attempt(words, k, op, bits, own)
+    if status == OK:
+        return status, result
+    shared = words_at(own[SHARED], SHARED_WORDS)
+    for look in range(limit):
+        pause()  # also lets the line be: who polls it all the time takes it away in the middle of a hand-over
+        if look % TURN == TURN - 1:
+            give_way(own)
+        own[RETRIED] += 1
+        status, result = attempt(words, k, op, bits, own)
+        if status == OK:
+            return status, result
+        if load(shared, ABORT) != 0:
+            return ABORTED, 0
+    return trap(words, k, op, bits, own, deadline, where)
+
+
+@inline
+def trap(words: Words, k: int, op: int, bits: int, own: Words, deadline: int, where: int) -> tuple[int, int]:
+    """Queue at the cell, give the stream up, and sleep until served."""
+    if own[OP] != 0:  # a record that was left in a queue, of a run that has failed
+        return ABORTED, 0
+    word = lock(words, k, own, True)
+    if word == FAILED:
+        return ABORTED, 0
+    if can(op, word):
+        return OK, change(words, k, word, op, bits, own)
+    own[BITS] = bits
+    own[TRAPS] += 1
+    begin_wait(own, op, where, clock(), deadline)
+    shift = B_AT if op in (READFE, WRITEEF) else A_AT
+    first = (word >> shift) & NUMBER
+    word += (enqueue(table_of(own), first, own[INDEX]) - first) << shift
+    store_release(words, k, word + VERSION)
+    release(own, 1)
+    return finish(words, k, own, deadline)
+
+
+@inline
+def finish(words: Words, k: int, own: Words, deadline: int) -> tuple[int, int]:
+    """The end of a trap: wait until served, or withdraw; then take a stream again."""
+    status = sleep(own, deadline, own[ATTENTIVE] != 0)
+    if status == CHANGING:
+        return status, 0
+    if status != OK:
+        left = withdraw(words, k, own)
+        if left == ABORTED:
+            return ABORTED, 0  # as it is: a record that may be in a queue waits for nothing else
+        status = OK if left == CHANGING else status
+    end_wait(own)
+    if acquire(own, 1) != OK:
+        status = ABORTED
+    return status, own[BITS]
+
+
+@inline
+def withdraw(words: Words, k: int, own: Words) -> int:
+    """Leave the cell's queue; return OK, CHANGING if it was too late: this stream is served, or ABORTED: who knows."""
+    word = lock(words, k, own, True)
+    if word == FAILED:
+        return ABORTED
+    shift = A_AT
+    rest = unlink(table_of(own), (word >> A_AT) & NUMBER, own[INDEX])
+    if rest < 0:
+        shift = B_AT
+        rest = unlink(table_of(own), (word >> B_AT) & NUMBER, own[INDEX])
+    if rest >= 0:
+        word += (rest - ((word >> shift) & NUMBER)) << shift
+    store_release(words, k, word + VERSION)
+    if rest >= 0:
+        return OK
+    shared, looks = words_at(own[SHARED], SHARED_WORDS), 0
+    while not served(own):  # whoever has taken it off the queue is about to tell it, or has been killed
+        looks += 1
+        if looks > 1_000_000 and load(shared, DEATHS) != 0:
+            return ABORTED
+        pause()
+    return CHANGING
+
+
+@inline
+def tried(words: Words, k: int, op: int, bits: int, own: Words) -> tuple[int, int]:
+    """Look until nobody is at the cell; (OK, result), or (MUST_WAIT, 0)."""
+    status, result = attempt(words, k, op, bits, own)
+    looks = 0
+    while status == BUSY:
+        looks += 1
+        if looks > BARE:
+            word = lock(words, k, own, True)
+            if word == FAILED:
+                return ABORTED, 0
+            if can(op, word):
+                return OK, change(words, k, word, op, bits, own)
+            store_release(words, k, word)
+            return MUST_WAIT, 0
+        pause()
+        status, result = attempt(words, k, op, bits, own)
+    if status == MUST_WAIT or op == READXX:
+        polled(own)
+    return status, result
+
+
+@inline
+def peeked(words: Words, k: int, own: Words) -> tuple[bool, int]:
+    """Whether the cell is full, and its value, of one moment."""
+    looks = 0
+    while True:
+        word = load(words, k)
+        if word & LOCKED == 0:
+            value = load(words, k + 1)
+            if load(words, k) == word:
+                polled(own)
+                return word & FULL != 0, value
+        looks += 1
+        if looks > BARE:
+            word = lock(words, k, own, True)
+            value = words[k + 1]
+            if word == FAILED:
+                return False, value
+            store_release(words, k, word)
+            return word & FULL != 0, value
+        pause()

@@ -1,0 +1,231 @@
+"""The runtime's own entry points as machine code that needs no Numba to be called.
+
+Importing Numba and setting up its compiler takes about half a second; loading finished machine code through
+LLVM takes some milliseconds.  So these few functions are compiled once, kept as an object file beside Numba's
+cache, and loaded by every process; programs whose loops are Numba's pay for Numba themselves.
+
+Every argument and result is an int64.  The first is the address of what the call is about: for the barrier the
+processor's own words, for ``abort`` and ``join`` the shared ones (see ``wait``), for cells the cell, for streams the
+stream's record.  The value of a cell goes in and out through BITS of the record.  The calls release the interpreter
+lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..loops import atomics, compiler
+from ..loops.atomics import words_at
+from ..loops.code_folder import cache_folder
+from . import barrier as _barrier
+from . import cell, stream_slots, wait, waiters
+from .waiters import BITS, record_at
+
+Entry = Callable[..., int]
+_SUM = 16  # bytes of the check sum at the start of the file: damaged machine code would crash, not raise
+_LENGTH = 8  # bytes of the length before each object that follows it, little-endian
+
+
+def arrive(address: int, sign: int) -> int:
+    return _barrier.arrive(words_at(address, wait.PRIVATE_WORDS), sign)
+
+
+def await_passed(address: int, k: int, deadline: int) -> int:
+    return _barrier.await_passed(words_at(address, wait.PRIVATE_WORDS), k, deadline)
+
+
+def synchronise(address: int, sign: int, deadline: int) -> int:
+    return _barrier.synchronise(words_at(address, wait.PRIVATE_WORDS), sign, deadline)
+
+
+def abort(address: int, kind: int, rank: int) -> int:
+    return wait.abort(address, kind, rank)
+
+
+def join(address: int) -> int:
+    return atomics.fetch_add(words_at(address, wait.SHARED_WORDS), wait.RECORDS, 1) + 1
+
+
+def rouse(address: int) -> int:
+    shared = words_at(address, wait.SHARED_WORDS)
+    before = atomics.fetch_add(shared, wait.WATCH, 1)
+    atomics.futex_wake(shared, wait.WATCH, 1 << 30)
+    return before + 1
+
+
+def watch(address: int, seen: int) -> int:
+    shared = words_at(address, wait.SHARED_WORDS)
+    while atomics.load(shared, wait.WATCH) == seen:
+        atomics.futex_wait(shared, wait.WATCH, seen, 3_600_000_000_000)
+    return int(atomics.load(shared, wait.WATCH))
+
+
+def operate(address: int, own: int, op: int, limit: int, deadline: int) -> int:
+    words, mine = words_at(address, cell.CELL_WORDS), record_at(own)
+    status, mine[BITS] = cell.operate(words, 0, op, mine[BITS], mine, limit, deadline, address)
+    return status
+
+
+def finish(address: int, own: int, deadline: int) -> int:
+    mine = record_at(own)
+    status, mine[BITS] = cell.finish(words_at(address, cell.CELL_WORDS), 0, mine, deadline)
+    return status
+
+
+def tried(address: int, own: int, op: int) -> int:
+    mine = record_at(own)
+    status, mine[BITS] = cell.tried(words_at(address, cell.CELL_WORDS), 0, op, mine[BITS], mine)
+    return status
+
+
+def peeked(address: int, own: int) -> int:
+    mine = record_at(own)
+    full, mine[BITS] = cell.peeked(words_at(address, cell.CELL_WORDS), 0, mine)
+    return int(full)
+
+
+def state(address: int) -> int:
+    return int(atomics.load(words_at(address, cell.CELL_WORDS), 0))
+
+
+def acquire(own: int) -> int:
+    return stream_slots.acquire(record_at(own), 0)
+
+
+def release(own: int) -> int:
+    stream_slots.release(record_at(own), 0)
+    return 0
+
+
+def retire(own: int) -> int:
+    stream_slots.retire(record_at(own))
+    return 0
+
+
+def park(own: int, deadline: int) -> int:
+    return wait.sleep(record_at(own), deadline, False)
+
+
+def unpark(own: int) -> int:
+    mine = record_at(own)
+    mine[waiters.NEXT] = 0
+    waiters.tell(waiters.table_of(mine), mine[waiters.INDEX])
+    return 0
+
+
+class Core:
+    """The entry points, callable from Python."""
+
+    arrive: Entry
+    await_passed: Entry
+    synchronise: Entry
+    abort: Entry
+    join: Entry
+    rouse: Entry
+    watch: Entry
+    operate: Entry
+    finish: Entry
+    tried: Entry
+    peeked: Entry
+    state: Entry
+    acquire: Entry
+    release: Entry
+    retire: Entry
+    park: Entry
+    unpark: Entry
+
+    _entries = (
+        (arrive, 2),
+        (await_passed, 3),
+        (synchronise, 3),
+        (abort, 3),
+        (join, 1),
+        (rouse, 1),
+        (watch, 2),
+        (operate, 5),
+        (finish, 3),
+        (tried, 3),
+        (peeked, 2),
+        (state, 1),
+        (acquire, 1),
+        (release, 1),
+        (retire, 1),
+        (park, 2),
+        (unpark, 1),
+    )
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine  # owns the machine code
+        self.addresses: dict[str, int] = {}
+        for function, count in self._entries:
+            prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)
+            self.addresses[function.__name__] = engine.get_function_address(function.__name__)
+            setattr(self, function.__name__, prototype(self.addresses[function.__name__]))
+
+
+def _store_path() -> Path:
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    host = f"{llvm.get_host_cpu_name()}-{llvmlite.__version__}"
+    return cache_folder() / f"core-{host}.objects"
+
+
+def _made(path: Path) -> list[bytes]:
+    """Compile the entry points and keep them; the file is written beside and renamed."""
+    objects = [compiler.object_code(function, arguments) for function, arguments in Core._entries]
+    data = b"".join(len(code).to_bytes(_LENGTH, "little") + code for code in objects)
+    beside = path.with_suffix(f".{os.getpid()}")
+    try:
+        beside.write_bytes(_sum(data) + data)
+        beside.replace(path)
+    except OSError:  # a full disk: the next process compiles again
+        beside.unlink(missing_ok=True)
+    return objects
+
+
+def _kept(path: Path) -> list[bytes] | None:
+    """The kept object files, or None where there are none or they are damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    data = content[_SUM:]
+    if not data or content[:_SUM] != _sum(data):
+        return None
+    objects = []
+    while data:
+        end = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
+        objects.append(data[_LENGTH:end])
+        data = data[end:]
+    return objects
+
+
+def _sum(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_SUM).digest()
+
+
+@functools.cache
+def core() -> Core:
+    """Return the entry points, compiled if this is the first time ever on this computer."""
+    import llvmlite.binding as llvm
+
+    path = _store_path()
+    objects = _kept(path)
+    if objects is None:
+        with compiler.compile_lock():
+            objects = _kept(path) or _made(path)
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    for code in objects:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return Core(engine)

@@ -1,0 +1,162 @@
+"""The streams of one processor: so many threads run at a time, the others wait their turn, first come first served.
+
+    LOCK       the lock of the words, and the queue of those who wait for a stream (a word as of a cell, see ``cell``)
+    FREE       streams that nobody runs on; above 0 only while nobody waits
+    STREAMS    all of them, from FLOOR to CEILING
+    READY      how many wait in the queue     TRAPPED    threads that gave up their stream until they are served
+
+    acquire    take a free stream, or add one up to CEILING, or queue and sleep
+    release    hand the stream to the first in the queue, or leave it free
+    retire     take a free stream away, down to FLOOR
+
+The words are private to the processor, but for the queue's records; only the holder of LOCK changes them.
+"""
+
+from __future__ import annotations
+
+from ..loops.atomics import Words, clock, compare_exchange, futex_wait, load, pause, store_release, words_at
+from ..loops.compiler import inline
+from .wait import ABORTED, DEATHS, OK, SHARED_WORDS, sleep
+from .waiters import (
+    INDEX,
+    NEXT,
+    OP,
+    POLLS,
+    RECORD,
+    SHARED,
+    TEAM,
+    begin_wait,
+    behead,
+    end_wait,
+    enqueue,
+    served,
+    table_of,
+    tell,
+    unlink,
+)
+
+LOCK, FREE, STREAMS, FLOOR, CEILING, READY, TRAPPED = 0, 8, 9, 10, 11, 12, 13
+TEAM_WORDS = 16
+
+LOCKED = 2  # bit of a word that is locked
+FIRST = 2  # shift to the number of the first in its queue
+NUMBER = 0xFFFF  # mask of a number
+FAILED = -1  # no word that is not locked looks like this
+
+STREAM_WAIT, PARKED = 32, 33  # operations of a record that waits for a stream, that has nothing to do
+TURN = 64  # polls in vain after which a thread lets another have its stream
+_LOOKS = 64  # looks at a lock before a moment's sleep: its holder is not on a CPU
+_NAP = 50_000  # ns of it
+_NAPS = 2_000  # after which, in a run in which a processor was killed, the holder is taken for dead
+
+
+@inline
+def lock(words: Words, k: int, own: Words, mortal: bool) -> int:
+    """Lock ``words[k]``; return it as it was, or FAILED if its holder seems to have been killed.
+
+    Not before a processor has been: a holder who is only off the CPU comes back to the lock.  The streams of a team
+    cannot outlive each other, so that its lock does not fail.
+    """
+    shared = words_at(own[SHARED], SHARED_WORDS)
+    looks = 0
+    while True:
+        word = load(words, k)
+        if word & LOCKED == 0 and compare_exchange(words, k, word, word | LOCKED) == word:
+            return int(word)
+        looks += 1
+        if looks % _LOOKS == 0:
+            if mortal and looks > _NAPS * _LOOKS and load(shared, DEATHS) != 0:
+                return FAILED
+            futex_wait(words, k, word | LOCKED, _NAP)
+        pause()
+
+
+@inline
+def acquire(own: Words, after_trap: int) -> int:
+    """Get a stream of this thread's team, if it has one; return OK, or ABORTED without it.
+
+    ``after_trap`` is 1 for a thread that gave its stream up when it trapped, else 0.
+    """
+    if own[TEAM] == 0:
+        return OK
+    team, table = words_at(own[TEAM], TEAM_WORDS), table_of(own)
+    word = lock(team, LOCK, own, False)
+    team[TRAPPED] -= after_trap
+    if team[FREE] > 0:
+        team[FREE] -= 1
+        store_release(team, LOCK, word)
+        return OK
+    if team[STREAMS] < team[CEILING]:
+        team[STREAMS] += 1
+        store_release(team, LOCK, word)
+        return OK
+    if own[OP] != 0:  # left in another queue, in a run that has failed
+        store_release(team, LOCK, word)
+        return ABORTED
+    begin_wait(own, STREAM_WAIT, 0, clock(), 0)
+    team[READY] += 1
+    store_release(team, LOCK, enqueue(table, word >> FIRST, own[INDEX]) << FIRST)
+    status = sleep(own, 0, False)
+    if status != OK:
+        word = lock(team, LOCK, own, False)
+        rest = unlink(table, word >> FIRST, own[INDEX])
+        if rest >= 0:
+            team[READY] -= 1
+            word = rest << FIRST
+        else:
+            status = OK  # served meanwhile: the stream is there, and word of it comes
+        store_release(team, LOCK, word)
+        while status == OK and not served(own):
+            pause()
+    end_wait(own)
+    return status
+
+
+@inline
+def release(own: Words, trap: int) -> None:
+    """Give up the stream of this thread's team, if it has one; ``trap`` is 1 for a thread that traps, else 0."""
+    if own[TEAM] == 0:
+        return
+    team, table = words_at(own[TEAM], TEAM_WORDS), table_of(own)
+    word = lock(team, LOCK, own, False)
+    team[TRAPPED] += trap
+    first = word >> FIRST
+    if first == 0:
+        team[FREE] += 1
+        store_release(team, LOCK, word)
+    else:
+        rest = behead(table, first)
+        table[first * RECORD + NEXT] = 0
+        team[READY] -= 1
+        store_release(team, LOCK, rest << FIRST)
+        tell(table, first)
+
+
+@inline
+def retire(own: Words) -> None:
+    """Take a free stream away from this thread's team, if it has more than the least."""
+    team = words_at(own[TEAM], TEAM_WORDS)
+    word = lock(team, LOCK, own, False)
+    if team[FREE] > 0 and team[STREAMS] > team[FLOOR]:
+        team[FREE] -= 1
+        team[STREAMS] -= 1
+    store_release(team, LOCK, word)
+
+
+@inline
+def polled(own: Words) -> None:
+    """Note a look that changed nothing; every so often, let another thread that is ready have the stream.
+
+    So a thread that polls a cell does not keep the one that would fill it from the only stream.
+    """
+    own[POLLS] += 1
+    if own[POLLS] % TURN == 0:
+        give_way(own)
+
+
+@inline
+def give_way(own: Words) -> None:
+    """Let another thread have the stream, if one is ready."""
+    if own[TEAM] != 0 and words_at(own[TEAM], TEAM_WORDS)[READY] > 0:
+        release(own, 0)
+        acquire(own, 0)

@@ -1,0 +1,98 @@
+"""Where each processor was last seen: a few words and a line of text in shared memory, one board a processor.
+
+Only the processor itself writes its board; the parent reads it when the processor has failed.  A reader may find
+a half-written line of a processor that was killed meanwhile: it is for people, nothing depends on it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+
+from ..memory.segment import Segment
+from ..source import titles
+from ..source.lines import is_ours, runs_a_program
+
+BOARD = 1024  # bytes
+_WORDS, _LABEL, _PLACE = 4, 32, 96  # step, phase, line, unused; then label and place as UTF-8, 0-terminated
+_PHASES = ("in the copy-in phase of", "in the compute phase of", "in the copy-out phase of", "after")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a processor was: superstep, phase, source line; None where it had none yet."""
+
+    step: int | None
+    label: str
+    phase: int
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        at = titles.place(self.file, self.line) if self.file else ""
+        if self.step is None:
+            return at
+        step = f"{_PHASES[self.phase]} superstep {self.step}" + (f" ({self.label!r})" if self.label else "")
+        return f"{at}, {step}" if at else step
+
+
+class Board:
+    """The board of one processor."""
+
+    def __init__(self, segment: Segment, offset: int) -> None:
+        self._words = segment.words(offset, _WORDS)
+        self._label = segment.bytes_at(offset + _LABEL, _PLACE - _LABEL)
+        self._place = segment.bytes_at(offset + _PLACE, BOARD - _PLACE)
+        self._last_label = ""
+        self._last_code: CodeType | None = None
+
+    def clear(self) -> None:
+        """Forget the run before."""
+        self._words[:] = -1
+        self._last_label, self._last_code = "", None
+        self._label[0] = self._place[0] = 0
+
+    def begin(self, program: Callable[..., object]) -> None:
+        """Note the program's own first line: all there is before its first superstep or collective."""
+        code = getattr(getattr(program, "func", program), "__code__", None)  # of a partial, its function's
+        if code is not None:
+            _write(self._place, code.co_filename)
+            self._words[2] = code.co_firstlineno
+            self._last_code = None
+
+    def mark(self, step: int, phase: int, label: str) -> None:
+        """Note the superstep, its phase, and the user's line."""
+        if label != self._last_label:  # before the step: one that is killed here has no step without its label
+            _write(self._label, label)
+            self._last_label = label
+        self._words[0] = step
+        self._words[1] = phase
+        self.here()
+
+    def here(self) -> None:
+        """Note the line of the innermost frame that is not smp's own."""
+        frame = sys._getframe(1)
+        while is_ours(frame.f_code.co_filename):
+            if frame.f_back is None or runs_a_program(frame):
+                return
+            frame = frame.f_back
+        if frame.f_code is not self._last_code:
+            _write(self._place, frame.f_code.co_filename)
+            self._last_code = frame.f_code
+        self._words[2] = frame.f_lineno
+
+    def seen(self) -> Place:
+        """Where the processor was last seen."""
+        step, phase, line = (int(word) for word in self._words[:3])
+        return Place(None if step < 0 else step, _read(self._label), max(phase, 0) % 4, _read(self._place), line)
+
+
+def _write(field: memoryview, text: str) -> None:
+    data = text.encode(errors="replace")[: len(field) - 1]
+    field[: len(data) + 1] = data + b"\0"
+
+
+def _read(field: memoryview) -> str:
+    return bytes(field).split(b"\0", 1)[0].decode(errors="replace")

@@ -1,0 +1,1 @@
+"""Relaxation of grids: functions, forms on streams, SPMD programs and their layouts."""

@@ -1,0 +1,123 @@
+"""Which layout relaxes a grid on a machine, by models: the library behind ``relax(grid, layout="program")``.
+
+    uniprocessor                      nothing to exchange
+    shared                            nothing to copy, and lines of the cache that processors take from each other
+    horizontal, vertical, square...   blocks to copy in and out, and edges to exchange in each iteration
+
+Source: Brewer, Portable High-Performance Supercomputing, section 4.4, equations 32 and 33.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from smp import GlobalArray, Machine, host
+from smp._runtime.machine import current_machine
+from smp.selection.kept import recalled
+from smp.selection.library import Implementation, Library
+
+from .programs import relax_red_black
+from .terms import CELLS, GRIDS, memory, random_grid, sweep, times
+
+POINTS = 75
+SMALL = 20_000
+"""Cells below which one processor is faster, by the rule, if there is more to do than an iteration or two."""
+Layout = dict[str, Any]
+"""``layout`` and ``blocks`` of `relax_red_black`."""
+
+
+def best_layout(shape: tuple[int, ...], kind: str, iterations: int, p: int) -> Layout:
+    """Return the layout that is predicted to be the fastest; without models, by the rule.
+
+    Parameters
+    ----------
+    shape : (int, int)
+    kind : {"float64", "float32"}
+    iterations : int
+    p : int
+        Processors.
+
+    Returns
+    -------
+    dict
+        ``layout`` and ``blocks`` of `relax_red_black`.
+    """
+    return sharings(p)[layouts(kind, p).choose(*shape, iterations)]
+
+
+def sharings(p: int) -> dict[str, Layout]:
+    """Return, by name, the layouts in which p processors have different rectangles; "shared" in strips of rows.
+
+    Examples
+    --------
+    >>> list(sharings(2))
+    ['uniprocessor', 'shared', 'horizontal', 'vertical']
+    >>> list(sharings(8))
+    ['uniprocessor', 'shared', 'horizontal', 'vertical', 'square', 'rectangular 2x4', 'rectangular 4x2']
+    """
+    blocks = [(high, p // high) for high in range(2, p) if p % high == 0]
+    names = ["uniprocessor", "shared", *["horizontal", "vertical"] * (p > 1), *["square"] * bool(blocks)]
+    made: dict[str, Layout] = {name: {"layout": name} for name in names}
+    made["shared"]["blocks"] = p, 1
+    return made | {f"rectangular {h}x{w}": {"layout": "rectangular", "blocks": (h, w)} for h, w in blocks if h != w}
+
+
+@functools.lru_cache
+def layouts(kind: str, p: int) -> Library:
+    """Return the library of the layouts: of a machine of p processors, its grid and a number of iterations.
+
+    Parameters
+    ----------
+    kind : {"float64", "float32"}
+    p : int
+    """
+    library = Library(
+        f"relax programs[{kind}, {p} processors]",
+        GRIDS,
+        lambda machine, grid, iterations: (*grid.shape, iterations),
+        setup=partial(_on_machine, kind, p),
+        rule=_rule,
+        loops=GRIDS,
+        points=POINTS,
+    )
+    for name, layout in sharings(p).items():
+        library.add(Implementation(name, partial(_relax, **layout), terms(layout, kind, p)))
+    return recalled(library)
+
+
+def terms(layout: Layout, kind: str, p: int) -> list[str]:
+    """Return what a layout's time goes with, in each iteration and before and after all."""
+    side = math.isqrt(p)
+    usual = {"uniprocessor": (1, 1), "horizontal": (p, 1), "vertical": (1, p), "square": (side, side)}
+    high, wide = layout.get("blocks") or usual[layout["layout"]]
+    size = np.dtype(kind).itemsize
+    caches = memory(size, high * wide)
+    return [*times("iterations", ["1", *sweep(size, wide), *["rows"] * (wide > 1), *caches]), CELLS, caches[0]]
+
+
+def _rule(rows: float, columns: float, iterations: float) -> str:
+    return "uniprocessor" if rows * columns < SMALL and iterations > 2 else "shared"
+
+
+def _relax(machine: Machine, grid: GlobalArray, iterations: int, **layout: Any) -> None:
+    machine.run(relax_red_black, grid, iterations=iterations, **layout)
+
+
+def _on_machine(kind: str, p: int, rows: int, columns: int, iterations: int) -> tuple[Machine, GlobalArray, int]:
+    """A grid that all processors of a machine have touched: the machine of the ``with`` block around, if it fits."""
+    around = current_machine()
+    machine = around if around is not None and around.size == p else _machine(p)
+    grid = machine.array(random_grid(rows, columns, iterations, kind))
+    _relax(machine, grid, 1, layout="shared")
+    return machine, grid, iterations
+
+
+@functools.lru_cache
+def _machine(p: int) -> Machine:
+    """A machine for measuring, until the program ends."""
+    return host(p)

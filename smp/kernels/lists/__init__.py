@@ -1,0 +1,1 @@
+"""List ranking and list scan: functions, forms on streams, SPMD programs."""

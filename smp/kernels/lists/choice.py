@@ -1,0 +1,163 @@
+"""The libraries that list ranking chooses from, see `smp.selection.library`.
+
+    in this process    nodes  --look-->  n, width, far, span  --models-->  serial, fast on 1 stream, fast on all
+    on a machine       the same                               --models-->  serial, wyllie, reid-miller, helman-jaja
+
+The serial loop waits for the cache in which the next node lies, so its terms are the links that go far, by how far
+they go (see `sampling`).  The others overlap these waits, and mind the order of a list much less.
+"""
+
+from __future__ import annotations
+
+import functools
+from functools import partial
+
+import numpy as np
+
+from smp import Machine, host
+from smp.selection.kept import recalled
+from smp.selection.library import Implementation, Library, Parameter
+
+from ..in_process import streams_for
+from . import functions
+from .fast import rank_fast
+from .lists import Nodes
+from .sampling import NEAR, locality
+from .serial import rank_here
+
+HERE, ON_MACHINE = "1e2..8e6 x 30", "1e2..4e6 x 24"
+"""Nodes of the lists that are measured; on longer ones, the serial loop would take most of a calibration."""
+LISTS = {"width": "4, 8", "run": "linear -0.5..1.4 x 4 real", "window": "linear 0.4..1.6 x 4 real"}
+"""What else makes them, see `shuffled`; ``width`` is the bytes of a node."""
+LOOK = {"width": "4, 8", "far": "linear 0..1 real", "span": f"linear {NEAR}..27 real"}
+"""What else the models are given, see `smp.kernels.lists.sampling.locality`."""
+SUBLISTS = Parameter(
+    "sublists",
+    "powers 8..8192",
+    bottom=3,
+    top=lambda n, *_: min(13, max(3, int(n).bit_length() - 4)),
+    value=lambda step, *_: 1 << step,
+)
+"""Of the Helman-JaJa algorithm: many cost their starts and links, few leave cursors idle, longer where links go far."""
+_SIZES = ["n", "n * width", *(f"max(0, n * width - {1 << doublings})" for doublings in (20, 25))]
+"""Beyond about the first 2^20 bytes, the nearer caches hold no list; beyond 2^25, memory comes from the system anew."""
+
+
+def _tiers(*spans: int) -> list[str]:
+    """Terms of the far links: their latency grows with the span, at another rate between any two of these."""
+    ends = [f"min(span, {upper})" for upper in spans[1:]] + ["span"]
+    return [f"n * far * max(0, {end} - {lower})" for lower, end in zip(spans, ends, strict=True)]
+
+
+_WAITS = [*_tiers(12, 18, 20, 22), f"far * max(0, n * width - {1 << 20})"]
+"""Of one cursor; a window that is shuffled within must be read into the nearer caches first."""
+_MISSES = ["n * far", f"far * min(n, {1 << 19})", *_tiers(18, 20, 22)]
+"""Of many cursors, which wait together: for a short list also because parts of it lie in another CPU's cache."""
+_MISSES_SHARED = ["n * far", "n * far * max(0, min(span, 22) - 18)"]
+"""Of the cursors of a program, whose walk is a smaller part of the whole."""
+_ROUNDS = ["ceil(log2(n))", "n * ceil(log2(n))", "n * ceil(log2(n)) * far", "n * log2(n) * far * max(0, span - 17)"]
+MOST_IN_ROUNDS = 100_000
+"""Nodes up to which Wyllie's algorithm is tried: beyond, the rounds over the whole list never pay."""
+
+
+@functools.cache
+def rankings(streams: int) -> Library:
+    """Return the library of the forms in this process, for a number of streams: of nodes and ``from_tail``."""
+    on_all = f"fast, {streams} streams"
+
+    def rule(n: float, *_: float) -> str:
+        if n < functions.WORTH_SUBLISTS:
+            return "serial"
+        return on_all if n >= functions.WORTH_STREAMS and streams > 1 else "fast, 1 stream"
+
+    library = Library(
+        f"rank_list[{streams} streams]",
+        {"n": HERE, **LOOK},
+        lambda nodes, from_tail=False: seen(nodes),
+        setup=lambda **list_of: (shuffled(**list_of),),
+        rule=rule,
+        points=115,
+        loops={"n": HERE, **LISTS},
+    )
+    library.add(
+        Implementation("serial", rank_here, [*_SIZES, *_WAITS]),
+        Implementation("fast, 1 stream", partial(_fast, 1), [*_SIZES, *_MISSES]),
+    )
+    if streams > 1:
+        library.add(Implementation(on_all, partial(_fast, streams), [*_SIZES, *_MISSES]))
+    return recalled(library)
+
+
+@functools.cache
+def programs(processors: int) -> Library:
+    """Return the library of the SPMD programs: of a machine of so many processors, nodes, and ``from_tail``."""
+    library = Library(
+        f"rank_list[{processors} processors]",
+        {"n": ON_MACHINE, **LOOK},
+        lambda machine, nodes, from_tail=False: seen(nodes),
+        setup=lambda **list_of: (_machine(processors), shuffled(**list_of)),
+        rule=lambda n, *_: "helman-jaja",
+        points=80,
+        loops={"n": ON_MACHINE, **LISTS},
+    )
+    by = {name: partial(functions.ranked_on, algorithm=name) for name in functions.PROGRAMS}
+    cut = ["n", "n * width", *_MISSES_SHARED, "sublists", "n * (1 + far * max(0, span - 12)) / sublists"]
+    library.add(
+        Implementation("serial", by["serial"], [*_SIZES, *_WAITS]),
+        Implementation("wyllie", by["wyllie"], _ROUNDS, f"n <= {MOST_IN_ROUNDS}"),
+        Implementation("reid-miller", by["reid-miller"], ["log2(n)", *_SIZES, *_MISSES_SHARED]),
+        Implementation("helman-jaja", by["helman-jaja"], cut, "sublists <= n / 8", SUBLISTS),
+    )
+    return recalled(library)
+
+
+def libraries(streams: int | None = None) -> list[Library]:
+    """Return all libraries of list ranking on this machine, for so many streams and processors; by default all CPUs."""
+    many = streams_for(None) if streams is None else streams
+    return [rankings(many), programs(many)]
+
+
+def seen(nodes: Nodes) -> tuple[float, ...]:
+    """Return what the models are given of a list: n, width, far, span."""
+    return len(nodes), nodes.itemsize, *locality(nodes)
+
+
+def shuffled(n: int, width: int, run: float, window: float, seed: int = 0) -> Nodes:
+    """Return a list that is ordered in parts: runs of consecutive nodes, shuffled within windows of memory.
+
+    Parameters
+    ----------
+    n : int
+    width : {4, 8}
+        Bytes of a node.
+    run, window : float
+        The nodes of a run and of a window are n to this power, but at least 1 and at most n.  So the list is random
+        at 0 and 1, and in memory order for any ``run`` from 1 on, or above ``window``.
+    seed : int
+        Of the order, and of whether the list is turned round.
+    """
+    rng = np.random.default_rng(seed + n)
+    long, wide = (round(min(n, max(1, n**power))) for power in (run, window))
+    runs, together = np.arange(-(-n // long), dtype=f"i{width}"), max(1, wide // long)
+    whole = len(runs) // together * together
+    if together == whole:
+        rng.shuffle(runs[:whole])
+    elif together > 1:
+        rows = runs[:whole].reshape(-1, together)
+        rng.permuted(rows, axis=1, out=rows)
+    rng.shuffle(runs[whole:])
+    order = (runs[:, None] * runs.dtype.type(long) + np.arange(long, dtype=runs.dtype)).ravel()
+    order = order[order < n][:: rng.choice((1, -1))]
+    successor: Nodes = np.empty_like(order)
+    successor[order[:-1]], successor[order[-1]] = order[1:], order[-1]
+    return successor
+
+
+def _fast(streams: int, nodes: Nodes, from_tail: bool = False) -> Nodes:
+    return rank_fast(nodes, streams, from_tail)
+
+
+@functools.cache
+def _machine(processors: int) -> Machine:
+    """The machine of a calibration, open to the end of this process."""
+    return host(processors)

@@ -1,0 +1,270 @@
+"""List ranking and list scan of plain NumPy arrays: which algorithm, on which machine.
+
+    fast          random sublists, one word for successor and rank        n reads; streams of the calling process
+    serial        one node after another                                  n reads, in a chain
+    wyllie        every node doubles its reach in every round             2n reads a round, ceil(log2 n) rounds
+    reid-miller   random sublists in lock-step, walked twice              2n reads
+    helman-jaja   random sublists with many cursors, walked once          n reads
+    wyllie-cells, wyllie-streams, reid-miller-streams                     as on the Tera MTA: streams share the list
+
+"auto" chooses among the first two, "program" among the next three and a serial program: by models of this computer, if
+there are any (see `choice`), else by a rule.
+
+The same algorithms as SPMD programs, for ``machine.run``: `rank_serial`, `rank_wyllie`, `rank_reid_miller`,
+`rank_helman_jaja`, `rank_wyllie_cells`, `rank_wyllie_streams`, `rank_reid_miller_streams`, `scan_ranked`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from smp import GlobalArray, Machine
+from smp._runtime.program.processor import share
+from smp.errors import InvalidList, ProcessorRaised
+
+from ..in_process import opened, side_by_side, streams_for
+from .fast import rank_fast
+from .helman_jaja import rank_helman_jaja
+from .lists import Nodes
+from .reid_miller import rank_reid_miller
+from .scan import scan_ranked
+from .serial import rank_here, rank_serial
+from .wyllie import rank_wyllie
+
+PROGRAMS: dict[str, Callable[..., None]] = {
+    "serial": rank_serial,
+    "wyllie": rank_wyllie,
+    "reid-miller": rank_reid_miller,
+    "helman-jaja": rank_helman_jaja,
+}
+ON_STREAMS = {
+    "wyllie-cells": ("smp.kernels.lists.wyllie_cells", "rank_wyllie_cells"),
+    "wyllie-streams": ("smp.kernels.lists.on_streams", "rank_wyllie_streams"),
+    "reid-miller-streams": ("smp.kernels.lists.on_streams", "rank_reid_miller_streams"),
+}
+"""Where the others stand, which are imported when they are asked for: their loops need Numba at once."""
+_HERE = ("auto", "fast", "serial")
+_ALGORITHMS = tuple(dict.fromkeys((*_HERE, *PROGRAMS, *ON_STREAMS, "program")))
+_NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
+WORTH_SUBLISTS = 50_000
+"""Nodes from which "auto" is the fast form by rule: below, the serial loop finds its nodes in the caches."""
+WORTH_STREAMS = 1_000_000
+"""Nodes from which the fast form uses all streams by rule: below, they would wait for one another's caches."""
+WORTH_CHOOSING = 32_768
+"""Nodes from which models are asked: below, what there is to win is about the 10 us that asking takes."""
+
+
+def rank_list(
+    successor: ArrayLike, *, machine: Machine | None = None, algorithm: str = "auto", from_tail: bool = False
+) -> Nodes:
+    """Return the distance of every node of a linked list from the head.
+
+    Parameters
+    ----------
+    successor : integer array of shape (n,)
+        The node after each node; the tail is its own successor.  Any order in memory, strided or read-only too.
+    machine : Machine, optional
+        Where to rank; by default the one of the ``with`` block around, or one opened for this call.
+    algorithm : {"auto", "fast", "serial", "program", "wyllie", "reid-miller", "helman-jaja", "wyllie-cells", \
+"wyllie-streams", "reid-miller-streams"}
+        "fast" and "serial" run in the calling process, on its own memory; of a machine, "fast" takes the number of
+        processors for that of its streams: one stream below 1,000,000 nodes.  "auto" is "serial" below 50,000 nodes
+        and "fast" from there on, "program" is "helman-jaja".
+
+        After ``python -m smp.microbench --calibrate`` models of this computer choose, by the number of nodes and a
+        sample of how the list lies in memory: "auto", from 32,768 nodes on, is what they predict to be the fastest of
+        "serial", "fast" on one stream and on all (asking takes 10 to 30 us), and "program" of the four SPMD programs
+        from "serial" to "helman-jaja".
+    from_tail : bool
+        Return the distance to the tail instead.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        int32 if the successors are int32 or narrower, else int64.
+
+    Raises
+    ------
+    InvalidList
+        A successor is out of range, two nodes have the same one, there are two tails or none, or a cycle: names a
+        node.  Finding that a list is one costs a pass in memory order, under a nanosecond a node; finding out
+        why not, O(n log n).
+    TypeError, ValueError
+        No integers; not one-dimensional; no such algorithm.
+
+    Notes
+    -----
+    Memory beyond the successors: the ranks, and for int64 half as much again; for a list that is not contiguous, a
+    copy of it.  An SPMD program takes two to four times the successors.
+
+    Examples
+    --------
+    >>> from smp.kernels import rank_list
+    >>> rank_list([2, 4, 2, 1, 0])
+    array([3, 1, 4, 0, 2])
+    >>> rank_list([2, 4, 2, 1, 0], from_tail=True)
+    array([1, 3, 0, 4, 2])
+    >>> rank_list([2, 4, 2, 0, 1])
+    Traceback (most recent call last):
+    smp.errors.InvalidList: not a linked list: node 1 lies on a cycle, which never reaches the tail 2
+    """
+    nodes = _checked(successor)
+    if _runs_here(algorithm, len(nodes)):
+        return _ranked_here(algorithm, nodes, machine, from_tail)
+    with opened(machine) as chosen:
+        ranks = ranked_on(chosen, nodes, from_tail, algorithm=algorithm)
+        return np.array(ranks.view)
+
+
+def scan_list(
+    successor: ArrayLike,
+    values: ArrayLike,
+    op: np.ufunc = np.add,
+    *,
+    machine: Machine | None = None,
+    algorithm: str = "auto",
+) -> NDArray[Any]:
+    """Return the inclusive scan of values along a linked list.
+
+    Parameters
+    ----------
+    successor, machine, algorithm
+        As for `rank_list`.
+    values : array of shape (n,)
+        One for each node.
+    op : NumPy ufunc
+        Of two arguments, associative; it need not be commutative.  Floating-point sums depend in their last bits
+        on the number of processors.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        For each node, ``op`` over the values from the head to it, of the dtype that ``op.accumulate`` gives.
+
+    Raises
+    ------
+    InvalidList, TypeError, ValueError
+        As for `rank_list`; also when ``values`` has another length, or ``op`` is no such ufunc.
+
+    Notes
+    -----
+    The list is ranked, then the values are brought into list order, accumulated block by block, and brought
+    back.  It costs two random accesses a node more than ranking.
+
+    Examples
+    --------
+    >>> from smp.kernels import scan_list
+    >>> scan_list([2, 4, 2, 1, 0], [10, 20, 30, 40, 50])    # 3 -> 1 -> 4 -> 0 -> 2
+    array([120,  60, 150,  40, 110])
+    """
+    nodes, given = _checked(successor), np.asarray(values)
+    if given.shape != nodes.shape:
+        raise ValueError(f"values of shape {given.shape} for {len(nodes)} nodes: give one for each")
+    dtype = _accumulated(op, given)
+    if _runs_here(algorithm, len(nodes)):
+        ranks = _ranked_here(algorithm, nodes, machine, from_tail=False)
+        return _scanned_here(op, ranks, given, _streams(len(nodes), machine))
+    with opened(machine) as chosen:
+        found = ranked_on(chosen, nodes, algorithm=algorithm)
+        scanned = chosen.empty(len(nodes), dtype)
+        chosen.run(scan_ranked, found, chosen.array(given), scanned, op)
+        return np.array(scanned.view)
+
+
+def _checked(successor: ArrayLike) -> Nodes:
+    """The successors as an int32 or int64 array that compiled loops take, copied only if need be."""
+    given = np.asarray(successor)
+    if given.ndim == 1 and given.dtype in _NATIVE and given.flags.carray:
+        return given
+    if given.size == 0 and not isinstance(successor, np.ndarray):
+        given = given.astype(np.int64)  # an empty Python list has no integers to tell by
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"successors are indices of nodes, so integers, not {given.dtype}")
+    if given.ndim != 1:
+        raise ValueError(f"successors form a one-dimensional array, not one of shape {given.shape}")
+    narrow = np.can_cast(given.dtype, np.int32)
+    return np.require(given, np.int32 if narrow else np.int64, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE"])
+
+
+def _runs_here(algorithm: str, n: int) -> bool:
+    """Whether an algorithm is for this process; so are all of them where there is nothing to do."""
+    if algorithm not in _ALGORITHMS:
+        raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(_ALGORITHMS)}")
+    return algorithm in _HERE or n == 0
+
+
+def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tail: bool) -> Nodes:
+    """Rank by an algorithm for this process; "auto" goes by models where there are any and the list is long enough."""
+    n = len(nodes)
+    if algorithm == "auto" and n >= WORTH_CHOOSING:
+        library = _libraries().rankings(streams_for(machine))
+        if library.models:
+            ranks: Nodes = library(nodes, from_tail)
+            return ranks
+    if algorithm == "serial" or (algorithm == "auto" and n < WORTH_SUBLISTS):
+        return rank_here(nodes, from_tail)
+    return rank_fast(nodes, _streams(n, machine), from_tail)
+
+
+@functools.cache
+def _libraries() -> ModuleType:
+    """The module of the libraries, which takes a while to import, and imports this one."""
+    return importlib.import_module(".choice", __package__)
+
+
+def _streams(n: int, machine: Machine | None) -> int:
+    return streams_for(machine) if n >= WORTH_STREAMS else 1
+
+
+def _scanned_here(op: np.ufunc, ranks: Nodes, values: NDArray[Any], streams: int) -> NDArray[Any]:
+    """Bring the values into list order, accumulate, and deal the result out to the nodes."""
+    blocks = [share(len(ranks), k, streams) for k in range(streams)]
+    in_order = np.empty_like(values)
+    side_by_side(*(partial(in_order.__setitem__, ranks[block], values[block]) for block in blocks))
+    summed = op.accumulate(in_order)
+    scanned = np.empty_like(summed)
+    side_by_side(*(partial(np.take, summed, ranks[block], out=scanned[block], mode="clip") for block in blocks))
+    return scanned
+
+
+def ranked_on(
+    machine: Machine, nodes: Nodes, from_tail: bool = False, *, algorithm: str, **parameter: Any
+) -> GlobalArray:
+    """Rank a list by an SPMD program, its parameter among the keywords, and return the ranks."""
+    if algorithm == "program":
+        ranks: GlobalArray = _libraries().programs(machine.size)(machine, nodes, from_tail)
+        return ranks
+    ranks = machine.empty(len(nodes), nodes.dtype)
+    try:
+        machine.run(_program(algorithm), machine.array(nodes), ranks, from_tail=from_tail, **parameter)
+    except ProcessorRaised as error:
+        if isinstance(error.__cause__, InvalidList):
+            raise error.__cause__ from None
+        raise
+    return ranks
+
+
+def _program(algorithm: str) -> Callable[..., None]:
+    if algorithm in PROGRAMS:
+        return PROGRAMS[algorithm]
+    module, name = ON_STREAMS[algorithm]
+    program: Callable[..., None] = getattr(importlib.import_module(module), name)
+    return program
+
+
+def _accumulated(op: np.ufunc, values: NDArray[Any]) -> np.dtype[Any]:
+    """The dtype of a scan, or an error if ``op`` cannot make one."""
+    if not isinstance(op, np.ufunc) or (op.nin, op.nout, op.signature) != (2, 1, None):
+        raise TypeError(f"a scan needs a NumPy ufunc of two arguments and one result, such as np.add, not {op!r}")
+    dtype = op.accumulate(np.ones(1, values.dtype)).dtype
+    if dtype.hasobject:
+        raise TypeError(f"{op} on {values.dtype} makes Python objects, which processors cannot share")
+    return dtype

@@ -1,0 +1,73 @@
+"""List scan: any associative operator along a list whose ranks are known.
+
+    order     values to their ranks:  in list order, in memory order
+    scan      each processor accumulates its block, then folds in what the blocks before it came to
+    deal      back to the nodes
+
+Three supersteps, and every value is combined by the NumPy ufunc itself, in list order: the operator need not
+be commutative.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from smp import GlobalArray, Processor
+
+from ..costs import Costs, costs_of, longest_block
+
+
+def scan_ranked(
+    proc: Processor, ranks: GlobalArray, values: GlobalArray, scanned: GlobalArray, op: np.ufunc = np.add
+) -> None:
+    """Scan ``values`` along a list: an SPMD program.
+
+    Parameters
+    ----------
+    proc : Processor
+    ranks : GlobalArray of shape (n,), integer
+        Distance of each node from the head.
+    values : GlobalArray of shape (n,)
+    scanned : GlobalArray of shape (n,), of the dtype that ``op.accumulate(values)`` has
+        Where the inclusive scan is written: for each node, ``op`` over the values from the head to it.
+    op : ufunc
+        Of two arguments, associative.
+
+    Notes
+    -----
+    Supersteps: ``order`` (2n reads, n writes), ``scan`` (n reads, n writes), ``deal`` (n reads, n writes).
+    """
+    n = len(ranks)
+    block = proc.block(n)
+    in_order, scanned_in_order = proc.empty(n, values.dtype), proc.empty(n, scanned.dtype)
+    with proc.superstep("order") as step:
+        mine = step.copy_in(ranks, block)
+        here = step.copy_in(values, block)
+        step.compute()
+        step.copy_out(in_order, mine, here)
+    with proc.superstep("scan") as step:
+        run = step.copy_in(in_order, block)
+        step.compute()
+        run = op.accumulate(run)
+        before = [last for last in proc.gather(run[-1:])[: proc.rank] if len(last)]
+        if before and len(run):
+            run = op(reduce(op, before), run)
+        step.copy_out(scanned_in_order, block, run)
+    with proc.superstep("deal") as step:
+        dealt = step.copy_in(scanned_in_order, mine)
+        step.compute()
+        step.copy_out(scanned, block, dealt)
+
+
+def cost(n: int, p: int) -> Costs:
+    """Return what the supersteps of `scan_ranked` access, for n nodes on p processors: an array of `COST`."""
+    longest = longest_block(n, p)
+    return costs_of(
+        [
+            ("order", 2 * longest, longest, 3 * n),
+            ("scan", longest, longest, 2 * n),
+            ("deal", longest, longest, 2 * n),
+        ]
+    )

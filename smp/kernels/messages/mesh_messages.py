@@ -1,0 +1,94 @@
+"""Mesh by messages: neighbours send their states to each other through a network that congests and retries.
+
+    a round     send: one's own state to the four neighbours ─▶ receive: theirs ─▶ update
+
+A message's kind is the direction that it comes from, and those of a kind come in the order in which they were sent: so
+a neighbour that is a round ahead takes no other's place, and each direction of a mesh of one or two rows is apart.
+
+Places, for perturbation tuning: those of `relax_mesh`, but `send` and `receive` for each neighbour, so four times
+a round.
+
+Source: Synthetic-perturbation tuning of MIMD programs, section 4.2, example 3-DM.  The network is `congestion`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp import GlobalArray, Processor
+from smp.compiled import delay
+
+from ..costs import Costs
+from .congestion import Network, Timing, network
+from .mesh import NEIGHBOURS, Shape, States, check_mesh, mesh_shape, neighbours, update
+from .mesh_cells import cost as cost_of_cells
+
+
+def send(net: Network, around: NDArray[np.int64], mine: States) -> None:
+    """Send a node's own state to its four neighbours: to the one in the north as from the south, and so on."""
+    for direction in range(NEIGHBOURS):
+        delay("send")
+        net.send(int(around[direction]), direction ^ 1, mine)
+
+
+def receive(net: Network, received: States) -> None:
+    """Wait for the states of the four neighbours."""
+    for direction in range(NEIGHBOURS):
+        delay("receive")
+        received[direction] = net.receive(direction)
+
+
+def relax_mesh_messages(
+    proc: Processor,
+    state: GlobalArray,
+    *,
+    rounds: int,
+    grain: int = 1,
+    shape: Shape | None = None,
+    timing: Timing | None = None,
+) -> dict[str, int]:
+    """Relax the states of a wrapped mesh, whose nodes send each other messages: an SPMD program.
+
+    Parameters
+    ----------
+    proc, state, rounds, grain, shape
+        As for `smp.kernels.messages.mesh.relax_mesh`; the result is the same, bit for bit.
+    timing : Timing
+        Of the network; by default its own.
+
+    Returns
+    -------
+    dict of str to int
+        ``attempts`` and ``failures``: transmissions of all nodes, and those of them that had to be sent again.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On all processors alike, before the first superstep.
+
+    Notes
+    -----
+    Supersteps as those of `relax_mesh_cells`; see `cost`.  Between them, in every round, four
+    messages of ``words`` a processor.
+    """
+    check_mesh(proc, state, rounds, grain)
+    around = neighbours(proc.rank, mesh_shape(proc.size, shape))
+    net = network(proc, max(state.shape[1], 1), timing or Timing())
+    with proc.superstep("start") as step:
+        mine = step.copy_in(state, proc.rank)
+    received = np.empty((NEIGHBOURS, len(mine)))
+    for _ in range(rounds):
+        delay("main_loop")
+        send(net, around, mine)
+        receive(net, received)
+        update(mine, received, grain)
+    with proc.superstep("end") as step:
+        step.compute()
+        step.copy_out(state, proc.rank, mine)
+    return {"attempts": proc.reduce(net.attempts), "failures": proc.reduce(net.failures)}
+
+
+def cost(p: int, words: int) -> Costs:
+    """Return what the supersteps of `relax_mesh_messages` access, exactly; the messages are not counted."""
+    return cost_of_cells(p, words)

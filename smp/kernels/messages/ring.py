@@ -1,0 +1,180 @@
+"""Ring: every node waits for its predecessor's message, computes, waits for its successor's leave, sends it on.
+
+    node i-1  ───── main: a token, ``words`` long ─────▶  node i  ────────────▶  node i+1
+              ◀──── secondary: one word, the leave ─────          ◀────────────
+
+    send main
+    loop:
+        a   F1  receive main  F2   b
+        send secondary
+        if it is likely:
+            {code A}, a loop:  c  multiply and assign
+            d   F3  receive secondary  F4
+        else:
+            e   F5  receive secondary  F6   f
+        g
+        send main, but for the last time
+        h
+
+The letters are places for delays: F1 to F6 those of figure 2, a to h others spread through the loop, c in {code A}.
+
+A node sends again only after its successor has taken the message before.  Both kinds come in at one input, on a network
+that congests (`congestion`).  Its token tells a node whether it is likely, and how long {code A} is: a node
+that is ready before the next one finds its input taken, and has to try again later.  Delays can keep nodes in step.
+
+What is computed is the same with any delays, and on any network; `tokens` has it without one.
+
+Source: Synthetic-perturbation tuning of MIMD programs, section 3.2, example 2 and figure 2; there on 16 nodes of an
+iPSC-1.  Who sends the secondary message, and what both hold, is not said there.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp import Processor, local, stream
+from smp.compiled import delay
+
+from .congestion import Timing, network
+
+MAIN, SECONDARY = range(2)
+MULTIPLIER = 6_364_136_223_846_793_005  # of a linear congruential generator modulo 2^64
+BLOCK = 2_500
+"""Numbers on which each multiply-and-assign is made: 2 us of an emulated machine."""
+Values = NDArray[np.uint64]
+
+
+@local
+def multiply(values: Values) -> None:
+    """Multiply and assign, modulo 2^64."""
+    for k in range(len(values)):
+        values[k] = values[k] * np.uint64(MULTIPLIER)
+
+
+@stream
+def code_a(values: Values, loops: int) -> None:
+    """{code A}."""
+    for _ in range(loops):
+        delay("c")
+        multiply(values)
+
+
+def is_likely(token: int, likely: float) -> bool:
+    """Whether the if-statement is true."""
+    return token < likely * 2**31
+
+
+def loops_of(token: int, load: int) -> int:
+    """How often {code A} loops: 0.8 to 1.2 times the load."""
+    return load * (80 + token % 41) // 100
+
+
+def drawn(value: int) -> int:
+    """Return the next token, of 31 bits."""
+    return value * MULTIPLIER % 2**64 >> 33
+
+
+def first_tokens(p: int, seed: int) -> NDArray[np.int64]:
+    """Return the token with which each node begins."""
+    return np.random.default_rng(seed).integers(2**31, size=p)
+
+
+def tokens(p: int, rounds: int, *, load: int, likely: float, seed: int) -> NDArray[np.int64]:
+    """Return the token that each node receives in each round, an array (rounds, p): computed one after another."""
+    found = np.empty((rounds, p), np.int64)
+    held = first_tokens(p, seed)
+    for r in range(rounds):
+        found[r] = np.roll(held, 1)
+        for rank, token in enumerate(found[r].tolist()):
+            loops = loops_of(token, load) if is_likely(token, likely) else 0
+            held[rank] = drawn((token + rank) * pow(MULTIPLIER, loops, 2**64))
+    return found
+
+
+def pass_tokens(
+    proc: Processor,
+    rounds: int,
+    *,
+    load: int = 10,
+    words: int = 64,
+    likely: float = 0.85,
+    seed: int = 0,
+    timing: Timing | None = None,
+) -> dict[str, int]:
+    """Pass tokens round a ring, a processor a node: an SPMD program.
+
+    Parameters
+    ----------
+    proc : Processor
+    rounds : int
+        Messages that each node receives of its predecessor; from 1.
+    load : int
+        How often {code A} loops, about: each is a multiply-and-assign on `BLOCK` numbers.
+    words : int
+        Length of the main messages; from 1.
+    likely : float
+        Share of the tokens with which {code A} is done.
+    seed : int
+        Of the first tokens.
+    timing : Timing, optional
+        Of the network.
+
+    Returns
+    -------
+    dict
+        ``checksum``, of all that this node has received, and of the whole ring ``attempts``, the transmissions, and
+        ``failures``, those of them that failed.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On all processors alike, before the first message.
+
+    Examples
+    --------
+    >>> import smp
+    >>> from smp.kernels.messages.ring import pass_tokens
+    >>> with smp.emulated(4, schedule="clock") as machine:
+    ...     run = machine.run(pass_tokens, rounds=3)
+    >>> run.results[0]["attempts"] - run.results[0]["failures"]  # 2 messages a round and node
+    24
+    """
+    for name, number, least in (("rounds", rounds, 1), ("load", load, 0), ("words", words, 1)):
+        if operator.index(number) < least:
+            raise ValueError(f"{name}={number}: give a number from {least}")
+    if not 0 <= likely <= 1:
+        raise ValueError(f"likely={likely}: give a share from 0 to 1")
+    net = network(proc, words, timing)
+    successor, predecessor = (proc.rank + 1) % proc.size, (proc.rank - 1) % proc.size
+    values, checksum = np.empty(BLOCK, np.uint64), 0
+    net.send(successor, MAIN, np.full(words, first_tokens(proc.size, seed)[proc.rank]))
+    for r in range(rounds):
+        delay("a")
+        delay("F1")
+        token = int(net.receive(MAIN)[-1])
+        delay("F2")
+        delay("b")
+        net.send(predecessor, SECONDARY, [token])
+        values.fill(token + proc.rank)
+        if is_likely(token, likely):
+            code_a(values, loops_of(token, load))
+            delay("d")
+            delay("F3")
+            leave = net.receive(SECONDARY)
+            delay("F4")
+        else:
+            delay("e")
+            delay("F5")
+            leave = net.receive(SECONDARY)
+            delay("F6")
+            delay("f")
+        checksum += token + int(leave[0])
+        delay("g")
+        if r < rounds - 1:
+            net.send(successor, MAIN, np.full(words, drawn(int(values[-1]))))
+        delay("h")
+    attempts, failures = proc.reduce(net.attempts), proc.reduce(net.failures)
+    return {"checksum": checksum, "attempts": attempts, "failures": failures}

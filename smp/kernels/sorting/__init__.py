@@ -1,0 +1,1 @@
+"""Sorting: functions, forms on streams, SPMD programs."""

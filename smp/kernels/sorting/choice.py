@@ -1,0 +1,196 @@
+"""The libraries from which sort and argsort choose, see `smp.selection.library`: the forms that run in this process.
+
+    keys  --look-->  n, bits, rare, order, below, width  --models-->  numpy, counting, halves, partition
+
+There is one for each size and kind of keys, and number of streams; unsigned integers go with signed ones.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smp.selection.kept import recalled
+from smp.selection.library import Implementation, Library
+
+from ..in_process import streams_for
+from .counting import WIDEST, range_around
+from .data import LOOPS, sort_data
+from .fast import KEYS_A_COUNTER, LEAST_BITS, WORTH_HALVING, WORTH_PARTS, WORTH_RANKING, argsort_fast, sort_fast
+from .keys import Keys
+from .sampling import Look, distinct_bits, look, rare_share, share_below, unevenness
+
+KINDS = ("int32", "int64", "float32", "float64")
+INPUTS = {
+    "n": "100..1e7",
+    "bits": "linear 0..21 real",
+    "rare": "linear 0..1 real",
+    "order": "linear 0..1 real",
+    "below": "linear 0..0.5 real",
+}
+"""Of the models; of integers, the width of a range around them too.  See `smp.kernels.sorting.sampling`."""
+WIDTH, UNEVEN = {"width": "17..1e19"}, {"uneven": "linear 0..1 real"}
+LOW, HIGH = "max(0, n - 1048576)", "max(0, n - 4194304)"
+"""Levels of memory."""
+PASSES = ["n * rare", "n * log2(n) * rare", "n * (1 - rare)", "n * bits * (1 - rare)", "n * order", LOW, HIGH]
+"""NumPy's sort: where equal keys are many, it is done when it has told different ones apart."""
+RANKS = [*PASSES, "n * log2(n) * min(1, 10 * uneven)", "n * log2(n) * order", "min(n, 1000)"]
+"""Its argsort, which does badly by keys of which some are far more frequent than others."""
+PARTS = ["n", "n * log2(n)", "n * rare", "n * bits * (1 - rare)", "n * order", LOW, HIGH]
+RUNS = "min(width, n, 2 ** bits)"
+COUNTS = [
+    "n",
+    "width",
+    RUNS,
+    f"{RUNS} * log2(n / {RUNS} + 1)",
+    "n * max(0, 4 - bits)",
+    "n * order * max(0, min(1, (log2(n) - bits - 5) / 4))",
+    "n * max(0, bits - 15)",
+]
+"""Keys, counters, and runs of equal keys, long and short; one key counted time after time, where each waits for the one
+before; counters that are beyond the nearest cache."""
+MAPPED = 1 << 25
+"""Bytes from which the C library asks the system for each array, which then comes filled with zeros."""
+
+
+@dataclass
+class Request:
+    """Keys to be sorted, and what a look at them tells, which is taken once.
+
+    Attributes
+    ----------
+    keys : ndarray of shape (n,), n >= 1
+    out : ndarray of shape (n,), optional
+        By default a new one.
+    """
+
+    keys: Keys
+    out: Keys | None = None
+
+    @functools.cached_property
+    def seen(self) -> Look:
+        """A look at the keys."""
+        return look(self.keys)
+
+    def inputs(self) -> tuple[float, ...]:
+        """What the models of sort take, about 40 us."""
+        sample = self.seen.sample
+        if sample.dtype.kind == "f":
+            return self._inputs()
+        around = range_around(sample)
+        return (*self._inputs(), float(around[1] if around else int(sample[-1]) - int(sample[0])))
+
+    def inputs_of_order(self) -> tuple[float, ...]:
+        """What the models of argsort take."""
+        return (*self._inputs(), unevenness(self.seen.sample))
+
+    def _inputs(self) -> tuple[float, ...]:
+        sample, n = self.seen.sample, len(self.keys)
+        return float(n), distinct_bits(sample), rare_share(sample, n), self.seen.order, share_below(sample)
+
+    def sort(self, algorithm: str, streams: int) -> Keys:
+        """Sort the keys and return where they are."""
+        out = np.empty(len(self.keys), self.keys.dtype.newbyteorder("=")) if self.out is None else self.out
+        sort_fast(self.keys, out, streams, algorithm, self.seen.sample)
+        return out
+
+    def argsort(self, algorithm: str, streams: int) -> Keys:
+        """Return the order that sorts the keys."""
+        return argsort_fast(self.keys, streams, algorithm, self.seen.sample)
+
+
+def sort_library(dtype: np.dtype[Any], streams: int) -> Library:
+    """Return the library for keys of a type, with the models that are kept for it, if there are any."""
+    return _sort_library(_kind(dtype), streams)
+
+
+def argsort_library(dtype: np.dtype[Any], streams: int) -> Library:
+    """Return the same for argsort."""
+    return _argsort_library(_kind(dtype), streams)
+
+
+def libraries(streams: int | None = None) -> list[Library]:
+    """Return what is to be calibrated, for so many streams; by default as many as there are CPUs."""
+    count = streams_for(None) if streams is None else streams
+    made = [_sort_library(kind, count) for kind in KINDS]
+    return [*made, *(_argsort_library(kind, count) for kind in KINDS)] if count > 1 else made
+
+
+def _kind(dtype: np.dtype[Any]) -> str:
+    return ("float" if dtype.kind == "f" else "int") + str(8 * dtype.itemsize)
+
+
+@functools.cache
+def _sort_library(kind: str, streams: int) -> Library:
+    integers, narrow = kind.startswith("int"), f"width <= n and width < {WIDEST}"
+    made = Library(
+        f"sort[{kind}, {streams} streams]",
+        INPUTS | WIDTH if integers else INPUTS,
+        Request.inputs,
+        setup=_setup(kind),
+        rule=functools.partial(_rule_of_sort, np.dtype(kind).itemsize, streams),
+        points=100 if integers else 75,
+        loops={"n": "100..1e7 x 25"} | LOOPS,
+    )
+
+    def add(name: str, algorithm: str, threads: int, terms: list[str], when: str = "") -> None:
+        function = functools.partial(Request.sort, algorithm=algorithm, streams=threads)
+        made.add(Implementation(name, function, [*terms, _mapped(kind)], when))
+
+    add("numpy", "numpy", 1, [*PASSES, "n * log2(n) * (1 - rare)", "max(0, n - 262144)", "min(n, 1000)"])
+    if integers:
+        add("counting alone", "counting", 1, COUNTS, narrow)
+    if integers and streams > 1:
+        add("counting", "counting", streams, COUNTS, f"n >= {1 << 16} and {narrow}")
+    if streams > 1:
+        add("halves", "halves", streams, PASSES, f"n >= {1 << 16} and below >= 0.3")
+        add("partition", "partition", streams, PARTS, f"n >= {1 << 18} and bits >= 1")
+    return recalled(made)
+
+
+@functools.cache
+def _argsort_library(kind: str, streams: int) -> Library:
+    made = Library(
+        f"argsort[{kind}, {streams} streams]",
+        INPUTS | UNEVEN,
+        Request.inputs_of_order,
+        setup=_setup(kind),
+        rule=functools.partial(_rule_of_argsort, np.dtype(kind).itemsize, streams),
+        points=45,
+        loops={"n": "100..1e6 x 25"} | LOOPS,
+    )
+    by_parts = functools.partial(Request.argsort, algorithm="partition", streams=streams)
+    made.add(
+        Implementation("numpy", functools.partial(Request.argsort, algorithm="numpy", streams=1), RANKS),
+        Implementation("partition", by_parts, PARTS, f"n >= {1 << 14} and bits >= 1"),
+    )
+    return recalled(made)
+
+
+def _setup(kind: str) -> Callable[..., tuple[Request]]:
+    return lambda n, shape, span: (Request(sort_data(np.dtype(kind), n, shape, span)),)
+
+
+def _mapped(kind: str) -> str:
+    """The keys of an array that is mapped anew, as a term."""
+    return f"n if n > {MAPPED // np.dtype(kind).itemsize} else 0"
+
+
+def _rule_of_sort(
+    octets: int, streams: int, n: float, bits: float, rare: float, order: float, below: float, width: float = math.inf
+) -> str:
+    """What `sort_fast` does by itself, as far as these numbers tell."""
+    if streams == 1 or n * octets < WORTH_HALVING or bits < LEAST_BITS:
+        return "numpy"
+    if width * KEYS_A_COUNTER <= n:
+        return "counting"
+    return "halves" if n * octets < WORTH_PARTS else "partition"
+
+
+def _rule_of_argsort(octets: int, streams: int, n: float, bits: float, *_: float) -> str:
+    return "numpy" if streams == 1 or n * octets < WORTH_RANKING or bits < LEAST_BITS else "partition"

@@ -1,0 +1,120 @@
+"""Keys to be sorted, as unsigned integers of the same width and in the same order: their images.
+
+    unsigned   as they are
+    signed     the sign bit flipped                        -2^31 ─▶ 0   -1 ─▶ 2^31 - 1   0 ─▶ 2^31
+    float      the sign bit flipped, in negative ones all bits, which orders them as on a circle
+
+                   NaN with sign │ -inf … -0.0  0.0 … inf │ NaN
+
+               that is then turned until -inf is 0: a NaN with sign goes round to the end, behind the others
+
+So the order is NumPy's, with every NaN last, and -0.0 before 0.0.  It is a bijection: keys come back bit for bit.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from smp import GlobalArray, local
+
+Keys = NDArray[Any]  # of one of DTYPES
+Images = NDArray[Any]  # uint32 or uint64
+Rule = tuple[np.uint64, ...]  # sign's place, what to flip always, what in negative ones too, -inf, all bits
+
+DTYPES = tuple(np.dtype(kind) for kind in (np.int32, np.int64, np.uint32, np.uint64, np.float32, np.float64))
+
+
+def check_keys(keys: GlobalArray) -> int:
+    """Return how many keys there are; refuse arrays that no program sorts, on all processors alike."""
+    if keys.dtype not in DTYPES:
+        names = ", ".join(dtype.name for dtype in DTYPES)
+        raise TypeError(f"keys is a global array of {keys.dtype}; the sorting programs take {names}")
+    if keys.ndim != 1:
+        raise ValueError(f"keys has shape {keys.shape}: a sorting program takes one-dimensional keys, (n,)")
+    return len(keys)
+
+
+def check_number(name: str, number: int, least: int, most: int | None = None) -> int:
+    """Return a whole number within bounds, or say why it is none."""
+    try:
+        whole = operator.index(number)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {number!r}") from None
+    if whole < least or (most is not None and whole > most):
+        raise ValueError(
+            f"{name} must be {f'at least {least}' if most is None else f'from {least} to {most}'}, not {whole}"
+        )
+    return whole
+
+
+def unsigned(dtype: DTypeLike) -> np.dtype[Any]:
+    """Return the unsigned type of the same width."""
+    return np.dtype(f"u{np.dtype(dtype).itemsize}")
+
+
+def images(keys: Keys) -> Images:
+    """Return the images of keys; unsigned ones are returned as they are, not copied.
+
+    Parameters
+    ----------
+    keys : contiguous array of one of `DTYPES`
+
+    Returns
+    -------
+    array of the same length, uint32 or uint64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from smp.kernels.sorting.keys import images
+    >>> images(np.array([-1, 0, 1], np.int32)) - np.uint32(2**31 - 1)
+    array([0, 1, 2], dtype=uint32)
+    """
+    bits: Images = keys.view(unsigned(keys.dtype))
+    return bits if keys.dtype.kind == "u" else _mapped(_to_images, bits, keys.dtype)
+
+
+def keys_of(mapped: Images, dtype: DTypeLike) -> Keys:
+    """Return the keys of a type that have these images; see `images`."""
+    wanted = np.dtype(dtype)
+    return mapped if wanted.kind == "u" else _mapped(_to_bits, mapped, wanted).view(wanted)
+
+
+def _mapped(loop: Any, given: Images, dtype: np.dtype[Any]) -> Images:
+    made = np.empty_like(given)
+    loop(given, _rule(dtype), made)
+    return made
+
+
+def _rule(dtype: np.dtype[Any]) -> Rule:
+    """What to do with the bits of signed integers and floats."""
+    width = 8 * dtype.itemsize
+    sign, every = 1 << (width - 1), (1 << width) - 1
+    if dtype.kind == "i":
+        rest, lowest = 0, 0
+    else:
+        rest = every - sign
+        lowest = every - int(np.array(-np.inf, dtype).view(unsigned(dtype)))
+    return tuple(np.uint64(number) for number in (width - 1, sign, rest, lowest, every))
+
+
+@local
+def _to_images(bits: Images, rule: Rule, made: Images) -> None:
+    place, sign, rest, lowest, _ = rule
+    for i in range(len(bits)):
+        x = np.uint64(bits[i])
+        negative = np.uint64(0) - (x >> place)  # all ones or none
+        made[i] = (x ^ sign ^ (negative & rest)) - lowest
+
+
+@local
+def _to_bits(mapped: Images, rule: Rule, made: Images) -> None:
+    place, sign, rest, lowest, every = rule
+    for i in range(len(mapped)):
+        x = (np.uint64(mapped[i]) + lowest) & every
+        negative = (x >> place) - np.uint64(1)
+        made[i] = x ^ sign ^ (negative & rest)

@@ -1,0 +1,138 @@
+"""Radix sort: a stable counting sort by every digit, from the lowest to the highest.
+
+    count        each processor counts its keys of each digit value       counts[digit, processor]
+    prefix sum   each sums up an even share of the counts, in that order, whichever digits and processors they are of
+    offsets      and adds the sum of all shares before its own: now a count is where the keys counted go
+    move         each puts its keys there, one after another
+
+Two arrays change roles after every digit.  Of the digit sizes that take equally many rounds the smallest is used.
+
+Sources: the SMP cost study, section 5.1 and table 9; the thesis on high-level libraries, sections 4.5.1 and 5.3.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from smp import GlobalArray, Processor
+
+from ..costs import Costs, costs_of, longest_block
+from .distribution import by_digit, deal, tally
+from .keys import Images, check_keys, check_number, images, unsigned
+
+DIGIT = 6
+WIDEST = 16
+"""Bits of a digit, at most: so many counts for each processor as there are values of it."""
+
+
+def sort_radix(proc: Processor, keys: GlobalArray, *, digit: int = DIGIT, bits: int | None = None) -> None:
+    """Sort keys in place by radix sort: an SPMD program.
+
+    Parameters
+    ----------
+    proc : Processor
+    keys : GlobalArray of shape (n,), int32, int64, uint32, uint64, float32 or float64
+    digit : int
+        The most bits to sort by in a round, 1 to 16.
+    bits : int, optional
+        For integers that are known to be from 0 to 2**bits - 1: fewer rounds.  By default the width of the keys.
+
+    Raises
+    ------
+    TypeError, ValueError
+        On all processors, with the keys untouched: other arrays; a digit or a number of bits out of range; keys that
+        do not fit into ``bits``.
+
+    Notes
+    -----
+    ceil(bits / digit) rounds of four supersteps, ``count``, ``prefix sum``, ``offsets`` and ``move``; where the number
+    of rounds is odd, a last one, ``home``, copies the keys back.  See `cost`.  Nothing local is kept from one superstep
+    to the next but the sum of a share, and the sum of those before comes by a collective.  A second array of n keys.
+
+    -0.0 comes before 0.0, and every NaN last: see `smp.kernels.sorting.keys`.
+    """
+    n = check_keys(keys)
+    whole = 8 * keys.dtype.itemsize
+    wide = whole if bits is None else check_number("bits", bits, 1, whole)
+    if keys.dtype.kind == "f" and wide < whole:
+        raise ValueError(f"bits={bits} is for integers from 0 on; floats are sorted by all their {whole} bits")
+    rounds, width = _rounds(wide, digit)
+    if n == 0:
+        return
+    kind = keys.dtype if wide == whole else unsigned(keys.dtype)
+    values, mine = 1 << width, proc.block(n)
+    source, target = keys, proc.empty(n, keys.dtype)
+    counts = proc.empty(values * proc.size, np.int64)  # in (digit, processor) order
+    block = np.empty(mine.stop - mine.start, keys.dtype)
+    own, share = slice(proc.rank, None, proc.size), slice(proc.rank * values, (proc.rank + 1) * values)
+    for shift in range(0, rounds * width, width):
+        with proc.superstep("count") as step:
+            step.copy_in(source, mine, out=block)
+            step.compute()
+            mapped = images(block.view(kind))
+            if shift == 0 and wide < whole:
+                _check_bits(proc, mapped, wide)
+            step.copy_out(counts, own, tally(by_digit(mapped, shift, width), values))
+        with proc.superstep("prefix sum") as step:
+            part = step.copy_in(counts, share)
+            step.compute()
+            total = part.sum()
+            step.copy_out(counts, share, np.cumsum(part) - part)
+        with proc.superstep("offsets") as step:
+            part = step.copy_in(counts, share)
+            step.compute()
+            step.copy_out(counts, share, part + (proc.scan(total) - total))
+        with proc.superstep("move") as step:
+            step.copy_in(source, mine, out=block)
+            places = step.copy_in(counts, own)
+            step.compute()
+            parts = by_digit(images(block.view(kind)), shift, width)
+            step.copy_out_by(deal, target, block, parts, places)
+        source, target = target, source
+    if source is not keys:
+        with proc.superstep("home") as step:
+            step.copy_in(source, mine, out=block)
+            step.compute()
+            step.copy_out(keys, mine, block)
+
+
+def cost(n: int, p: int, *, bits: int = 32, digit: int = DIGIT) -> Costs:
+    """Return what the supersteps of `sort_radix` access.
+
+    Parameters
+    ----------
+    n, p : int
+        Keys, processors.
+    bits : int
+        The width of the keys, or what ``sort_radix`` is given.
+    digit : int
+
+    Returns
+    -------
+    array of `COST`
+        As in table 9 of the SMP cost study, with 2**ceil(bits / rounds) for its 64.  None for no keys.
+    """
+    rounds, width = _rounds(bits, digit)
+    if n == 0:
+        return costs_of([])
+    longest, values = longest_block(n, p), 1 << width
+    each = [
+        ("count", longest, values, n + values * p),
+        ("prefix sum", values, values, 2 * values * p),
+        ("offsets", values, values, 2 * values * p),
+        ("move", longest + values, longest, 2 * n + values * p),
+    ]
+    return costs_of(each * rounds + [("home", longest, longest, 2 * n)] * (rounds % 2))
+
+
+def _rounds(bits: int, digit: int) -> tuple[int, int]:
+    """How many rounds, and how wide the digit of each is."""
+    rounds = -(-check_number("bits", bits, 1) // check_number("digit", digit, 1, WIDEST))
+    return rounds, -(-bits // rounds)
+
+
+def _check_bits(proc: Processor, mapped: Images, bits: int) -> None:
+    """Refuse keys that are too wide, on all processors."""
+    outside = proc.reduce(np.count_nonzero(mapped >> mapped.dtype.type(bits)))
+    if outside:
+        raise ValueError(f"{outside:,} keys are not from 0 to 2**{bits} - 1: give more bits, or none for any keys")

@@ -1,0 +1,181 @@
+"""A stack of sublists that all processors share, guarded by a lock; whoever finds it empty sleeps until given one.
+
+    balance     > 0    so many sublists on the stack
+                < 0    so many processors that wait for one: then the stack is empty
+                       p of them: there is nothing left to do, for nobody has work in hand
+
+    word                 written by                          read by
+    LOCK                 all, to take and to free the guard  all
+    BALANCE              the holder of the guard             the holder
+    top, a cell          the same two in one, where the cell is the guard: readfe takes it, with the balance in it, and
+                         writeef puts it back
+    sublists[2k], [+1]   push, holding the guard: k is the   pop, holding the guard: k + 1 is the balance
+                         balance
+    waiting[k]           pop, holding the guard: -k is the   push, holding the guard: -k - 1 is the balance; the last of
+                         balance                             all processors
+    orders[2w], [2w+1]   writeef by whoever has taken w off  processor w, readfe: the only one, once it has put itself
+                         the waiting, the only one           among the waiting
+
+What is written under the guard is read under it: freeing it releases, taking it acquires.  An order is a pair of cells,
+each of them a fence: so whoever gets a sublist, from the stack or by an order, sees all that was done to its keys
+before, and whoever is told that there is nothing left sees all that was done to any.  A processor is taken off the
+waiting once for each time that it has put itself there, and puts itself there again only after it has read its order:
+so its two cells are empty when they are written, and no writer waits.
+
+LOCK is FREE, HELD, or AWAITED: held, and somebody may sleep until it is free.  Whoever has to wait leaves AWAITED, and
+takes the lock with it, because others may sleep still.  Every wait ends when a processor fails.
+
+Places, for perturbation tuning: `s_lock`, `push` and `pop`, each as it is called, so before it asks for the guard.
+
+Source: Synthetic-perturbation tuning of MIMD programs, section 3.1; the names are those of its table 1.  The lock of
+three states: Drepper, Futexes are tricky.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp import Processor
+from smp._runtime.loops.atomics import compare_exchange, exchange, load, store_release
+from smp._runtime.loops.compiler import inline
+from smp._runtime.memory.cells import Cells
+from smp.compiled import delay, readfe, try_readfe, wait, wake, writeef
+
+LOCK, BALANCE, WORDS = 0, 1, 2
+FREE, HELD, AWAITED = 0, 1, 2
+END = -1
+"""Instead of the beginning of a sublist: there is nothing left to do."""
+GUARDS = ("lock", "cell")
+
+
+class Stack(NamedTuple):
+    """What the processors share, to be handed to a compiled loop; and which of them has it in hand.
+
+    Attributes
+    ----------
+    words : int64 array
+        LOCK and BALANCE.
+    top : Cells
+        One, with the balance in it.
+    by_cell : bool
+        Whether the cell is the guard, not the lock.
+    sublists : int64 array
+        Beginning and end of each.
+    waiting : int64 array, shape (p,)
+    orders : Cells
+        Two for each processor.
+    rank, size : int
+    sync : int64 array
+        ``proc.sync``.
+    """
+
+    words: NDArray[np.int64]
+    top: Cells
+    by_cell: bool
+    sublists: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+    orders: Cells
+    rank: int
+    size: int
+    sync: NDArray[np.int64]
+
+
+def shared_stack(proc: Processor, capacity: int, guard: str) -> Stack:
+    """Return an empty stack with room for so many sublists; all processors call it alike.
+
+    Parameters
+    ----------
+    proc : Processor
+    capacity : int
+        `push` does not check it.
+    guard : {"lock", "cell"}
+    """
+    words = proc.zeros(WORDS + proc.size + 2 * capacity, np.int64).view
+    return stack_on(words, proc.cells(1, full=True, padded=True), proc.cells(2 * proc.size, padded=True), guard, proc)
+
+
+def stack_on(words: NDArray[np.int64], top: Cells, orders: Cells, guard: str, proc: Processor) -> Stack:
+    """Return the stack on words that are zero, a cell that is full and two for each processor that are empty."""
+    common, waiting, sublists = np.split(words, [WORDS, WORDS + proc.size])
+    return Stack(common, top, guard == "cell", sublists, waiting, orders, proc.rank, proc.size, proc.sync)
+
+
+@inline
+def s_lock(stack: Stack) -> tuple[int, int]:
+    """Take the guard; return the balance, and how often that had to wait: 0 or 1."""
+    delay("s_lock")
+    if stack.by_cell:
+        done, balance = try_readfe(stack.top, 0)
+        return (balance, 0) if done else (readfe(stack.top, 0), 1)
+    words = stack.words
+    if compare_exchange(words, LOCK, FREE, HELD) == FREE:
+        return load(words, BALANCE), 0
+    while exchange(words, LOCK, AWAITED) != FREE:
+        wait(words, LOCK, AWAITED, stack.sync)
+    return load(words, BALANCE), 1
+
+
+@inline
+def s_unlock(stack: Stack, balance: int) -> None:
+    """Set the balance, and free the guard."""
+    if stack.by_cell:
+        writeef(stack.top, 0, balance)
+        return
+    store_release(stack.words, BALANCE, balance)
+    if exchange(stack.words, LOCK, FREE) == AWAITED:
+        wake(stack.words, LOCK, 1)
+
+
+@inline
+def push(stack: Stack, first: int, stop: int) -> int:
+    """Put the sublist from ``first`` to ``stop`` on the stack, or hand it to a processor that waits.
+
+    Returns
+    -------
+    int
+        How often the guard had to be waited for.
+    """
+    delay("push")
+    balance, waits = s_lock(stack)
+    if balance < 0:
+        free = load(stack.waiting, -balance - 1)
+        s_unlock(stack, balance + 1)
+        writeef(stack.orders, 2 * free, first)
+        writeef(stack.orders, 2 * free + 1, stop)
+    else:
+        store_release(stack.sublists, 2 * balance, first)
+        store_release(stack.sublists, 2 * balance + 1, stop)
+        s_unlock(stack, balance + 1)
+    return waits
+
+
+@inline
+def pop(stack: Stack) -> tuple[int, int, int]:
+    """Take the sublist on top; where there is none, wait until one is pushed, or until all processors wait.
+
+    Returns
+    -------
+    first, stop : int
+        The sublist; END in place of ``first`` when there is nothing left to do, on all processors.
+    waits : int
+        How often the guard had to be waited for.
+    """
+    delay("pop")
+    balance, waits = s_lock(stack)
+    if balance > 0:
+        first, stop = load(stack.sublists, 2 * balance - 2), load(stack.sublists, 2 * balance - 1)
+        s_unlock(stack, balance - 1)
+        return first, stop, waits
+    if balance == 1 - stack.size:
+        s_unlock(stack, balance)
+        for k in range(stack.size - 1):
+            writeef(stack.orders, 2 * load(stack.waiting, k), END)
+        return END, END, waits
+    store_release(stack.waiting, -balance, stack.rank)
+    s_unlock(stack, balance - 1)
+    first = readfe(stack.orders, 2 * stack.rank)
+    stop = END if first == END else readfe(stack.orders, 2 * stack.rank + 1)
+    return first, stop, waits

@@ -1,0 +1,1 @@
+"""The kernels' libraries, measured and kept."""

@@ -1,0 +1,146 @@
+"""``--calibrate``: the kernels' libraries, measured one after another, kept for this machine, and saved with samples.
+
+    calibration.json    every model with the timings it was made from; also says whether it is whole
+    models.py  models.c the same as functions, for other programs
+
+Each library is saved when it ends, and what is interrupted, by whatever, is taken up again by the same command.
+
+Source: Brewer, Portable High-Performance Supercomputing, figure 3-1.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from smp._computer.data import write
+from smp.errors import ModelError
+from smp.models.fit.model import Model
+from smp.selection import kept
+from smp.selection.calibrate import calibrate
+from smp.selection.library import Library
+
+KERNELS = {
+    "sort": ("sorting.choice", "sorting.programs"),
+    "lists": ("lists.choice",),
+    "stencil": ("grids.choice",),
+}
+"""What can be calibrated, and the modules of `smp.kernels` whose ``libraries()`` say how."""
+FILE, UNDER_WAY = "calibration.json", "calibration-under-way.json"
+
+Progress = Callable[[float, str], None]
+Data = dict[str, Any]
+
+
+def libraries(kernels: Sequence[str]) -> list[Library]:
+    """Return the libraries of kernels for this machine."""
+    names = (module for kernel in kernels for module in KERNELS[kernel])
+    modules = (importlib.import_module(f"smp.kernels.{name}") for name in names)
+    return [library for module in modules for library in module.libraries()]
+
+
+class Calibration:
+    """A calibration under way, and what of it is done.
+
+    Parameters
+    ----------
+    kernels : sequence of str
+        Of `KERNELS`.
+    folder : Path
+        Where it is saved, and where an interrupted one is taken up.
+    seed : int
+
+    Attributes
+    ----------
+    data : dict
+        The document that is saved.
+    """
+
+    def __init__(self, kernels: Sequence[str], folder: Path, seed: int) -> None:
+        self.folder, self._seed = folder, seed
+        self._libraries = libraries(kernels)
+        self.data = kept.document([])
+        self.data |= {"created": _now(), "seed": seed, "interrupted": True}
+        earlier = _earlier(folder / FILE)
+        if earlier.get("interrupted") and earlier.get("seed") == seed:
+            names = {library.name for library in self._libraries}
+            self.data["libraries"] = {name: found for name, found in earlier["libraries"].items() if name in names}
+
+    def measure(self, progress: Progress) -> None:
+        """Calibrate what is not done yet, and save each library with those before it.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            On Ctrl-C; what is done is saved, and the timings of what is not.
+        """
+        total = len(self._libraries)
+        for k, library in enumerate(self._libraries):
+            if library.name in self.data["libraries"]:
+                continue
+
+            def tick(done: float, text: str, before: int = k) -> None:
+                progress((before + done) / total, text)
+
+            calibrate(library, seed=self._seed, resume=self.folder / UNDER_WAY, progress=tick)
+            self.data["libraries"][library.name] = library.to_json(samples=True)
+            self.save()
+        self.data["interrupted"] = False
+
+    def save(self) -> list[Path]:
+        """Write the files; keep the models for this machine beside those of other kernels."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        made = list(models(self.data))
+        files = {
+            FILE: json.dumps(self.data),
+            "models.py": "".join(f"{model.python()}\n\n" for model in made),
+            "models.c": "#include <math.h>\n\n" + "\n\n".join(model.c() for model in made) + "\n",
+        }
+        for name, text in files.items():
+            write(self.folder / name, text)
+        kept.keep(self.data)
+        return [self.folder / name for name in files]
+
+
+def models(data: Data) -> Iterator[Model]:
+    """The models of a document, library by library."""
+    for library in data["libraries"].values():
+        for model in library["models"].values():
+            yield Model.from_json(model)
+
+
+def load(path: Path) -> Data:
+    """Read a saved calibration.
+
+    Parameters
+    ----------
+    path : Path
+        Of ``calibration.json``, or of the folder it is in.
+
+    Raises
+    ------
+    ModelError
+        It is missing, damaged or of another format.
+    """
+    file = path / FILE if path.is_dir() else path
+    data = kept.read(file)
+    try:
+        list(models(data))
+    except ModelError as error:  # a range or an expression does not read
+        raise ModelError(f"{file}: {error}") from error
+    return data
+
+
+def _earlier(file: Path) -> Data:
+    try:
+        return load(file)
+    except ModelError:
+        return {}
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

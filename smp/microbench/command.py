@@ -1,0 +1,327 @@
+"""The command ``python -m smp.microbench``: the only place of the package that prints or exits.
+
+Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved), 1 otherwise; of the process: see
+`commands`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from .._computer.commands import interruptible
+from .._computer.limits import usable_cpus
+from .._computer.version import VERSION
+from .._runtime.loops.code_folder import cache_folder
+from .._runtime.program.processor import MOST
+from ..errors import ProfileError, SmpError
+from ..models.fit.fitting import ModelWarning
+from ..profiles.profile import Profile, ProfileWarning
+from .calibration.kernels import KERNELS, Calibration
+from .calibration.kernels import load as load_models
+from .campaign import SECTIONS, Campaign, make_plan, samples_of
+from .predictions.programs import KERNELS as KERNELS_MODELLED
+from .report import sections as report
+
+WIDTH = 100  # columns that the tables need
+MOST_NAMES = 30  # of files that are told one by one
+
+EXAMPLES = """
+examples:
+  python -m smp.microbench --quick             half a minute: every answer, roughly
+  python -m smp.microbench                     three minutes: answers to rely on
+  python -m smp.microbench --full -p 1,2,4,8   the papers' grids whole
+  python -m smp.microbench --only latency,lists
+  python -m smp.microbench --profile smp-report/profile.json            print it again, measure nothing
+  python -m smp.microbench --profile smp-report/profile.json --only sorting   sort anew, with its cost functions
+  python -m smp.microbench --quick --json | jq .access.functions
+  python -m smp.microbench --calibrate         some minutes: models by which sort, rank_list and relax choose
+  python -m smp.microbench --models smp-report/calibration.json         print them again, measure nothing
+"""
+
+
+def _processors(text: str) -> tuple[int, ...]:
+    try:
+        numbers = tuple(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of whole numbers, such as 1,2,4") from None
+    wrong = [n for n in numbers if not 1 <= n <= MOST]
+    if wrong:
+        raise argparse.ArgumentTypeError(f"{wrong[0]} processors: from 1 to {MOST}")
+    return numbers
+
+
+def _sections(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip() for part in text.split(","))
+    for name in names:
+        if name not in SECTIONS:
+            raise argparse.ArgumentTypeError(f"no section {name!r}: choose from {', '.join(SECTIONS)}")
+    return names
+
+
+def _kernels(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip() for part in text.split(","))
+    for name in names:
+        if name not in KERNELS:
+            raise argparse.ArgumentTypeError(f"no kernel {name!r} to calibrate: choose from {', '.join(KERNELS)}")
+    return names
+
+
+def _program(text: str) -> tuple[str, int, int]:
+    kernel, _, sizes = text.partition(",")
+    if kernel not in KERNELS_MODELLED:
+        raise argparse.ArgumentTypeError(f"no kernel {kernel!r}: choose from {', '.join(KERNELS_MODELLED)}")
+    try:
+        n, p = (int(float(part)) for part in sizes.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KERNEL,N,P such as radix,1e5,2") from None
+    return kernel, n, p
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed: a whole number from 0")
+    return int(text)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="python -m smp.microbench",
+        description="Measure what this computer charges for shared memory, fit cost functions to it, rank lists, "
+        "sort keys, relax grids, and show where the measured times fall in the predicted intervals; measure full/empty "
+        "cells and streams.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    size = made.add_mutually_exclusive_group()
+    size.add_argument(
+        "--quick",
+        dest="mode",
+        action="store_const",
+        const="quick",
+        help="thin grids, at most half a minute on 2 CPUs",
+    )
+    size.add_argument(
+        "--full",
+        dest="mode",
+        action="store_const",
+        const="full",
+        help="the papers' grids whole, some 20 minutes on 2 CPUs",
+    )
+    made.set_defaults(mode="default")
+    made.add_argument(
+        "-p",
+        "--processors",
+        type=_processors,
+        metavar="1,2,4",
+        help="numbers of processors (default: powers of two up to the CPUs)",
+    )
+    made.add_argument("--only", type=_sections, metavar="NAMES", help=f"measure only these, of {','.join(SECTIONS)}")
+    made.add_argument("--seed", type=_seed, default=1, metavar="N", help="of every random choice (default: 1)")
+    made.add_argument(
+        "--out",
+        type=Path,
+        default=Path("smp-report"),
+        metavar="DIR",
+        help="folder to write to (default: smp-report)",
+    )
+    made.add_argument(
+        "--profile", type=Path, metavar="FILE", help="use a saved profile; measures only what --only names"
+    )
+    models = made.add_mutually_exclusive_group()
+    models.add_argument(
+        "--calibrate",
+        type=_kernels,
+        nargs="?",
+        const=tuple(KERNELS),
+        metavar="NAMES",
+        help=f"fit the models by which kernels choose, of {','.join(KERNELS)}; measures nothing else",
+    )
+    models.add_argument(
+        "--compare", type=Path, nargs=2, metavar="FILE", help="print two profiles side by side; measures nothing"
+    )
+    models.add_argument(
+        "--impact",
+        type=_program,
+        metavar="KERNEL,N,P",
+        help="print what a program costs by the profile (--profile, or the last measured), price by price, and what "
+        f"halving each would give; KERNEL is one of {', '.join(KERNELS_MODELLED)}",
+    )
+    models.add_argument("--models", type=Path, metavar="FILE", help="print a saved calibration; measures nothing")
+    made.add_argument("--json", action="store_true", help="print the profile, or the models, as JSON")
+    made.add_argument("--no-plots", action="store_true", help="draw nothing")
+    made.add_argument("--version", action="version", version=f"smp {VERSION}")
+    return made
+
+
+def default_processors() -> tuple[int, ...]:
+    """Powers of two up to the CPUs that this process may use."""
+    return tuple(1 << k for k in range(len(usable_cpus()).bit_length()))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    options = parser().parse_args(arguments)
+    talk = Console(stderr=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ProfileWarning)
+        warnings.simplefilter("always", ModelWarning)
+        warnings.showwarning = lambda message, *_, **__: talk.print(f"warning: {message}", style="yellow", markup=False)
+        try:
+            if options.calibrate or options.models:
+                return _run_models(options, talk)
+            if options.compare or options.impact:
+                return _run_predictions(options)
+            return _run(options, talk)
+        except KeyboardInterrupt:
+            talk.print("interrupted")
+            return 130
+        except (SmpError, OSError) as error:
+            talk.print(f"error: {error}", style="red", markup=False)
+            return 1
+
+
+def _run_models(options: argparse.Namespace, talk: Console) -> int:
+    code, files = 0, []
+    if options.models:
+        data = load_models(options.models)
+    else:
+        options.out.mkdir(parents=True, exist_ok=True)
+        calibration = Calibration(options.calibrate, options.out, options.seed)
+        try:
+            with interruptible(), _bar(talk) as bar:
+                calibration.measure(bar)
+        except KeyboardInterrupt:
+            code = 130
+            talk.print("interrupted: saving what was measured; the same command goes on with it")
+        data, files = calibration.data, calibration.save()
+    from .calibration import report as report_models
+
+    _print(data, [report_models.summary(data), *report_models.sections(data)], as_json=options.json)
+    if not options.no_plots:
+        from .calibration import plots as plots_calibration
+
+        files += plots_calibration.draw(data, options.out)
+    _tell(talk, options.out, files)
+    return code
+
+
+def _run_predictions(options: argparse.Namespace) -> int:
+    if options.compare:
+        from .predictions.compare import compare
+
+        found = compare(*options.compare)
+        _print(found.to_json(), [found], as_json=options.json)
+        return 0
+    from .predictions.impact import calibrated, model_of
+    from .predictions.report_impact import impact_report
+
+    profile = Profile.load(options.profile) if options.profile else Profile.find()
+    kernel, n, p = options.impact
+    try:
+        hybrid = calibrated(profile, kernel, p)
+    except ProfileError:  # no measured runs of it: what the machine charges is told without them
+        hybrid = None
+    rows = [row._asdict() for row in model_of(profile, kernel, n, p, hybrid=hybrid).derivatives()]
+    _print(
+        {"kernel": kernel, "n": n, "p": p, "prices": rows},
+        [impact_report(profile, kernel, n, p, hybrid=hybrid)],
+        options.json,
+    )
+    return 0
+
+
+def _run(options: argparse.Namespace, talk: Console) -> int:
+    base = Profile.load(options.profile) if options.profile else None
+    sections = options.only or (() if base is not None else tuple(SECTIONS))
+    code = 0
+    if sections:
+        options.out.mkdir(parents=True, exist_ok=True)  # a place that cannot be written is told before the work
+        plan = make_plan(options.mode, options.processors or default_processors(), options.seed)
+        if not any(cache_folder().glob("core-*")):
+            talk.print("first run on this computer: compiling the loops takes up to a minute more")
+        campaign = Campaign(plan, base)
+        if done := campaign.begin(sections, options.out):
+            talk.print(
+                f"going on with the measurement of {campaign.profile.data['created']}, which was interrupted: "
+                f"{', '.join(done)} done; remove {options.out / 'profile.json'} to measure all again",
+                highlight=False,
+            )
+        try:
+            with interruptible(), _bar(talk) as bar:
+                campaign.measure(bar)
+        except KeyboardInterrupt:
+            code = 130
+            talk.print("interrupted: saving what was measured; the same command goes on with it")
+        files = []
+        try:
+            files = campaign.save()
+        except OSError as error:  # a full disk; what was measured is printed all the same
+            code = 1
+            talk.print(f"error: {error}", style="red", markup=False)
+        profile, samples = campaign.profile, campaign.samples
+    else:
+        assert base is not None
+        profile, samples, files = base, samples_of(base), []
+    _print(profile.data, [report.summary(profile.data), *report.sections(profile.data)], as_json=options.json)
+    if not options.no_plots:
+        from .report import plots
+
+        files += plots.draw(profile.data, samples, options.out)
+    _tell(talk, options.out, files)
+    return code
+
+
+def _tell(talk: Console, folder: Path, files: Sequence[Path]) -> None:
+    names = [file.name for file in files]
+    if len(names) > MOST_NAMES:
+        names = [name for name in names if not name.endswith(".png")] + [
+            f"{sum(n.endswith('.png') for n in names)} plots"
+        ]
+    if names:
+        talk.print(f"written to {folder}: {', '.join(names)}")
+
+
+def _print(data: Mapping[str, Any], parts: Iterable[RenderableType], as_json: bool) -> None:
+    """Print a document as JSON, or its report."""
+    if as_json:
+        print(json.dumps(data, indent=1))
+    else:
+        narrow = not sys.stdout.isatty() or Console().width < WIDTH
+        screen = Console(width=WIDTH if narrow else None)
+        for part in parts:
+            screen.print(part)
+    sys.stdout.flush()
+
+
+class _Bar:
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=1.0)
+
+    def __call__(self, done: float, text: str) -> None:
+        self._progress.update(self._task, completed=done, description=text)
+
+
+@contextlib.contextmanager
+def _bar(talk: Console) -> Iterator[_Bar]:
+    """A progress bar with the time left."""
+    columns = (
+        TextColumn("{task.description:<44.44}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=talk, transient=True) as progress:
+        yield _Bar(progress)

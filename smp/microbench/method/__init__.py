@@ -1,0 +1,1 @@
+"""How anything is measured: clocks, windows, visits, rounds."""

@@ -1,0 +1,99 @@
+"""What a probe is asked for and what it hands back.
+
+Plan -> measure(plan, tick) -> Section        one such function for each module of probes/
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._computer.cpus import Cache
+from smp.errors import SmpError
+
+MODES = ("quick", "default", "full")
+
+Tick = Callable[[float, str], None]
+"""Progress of one probe: the fraction that is done, from 0 to 1, and a word on what is being done."""
+
+
+class PlanError(SmpError, ValueError):
+    """A plan asks for what no probe can measure."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure, and the machine's sizes that the probes go by.
+
+    Parameters
+    ----------
+    mode : {"quick", "default", "full"}
+        How much is measured.
+    processors : tuple of int
+        The numbers of processors asked for.
+    seed : int
+        From which all random choices follow.
+    line_bytes : int
+        A cache line, in bytes.
+    word_bytes : int
+        A word, in bytes.
+    caches : tuple of Cache
+        By level, the smallest first.
+
+    Raises
+    ------
+    PlanError
+        When the mode is not known, or a size or a number of processors is below one.
+    """
+
+    mode: str
+    processors: tuple[int, ...]
+    seed: int
+    line_bytes: int
+    word_bytes: int = 8
+    caches: tuple[Cache, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise PlanError(f"mode {self.mode!r} is not known: choose one of {', '.join(MODES)}")
+        if not self.processors or min(self.processors) < 1:
+            raise PlanError(f"processors {self.processors} asks for no run: name one count or more, from 1 up")
+        if self.word_bytes < 1 or self.line_bytes % self.word_bytes or self.line_bytes < self.word_bytes:
+            raise PlanError(
+                f"a line of {self.line_bytes} bytes does not hold a whole number of words of "
+                f"{self.word_bytes} bytes: give the line size that the processor reports, mostly 64"
+            )
+
+
+@dataclass
+class Section:
+    """What one probe measured.
+
+    Parameters
+    ----------
+    data : dict
+        Plain JSON: rows and summary numbers with their units in the names, ``valid`` and ``why``.
+    samples : dict of str to ndarray
+        The raw samples, structured arrays such as those of `windows.WINDOW`.
+    """
+
+    data: dict[str, Any]
+    samples: dict[str, NDArray[np.void]]
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C in the middle of a probe that had already measured something that makes sense by itself.
+
+    Parameters
+    ----------
+    name : str
+        The section of the profile.
+    section : Section
+        What there is of it.
+    """
+
+    def __init__(self, name: str, section: Section) -> None:
+        super().__init__(name)
+        self.name, self.section = name, section

@@ -1,0 +1,142 @@
+"""Rounds of visits to streams at work: all tasks in random order, round by round, while there is time.
+
+    round 1    task C   task A   task B          a visit: start the streams, set them off, wait until all have reported
+    round 2    task B   task C   task A          one window for each, with the retries and traps at cells in it
+
+Ctrl-C ends the rounds; those that are whole are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.lib.recfunctions import append_fields
+from numpy.typing import NDArray
+
+from smp._computer.system import affinity, stolen_ns
+
+from .plan import Section, Stopped, Tick
+from .result import Result
+from .rows import complaints, stack
+from .visit import Clock
+from .windows import WINDOW, Flag, Limits, Windows, flags
+
+COUNTS = ("retries", "traps")
+VISIT = np.dtype([*WINDOW.descr, *((name, "i8") for name in COUNTS)])
+"""A window, and the retries and traps of all streams in it."""
+FEWEST_ROUNDS = 5
+TURNS = Flag.DESCHEDULED | Flag.SWITCHED
+"""What belongs to streams that sleep, and that take turns on a CPU."""
+LIMITS = Limits(spread=2.0)
+"""Sleepers are woken by the operating system, on this CPU or another: their times spread."""
+
+Task = TypeVar("Task")
+Take = Callable[[list[Task], int], Sequence[Windows]]
+
+
+def rounds(
+    tasks: Sequence[Task], take: Take[Task], seconds: float, rng: np.random.Generator, clock: Clock, tick: Tick
+) -> tuple[dict[Task, Windows], bool]:
+    """Visit all tasks in random order, round by round, at least `FEWEST_ROUNDS` times.
+
+    Parameters
+    ----------
+    tasks : sequence of hashable
+    take : callable
+        ``take(order, turn)`` returns the windows of each task, in that order.
+    seconds : float
+        To spend; exceeded where the fewest rounds take longer.
+    rng : numpy.random.Generator
+    clock : Clock
+    tick : callable
+
+    Returns
+    -------
+    dict of ndarray
+        The windows of each task, in the order of `tasks`, flagged.
+    bool
+        Whether Ctrl-C has cut it short.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C before a round is whole.
+    """
+    taken: dict[Task, list[Windows]] = {task: [] for task in tasks}
+    begun, done, interrupted = clock.wall(), 0, False
+    try:
+        while done < FEWEST_ROUNDS or (clock.wall() - begun) * (done + 1) / done <= 1e9 * seconds:
+            order = [tasks[index] for index in rng.permutation(len(tasks))]
+            for task, windows in zip(order, take(order, done), strict=True):
+                taken[task].append(windows)
+            done += 1
+            spent = (clock.wall() - begun) / (1e9 * seconds)
+            tick(min(1.0, max(done / FEWEST_ROUNDS / 2, spent)), f"round {done}")
+    except KeyboardInterrupt:
+        if not done:
+            raise
+        interrupted = True
+    kept = {task: np.concatenate(windows[:done]) for task, windows in taken.items()}
+    for windows in kept.values():
+        windows["flags"] = flags(windows)
+    return kept, interrupted
+
+
+class Watch:
+    """What the hypervisor takes from this processor's CPUs, and what its streams do at cells, from now on."""
+
+    def __init__(self, counters: Callable[[], NDArray[np.void]]) -> None:
+        self._counters = counters
+        self._cpus = affinity()
+        self._before = self._count()
+        self._stolen = stolen_ns(self._cpus) or 0
+
+    def window(self, turn: int, operations: int, wall_ns: int, timer_ns: float) -> Windows:
+        """Return the window of what went on since."""
+        made = np.zeros(1, VISIT)
+        made["round"], made["operations"], made["wall_ns"], made["timer_ns"] = turn, operations, wall_ns, timer_ns
+        made["cpu_ns"] = wall_ns  # whose CPU time it would be does not matter: streams take turns
+        made["stolen_ns"] = (stolen_ns(self._cpus) or 0) - self._stolen
+        made["before_GHz"] = made["after_GHz"] = np.nan
+        made["overlap"] = 1.0
+        for name, before, after in zip(COUNTS, self._before, self._count(), strict=True):
+            made[name] = after - before
+        return made
+
+    def _count(self) -> tuple[int, ...]:
+        counted = self._counters()
+        return tuple(int(counted[name].sum()) for name in COUNTS)
+
+
+def section_of(
+    name: str, results: Sequence[Result], data: dict[str, Any], key: Mapping[str, str], cut: bool
+) -> Section:
+    """Return a section with the validity of its results and their windows as samples.
+
+    Raises
+    ------
+    Stopped
+        With the section, where the rounds were cut short.
+    """
+    why = complaints(results)
+    samples = stack(results, key)
+    counts = [np.concatenate([result.windows[count] for result in results]) for count in COUNTS]
+    section = Section(
+        data
+        | {
+            "clean_fraction": float(np.mean([result.clean_fraction for result in results])),
+            "valid": not why,
+            "why": why,
+        },
+        {name: np.asarray(append_fields(samples, list(COUNTS), counts, usemask=False))},
+    )
+    if cut:
+        raise Stopped(name, section)
+    return section
+
+
+def counts_of(result: Result) -> dict[str, float]:
+    """Return the median retries and traps of a visit."""
+    return {name: float(np.median(result.windows[name])) for name in COUNTS}

@@ -1,0 +1,1 @@
+"""The formats and axes of reports and plots."""

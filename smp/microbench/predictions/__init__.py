@@ -1,0 +1,1 @@
+"""What the measured machine predicts: programs, changes of the machine, the comparison of two."""

@@ -1,0 +1,207 @@
+"""What a change of the machine would do to a program, and what the program would cost on another machine.
+
+    profile ── prices ──┐
+                        ├── Factored ── derivatives, impact of a change
+    kernel ── amounts ──┘      └─ with Hybrid: the coefficients of measured runs
+
+Source: Brewer, Portable High-Performance Supercomputing, section 8.1.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from dataclasses import dataclass
+
+from smp.errors import ProfileError
+from smp.kernels.costs import Costs
+from smp.models.supersteps.factored import Change, Factored, between
+from smp.models.supersteps.hybrid import TERMS, Hybrid, calibrate
+from smp.profiles.charges import charged
+from smp.profiles.profile import MEASURE, Profile, ProfileWarning
+
+from .programs import Cost, Kernel, kernel_of
+
+Source = Profile | str | os.PathLike[str]
+"""A profile, or where one is stored."""
+SPARE = 1
+"""Runs beyond the coefficients from which a hybrid model is calibrated for one p alone."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a program is expected to take.
+
+    Attributes
+    ----------
+    good, bad : float
+        Seconds by the factored model at the ends of the interval; ``bad`` by the larger of the families bad and random.
+    seconds : float
+        By the hybrid model; NaN without one.
+    notes : tuple of str
+        What it rests on, where that is not what was asked for.
+    """
+
+    good: float
+    bad: float
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+
+def opened(profile: Source) -> Profile:
+    """Return a profile, loaded where a path is given; that it is of another machine is no reason to warn here."""
+    if isinstance(profile, Profile):
+        return profile
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ProfileWarning)
+        return Profile.load(profile)
+
+
+def model_of(
+    profile: Source,
+    kernel: str | Kernel | Cost,
+    n: int,
+    p: int,
+    *,
+    loc: float = 1.0,
+    hybrid: Hybrid | None = None,
+) -> Factored:
+    """Return a kernel's factored model on the machine of a profile.
+
+    Parameters
+    ----------
+    profile : Profile or path_like
+    kernel : str, Kernel or callable
+        A name of `smp.microbench.predictions.programs.KERNELS`, or a cost function of n and p.
+    n, p : int
+        Size and processors.
+    loc : float
+        Where the accesses lie between the bad end of the interval (0; the larger of bad and random) and the good end
+        (1, the default).
+    hybrid : Hybrid, optional
+        Calibrated with measured runs at the good end: adds what the charges leave out, local computation above all.
+
+    Raises
+    ------
+    ValueError
+        No such kernel; no supersteps for this n and p; ``loc`` beyond its range.
+    ProfileError
+        The access patterns were not measured.
+    """
+    if n < 0 or p < 1:
+        raise ValueError(f"n = {n}, p = {p}: a size is 0 or more, and processors are 1 or more")
+    chosen, known = kernel_of(kernel), opened(profile)
+    supersteps = chosen.cost(n, p)
+    if not len(supersteps):
+        raise ValueError(f"{chosen.title} has no supersteps at n = {n}, p = {p}: there is nothing to predict")
+    model = charged(known, supersteps, p, element_bytes=chosen.element_bytes)
+    if loc != 1.0:
+        model = between(model, _worst(known, supersteps, p), loc)
+    return model if hybrid is None else hybrid.of(model, chosen.work(n, p))
+
+
+def impact(
+    profile: Source,
+    kernel: str | Kernel | Cost,
+    n: int,
+    p: int,
+    change: Change,
+    *,
+    loc: float = 1.0,
+    hybrid: Hybrid | None = None,
+) -> float:
+    """Return a kernel's time after a change of the machine over the time before.
+
+    Parameters
+    ----------
+    profile, kernel, n, p, loc, hybrid
+        As for `model_of`.
+    change : mapping of str to float
+        Factors of prices: ``{"barrier": 0.5}`` is a barrier that takes half as long; see `Factored.seconds`.
+
+    Returns
+    -------
+    float
+        0.96: the program takes 4% less time.
+
+    Raises
+    ------
+    FitError
+        No such price.
+    ProfileError
+        The profile lacks what was measured of it; says what to measure.
+    """
+    model = model_of(profile, kernel, n, p, loc=loc, hybrid=hybrid)
+    if "barrier" in change and "barrier" not in model.terms:
+        raise ProfileError(
+            "this profile does not tell the barrier from the rest of a superstep: measure both with "
+            "python -m smp.microbench --only synchronisation,access"
+        )
+    return model.impact(change)
+
+
+def cross(
+    profile_there: Source, kernel: str | Kernel | Cost, n: int, p: int, hybrid: Hybrid | None = None
+) -> Prediction:
+    """Predict what a kernel would take on the machine of a profile, without running it there.
+
+    Parameters
+    ----------
+    profile_there : Profile or path_like
+        Of the other machine, measured or made up.
+    kernel, n, p
+        As for `model_of`.
+    hybrid : Hybrid, optional
+        Calibrated with runs on a machine at hand; its coefficients are left as they are.
+
+    Raises
+    ------
+    ValueError, ProfileError
+        As `model_of`.
+    """
+    there, chosen = opened(profile_there), kernel_of(kernel)
+    good, bad = (model_of(there, chosen, n, p, loc=loc).total() for loc in (1.0, 0.0))
+    seconds = math.nan if hybrid is None else float(hybrid.predict(good, chosen.work(n, p)))
+    notes = tuple(note for note in (there.basis(p),) if note)
+    return Prediction(good, bad, seconds, notes)
+
+
+def calibrated(profile: Source, kernel: str | Kernel, p: int) -> Hybrid:
+    """Return the hybrid model of a kernel, calibrated with the runs that a profile holds.
+
+    With those of p processors where they are enough, else with those of every p.
+
+    Raises
+    ------
+    ProfileError
+        There are too few; says what to measure.
+    """
+    known, chosen = opened(profile), kernel_of(kernel)
+    field, value = chosen.rows
+    rows = [row for row in (known.data.get(chosen.section) or {}).get("rows", []) if row.get(field) == value]
+    rows = [row for row in rows if row.get("measured_s")]
+    own = [row for row in rows if row["p"] == p]
+    enough = len(TERMS) + SPARE
+    used = own if len(own) >= enough else rows
+    if len(used) < enough:
+        section = chosen.section or "programs"
+        raise ProfileError(
+            f"{len(used)} measured runs of {chosen.title} in this profile, and a hybrid model takes {enough}: "
+            f"measure more with python -m smp.microbench --only access,{section}"
+        )
+    sizes = [(row.get("n") or row["rows"] * row["columns"], row["p"]) for row in used]
+    return calibrate(
+        [model_of(known, chosen, n, q).total() for n, q in sizes],
+        [row["measured_s"] for row in used],
+        [chosen.work(n, q) for n, q in sizes],
+    )
+
+
+def _worst(profile: Profile, supersteps: Costs, p: int) -> Factored:
+    """The bad end of an interval: by the family, of bad and random, that charges more."""
+    measured = {row["family"] for row in profile.access["functions"]}
+    ends = [charged(profile, supersteps, p, family) for family in ("bad", "random") if family in measured]
+    if not ends:
+        raise ProfileError(f"this profile has no cost functions of bad accesses; {MEASURE} measures all")
+    return max(ends, key=Factored.total)

@@ -1,0 +1,128 @@
+"""The report on a program's factored model: what it costs, which prices matter, and what halving each would give."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from smp.models.supersteps.factored import Derivative, Factored
+from smp.models.supersteps.hybrid import Hybrid
+from smp.profiles.charges import BARRIERS
+from smp.profiles.profile import Profile
+
+from ..output.format import count, number, percent, table, time
+from .impact import Source, cross, model_of, opened
+from .programs import Cost, Kernel, kernel_of
+
+HEADERS = ("price", "", "each\nns", "how many", "time", "share\n%", "half of it:\ntime less, %")
+LEAST = 0.001
+"""Share of the time below which a price is left out."""
+SENTENCES = 3
+PRICES = {
+    "L": "the start of a superstep's accesses",
+    "gh": "a word moved",
+    "ghr": "a word read",
+    "ghw": "a word written",
+    "gM": "a word moved by any processor",
+    "barrier": "the barrier",
+    "runtime": "the runtime's work in a superstep",
+    "local": "local computation",
+    "local work": "local computation",
+    "alpha": "what a run takes beyond its charges",
+}
+MEANING = (
+    f"Good accesses, of h_r and h_w words; {BARRIERS} barriers a superstep; the least that the runtime adds to it.\n"
+    "Shares are exact derivatives: 1% off a price takes 1% of its share off the time.\n"
+)
+CHARGES_ONLY = "Local computation is not in it: a hybrid model of measured runs has that too."
+WITH_RUNS = "How many: the counts times beta, {beta}, of the hybrid model; local computation by its gamma."
+
+
+def impact_report(
+    profile: Source, kernel: str | Kernel | Cost, n: int, p: int, *, hybrid: Hybrid | None = None
+) -> Group:
+    """Return what a kernel costs on the machine of a profile, price by price.
+
+    Parameters
+    ----------
+    profile, kernel, n, p, hybrid
+        As for `smp.microbench.predictions.impact.model_of`.
+
+    Raises
+    ------
+    ValueError, ProfileError
+        As there.
+    """
+    known, chosen = opened(profile), kernel_of(kernel)
+    model, expected = model_of(known, chosen, n, p, hybrid=hybrid), cross(known, chosen, n, p, hybrid)
+    what = at(chosen, n, p)
+    said = [f"{what}: predicted {time(expected.good)} (good) to {time(expected.bad)} (bad)."]
+    if hybrid is not None:
+        said.append(f"With the coefficients of measured runs: {time(expected.seconds)}.")
+    caption = MEANING + (CHARGES_ONLY if hybrid is None else WITH_RUNS.format(beta=number(hybrid.beta)))
+    rows = [each for each in model.derivatives() if abs(each.share) >= LEAST]
+    cells = [_cells(known, model, each) for each in rows]
+    parts: list[RenderableType] = [
+        Text("\n".join([*said, *expected.notes])),
+        Text(),
+        table(HEADERS, cells, title="What it is made of", caption=caption, words=2),
+        Text(),
+        Text("\n".join(sentences(known, chosen, n, p, model))),
+    ]
+    return Group(*parts)
+
+
+def sentences(profile: Profile, kernel: Kernel, n: int, p: int, model: Factored, most: int = SENTENCES) -> list[str]:
+    """Return what the prices that matter most would give a kernel, were they half of what they are.
+
+    Prices of the machine and its runtime only: no change of the machine alone halves local computation.
+    """
+    told = [each for each in model.derivatives() if each.share >= LEAST and each.term not in ("alpha", "local work")]
+    return [
+        f"{_upper(meaning(each.term, profile))} twice as fast gives {at(kernel, n, p)}: "
+        f"{percent(1 - model.impact({each.term: 0.5}))}% less time"
+        for each in told[:most]
+    ]
+
+
+def at(kernel: Kernel, n: int, p: int) -> str:
+    """Return a kernel with its size and processors."""
+    return f"{kernel.title} at n = {count(n)}, p = {p}"
+
+
+def meaning(term: str, profile: Profile) -> str:
+    """Return what a price is for, in words.
+
+    Parameters
+    ----------
+    term : str
+        As in `Factored.terms`: "ghr2", "bad gM", "barrier".
+    profile : Profile
+        Names the tiers.
+    """
+    if term in PRICES:
+        return PRICES[term]
+    family, _, own = term.rpartition(" ")
+    name = own.rstrip("0123456789")
+    words = PRICES.get(name, own)
+    if own != name:
+        words += f" ({tier_name(profile, int(own[len(name) :]))})"
+    return f"{words}, {family}" if family else words
+
+
+def tier_name(profile: Profile, k: int) -> str:
+    """Return the name of the k-th tier, from 1."""
+    return str(profile.access["tiers"][k - 1]["name"])
+
+
+def _upper(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _cells(profile: Profile, model: Factored, each: Derivative) -> list[str]:
+    seconds = each.price * each.amount
+    return [
+        *(each.term, meaning(each.term, profile)),
+        *(number(each.price * 1e9), count(each.amount), time(seconds)),
+        *(percent(each.share), percent(1 - model.impact({each.term: 0.5}))),
+    ]

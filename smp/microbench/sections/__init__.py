@@ -1,0 +1,1 @@
+"""The microbenchmarks, a folder each."""

@@ -1,0 +1,1 @@
+"""Access patterns and the cost functions fitted to them."""

@@ -1,0 +1,158 @@
+"""The four kernels of STREAM, timed by each processor on its own block, and loads on the memory for a fixed time.
+
+    copy    c = a            16 bytes an element      24 with the read of what is overwritten (write-allocate)
+    scale   b = s c          16                       24
+    add     c = a + b        24                       32
+    triad   a = b + s c      24                       32
+
+Source: STREAM (McCalpin 1995), version 5.10: order of kernels, bytes counted, values verified.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._runtime.loops.atomics import clock, thread_clock
+from smp._runtime.loops.compiler import local
+from smp._runtime.protocols.barrier import barrier
+
+from ..latency.chase import chase
+
+KERNELS = ("copy", "scale", "add", "triad")
+BYTES = (16, 16, 24, 24)
+"""Moved by an element, as STREAM counts."""
+WRITE_ALLOCATE = 8
+"""Bytes of an element that a cache reads before it is overwritten."""
+SCALAR = 3.0
+
+Floats = NDArray[np.float64]
+Words = NDArray[np.int64]
+
+
+@local
+def copy(a: Floats, c: Floats) -> None:
+    """Set c to a."""
+    for j in range(c.size):
+        c[j] = a[j]
+
+
+@local
+def scale(b: Floats, c: Floats, scalar: float) -> None:
+    """Set b to ``scalar`` times c."""
+    for j in range(b.size):
+        b[j] = scalar * c[j]
+
+
+@local
+def add(a: Floats, b: Floats, c: Floats) -> None:
+    """Set c to a plus b."""
+    for j in range(c.size):
+        c[j] = a[j] + b[j]
+
+
+@local
+def triad(a: Floats, b: Floats, c: Floats, scalar: float) -> None:
+    """Set a to b plus ``scalar`` times c."""
+    for j in range(a.size):
+        a[j] = b[j] + scalar * c[j]
+
+
+@local
+def stream(sync: Words, a: Floats, b: Floats, c: Floats, scalar: float, stamps: Words) -> None:
+    """Run the four kernels in turn on this processor's blocks, all processors together.
+
+    Parameters
+    ----------
+    sync : int64 array
+        ``proc.sync``.
+    a, b, c : float64 arrays of one length
+    scalar : float
+    stamps : int64 array, shape (repeats, 4, 3)
+        Filled with start, end and CPU time in ns, for each repeat and kernel.
+    """
+    for repeat in range(stamps.shape[0]):
+        for kernel in range(4):
+            barrier(sync)
+            cpu = thread_clock()
+            start = clock()
+            if kernel == 0:
+                copy(a, c)
+            elif kernel == 1:
+                scale(b, c, scalar)
+            elif kernel == 2:
+                add(a, b, c)
+            else:
+                triad(a, b, c, scalar)
+            end = clock()
+            stamps[repeat, kernel, 0], stamps[repeat, kernel, 1] = start, end
+            stamps[repeat, kernel, 2] = thread_clock() - cpu
+    barrier(sync)
+
+
+def expected(repeats: int, scalar: float = SCALAR) -> tuple[float, float, float]:
+    """Return the values that every element of a, b and c has in the end; they begin as 2, 2 and 0.
+
+    Examples
+    --------
+    >>> expected(1)
+    (30.0, 6.0, 8.0)
+    """
+    a, b, c = 2.0, 2.0, 0.0
+    for _ in range(repeats):
+        c = a
+        b = scalar * c
+        c = a + b
+        a = b + scalar * c
+    return a, b, c
+
+
+@local
+def triad_until(a: Floats, b: Floats, c: Floats, scalar: float, chunk: int, seconds: float, spans: Words) -> int:
+    """Load the memory: triad over the arrays, again and again, in windows of ``chunk`` elements.
+
+    Parameters
+    ----------
+    a, b, c : float64 arrays of one length, at least ``chunk``
+    scalar : float
+    chunk : int
+    seconds : float
+    spans : int64 array, shape (n, 4)
+        As `overlap.SPAN`: start, end, CPU time, elements; at most n windows are taken.
+
+    Returns
+    -------
+    int
+        The number of windows.
+    """
+    deadline = clock() + np.int64(seconds * 1e9)
+    first = count = 0
+    while count < spans.shape[0] and clock() < deadline:
+        if first + chunk > a.size:
+            first = 0
+        cpu = thread_clock()
+        start = clock()
+        last = first + chunk
+        triad(a[first:last], b[first:last], c[first:last], scalar)
+        spans[count, 0], spans[count, 1] = start, clock()
+        spans[count, 2], spans[count, 3] = thread_clock() - cpu, chunk
+        first = last
+        count += 1
+    return count
+
+
+@local
+def chase_until(at: int, repeat: int, operations: int, seconds: float, spans: Words) -> tuple[int, int]:
+    """Chase for a fixed time in windows of ``repeat``; return where it ended and the number of windows.
+
+    ``operations`` are the loads of a window; ``spans`` is as for `triad_until`.
+    """
+    deadline = clock() + np.int64(seconds * 1e9)
+    count = 0
+    while count < spans.shape[0] and clock() < deadline:
+        start = clock()
+        at, wall, cpu = chase(at, repeat)
+        spans[count, 0], spans[count, 1] = start, start + wall
+        spans[count, 2], spans[count, 3] = cpu, operations
+        count += 1
+    return at, count

@@ -1,0 +1,1 @@
+"""List ranking by streams of one processor."""

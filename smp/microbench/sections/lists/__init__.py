@@ -1,0 +1,1 @@
+"""List ranking, set against its prediction."""

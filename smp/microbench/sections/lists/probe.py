@@ -1,0 +1,176 @@
+"""List ranking by every algorithm, by length and processors, each superstep in its interval.
+
+Random lists of int32 successors.  Speed-ups are over the compiled serial loop in private memory, whose ranks every
+result is compared with.  A time is the median of the repeats, everything inside ``machine.run`` included; the
+supersteps shown are those of the repeat nearest to it.  Beside them `rank_list` ranks the same lists: the fast form.
+Source: the study of the Tera MTA, section 4, figure 17; the SMP cost study, section 5.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._runtime.machine import Machine, host
+from smp._runtime.memory.arrays import GlobalArray
+from smp._runtime.program.run import Run
+from smp.errors import SmpError
+from smp.kernels.in_process import streams_for
+from smp.kernels.lists.functions import PROGRAMS, WORTH_STREAMS, rank_list
+from smp.kernels.lists.lists import random_list
+from smp.kernels.lists.serial import rank_here
+from smp.microbench.method.plan import Plan, Section, Stopped, Tick
+from smp.profiles.profile import Profile
+
+from ..programs.probe import Found, Row, sampled
+
+LENGTHS = {
+    "quick": (10_000, 100_000, 1_000_000),
+    "default": (1_000, 10_000, 100_000, 1_000_000, 4_000_000, 16_000_000),
+    "full": (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 4_000_000, 16_000_000, 64_000_000),
+}
+WYLLIE_UP_TO = 1_000_000  # it does n log n work: beyond, it says nothing new and takes most of the time
+REPEATS = 5
+FEWER_FROM, FEWER = 4_000_000, 3
+ALGORITHMS = tuple(name for name in PROGRAMS if name != "serial")
+
+SAMPLE = sampled({"n": "i8", "p": "i4", "algorithm": "U16"})
+
+
+class WrongRanks(SmpError):
+    """An algorithm's ranks are not those of the serial loop: a defect, not a measurement."""
+
+
+def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Section:
+    """Rank lists and set every superstep against its predictions.
+
+    Parameters
+    ----------
+    plan : Plan
+    tick : callable
+        Told the fraction done.
+    profile : Profile, optional
+        With fitted cost functions; without it there are no intervals.
+
+    Returns
+    -------
+    Section
+        ``rows``: one for each length, p and algorithm; ``steps``: their supersteps; ``serial``: the serial loop;
+        ``fast``: `smp.kernels.rank_list`.
+
+    Raises
+    ------
+    Stopped
+        On Ctrl-C, with the rows measured so far.
+    """
+    found = _Found(profile)
+    lengths = LENGTHS[plan.mode]
+    cost = np.array([n + 20_000 for n in lengths for _ in (0, *plan.processors)], float)
+    done = iter(np.cumsum(cost) / cost.sum())
+    try:
+        lists = {n: random_list(n, plan.seed + n) for n in lengths}
+        expected: dict[int, NDArray[Any]] = {}
+        rank_here(lists[lengths[0]])
+        for n in lengths:
+            expected[n] = found.serial(lists[n])
+            found.fast(lists[n], expected[n])
+            tick(float(next(done)), f"list ranking without a machine, n = {n:,}")
+        for p in plan.processors:
+            with host(p) as machine:
+                _warm(machine)
+                for n in lengths:
+                    _rank(machine, lists[n], expected[n], found)
+                    tick(float(next(done)), f"list ranking, n = {n:,}, p = {p}")
+    except KeyboardInterrupt:
+        if found.rows:
+            raise Stopped("lists", found.section()) from None
+        raise
+    return found.section()
+
+
+def _warm(machine: Machine) -> None:
+    """Compile or load every loop."""
+    successor, ranks = machine.array(random_list(1_000)), machine.empty(1_000, np.int32)
+    for name in ALGORITHMS:
+        machine.run(PROGRAMS[name], successor, ranks)
+
+
+def _repeats(n: int) -> int:
+    return FEWER if n >= FEWER_FROM else REPEATS
+
+
+def _rank(machine: Machine, successor: NDArray[Any], expected: NDArray[Any], found: _Found) -> None:
+    n = len(successor)
+    shared, ranks = machine.array(successor), machine.empty(n, successor.dtype)
+    for name in ALGORITHMS:
+        if name == "wyllie" and n > WYLLIE_UP_TO:
+            continue
+        runs = [_ranked(machine, name, shared, ranks, expected) for _ in range(_repeats(n))]
+        found.ranked(n, machine.size, name, runs)
+
+
+def _ranked(machine: Machine, name: str, shared: GlobalArray, ranks: GlobalArray, expected: NDArray[Any]) -> Run:
+    ranks.view[:] = -1
+    run = machine.run(PROGRAMS[name], shared, ranks)
+    if not np.array_equal(ranks.view, expected):
+        raise WrongRanks(f"{name} on {machine.size} processors gives other ranks than the serial loop")
+    return run
+
+
+class _Found(Found):
+    """The rows so far, and those of the serial loop."""
+
+    def __init__(self, profile: Profile | None) -> None:
+        super().__init__(profile)
+        self.serials: list[Row] = []
+        self.fasts: list[Row] = []
+        self._serial_seconds: dict[int, float] = {}
+
+    def serial(self, successor: NDArray[Any]) -> NDArray[Any]:
+        """Time the serial loop; return its ranks."""
+        ranks, row = self._timed("serial", rank_here, successor, 1)
+        self._serial_seconds[row["n"]] = row["seconds"]
+        self.serials.append(row)
+        return ranks
+
+    def fast(self, successor: NDArray[Any], expected: NDArray[Any]) -> None:
+        """Time what a user calls."""
+        streams = streams_for(None) if len(successor) >= WORTH_STREAMS else 1
+        rank_list(successor)  # compiles or loads its loops
+        ranks, row = self._timed("fast", rank_list, successor, streams)
+        if not np.array_equal(ranks, expected):
+            raise WrongRanks("rank_list gives other ranks than the serial loop")
+        self.fasts.append(row | {"streams": streams, "speedup": self._serial_seconds[row["n"]] / row["seconds"]})
+
+    def _timed(self, name: str, rank: Any, successor: NDArray[Any], streams: int) -> tuple[NDArray[Any], Row]:
+        n = len(successor)
+        seconds = []
+        for _ in range(_repeats(n)):
+            start = time.perf_counter()
+            ranks = rank(successor)
+            seconds.append(time.perf_counter() - start)
+        self.sample({"n": n, "p": streams, "algorithm": name}, seconds)
+        median = float(np.median(seconds))
+        return ranks, {"n": n, "seconds": median, "ns_per_element": median / n * 1e9, "repeats": len(seconds)}
+
+    def ranked(self, n: int, p: int, name: str, runs: list[Run]) -> None:
+        """Add the repeats of one algorithm."""
+        row = self.add({"n": n, "p": p, "algorithm": name}, runs, [run.wall for run in runs])
+        row["ns_per_element"] = row["seconds"] / n * 1e9
+        row["speedup"] = self._serial_seconds[n] / row["seconds"]
+
+    def section(self) -> Section:
+        """What there is."""
+        data = self.data() | {"serial": self.serials, "fast": self.fasts, "superstep": self._example()}
+        return Section(data, {"lists": np.array(self.samples, SAMPLE)})
+
+    def _example(self) -> Row | None:
+        """The superstep to show first: the costliest of the fastest algorithm at the largest n and p."""
+        best = min(self.rows, key=lambda row: (-row["n"], -row["p"], row["seconds"]), default=None)
+        if best is None:
+            return None
+        own = [step for step in self.steps if all(step[key] == best[key] for key in ("n", "p", "algorithm"))]
+        return max(own, key=lambda step: float(step["measured_s"]), default=None)

@@ -1,0 +1,1 @@
+"""Loads in flight."""

@@ -1,0 +1,278 @@
+"""Loads under way: bandwidth by streams and by loads in a group, and how many misses one core sustains.
+
+    chains     one thread follows 1, 2, ..., 32 chains in turn, then  one chain's time over the best time of a load
+               twice as many until a load gets no faster, up to 256   is the number of misses that the core sustains
+    far        groups of loads, each of a line anywhere in memory
+    near       groups of loads, each of the next word                 as the paper read: here the prefetcher's work
+
+A group of ``depth`` loads is followed by work on each word, and the next group's places wait for its result: a core
+that reorders has no more loads under way than an in-order stream of the MTA would.  Here a stream is a thread of the
+operating system.  The streams of one CPU take turns on it, as the MTA's never had to; beside it, the same number of
+streams runs over all CPUs.  The paper read 10 MB, more than its machine could cache; here it is memory far beyond the
+second-level cache, since loads of cached words would not be under way for long.
+
+Source: the study of the Tera MTA, section 3.4.2, figures 13 and 14.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smp._computer.limits import usable_cpus
+from smp._computer.system import memory
+from smp.microbench.method.clocks import HostClock, clock_rate
+from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.rounds import measure_points
+from smp.microbench.method.rows import complaints, key_of, row, stack
+from smp.microbench.method.visit import Point
+from smp.microbench.method.windows import Limits, Windows, flags
+
+from ..latency.chase import link_random
+from ..latency.pages import Pages, huge_bytes
+from .loops import DEEPEST, Words, chase_chains
+from .together import Crew, Job
+
+MIB = 1 << 20
+WORK = (0, 40)
+"""Operations on each word, as the paper's."""
+FAR, NEAR = "far", "near"
+GROUP = {"order": "U4", "cpus": "i4", "work": "i4", "streams": "i4", "depth": "i4"}
+"""The key of groups of loads."""
+FEWEST_ROUNDS = 7
+SHORTEST_NS, LONGEST_NS = 2_500_000, 20_000_000
+"""One visit of a crew."""
+LIMITS = Limits(off_cpu=0.05)
+"""A visit of several streams begins when the first of them is awake, and the others are not yet."""
+NEARLY = 1.05
+"""Over the best: what counts as reaching it (the paper's 5%)."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a mode measures: seconds, bytes, numbers of chains to begin with, of loads in a group, of streams."""
+
+    seconds: float
+    nbytes: int
+    chains: tuple[int, ...]
+    depths: tuple[int, ...]
+    streams: tuple[int, ...]
+
+
+FEW_CHAINS = (1, 2, 4, 8, 12, 16, 24, 32)
+CHAINS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32)
+MOST_CHAINS = 256
+"""Chains are doubled up to here."""
+EVERY_DEPTH = tuple(range(1, DEEPEST + 1))
+EFFORTS = {
+    "quick": Effort(1.5, 64 * MIB, FEW_CHAINS, (1, 2, 4, 8), (1, 4)),
+    "default": Effort(8.0, 256 * MIB, CHAINS, EVERY_DEPTH, (1, 2, 4, 8, 16)),
+    "full": Effort(40.0, 512 * MIB, CHAINS, EVERY_DEPTH, (1, 2, 4, 8, 16, 32, 64)),
+}
+"""By mode."""
+
+
+def measure(plan: Plan, tick: Tick) -> Section:
+    """Measure chains in one thread, then groups of loads by streams.
+
+    Parameters
+    ----------
+    plan : Plan
+    tick : callable
+        Told the fraction done.
+
+    Returns
+    -------
+    Section
+        ``data["chains"]`` has a row for each number of chains, ns a load, and ``data["sustained"]`` what follows from
+        them (`sustained`). ``data["groups"]`` has a row for each order, number of CPUs, work, number of streams and
+        depth: ns a load of all streams together and ``GBps``, lines of the far and words of the near loads;
+        ``data["saturation"]`` what is enough for nearly the best (`saturation`). ``capped`` says that the memory is
+        smaller than four times the last cache, or is None. ``samples`` has every window.
+
+    Notes
+    -----
+    Takes 1.5, 8 or 40 s by mode, and as much memory as `Effort` says.
+    """
+    begun, effort = time.monotonic(), EFFORTS[plan.mode]
+    rng, GHz = np.random.default_rng([plan.seed, 6]), clock_rate().GHz
+    nbytes, capped = bytes_of(plan, effort.nbytes, memory()[1])
+    tick(0.0, "loads under way")
+    pages = Pages(nbytes, huge=True)
+    chains = _chains(pages, effort.chains, plan, 0.12 * effort.seconds, lambda part, text: tick(0.2 * part, text))
+    pages.words[:] = 0  # what is gathered; stored, or the kernel would back all of it with one page of zeros
+    left = effort.seconds - (time.monotonic() - begun)
+    groups = _groups(pages.words, effort, plan, left, rng, lambda part, text: tick(0.2 + 0.8 * part, text))
+    rows = [_group_row(result, GHz, plan) for result in groups]
+    everything = [*chains, *groups]
+    why = complaints(everything)
+    data = {
+        "chains": [{"chains": key_of(result)[0], **row(result, GHz)} for result in chains],
+        "sustained": sustained(*_times(chains)),
+        "groups": rows,
+        "saturation": saturation(rows),
+        "bytes": nbytes,
+        "huge_bytes": huge_bytes(pages),
+        "capped": capped,
+        "clean_fraction": float(np.mean([result.clean_fraction for result in everything])),
+        "valid": not why,
+        "why": why,
+    }
+    samples = {"outstanding_chains": stack(chains, {"chains": "i4"}), "outstanding_groups": stack(groups, GROUP)}
+    return Section(data, samples)
+
+
+def bytes_of(plan: Plan, wanted: int, available: int | None) -> tuple[int, str | None]:
+    """Return the bytes to gather from, a power of two, and why they are less than four times the last cache."""
+    cache = max((cache.bytes for cache in plan.caches), default=0)
+    fits = wanted if available is None else max(MIB, available // 4)
+    nbytes = 1 << min(wanted, fits).bit_length() - 1
+    if nbytes >= 4 * cache:
+        return nbytes, None
+    reason = f"the mode is {plan.mode}" if fits >= wanted else f"{available:,} bytes of memory are available"
+    return nbytes, (
+        f"{nbytes:,} bytes are less than four times the last cache ({cache:,} bytes as reported), since {reason}: "
+        "some loads may find their line there"
+    )
+
+
+def sustained(chains: Sequence[int], ns: Sequence[float]) -> dict[str, Any]:
+    """Return how many misses are under way at once, from the time of a load by the number of chains.
+
+    Parameters
+    ----------
+    chains : sequence of int
+        The first is 1.
+    ns : sequence of float
+
+    Returns
+    -------
+    dict
+        ``latency_ns``, of one chain; ``best_ns``, the least time a load; ``misses``, their ratio: by Little's law the
+        mean number under way; ``knee_chains``, the fewest chains within 10% of the best; ``flat``, whether more chains
+        gain nothing (`flat`): where they still do, the core sustains more misses than that.
+
+    Examples
+    --------
+    >>> sustained([1, 4, 8, 16], [100.0, 25.0, 12.8, 12.5])
+    {'latency_ns': 100.0, 'best_ns': 12.5, 'misses': 8.0, 'knee_chains': 8, 'flat': True}
+    """
+    best = min(ns)
+    knee = next(k for k, each in zip(chains, ns, strict=True) if each <= 1.1 * best)
+    return {
+        "latency_ns": ns[0],
+        "best_ns": best,
+        "misses": ns[0] / best,
+        "knee_chains": knee,
+        "flat": flat(chains, ns),
+    }
+
+
+def flat(chains: Sequence[int], ns: Sequence[float]) -> bool:
+    """Return whether the last doubling of the chains made a load less than 5% faster.
+
+    Examples
+    --------
+    >>> flat([1, 2, 4], [100.0, 50.0, 25.0]), flat([1, 2, 4, 8], [100.0, 50.0, 25.0, 24.5])
+    (False, True)
+    """
+    before = [each for k, each in zip(chains, ns, strict=True) if 2 * k <= max(chains)]
+    return bool(before) and min(before) <= NEARLY * min(ns)
+
+
+def saturation(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return for each order, number of CPUs and work the best bandwidth, and what is enough for nearly as much.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        With ``order``, ``cpus``, ``work``, ``streams``, ``depth`` and ``GBps``.
+
+    Returns
+    -------
+    list of dict
+        ``best_GBps`` with its ``best_streams`` and ``best_depth``; ``enough_streams``, the fewest within 5% of it at
+        any depth; ``gain``, the best of several streams over the best of one.
+    """
+    found = []
+    for place in dict.fromkeys((one["order"], one["cpus"], one["work"]) for one in rows):
+        mine = [one for one in rows if (one["order"], one["cpus"], one["work"]) == place]
+        best = max(mine, key=lambda one: one["GBps"])
+        alone = max(one["GBps"] for one in mine if one["streams"] == 1)
+        found.append(
+            dict(zip(("order", "cpus", "work"), place, strict=True))
+            | {f"best_{name}": best[name] for name in ("GBps", "streams", "depth")}
+            | {
+                "enough_streams": min(one["streams"] for one in mine if NEARLY * one["GBps"] >= best["GBps"]),
+                "gain": best["GBps"] / alone,
+            }
+        )
+    return found
+
+
+def _chains(pages: Pages, counts: Sequence[int], plan: Plan, seconds: float, tick: Tick) -> list[Result]:
+    """Link the memory into one random cycle and follow it from many places at once, and more until it gains nothing."""
+    rng = np.random.default_rng([plan.seed, 7])
+    per_line, lines = plan.line_bytes // 8, pages.words.size * 8 // plan.line_bytes
+    link_random(pages.words, pages.address, per_line, lines, int(rng.integers(1, 1 << 62)))
+
+    def point(count: int) -> Point:
+        at: Words = pages.address + plan.line_bytes * rng.integers(0, lines, count)
+        return Point((count,), lambda repeat: chase_chains(at, repeat), count, quote="median")
+
+    results = measure_points([point(count) for count in counts], seconds, rng, HostClock(), tick=tick)
+    most = max(counts)
+    while 2 * most <= MOST_CHAINS and not flat(*_times(results)):
+        further = [point(count) for count in (most + most // 2, 2 * most) if count > most]
+        results += measure_points(further, seconds * len(further) / len(counts), rng, HostClock())
+        most *= 2
+    return results
+
+
+def _times(chains: Sequence[Result]) -> tuple[list[int], list[float]]:
+    """Numbers of chains, and ns a load."""
+    return [int(key_of(result)[0]) for result in chains], [result.median for result in chains]
+
+
+def _groups(
+    words: Words, effort: Effort, plan: Plan, seconds: float, rng: np.random.Generator, tick: Tick
+) -> list[Result]:
+    """Visit all jobs on one CPU and on all, in random order, round by round while there is time."""
+    begun, cpus = time.monotonic(), usable_cpus()
+    taken: dict[tuple[Job, int], list[Windows]] = {}
+    places = [cpus[:1], cpus] if len(cpus) > 1 else [cpus]
+    most = max(effort.streams)
+    with contextlib.ExitStack() as opened:
+        crews = {len(place): opened.enter_context(Crew(words, plan.line_bytes // 8, place, most)) for place in places}
+        jobs = itertools.product((FAR, NEAR), WORK, effort.streams, effort.depths)
+        keys = [(Job(order == FAR, work, k, depth), p) for order, work, k, depth in jobs for p in crews]
+        visit_ns = int(np.clip(0.9e9 * seconds / (FEWEST_ROUNDS * len(keys)), SHORTEST_NS, LONGEST_NS))
+        for turn in itertools.count():
+            for place, index in enumerate(rng.permutation(len(keys))):
+                job, p = keys[index]
+                taken.setdefault(keys[index], []).append(crews[p].visit(job, visit_ns, turn))
+                done = (turn + (place + 1) / len(keys)) / FEWEST_ROUNDS
+                tick(min(done, 1.0), f"{job.streams} streams, {job.depth} loads, {p} CPUs")
+            elapsed = time.monotonic() - begun
+            if turn + 1 >= FEWEST_ROUNDS and elapsed * (turn + 2) / (turn + 1) > seconds:
+                break
+    tick(1.0, "loads under way")
+    results = []
+    for job, p in keys:
+        windows = np.concatenate(taken[job, p])
+        windows["flags"] = flags(windows, limits=LIMITS)
+        key = FAR if job.far else NEAR, p, job.work, job.streams, job.depth
+        results.append(summarise(key, windows, "median", limits=LIMITS))
+    return results
+
+
+def _group_row(result: Result, GHz: float, plan: Plan) -> dict[str, Any]:
+    moved = plan.line_bytes if key_of(result)[0] == FAR else plan.word_bytes
+    return dict(zip(GROUP, key_of(result), strict=True)) | {"GBps": moved / result.median} | row(result, GHz)

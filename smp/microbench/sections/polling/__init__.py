@@ -1,0 +1,1 @@
+"""What polling costs others."""

@@ -1,0 +1,289 @@
+"""What polling costs others: a stream that reads and writes memory while k others wait for one empty cell.
+
+    the bandwidth-bound stream   |triad triad triad triad triad ... for a fixed time| fill
+    k others                   readff: look, look, ... limit reached: asleep          go on
+
+    apart      they are on the other CPUs, and share those when there are more of them than CPUs
+    beside     they are on its own CPU: who polls takes turns with it
+
+The limit is the number of looks after which a wait traps: 0, at once; the Tera's 1,024; for ever.  A look at a line
+that nobody writes stays in the looker's own cache, so where caches are coherent polling should cost the CPU and not the
+interconnect; the MTA, without caches, would have paid at each look.  It is the measurement that the paper left undone.
+
+Source: the study of the Tera MTA, section 5.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._computer.limits import usable_cpus
+from smp._computer.system import stolen_ns
+from smp._runtime.loops.atomics import fetch_add, load
+from smp._runtime.loops.compiler import stream
+from smp._runtime.machine import Machine, host
+from smp._runtime.memory.arrays import GlobalArray
+from smp._runtime.memory.cells import Cells
+from smp._runtime.program.processor import Processor
+from smp.compiled import readff
+from smp.microbench.method.clocks import timer_cost
+from smp.microbench.method.overlap import SPAN
+from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.rows import complaints, row, stack
+from smp.microbench.method.windows import NO_FLAG, WINDOW, Flag, Limits, Windows, flags
+
+from ..bandwidth.loops import BYTES, triad_until
+
+FOREVER = 1 << 40
+"""A limit that no wait of a visit comes to."""
+APART, BESIDE = "apart", "beside"
+FEWEST_ROUNDS = 7
+SETTLE = 1e-3
+"""Seconds between the beginning of the last wait and that of triad."""
+ARRAY_BYTES = 32 << 20
+"""Of each of the three arrays of triad."""
+CHUNK = 1 << 14
+"""Elements between two looks at the clock: some 30 us."""
+LIMITS = Limits(off_cpu=0.05)
+TURNS = Flag.DESCHEDULED | Flag.SWITCHED
+"""What belongs to streams that take turns on a CPU."""
+KEY = {"place": "U6", "limit": "i8", "pollers": "i4"}
+Words = NDArray[np.int64]
+Visits = list[tuple[Windows, NDArray[np.int64]]]
+"""Of each its one window, and the waiters' retries and traps."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a mode measures: seconds, limits, numbers of pollers."""
+
+    seconds: float
+    limits: tuple[int, ...]
+    pollers: tuple[int, ...]
+
+
+EFFORTS = {
+    "quick": Effort(1.0, (0, 1024, FOREVER), (4,)),
+    "default": Effort(5.0, (0, 64, 1024, FOREVER), (1, 2, 4, 8)),
+    "full": Effort(20.0, (0, 16, 64, 256, 1024, FOREVER), (1, 2, 4, 8, 16)),
+}
+"""By mode."""
+VISIT_NS, TURN_NS = 6_000_000, 20_000_000
+"""One visit; and for each of those who take turns on a CPU, which must have had several."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing to measure: where the pollers are, after how many looks they trap, how many there are."""
+
+    place: str
+    limit: int
+    pollers: int
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether the pollers take turns with the bandwidth-bound stream; those who trap have done so before."""
+        return self.place == BESIDE and self.limit == FOREVER
+
+    @property
+    def visit_ns(self) -> int:
+        """How long one visit is."""
+        return TURN_NS * (1 + self.pollers) if self.in_turns else VISIT_NS
+
+
+def measure(plan: Plan, tick: Tick) -> Section:
+    """Measure triad on one CPU while others poll.
+
+    Parameters
+    ----------
+    plan : Plan
+    tick : callable
+        Told the fraction done.
+
+    Returns
+    -------
+    Section
+        ``data["rows"]`` has a row for each place, limit (None: for ever) and number of pollers, from 0: ``ns`` an
+        element, ``GBps``, ``slowdown`` over the row without pollers in the same place, ``retries`` of all pollers in a
+        visit and ``traps``, medians; ``data["look_ns"]``, what one look takes. ``samples`` has every visit as one
+        window.
+
+    Notes
+    -----
+    Takes 1, 5 or 20 s by mode.  On one CPU there is no "apart".
+    """
+    begun, effort = time.monotonic(), EFFORTS[plan.mode]
+    cpus = usable_cpus()
+    processors = min(len(cpus), 1 + max(effort.pollers))
+    rng = np.random.default_rng([plan.seed, 8])
+    tick(0.0, "polling")
+    found: dict[Task, Visits] = {}
+    places = [APART, BESIDE] if processors > 1 else [BESIDE]
+    left_ns = sum(task.visit_ns for place in places for task in tasks_of(place, effort))
+    for place in places:
+        tasks = tasks_of(place, effort)
+        share = sum(task.visit_ns for task in tasks) / left_ns
+        left_ns -= sum(task.visit_ns for task in tasks)
+
+        def told(part: float, text: str, before: float = places.index(place) / len(places)) -> None:
+            tick(before + part / len(places), text)
+
+        with host(processors if place == APART else 1, pin=cpus) as machine:
+            bench = _Bench(machine, effort.limits)
+            found |= _visited(bench, tasks, share * (effort.seconds - (time.monotonic() - begun)), rng, told)
+    tick(1.0, "polling")
+    results = {task: _result(task, [window for window, _ in visits]) for task, visits in found.items()}
+    counted = {task: np.median([counts for _, counts in visits], axis=0) for task, visits in found.items()}
+    rows, why = rows_of(results, counted), complaints(list(results.values()))
+    data = {
+        "rows": rows,
+        "look_ns": look_ns(rows, processors - 1),
+        "cpus": len(cpus),
+        "poller_cpus": processors - 1,
+        "array_bytes": ARRAY_BYTES,
+        "clean_fraction": float(np.mean([result.clean_fraction for result in results.values()])),
+        "valid": not why,
+        "why": why,
+    }
+    return Section(data, {"polling": stack(list(results.values()), KEY)})
+
+
+def tasks_of(place: str, effort: Effort) -> list[Task]:
+    """Return what to measure in one place: nobody polls, and then each limit with each number of pollers."""
+    waiting = itertools.product(effort.limits, effort.pollers)
+    return [Task(place, 0, 0), *(Task(place, limit, pollers) for limit, pollers in waiting)]
+
+
+def rows_of(results: dict[Task, Result], counted: dict[Task, NDArray[Any]]) -> list[dict[str, Any]]:
+    """Return the rows of the section, each with its slow-down over that of its place without pollers.
+
+    ``counted`` are the retries and traps of a visit.
+    """
+    rows = []
+    for task, result in results.items():
+        alone = next(one for other, one in results.items() if (other.place, other.pollers) == (task.place, 0))
+        retries, traps = counted[task]
+        rows.append(
+            {
+                "place": task.place,
+                "limit": None if task.limit == FOREVER else task.limit,
+                "pollers": task.pollers,
+                "GBps": BYTES[3] / result.median,
+                "slowdown": result.median / alone.median,
+                "visit_ns": float(np.median(result.windows["wall_ns"])),
+                "retries": float(retries),
+                "traps": float(traps),
+                **row(result),
+            }
+        )
+    return rows
+
+
+def look_ns(rows: Sequence[dict[str, Any]], cpus: int) -> float | None:
+    """Return the time of one look, from the fewest who poll for ever on so many other CPUs; None where nobody does."""
+    polling = [row for row in rows if row["pollers"] and (row["place"], row["limit"]) == (APART, None)]
+    fewest = min(polling, key=lambda row: row["pollers"], default=None)
+    if fewest is None or not fewest["retries"]:
+        return None
+    # they share the CPUs: the looks of all of them together take as long as they wait
+    return float((fewest["visit_ns"] + 1e9 * SETTLE) * min(fewest["pollers"], cpus) / fewest["retries"])
+
+
+def _visited(
+    bench: _Bench, tasks: Sequence[Task], seconds: float, rng: np.random.Generator, tick: Tick
+) -> dict[Task, Visits]:
+    """Visit all tasks in random order, round by round while there is time."""
+    begun = time.monotonic()
+    found: dict[Task, Visits] = {task: [] for task in tasks}
+    done = 0
+    while done < FEWEST_ROUNDS or (time.monotonic() - begun) * (done + 1) / done <= seconds:
+        for at, index in enumerate(rng.permutation(len(tasks))):
+            task = tasks[index]
+            found[task].append(bench.visit(task, done))
+            part = (done + (at + 1) / len(tasks)) / FEWEST_ROUNDS
+            tick(min(1.0, part), f"{task.pollers} pollers {task.place}")
+        done += 1
+    return found
+
+
+def _result(task: Task, windows: Sequence[Windows]) -> Result:
+    joined, ignore = np.concatenate(windows), TURNS if task.in_turns else NO_FLAG
+    joined["flags"] = flags(joined, limits=LIMITS)
+    return summarise((task.place, task.limit, task.pollers), joined, "median", ignore, LIMITS)
+
+
+class _Bench:
+    """A machine with a cell for each limit, and a word in which pollers count themselves in."""
+
+    def __init__(self, machine: Machine, limits: Sequence[int]) -> None:
+        self._machine, self._timer_ns = machine, timer_cost()
+        self._cells = {limit: machine.cells(1, padded=True, retries=limit) for limit in {0, *limits}}
+        self._begun = machine.zeros(1, np.int64)
+        self.visit(Task(APART, 0, 1), 0)  # compiles
+
+    def visit(self, task: Task, turn: int) -> tuple[Windows, NDArray[np.int64]]:
+        """Run triad while the others wait; return its window, and the waiters' retries and traps."""
+        cells = self._cells[task.limit]
+        self._begun.view[0] = 0
+        counts = _counts(cells)
+        stolen = stolen_ns(usable_cpus()) or 0
+        spans = self._machine.run(_program, cells, self._begun, task.pollers, task.visit_ns).results[0].view(SPAN)[:, 0]
+        cells.purge(0)
+        window = np.zeros(1, WINDOW)
+        window["round"], window["operations"] = turn, spans["operations"].sum()
+        window["wall_ns"] = spans["end"][-1] - spans["start"][0]
+        window["cpu_ns"] = spans["cpu_ns"].sum()
+        window["timer_ns"], window["overlap"] = self._timer_ns, 1.0
+        window["stolen_ns"] = (stolen_ns(usable_cpus()) or 0) - stolen
+        window["before_GHz"] = window["after_GHz"] = np.nan
+        return window, _counts(cells) - counts
+
+
+def _counts(cells: Cells) -> NDArray[np.int64]:
+    """Retries and traps of all streams so far."""
+    counters = cells.counters()
+    return np.array([counters["retries"].sum(), counters["traps"].sum()], np.int64)
+
+
+@stream
+def poll(begun: Words, cells: Cells) -> None:
+    """Count oneself in, and wait until the cell is full."""
+    fetch_add(begun, 0, 1)
+    readff(cells, 0)
+
+
+@functools.cache
+def _arrays() -> list[NDArray[np.float64]]:
+    """The three arrays of triad, made at the first visit of a processor."""
+    return [np.ones(ARRAY_BYTES // 8) for _ in range(3)]
+
+
+def _program(proc: Processor, cells: Cells, begun: GlobalArray, pollers: int, ns: int) -> Words:
+    """The program of one processor: processor 0 runs triad; the last ones wait, all on it where it is alone."""
+    own = len(range(pollers)[max(0, proc.rank - 1) :: max(1, proc.size - 1)]) if proc.rank or proc.size == 1 else 0
+    with proc.streams(max(1, own)) as pool:
+        threads = [pool.start(poll, begun.view, cells) for _ in range(own)]
+        spans = np.zeros((0, 4), np.int64)
+        if proc.rank == 0:
+            a, b, c = _arrays()
+            triad_until(a, b, c, 0.0, CHUNK, 0.0, spans)  # compiled before anything is timed
+            while load(begun.view, 0) < pollers:
+                time.sleep(1e-4)
+            time.sleep(SETTLE)
+            spans = np.zeros((2 + ns // 1000, 4), np.int64)
+            spans = spans[: triad_until(a, b, c, 0.0, CHUNK, ns / 1e9, spans)]
+            cells.fill(0)
+        while not all(thread.done() for thread in threads):
+            time.sleep(1e-4)  # not in result(), whose looks and traps would count
+        for thread in threads:
+            thread.result()
+    return spans

@@ -1,0 +1,1 @@
+"""What the sections on whole programs share."""

@@ -1,0 +1,1 @@
+"""The retries of a wait."""

@@ -1,0 +1,150 @@
+"""Retries: how often a wait looks before it traps, counted and timed; after figure 7's program.
+
+    stream    readff on an empty cell: look, look, ... trap │            │ go on
+    main      read the counters     wait until it has trapped │ read them again │ fill
+
+What was counted has to be the limit that was set.  Beside it, the time until a wait traps: a wait whose time is over
+before it begins looks so often all the same, traps, and withdraws.  What it takes more than one with limit 0, shared
+out to its looks, is the time of a look, with nobody else at the cell.
+
+Source: the study of the Tera MTA, section 3.2.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smp._runtime.loops.compiler import stream
+from smp._runtime.machine import host
+from smp._runtime.memory.cells import Cells
+from smp._runtime.program.processor import Processor
+from smp.compiled import readff
+from smp.errors import WaitTimeout
+from smp.microbench.method.clocks import HostClock, clock_rate
+from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.rows import key_of, row
+from smp.microbench.method.visits import LIMITS, TURNS, Watch, rounds, section_of
+from smp.microbench.method.windows import Windows
+
+RETRIES = (0, 1, 10, 100, 1024, 10_000)
+"""The limits; 1,024 is the Tera's."""
+SECONDS = {"quick": 0.1, "default": 1.0, "full": 5.0}
+"""By mode."""
+NAP = 1e-4
+KEY = {"limit": "i8"}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a stream did while it waited: retries and traps."""
+
+    retries: int
+    traps: int
+
+
+def measure(plan: Plan, tick: Tick) -> Section:
+    """Count the retries of a wait before it traps, and time it.
+
+    Parameters
+    ----------
+    plan : Plan
+    tick : callable
+        Told the fraction done.
+
+    Returns
+    -------
+    Section
+        ``data["rows"]`` has a row for each limit: the least and the most ``counted`` retries of the ``waits`` of a
+        stream, whether all are ``equal`` to the limit, and the time until a wait has trapped and withdrawn, the median
+        of ``windows``. ``look_ns`` is the time of a look. ``samples`` has every timed wait, with its retries and traps.
+
+    Raises
+    ------
+    Stopped
+        On Ctrl-C, with the rounds that are whole.
+
+    Notes
+    -----
+    Takes 0.3, 1 or 5 s by mode.
+    """
+    clock, GHz = HostClock(), clock_rate().GHz
+    counted: dict[int, list[Counted]] = {limit: [] for limit in RETRIES}
+    tick(0.0, "retries")
+    with host(1, pin=False) as machine:
+        cells = {limit: machine.cells(1, padded=True, retries=limit) for limit in RETRIES}
+
+        def take(order: list[int], turn: int) -> list[Windows]:
+            found, windows = machine.run(_program, cells, order, turn, clock.timer_ns).results[0]
+            for limit, counts in zip(order, found, strict=True):
+                counted[limit].append(counts)
+            return list(windows)
+
+        machine.run(_program, cells, [1], 0, clock.timer_ns)  # compiles
+        seconds = SECONDS[plan.mode]
+        taken, cut = rounds(RETRIES, take, seconds, np.random.default_rng([plan.seed, 13]), clock, tick)
+    results = [summarise((limit,), windows, "median", TURNS, LIMITS) for limit, windows in taken.items()]
+    data = {
+        "rows": [_row(result, counted[key_of(result)[0]], GHz) for result in results],
+        "look_ns": look_of(results),
+    }
+    return section_of("retries", results, data, KEY, cut)
+
+
+def look_of(results: list[Result]) -> float:
+    """Return the time of one look in ns: what the longest wait takes more than the shortest, by its looks."""
+    times = {key_of(result)[0]: result.median for result in results}
+    return float((times[max(times)] - times[0]) / max(times))
+
+
+def _row(result: Result, counted: list[Counted], GHz: float) -> dict[str, Any]:
+    limit = key_of(result)[0]
+    found = [counts.retries for counts in counted]
+    return {
+        "limit": limit,
+        "counted_least": min(found),
+        "counted_most": max(found),
+        "equal": set(found) == {limit},
+        "waits": len(found),
+        **row(result, GHz),
+    }
+
+
+@stream
+def wait(cells: Cells) -> int:
+    """Wait until cell 0 is full."""
+    return int(readff(cells, 0))
+
+
+def _program(
+    proc: Processor, cells: dict[int, Cells], order: list[int], turn: int, timer_ns: float
+) -> tuple[list[Counted], list[Windows]]:
+    """The program of the processor: what a stream counts at each limit, and a timed wait."""
+    with proc.streams(1) as pool:
+        counted, windows = [], []
+        for limit in order:
+            before = proc.counters()
+            thread = pool.start(wait, cells[limit])
+            while not pool.trapped:
+                time.sleep(NAP)
+            after = proc.counters()
+            cells[limit].fill(0)
+            thread.result()
+            cells[limit].purge(0)
+            counted.append(Counted(*(int(after[name].sum() - before[name].sum()) for name in ("retries", "traps"))))
+            windows.append(_timed(proc, cells[limit], turn, timer_ns))
+    return counted, windows
+
+
+def _timed(proc: Processor, cells: Cells, turn: int, timer_ns: float) -> Windows:
+    """Time a wait that withdraws as soon as it has trapped."""
+    watch = Watch(proc.counters)
+    start = time.perf_counter_ns()
+    with contextlib.suppress(WaitTimeout):
+        cells.readff(0, timeout=0)
+    return watch.window(turn, 1, time.perf_counter_ns() - start, timer_ns)

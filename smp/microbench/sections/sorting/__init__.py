@@ -1,0 +1,1 @@
+"""Sorting, set against its prediction."""

@@ -1,0 +1,178 @@
+"""Sorting by the paper's three programs, by length and processors, each superstep in its interval; and the fast form.
+
+Random keys of 32 bits.  The time of a program is the sum of its supersteps, as in the paper, the median of the repeats;
+every result is compared with NumPy's.  Beside them, NumPy's sort and the fast form take the same keys, in turns.
+Source: the SMP cost study, section 5, tables 9 to 11, figure 3.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._runtime.machine import Machine, host
+from smp.errors import SmpError
+from smp.kernels.costs import Costs
+from smp.kernels.in_process import streams_for
+from smp.kernels.sorting import column, radix, sample
+from smp.kernels.sorting.functions import sort
+from smp.microbench.method.plan import Plan, Section, Stopped, Tick
+from smp.profiles.profile import Profile
+
+from ..programs.probe import Found, Row, averages, in_supersteps, sampled
+
+
+@dataclass(frozen=True)
+class Sort:
+    """A program that sorts a global array in place, and its supersteps in closed form."""
+
+    program: Callable[..., Any]
+    cost: Callable[[int, int], Costs]
+
+
+SORTS = {
+    "radix": Sort(radix.sort_radix, radix.cost),
+    "sample": Sort(sample.sort_sample, sample.cost),
+    "column": Sort(column.sort_column, column.cost),
+}
+FORMS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {"numpy": np.sort, "fast": sort}
+"""What needs no machine: arrays in, arrays out."""
+LENGTHS = {"quick": (10_000, 100_000, 1_000_000), "default": (10_000, 100_000, 1_000_000, 4_000_000, 16_000_000)}
+REPEATS = 5
+FEWER_FROM, FEWER = 4_000_000, 3
+KEY = {"n": "i8", "p": "i4", "algorithm": "U16"}
+
+
+class WrongOrder(SmpError):
+    """A sort's result is not NumPy's: a defect, not a measurement."""
+
+
+def lengths_of(mode: str, p: int) -> tuple[int, ...]:
+    """Return the numbers of keys to sort, ascending; in full those of the paper, which grow with the processors.
+
+    Examples
+    --------
+    >>> lengths_of("full", 2)[:3], lengths_of("full", 2)[-3:]
+    ((10000, 20000, 30000), (2650000, 2950000, 3250000))
+    """
+    if mode != "full":
+        return LENGTHS[mode]
+    first = {step * p * i for step in (5_000, 50_000) for i in range(1, 11)}
+    return tuple(sorted(first | {550_000 + 150_000 * p * i for i in range(10)}))
+
+
+def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Section:
+    """Sort keys and set every superstep against its predictions.
+
+    Parameters
+    ----------
+    plan : Plan
+    tick : callable
+        Told the fraction done.
+    profile : Profile, optional
+        With fitted cost functions; without it there are no intervals.
+
+    Returns
+    -------
+    Section
+        ``rows``: one for each length, p and algorithm; ``steps``: their supersteps, those of a label together;
+        ``analysis``: the paper's tables 9 to 11, the averages over all lengths by algorithm, p and label, with the
+        counts of the longest and those of the closed form; ``forms``: NumPy and the fast form by length.
+
+    Raises
+    ------
+    Stopped
+        On Ctrl-C, with what has been measured.
+    """
+    found = _Found(profile)
+    points = [(p, n) for p in plan.processors for n in lengths_of(plan.mode, p)]
+    every = sorted({n for _, n in points})
+    cost = np.array([n + 20_000 for n in [*every, *(4 * n for _, n in points)]], float)
+    done = iter(np.cumsum(cost) / cost.sum())
+    try:
+        for n in every:
+            _sort_here(_keys(n, plan.seed), found)
+            tick(float(next(done)), f"sorting without a machine, n = {n:,}")
+        for p in plan.processors:
+            with host(p) as machine:
+                _sort(machine, _keys(1_000, plan.seed), Found(None))  # compiles or loads every loop
+                for n in lengths_of(plan.mode, p):
+                    _sort(machine, _keys(n, plan.seed), found)
+                    tick(float(next(done)), f"sorting, n = {n:,}, p = {p}")
+    except KeyboardInterrupt:
+        if found.rows or found.forms:
+            raise Stopped("sorting", found.section()) from None
+        raise
+    return found.section()
+
+
+def _keys(n: int, seed: int) -> NDArray[np.uint32]:
+    return np.random.default_rng([seed, n]).integers(0, 1 << 32, n, dtype=np.uint32)
+
+
+def _repeats(n: int) -> int:
+    return FEWER if n >= FEWER_FROM else REPEATS
+
+
+def _sort(machine: Machine, keys: NDArray[np.uint32], found: Found) -> None:
+    """Sort some keys by every program."""
+    n, p = len(keys), machine.size
+    expected, shared = np.sort(keys), machine.empty(n, keys.dtype)
+    for name, chosen in SORTS.items():
+        runs = []
+        for _ in range(_repeats(n)):
+            shared.view[:] = keys
+            runs.append(machine.run(chosen.program, shared))
+            _check(f"{name} sort on {p} processors", shared.view, expected)
+        row = found.add({"n": n, "p": p, "algorithm": name}, runs, list(map(in_supersteps, runs)), pool=True)
+        row["ns_per_element"] = row["seconds"] / n * 1e9
+
+
+def _sort_here(keys: NDArray[np.uint32], found: _Found) -> None:
+    """Sort some keys by what needs no machine, in turns."""
+    n, expected = len(keys), np.sort(keys)
+    seconds: dict[str, list[float]] = {name: [] for name in FORMS}
+    sort(keys)  # compiles or loads its loops
+    for _ in range(_repeats(n)):
+        for name, form in FORMS.items():
+            start = time.perf_counter()
+            result = form(keys)
+            seconds[name].append(time.perf_counter() - start)
+            _check(f"sort, {name}", result, expected)
+    alone = float(np.median(seconds["numpy"]))
+    for name, taken in seconds.items():
+        streams, median = streams_for(None) if name == "fast" else 1, float(np.median(taken))
+        found.sample({"n": n, "p": streams, "algorithm": name}, taken)
+        key = {"n": n, "form": name, "streams": streams}
+        found.forms.append(key | {"ns_per_element": median / n * 1e9, "speedup": alone / median})
+
+
+def _check(what: str, result: NDArray[Any], expected: NDArray[Any]) -> None:
+    if not np.array_equal(result, expected):
+        raise WrongOrder(f"{what}: the order of {len(expected):,} keys is not that of NumPy")
+
+
+class _Found(Found):
+    """The rows so far, and those of what needs no machine."""
+
+    def __init__(self, profile: Profile | None) -> None:
+        super().__init__(profile)
+        self.forms: list[Row] = []
+
+    def section(self) -> Section:
+        """What there is."""
+        analysis = [row | _closed_form(row) for row in averages(self.steps, "algorithm", "p")]
+        data = self.data() | {"analysis": analysis, "forms": self.forms}
+        return Section(data, {"sorting": np.array(self.samples, sampled(KEY))})
+
+
+def _closed_form(row: Row) -> Row:
+    """The counts that the closed form gives for a superstep, with the shares of all processors alike."""
+    foretold = SORTS[row["algorithm"]].cost(row["n"], row["p"])
+    (same,) = foretold[foretold["label"] == row["label"]][:1]
+    return {f"{name}_closed": int(same[name]) for name in ("hr", "hw", "m")}

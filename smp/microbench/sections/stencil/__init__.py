@@ -1,0 +1,1 @@
+"""Relaxation of a grid, set against its prediction."""

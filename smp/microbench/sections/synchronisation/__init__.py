@@ -1,0 +1,1 @@
+"""Atomics, hand-offs, barriers."""

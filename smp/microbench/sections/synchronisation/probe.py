@@ -1,0 +1,219 @@
+"""Synchronisation: fetch-and-add, the hand-off of a line between two CPUs, barriers, an empty superstep.
+
+    alone        fetch_add by one processor
+    contended    fetch_add by all on one word: the time of one processor's operation
+    store        hand-off of a line, one way, by looking and storing         for each pair of CPUs
+    exchange     the same by compare_exchange
+    compiled     barrier in a compiled loop
+    python       proc.barrier()
+    superstep    with proc.superstep(): pass
+
+Each runs for a fixed time, in windows that count only while all who take part run, and the median is quoted:
+in the quickest windows a partner may have slept.  More processors than CPUs are measured as they come: they
+wait for their turn on a CPU, and are said to be oversubscribed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from smp._computer.limits import usable_cpus
+from smp._runtime.machine import host
+from smp.microbench.method.clocks import clock_rate, timer_cost
+from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.rows import complaints, key_of, row, stack
+from smp.microbench.method.windows import NO_FLAG, Flag, Windows
+
+from .loops import SHARED_WORDS
+from .tasks import HANDOFFS, Task, visit, warm_up
+
+FEWEST_ROUNDS = 3
+BUDGETS = {"quick": 2.0, "default": 10.0, "full": 40.0}
+"""Seconds, by mode."""
+MOST_CPUS = {"quick": 4, "default": 12, "full": 48}
+"""CPUs of the hand-off matrix, by mode."""
+SHORTEST, LONGEST = 0.015, 0.06
+"""Seconds of one visit; time that the hypervisor takes spoils the whole of it."""
+VISIT_SECONDS = 0.006
+"""What a visit takes besides."""
+START_SECONDS = 0.5
+"""What a machine takes to start and to load compiled code."""
+ASLEEP = Flag.DESCHEDULED | Flag.SWITCHED | Flag.APART
+"""What belongs to processors that take turns on a CPU."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One machine and what is measured on it; ``cpus`` are its processors', None where they have none."""
+
+    p: int
+    cpus: tuple[int, ...] | None
+    tasks: tuple[Task, ...]
+
+    def key(self, task: Task) -> tuple[str, int, int, int]:
+        """What, number of processors, and the two CPUs of a hand-off (-1, -1 for anything else)."""
+        pair = [self.cpus[rank] for rank in task.ranks] if task.what in HANDOFFS and self.cpus else [-1, -1]
+        return task.what, len(task.ranks), pair[0], pair[1]
+
+
+def measure(plan: Plan, tick: Tick) -> Section:
+    """Measure what it costs to synchronise.
+
+    Parameters
+    ----------
+    plan : Plan
+    tick : callable
+        Told the fraction done.
+
+    Returns
+    -------
+    Section
+        ``data`` has ``fetch_add_ns`` ("alone" and, by p, "contended"), ``handoff_ns`` ("store" and "exchange":
+        matrices over ``handoff_cpus``, one way, None on the diagonal) with their medians ``handoff_store_ns``
+        and ``handoff_exchange_ns``, ``barrier_us`` (by p, "compiled" and "python"), ``superstep_us`` (by p),
+        ``oversubscribed``, the p's above the number of CPUs, and ``rows`` with the statistics of each. Numbers of
+        processors are keys, and so strings. ``samples`` has every window.
+
+    Notes
+    -----
+    Takes 2, 10 or 40 s by mode, more where the hand-off matrix or the list of p's is long.
+    """
+    begun, cpus = time.monotonic(), tuple(usable_cpus())
+    chosen = spread(cpus, MOST_CPUS[plan.mode])
+    stages = stages_of(sorted(set(plan.processors)), cpus, chosen)
+    timer_ns, GHz = timer_cost(), clock_rate().GHz
+    rng = np.random.default_rng([plan.seed, 3])
+    results: list[Result] = []
+    whole, done = sum(len(stage.tasks) for stage in stages), 0
+    for k, stage in enumerate(stages):
+        left = BUDGETS[plan.mode] - (time.monotonic() - begun) - START_SECONDS * (len(stages) - k)
+        share = left / (whole - done)  # of each task
+
+        def told(part: float, text: str, done: int = done, tasks: int = len(stage.tasks)) -> None:
+            tick((done + part * tasks) / whole, text)
+
+        results += _measure_stage(stage, share, timer_ns, rng, told)
+        done += len(stage.tasks)
+    why = complaints(results, name=lambda result: "{}, p = {}".format(*key_of(result)))
+    data = summary(results, chosen) | {
+        "rows": [_row(result, GHz, len(cpus)) for result in results],
+        "oversubscribed": [p for p in sorted(set(plan.processors)) if p > len(cpus)],
+        "clean_fraction": float(np.mean([result.clean_fraction for result in results])),
+        "valid": not why,
+        "why": why,
+    }
+    names = {"what": "U10", "processors": "i4", "first_cpu": "i4", "second_cpu": "i4"}
+    return Section(data, {"synchronisation": stack(results, names)})
+
+
+def spread(cpus: Sequence[int], most: int) -> tuple[int, ...]:
+    """Return all CPUs, or so many of them, evenly spread from the first to the last.
+
+    Examples
+    --------
+    >>> spread(range(9), 3)
+    (0, 4, 8)
+    """
+    if len(cpus) <= most:
+        return tuple(cpus)
+    return tuple(cpus[i] for i in np.linspace(0, len(cpus) - 1, most).round().astype(int))
+
+
+def stages_of(counts: Sequence[int], cpus: tuple[int, ...], chosen: tuple[int, ...]) -> list[Stage]:
+    """Plan the machines: one for each p, and one for the hand-offs unless one of those has its CPUs.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        The p's, ascending.
+    cpus, chosen : tuple of int
+        Those that may be used; those of the hand-off matrix.
+    """
+    pairs = itertools.combinations(range(len(chosen)), 2)
+    matrix = tuple(Task(what, pair) for pair in pairs for what in HANDOFFS)
+    stages = []
+    for p in counts:
+        everyone = tuple(range(p))
+        tasks = [Task(what, everyone) for what in ("compiled", "python", "superstep")]
+        if p == counts[0]:
+            tasks.append(Task("alone", (0,)))
+        if 1 < p <= len(cpus):
+            tasks.append(Task("contended", everyone))
+        if p <= len(cpus) and cpus[:p] == chosen:
+            tasks += matrix
+            matrix = ()
+        stages.append(Stage(p, cpus[:p] if p <= len(cpus) else None, tuple(tasks)))
+    if matrix:
+        stages.append(Stage(len(chosen), chosen, matrix))
+    return stages
+
+
+def summary(results: Sequence[Result], chosen: Sequence[int]) -> dict[str, Any]:
+    """Return the numbers that a reader asks for first, from the results of all tasks."""
+    by_p: dict[str, dict[str, float]] = {}
+    matrices: dict[str, list[list[float | None]]] = {what: [[None] * len(chosen) for _ in chosen] for what in HANDOFFS}
+    for result in results:
+        what, p, *pair = key_of(result)
+        if what in HANDOFFS:
+            i, j = (list(chosen).index(cpu) for cpu in pair)
+            matrices[what][i][j] = matrices[what][j][i] = result.median
+        else:
+            by_p.setdefault(what, {})[str(p)] = result.median
+    return {
+        "fetch_add_ns": {"alone": by_p["alone"]["1"], "contended": by_p.get("contended", {})},
+        "handoff_cpus": list(chosen),
+        "handoff_ns": matrices,
+        "handoff_store_ns": _middle(matrices["store"]),
+        "handoff_exchange_ns": _middle(matrices["exchange"]),
+        "barrier_us": {
+            p: {"compiled": ns / 1e3, "python": by_p["python"][p] / 1e3} for p, ns in by_p["compiled"].items()
+        },
+        "superstep_us": {p: ns / 1e3 for p, ns in by_p["superstep"].items()},
+    }
+
+
+def _middle(matrix: list[list[float | None]]) -> float | None:
+    """The median of a matrix; None for one CPU, which has nobody to hand to."""
+    values = [value for line in matrix for value in line if value is not None]
+    return float(np.median(values)) if values else None
+
+
+def _row(result: Result, GHz: float, cpus: int) -> dict[str, Any]:
+    what, p, *pair = key_of(result)
+    places = {"cpus": pair} if what in HANDOFFS else {}
+    return {"what": what, "processors": p, **places, "oversubscribed": p > cpus, **row(result, GHz)}
+
+
+def _measure_stage(
+    stage: Stage,
+    share: float,
+    timer_ns: float,
+    rng: np.random.Generator,
+    tick: Callable[[float, str], None],
+) -> list[Result]:
+    """Open a stage's machine and visit its tasks in random order, round by round, each for its share of seconds."""
+    seconds = float(np.clip(share / FEWEST_ROUNDS - VISIT_SECONDS, SHORTEST, LONGEST))
+    tick(0.0, f"starting {stage.p} processor{'s' * (stage.p > 1)}")
+    taken: dict[Task, list[Windows]] = {task: [] for task in stage.tasks}
+    with host(stage.p, pin=stage.cpus) as machine:
+        words = machine.zeros(SHARED_WORDS, np.int64)
+        warm_up(machine, words, stage.tasks)
+        begun, whole = time.monotonic(), max(share, FEWEST_ROUNDS * seconds) * len(taken)
+        for turn in itertools.count():
+            for index in rng.permutation(len(taken)):
+                task = stage.tasks[index]
+                taken[task].append(visit(machine, words, task, seconds, timer_ns, turn))
+                elapsed = time.monotonic() - begun
+                tick(min(1.0, elapsed / whole), f"{task.what}, p = {len(task.ranks)}")
+            if turn + 1 >= FEWEST_ROUNDS and elapsed * (turn + 2) / (turn + 1) > whole:
+                break
+    tick(1.0, f"p = {stage.p}")
+    ignore = NO_FLAG if stage.cpus else ASLEEP
+    return [summarise(stage.key(task), np.concatenate(windows), "median", ignore) for task, windows in taken.items()]

@@ -1,0 +1,281 @@
+"""Starting a stream, starting a thread on a stream, remapping a stream after a trap; after tables 1 to 3.
+
+    stream      pool.start until the thread runs, on a stream that has no thread of the system yet       (table 1)
+    thread      the same on a stream that has nothing to do
+    bare        threading.Thread.start until it runs: what a stream begins with
+    remap       a thread waits, and its stream goes to one that is ready: until that runs                (table 2)
+    at once     the same with retry limit 0, by a trap: the paper's adjusted mean, measured
+    back        until the first goes on, once the second has filled its cell and ended
+    next        a thread ends, and its stream goes to one that is ready: what the paper could not time
+
+A wait with the Tera's 1,024 retries gives its stream up before it traps: every so many looks it lets one that is ready
+go on.  The accounting (table 3) is of a wait that traps just before that.  It measures by themselves the parts that a
+remapping is made of, and says how much of it they explain: the looks; the trap, timed as a wait that withdraws at once;
+the wake-up of another thread of the system and the switch to it; its way back into Python; and the call of its function
+there, with the cells as an argument.  The events above happen on all CPUs of the process, where the system puts the
+threads; the accounting, its whole too, on one: there a woken thread runs as soon as the waker sleeps.
+
+Source: the study of the Tera MTA, section 3.3.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._computer.limits import usable_cpus
+from smp._runtime.machine import host
+from smp._runtime.memory.cells import Cells
+from smp._runtime.program.processor import Processor
+from smp._runtime.program.streams import Pool, Thread
+from smp._runtime.protocols.cell import READFF
+from smp._runtime.protocols.stream_slots import TURN
+from smp.microbench.method.clocks import HostClock, clock_rate
+from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.result import summarise
+from smp.microbench.method.rows import key_of, row
+from smp.microbench.method.visits import LIMITS, TURNS, Watch, rounds, section_of
+from smp.microbench.method.windows import Windows
+
+from ..retries.probe import NAP
+from .loops import BEFORE, HANDOFF_WORDS, WOKEN, answer, remap, sleep_once, spin_out, stamp, wake_once, write_time
+
+EVENTS = ("stream", "thread", "bare", "remap", "at once", "back", "next")
+PARTS = ("looks", "trap", "wake", "python", "call")
+WHOLE = "whole"
+"""The remapping that the parts are of."""
+RETRIES, LOOKS = 1024, TURN - 1
+"""The Tera's limit; the largest with which a wait traps that would else have given way."""
+SECONDS = {"quick": 0.5, "default": 2.7, "full": 19.0}
+"""By mode."""
+REPEATS = 10
+"""Of each in a round."""
+SPIN_NS = 200_000
+"""How long a stream keeps its CPU before it traps or wakes another."""
+KEY = {"what": "U8"}
+Words = NDArray[np.int64]
+Times = list[int]
+
+
+def measure(plan: Plan, tick: Tick) -> Section:
+    """Measure what starting and remapping take, and their parts.
+
+    Parameters
+    ----------
+    plan : Plan
+    tick : callable
+        Told the fraction done.
+
+    Returns
+    -------
+    Section
+        ``data["rows"]`` has a row for each of `EVENTS`: the median ``ns``, ``mean_ns`` and ``std_ns``;
+        ``data["parts"]`` one for each of `PARTS`, ``data["whole"]`` the remapping that they are of;
+        ``data["accounting"]`` its ``total_ns`` of a remapping, the sum of
+        its parts as ``explained_ns``, and the ratio, ``explained``. ``samples`` has every event.
+
+    Raises
+    ------
+    Stopped
+        On Ctrl-C, with the rounds that are whole.
+
+    Notes
+    -----
+    Takes 1, 3 or 20 s by mode.
+    """
+    clock, GHz = HostClock(), clock_rate().GHz
+    tick(0.0, "threads")
+    everything = (*EVENTS, WHOLE, *PARTS)
+    with host(1, pin=False) as machine, host(1, pin=usable_cpus()[:1]) as pinned:
+        places = [
+            (place, {limit: place.cells(1, padded=True, retries=limit) for limit in (0, LOOKS, RETRIES)})
+            for place in (machine, pinned)
+        ]
+
+        def take(order: list[str], turn: int) -> list[Windows]:
+            found: dict[str, Windows] = {}
+            for (place, cells), names in zip(places, (EVENTS, (WHOLE, *PARTS)), strict=True):
+                mine = [what for what in order if what in names]
+                windows = place.run(_program, cells, mine, turn, clock.timer_ns).results[0]
+                found |= zip(mine, windows, strict=True)
+            return [found[what] for what in order]
+
+        take(list(everything), 0)  # compiles
+        seconds = SECONDS[plan.mode]
+        rng = np.random.default_rng([plan.seed, 14])
+        taken, cut = rounds(everything, take, seconds, rng, clock, tick)
+    results = [summarise((what,), windows, "median", TURNS, LIMITS) for what, windows in taken.items()]
+    rows = [
+        {
+            "what": key_of(result)[0],
+            "mean_ns": float(result.windows["wall_ns"].mean()),
+            "std_ns": float(result.windows["wall_ns"].std()),
+            **row(result, GHz),
+        }
+        for result in results
+    ]
+    data = {
+        "rows": [each for each in rows if each["what"] in EVENTS],
+        "whole": next(each for each in rows if each["what"] == WHOLE),
+        "parts": [each for each in rows if each["what"] in PARTS],
+        "retries": RETRIES,
+        "looks": LOOKS,
+    }
+    return section_of("threads", results, data | {"accounting": accounting(rows)}, KEY, cut)
+
+
+def accounting(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Return the time of a remapping, the sum of its parts, and how much of the time they explain.
+
+    Examples
+    --------
+    >>> rows = [{"what": part, "ns": 10.0} for part in PARTS]
+    >>> accounting([{"what": "whole", "ns": 80.0}, *rows])
+    {'total_ns': 80.0, 'explained_ns': 50.0, 'explained': 0.625}
+    """
+    times = {each["what"]: each["ns"] for each in rows}
+    total, explained = times[WHOLE], sum(times[part] for part in PARTS)
+    return {"total_ns": total, "explained_ns": explained, "explained": explained / total}
+
+
+def _program(proc: Processor, cells: dict[int, Cells], order: list[str], turn: int, timer_ns: float) -> list[Windows]:
+    """The program of the processor: every event and part, so many times each."""
+    bench = _Bench(proc, cells)
+    made = []
+    for what in order:
+        watch = Watch(proc.counters)
+        times = [bench.times[what]() for _ in range(REPEATS)]
+        windows = np.repeat(watch.window(turn, 1, 0, timer_ns), REPEATS)
+        windows["wall_ns"] = windows["cpu_ns"] = times
+        made.append(windows)
+    return made
+
+
+class _Bench:
+    """What times one event or part, by name; each returns ns."""
+
+    def __init__(self, proc: Processor, cells: dict[int, Cells]) -> None:
+        self._proc, self._cells = proc, cells
+        self._words, self._number = np.zeros(HANDOFF_WORDS, np.int64), 0
+        self.times: dict[str, Callable[[], int]] = {
+            "stream": self._stream,
+            "thread": self._thread,
+            "bare": self._bare,
+            "remap": lambda: self._remap(RETRIES)[0],
+            WHOLE: lambda: self._remap(LOOKS)[0],
+            "at once": lambda: self._remap(0)[0],
+            "back": self._back,
+            "next": self._next,
+            "looks": self._looks,
+            "trap": self._trap,
+            "wake": lambda: self._handed()[0],
+            "python": lambda: self._handed()[1],
+            "call": self._call,
+        }
+
+    def _settle(self) -> None:
+        """Keep the stream until the others have fallen asleep, and then the CPU until it is at speed."""
+        time.sleep(NAP)
+        spin_out(SPIN_NS)
+
+    def _stream(self) -> int:
+        """From `start` until the thread runs, the first on its pool."""
+        with self._proc.streams(1) as pool:
+            return self._started(pool)
+
+    def _thread(self) -> int:
+        """From `start` until the thread runs, when the stream sleeps."""
+        with self._proc.streams(1) as pool:
+            self._started(pool)
+            time.sleep(NAP)
+            return self._started(pool)
+
+    def _started(self, pool: Pool) -> int:
+        times = np.zeros(1, np.int64)
+        start = time.monotonic_ns()
+        pool.start(stamp, times, 0).result()
+        return int(times[0]) - start
+
+    def _bare(self) -> int:
+        """The same of Python's own thread."""
+        times = np.zeros(1, np.int64)
+        thread = threading.Thread(target=stamp, args=(times, 0))
+        start = time.monotonic_ns()
+        thread.start()
+        thread.join()
+        return int(times[0]) - start
+
+    def _remap(self, limit: int) -> tuple[int, int]:
+        """Trap while another thread is ready; ns until that runs, and until this one goes on."""
+        times, cells = np.zeros(2, np.int64), self._cells[limit]
+
+        def outer(pool: Pool) -> None:
+            pool.start(write_time, cells)
+            self._settle()
+            remap(cells, times)
+
+        with self._proc.streams(1) as pool:
+            pool.start(outer, pool).result()
+        return int(times[0]), int(times[1])
+
+    def _back(self) -> int:
+        ran, went_on = self._remap(0)
+        return went_on - ran
+
+    def _next(self) -> int:
+        """From the end of one thread until the next runs on its stream."""
+        times = np.zeros(2, np.int64)
+
+        def first(pool: Pool) -> None:
+            pool.start(stamp, times, 1)
+            self._settle()
+            stamp(times, 0)
+
+        with self._proc.streams(1) as pool:
+            pool.start(first, pool).result()
+        return int(times[1] - times[0])
+
+    def _looks(self) -> int:
+        """What `LOOKS` looks add to a wait, the shortest of some."""
+        with_looks, without = (min(self._trap(limit) for _ in range(5)) for limit in (LOOKS, 0))
+        return with_looks - without
+
+    def _trap(self, limit: int = 0) -> int:
+        """What a wait takes that looks so often, traps, and withdraws at once, since its time is over."""
+        roster, address = self._proc._port.roster, self._cells[limit]._at(0)
+        start = time.perf_counter_ns()
+        roster.operate(address, READFF, limit, 1)
+        return time.perf_counter_ns() - start
+
+    def _handed(self) -> tuple[int, int]:
+        """Wake a bare thread that sleeps; ns until it runs, and then until it has called the next loop from Python."""
+        words = self._words
+        self._number += 1
+        number, times, sync = self._number, np.zeros(1, np.int64), self._proc.sync
+
+        def sleeper() -> None:
+            sleep_once(words, number, sync)
+            stamp(times, 0)
+            answer(words, number)
+
+        thread = threading.Thread(target=sleeper)
+        thread.start()
+        self._settle()
+        wake_once(words, number, sync)
+        thread.join()
+        before, woken = int(words[BEFORE]), int(words[WOKEN])
+        return woken - before, int(times[0]) - woken
+
+    def _call(self) -> int:
+        """From the beginning of the pool's thread until its function writes the time."""
+        cells = self._cells[0]
+        self._settle()
+        thread = Thread(self._proc._port.roster, lambda: write_time(cells))
+        start = time.monotonic_ns()
+        thread.run(lambda thread: None)
+        return int(cells.readfe(0)) - start

@@ -1,0 +1,1 @@
+"""Waking streams that wait, many at once or in a chain."""

@@ -1,0 +1,142 @@
+"""Waking streams that wait for one cell: all of them at once, or one after the other; after figures 8 and 9.
+
+    many    readff: the first fill serves all, and the cell stays full
+    one     readfe, then writeef: each serves the next
+
+The main thread starts the streams, looks until all have begun to wait, spins in its initial loop, fills the cell, and
+sleeps until all have reported.  After a short loop the last to come still look at the cell; after a long one all have
+trapped and sleep: the traps are counted.  The streams may run on all CPUs of the process, on one of which the main
+thread spins until the fill; more streams than CPUs take turns, and most have trapped before the last begins.
+
+Source: the study of the Tera MTA, section 3.2.1.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from smp._computer.limits import usable_cpus
+from smp._runtime.machine import host
+from smp._runtime.memory.arrays import GlobalArray
+from smp._runtime.memory.cells import Cells
+from smp._runtime.program.processor import Processor
+from smp._runtime.program.streams import Pool
+from smp.microbench.method.clocks import HostClock, clock_rate
+from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.rows import key_of, row
+from smp.microbench.method.visits import LIMITS, TURNS, Watch, counts_of, rounds, section_of
+from smp.microbench.method.windows import Windows
+
+from .loops import ALL, SHARED_WORDS, link, pass_by, set_off
+
+MANY, ONE = "many", "one"
+RETRIES = 1024
+"""Looks before a wait traps: the Tera's."""
+KEY = {"how": "U4", "initial_ns": "i8", "streams": "i4"}
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a mode measures: seconds, lengths of the initial loop in ns, numbers of streams."""
+
+    seconds: float
+    initial_ns: tuple[int, ...]
+    streams: tuple[int, ...]
+
+
+EFFORTS = {
+    "quick": Effort(0.4, (0, 1_000_000), (1, 4, 16, 64)),
+    "default": Effort(2.7, (0, 5_000, 1_000_000), (1, 2, 4, 8, 16, 32, 64, 100)),
+    "full": Effort(
+        19.0, (0, 2_000, 5_000, 10_000, 1_000_000), (*range(1, 9), 10, 12, 16, 20, 24, 32, 40, 50, 64, 80, 100)
+    ),
+}
+"""By mode."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing to measure: how many wait, how, and how long the main thread spins before it fills the cell."""
+
+    how: str
+    initial_ns: int
+    streams: int
+
+
+def measure(plan: Plan, tick: Tick) -> Section:
+    """Measure how long it takes until all who wait for a cell have gone on.
+
+    Parameters
+    ----------
+    plan : Plan
+    tick : callable
+        Told the fraction done.
+
+    Returns
+    -------
+    Section
+        ``data["rows"]`` has a row for each way, initial loop and number of streams: ``ns`` a stream and ``total_ns``,
+        medians of the visits, with the ``retries`` and ``traps`` of a visit. ``samples`` has every visit.
+
+    Raises
+    ------
+    Stopped
+        On Ctrl-C, with the rounds that are whole.
+
+    Notes
+    -----
+    Takes 1, 3 or 20 s by mode.
+    """
+    effort, clock, GHz = EFFORTS[plan.mode], HostClock(), clock_rate().GHz
+    tasks = [Task(*chosen) for chosen in product((MANY, ONE), effort.initial_ns, effort.streams)]
+    tick(0.0, "waking")
+    with host(1, pin=False) as machine:
+        words, cells = machine.zeros(SHARED_WORDS, np.int64), machine.cells(1, padded=True, retries=RETRIES)
+
+        def take(order: list[Task], turn: int) -> list[Windows]:
+            windows: list[Windows] = machine.run(program, words, cells, order, turn, clock.timer_ns).results[0]
+            return windows
+
+        take([Task(MANY, 0, 1), Task(ONE, 0, 1)], 0)  # compiles
+        taken, cut = rounds(tasks, take, effort.seconds, np.random.default_rng([plan.seed, 10]), clock, tick)
+    results = [
+        summarise((task.how, task.initial_ns, task.streams), windows, "median", TURNS, LIMITS)
+        for task, windows in taken.items()
+    ]
+    rows = [{**dict(zip(KEY, key_of(result), strict=True)), **statistics(result, GHz)} for result in results]
+    return section_of("waking", results, {"rows": rows, "limit": RETRIES, "cpus": len(usable_cpus())}, KEY, cut)
+
+
+def statistics(result: Result, GHz: float) -> dict[str, object]:
+    """Return the numbers of a row whose last key is the number of streams."""
+    return {"total_ns": result.median * key_of(result)[-1], **row(result, GHz), **counts_of(result)}
+
+
+def program(
+    proc: Processor, words: GlobalArray, cells: Cells, order: list[Task], turn: int, timer_ns: float
+) -> list[Windows]:
+    """The program of the processor: visit every task once."""
+    with proc.streams(max(task.streams for task in order)) as pool:
+        return [visit(proc, pool, words, cells, task, turn, timer_ns) for task in order]
+
+
+def visit(
+    proc: Processor, pool: Pool, words: GlobalArray, cells: Cells, task: Task, turn: int, timer_ns: float
+) -> Windows:
+    """Start the streams of a task, set them off, and return the window from then until all have reported."""
+    waiter = pass_by if task.how == MANY else functools.partial(link, i=0, then=0, iterations=0)
+    words.view[:] = 0
+    words.view[ALL] = task.streams
+    watch = Watch(proc.counters)
+    threads = [pool.start(waiter, words.view, cells) for _ in range(task.streams)]
+    wall_ns = set_off(words.view, cells, task.initial_ns, proc.sync)
+    window = watch.window(turn, task.streams, wall_ns, timer_ns)
+    for thread in threads:
+        thread.result()
+    cells.purge(0)
+    return window

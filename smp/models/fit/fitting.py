@@ -1,0 +1,119 @@
+"""From measured points to a model: the median of each, the relevant terms, the trial on points kept apart.
+
+    points, raw timings  ->  medians  ->  fitted to the first     ->  irrelevant terms out, one at a time
+                                          tried on the rest       ->  MRE; a warning above 10%
+
+Source: Brewer, Portable High-Performance Supercomputing, sections 2.3 and 3.6.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp.errors import FitError
+
+from .._types import FloatArray
+from .linear import mean_relative_error
+from .model import Model, Quality, Samples
+from .specification import Specification
+from .stepwise import select
+
+TOLERATED = 0.10
+"""Mean relative error on points not fitted above which a model comes with a warning."""
+
+
+class ModelWarning(UserWarning):
+    """A model can be used, but not without a word."""
+
+
+def fit_model(
+    specification: Specification,
+    points: Mapping[str, FloatArray],
+    raw: Sequence[Sequence[float]],
+    verification: NDArray[np.bool_],
+    machine: Mapping[str, Any] | None = None,
+) -> Model:
+    """Fit a specification's terms to measured points.
+
+    Parameters
+    ----------
+    specification : Specification
+    points : mapping of input to ndarray (n,)
+    raw : sequence of n sequences of float
+        All timings of each point, in seconds; the median is taken.
+    verification : ndarray (n,) bool
+        Points that are kept apart, to try the model on.
+    machine : mapping, optional
+        What was measured, kept with the model.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    FitError
+        No more points than terms, a term that is not finite at some point, or a time that is not above zero.
+
+    Warns
+    -----
+    ModelWarning
+        The mean relative error on the points kept apart is above 10%.
+    """
+    seconds = np.array([np.median(timings) for timings in raw])
+    fitted = ~verification
+    columns = np.column_stack([term.of(points) for term in specification.expressions.values()])
+    names = tuple(specification.expressions)
+    check_enough(specification, int(fitted.sum()))
+    # What a parameter is set by stays: without the term that rises, or that falls, its best value would be an end.
+    steers = [bool(set(term.names) & set(specification.keywords)) for term in specification.expressions.values()]
+    kept = [name for name, steering in zip(names, steers, strict=True) if steering]
+    chosen = select(columns[fitted], seconds[fitted], names, keep=kept, nonnegative=steers, reweighted=True)
+    fit = chosen.fit
+    predicted = columns[:, list(chosen.kept)] @ fit.coefficients
+    off = np.abs(predicted / seconds - 1)[verification]
+    quality = Quality(
+        count=int(fitted.sum()),
+        verified=len(off),
+        r_squared=float(fit.r_squared),
+        mre_fit=float(fit.mre),
+        mre=mean_relative_error(off) if len(off) else float(fit.mre),
+        worst=float(off.max(initial=0.0)),
+        log=str(chosen),
+    )
+    model = Model(
+        specification.name,
+        specification.ranges,
+        {name: specification.expressions[name] for name in fit.terms},
+        fit.coefficients,
+        fit.covariance,
+        fit.residual,
+        fit.freedom,
+        specification.when,
+        quality,
+        dict(machine or {}),
+        Samples({name: np.asarray(v) for name, v in points.items()}, seconds, [list(t) for t in raw], verification),
+    )
+    if quality.mre > TOLERATED:
+        warnings.warn(
+            f"{model.name} predicts with a mean error of {quality.mre:.0%} on {quality.verified} points that it was "
+            "not fitted to: look at its residuals; a term may be missing, or the computer was busy",
+            ModelWarning,
+            stacklevel=2,
+        )
+    return model
+
+
+def check_enough(specification: Specification, points: int) -> None:
+    """Raise `FitError` if there are no more points than terms."""
+    terms = len(specification.expressions)
+    if points <= terms:
+        raise FitError(
+            f"{points} points cannot fit the {terms} terms of {specification.name} and tell its error: "
+            "widen the ranges, give them more values, or leave out terms"
+        )

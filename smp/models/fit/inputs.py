@@ -1,0 +1,175 @@
+"""Inputs of a model: which values they take, on the grid that it is fitted on and at random between.
+
+    "100..1e6"              geometric: 12 values of equal ratios
+    "linear 0..1 x 5 real"  so many values of equal distances, not rounded to whole numbers
+    "powers 1..1024"        powers of two
+    "4, 8, 64"              these
+
+Random values come from the whole range, uniform on the scale of the grid: of their logarithms, where it is geometric.
+
+Source: Brewer, Portable High-Performance Supercomputing, section 3.2 (loop nest, iteration variables).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp.errors import ModelError
+
+from .expressions import RESERVED
+
+COUNT, MOST = 12, 100_000
+"""Values of a grid whose text gives no number; the most that one may have."""
+Values = NDArray[np.float64]
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_RANGE = re.compile(
+    rf"(?:(?P<spacing>geometric|linear|powers)\s+)?(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})"
+    r"(?:\s+x\s*(?P<count>\d+))?(?P<real>\s+real)?"
+)
+
+
+@dataclass(frozen=True)
+class Input:
+    """An explanatory variable and its range.
+
+    Attributes
+    ----------
+    name : str
+    text : str
+        As it was written: `parse` reads it.
+    spacing : {"geometric", "linear", "powers", "listed"}
+    grid : tuple of float
+        Ascending: the values of the loop nest.
+    whole : bool
+        Whether only whole numbers make sense.
+    """
+
+    name: str
+    text: str
+    spacing: str
+    grid: tuple[float, ...]
+    whole: bool
+
+    @classmethod
+    def parse(cls, name: str, text: str) -> Input:
+        """Read a range.
+
+        Parameters
+        ----------
+        name : str
+        text : str
+            ``[geometric | linear | powers] low..high [x count] [real]``, or numbers with commas between.
+
+        Raises
+        ------
+        ModelError
+            It reads otherwise, the range is empty, or the name would not do in a Python or C function.
+
+        Examples
+        --------
+        >>> Input.parse("n", "100..1e6 x 5").grid
+        (100.0, 1000.0, 10000.0, 100000.0, 1000000.0)
+        >>> Input.parse("digit", "linear 1..16 x 4").grid
+        (1.0, 6.0, 11.0, 16.0)
+        >>> Input.parse("p", "powers 1..8").grid
+        (1.0, 2.0, 4.0, 8.0)
+        """
+        if not name.isidentifier() or not name.isascii() or name.startswith("_") or name in RESERVED:
+            raise ModelError(
+                f"{name!r} cannot name an input: give an ASCII identifier that does not begin with an underscore and "
+                "is no word of Python or C and no function"
+            )
+        if not isinstance(text, str):
+            raise ModelError(f"the range of {name} is {text!r}: write it as text, such as '100..1e6'")
+        if listed := re.fullmatch(rf"\s*{_NUMBER}(\s*,\s*{_NUMBER})*\s*", text):
+            numbers = sorted({float(part) for part in listed[0].split(",")})
+            if not -math.inf < numbers[0] <= numbers[-1] < math.inf:
+                raise ModelError(f"{text!r} of {name} holds a number that is larger than a float can be")
+            return cls(name, text, "listed", tuple(numbers), all(n.is_integer() for n in numbers))
+        found = _RANGE.fullmatch(text.strip())
+        if not found:
+            raise ModelError(
+                f"the range {text!r} of {name} does not read: give '[geometric|linear|powers] low..high [x count] "
+                "[real]', such as '100..1e6 x 20', or numbers such as '4, 8'"
+            )
+        low, high = float(found["low"]), float(found["high"])
+        spacing, whole = found["spacing"] or "geometric", not found["real"]
+        if not low < high < math.inf or (spacing != "linear" and low <= 0):
+            cause = f"a {spacing} one begins above zero" if low < high < math.inf else "its ends must ascend"
+            raise ModelError(f"the range {text!r} of {name} is empty: {cause}")
+        if whole and not (low.is_integer() and high.is_integer()):
+            raise ModelError(f"the range {text!r} of {name} has ends that are not whole: add 'real'")
+        count = float(found["count"] or COUNT)
+        if count < 2:
+            raise ModelError(f"the range {text!r} of {name} takes at least 2 values: both ends are among them")
+        if count > MOST:
+            raise ModelError(f"the range {text!r} of {name} takes at most {MOST:,} values")
+        if spacing == "powers":
+            if found["count"]:
+                raise ModelError(f"the range {text!r} of {name}: all powers of two in it are taken, so leave out 'x'")
+            grid = 2.0 ** np.arange(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
+        else:
+            spread = np.geomspace if spacing == "geometric" else np.linspace
+            grid = spread(low, high, int(count))
+        values = np.unique(np.round(grid)) if whole else grid
+        if not len(values):
+            raise ModelError(f"the range {text!r} of {name} holds no power of two")
+        return cls(name, text, spacing, tuple(values.tolist()), whole)
+
+    @property
+    def low(self) -> float:
+        """The least value."""
+        return self.grid[0]
+
+    @property
+    def high(self) -> float:
+        """The largest value."""
+        return self.grid[-1]
+
+    def draw(self, rng: np.random.Generator, count: int) -> Values:
+        """Return random values of the range, shape (count,); listed ones and powers come from the grid itself."""
+        if self.spacing in ("listed", "powers"):
+            return rng.choice(self.grid, count)
+        if self.spacing == "linear":
+            drawn = rng.uniform(self.low, self.high, count)
+        else:
+            drawn = np.exp(rng.uniform(math.log(self.low), math.log(self.high), count))
+        return np.round(drawn) if self.whole else drawn
+
+
+def nest(inputs: Sequence[Input]) -> dict[str, Values]:
+    """Return all combinations of the inputs' grids, the first outermost: for each input, its values.
+
+    Examples
+    --------
+    >>> points = nest([Input.parse("n", "10, 20"), Input.parse("p", "1, 2")])
+    >>> {name: values.tolist() for name, values in points.items()}
+    {'n': [10.0, 10.0, 20.0, 20.0], 'p': [1.0, 2.0, 1.0, 2.0]}
+    """
+    rows = np.array(list(itertools.product(*(given.grid for given in inputs))))
+    return {given.name: rows[:, k] for k, given in enumerate(inputs)}
+
+
+def drawn(inputs: Sequence[Input], rng: np.random.Generator, count: int) -> dict[str, Values]:
+    """Return random points: for each input, ``count`` values."""
+    return {given.name: given.draw(rng, count) for given in inputs}
+
+
+def parsed(ranges: Mapping[str, str]) -> tuple[Input, ...]:
+    """Read the ranges of all inputs of a model.
+
+    Raises
+    ------
+    ModelError
+        None at all, or one that does not read.
+    """
+    if not ranges:
+        raise ModelError("a model needs an input: give a mapping of names to ranges, such as {'n': '100..1e6'}")
+    return tuple(Input.parse(name, text) for name, text in ranges.items())

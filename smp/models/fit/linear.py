@@ -1,0 +1,318 @@
+"""Linear models: a linear combination of named terms, fitted on the relative error.
+
+    rows / y  ->  columns / norm  ->  least squares  ->  coefficients, intervals, and what is not known
+    (relative)    (equilibrated)
+
+Times span orders of magnitude, so an error of 1 us matters at 5 us and not at 5 ms: each row is
+divided by its measured value. Terms come in units as far apart as a constant and a count of words,
+so each column is divided by its norm. What the data cannot tell apart is named in `Fit.unidentified`,
+not silently spread.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit  # the t quantile; scipy.stats would take half a second to import
+
+from smp.errors import FitError
+
+from .._types import BoolArray, FloatArray
+from .least_squares import checked_system, free_terms, identify, r_squared, solve, touches
+
+CONFIDENCE = 0.95
+
+_REWEIGHTINGS = 2
+_FAR = 2.0  # the factor by which a prediction may change a weight: it may be far off, or below zero
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted linear model.
+
+    Attributes
+    ----------
+    terms : tuple of str
+        Names of the k terms.
+    coefficients : ndarray (k,) float64
+        In units of y per unit of the term. Where terms are unidentified, the smallest of the
+        equivalent solutions (in the equilibrated columns): their sum predicts, each alone means nothing.
+    errors : ndarray (k,) float64
+        Standard errors; 0 for held terms, infinite where the data leave a coefficient open.
+    low, high : ndarray (k,) float64
+        95% interval of each coefficient (Student t; variance from the residuals on the scale of the
+        fit). Cut at zero where the term was asked to be non-negative. Held terms have ``low = high = 0``.
+    held : tuple of str
+        Terms that the constraint set to zero: without it they would be negative. They have no interval.
+    unidentified : tuple of str
+        Terms that these data cannot tell apart.
+    linked : ndarray (k, k) bool
+        Pairs of unidentified terms that cannot be told from each other, or from each other and more;
+        each with itself.
+    condition : float
+        Largest over smallest singular value of the equilibrated columns; infinite below the cut-off.
+    count : int
+        Number of rows n.
+    freedom : int
+        Degrees of freedom of the residuals: n less the rank of the free columns.
+    relative : bool
+        Whether the fit is on the relative error.
+    residual : float
+        Residual standard deviation on the scale of the fit (0.03 is 3% where the fit is relative).
+    r_squared : float
+        Share explained beyond the best constant, or beyond zero when no term is constant, on the scale
+        of the fit.
+    average, maximum : float
+        Average and largest absolute relative error.
+    mre : float
+        Geometric mean of 1 + absolute relative error, less 1.
+    spread : ndarray (k, rank) float64
+        ``residual**2 * spread @ spread.T`` is the covariance; rows of held terms are 0.
+    null : ndarray (k, j) float64
+        Directions in which the data leave the coefficients open.
+    """
+
+    terms: tuple[str, ...]
+    coefficients: FloatArray
+    errors: FloatArray
+    low: FloatArray
+    high: FloatArray
+    held: tuple[str, ...]
+    unidentified: tuple[str, ...]
+    linked: BoolArray
+    condition: float
+    count: int
+    freedom: int
+    relative: bool
+    residual: float
+    r_squared: float
+    average: float
+    maximum: float
+    mre: float
+    spread: FloatArray
+    null: FloatArray
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance (k, k) of the coefficients; 0 for held terms, `errors` squared on the diagonal.
+
+        Where that is infinite the entries beside it are those of the smallest solution.
+        """
+        with np.errstate(invalid="ignore"):  # 0 * inf where there are no degrees of freedom
+            found = self.residual**2 * (self.spread @ self.spread.T)
+        np.fill_diagonal(found, self.errors**2)
+        return np.asarray(found)
+
+    def predict(self, columns: ArrayLike) -> FloatArray:
+        """Evaluate the model.
+
+        Parameters
+        ----------
+        columns : array_like (n, k)
+            One column a term, in the order of `terms`.
+
+        Returns
+        -------
+        ndarray (n,) float64
+
+        Raises
+        ------
+        FitError
+            The number of columns is not the number of terms.
+        """
+        return np.asarray(self._checked(columns) @ self.coefficients)
+
+    def interval(self, columns: ArrayLike, confidence: float = CONFIDENCE) -> tuple[FloatArray, FloatArray]:
+        """Return the interval in which one new measurement of each row will lie.
+
+        Parameters
+        ----------
+        columns : array_like (n, k)
+        confidence : float
+            Probability, between 0 and 1.
+
+        Returns
+        -------
+        low, high : ndarray (n,) float64
+            Infinite for a row that needs coefficients which the data leave open, and for all rows where
+            there were as many measurements as terms.
+
+        Raises
+        ------
+        FitError
+            The number of columns is not the number of terms, or a confidence that is no probability.
+
+        Notes
+        -----
+        Half its width is ``t * sqrt(noise**2 + x' covariance x)``. The noise of a new measurement is
+        `residual`, of the prediction where the fit is relative. Nominal 95% cover 94 to 96% where the
+        noise is normal; with relative noise above some 10% that needs a reweighted fit, see `fit`.
+
+        Examples
+        --------
+        >>> model = fit([[1.0], [1.0], [1.0]], [9.0, 10.0, 11.0], ["c"], relative=False)
+        >>> [float(end[0].round(2)) for end in model.interval([[1.0]])]  # 10 -+ t sqrt(1 + 1/3)
+        [5.03, 14.97]
+        """
+        if not 0.0 < confidence < 1.0:
+            raise FitError(f"confidence {confidence:g} is no probability: give one between 0 and 1, such as 0.95")
+        matrix = self._checked(columns)
+        centre = matrix @ self.coefficients
+        if not self.freedom:
+            return np.full_like(centre, -np.inf), np.full_like(centre, np.inf)
+        noise = np.abs(centre) if self.relative else np.ones_like(centre)
+        of_one = self.residual * np.hypot(noise, np.linalg.norm(matrix @ self.spread, axis=1))
+        reach = np.where(touches(matrix, self.null), np.inf, _quantile(self.freedom, confidence) * of_one)
+        return centre - reach, centre + reach
+
+    def _checked(self, columns: ArrayLike) -> FloatArray:
+        matrix = np.asarray(columns, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[1] != len(self.terms):
+            raise FitError(
+                f"columns of shape {matrix.shape} for a model of {len(self.terms)} terms {self.terms}: "
+                "give an array of shape (n, k), one column a term"
+            )
+        return matrix
+
+
+def fit(
+    columns: ArrayLike,
+    y: ArrayLike,
+    terms: Sequence[str],
+    nonnegative: Sequence[bool] | None = None,
+    *,
+    relative: bool = True,
+    reweighted: bool = False,
+) -> Fit:
+    """Fit ``y = columns @ coefficients`` by least squares on the relative error.
+
+    Parameters
+    ----------
+    columns : array_like (n, k)
+        One column a term; n >= k. A constant term is a column of ones.
+    y : array_like (n,)
+        Measured values; above zero when `relative`.
+    terms : sequence of k str
+        Names of the terms.
+    nonnegative : sequence of k bool, optional
+        Terms whose coefficient must not fall below zero. Default: none.
+    relative : bool
+        Minimise the squares of the relative errors (default) or of the absolute ones.
+    reweighted : bool
+        Divide the rows by what a first fit predicts instead of by what was measured: for data that
+        scatter by more than about 3%. Needs `relative`.
+
+    Returns
+    -------
+    Fit
+
+    Raises
+    ------
+    FitError
+        Shapes that do not agree, fewer rows than terms, values that are not finite, or y <= 0 in a
+        relative fit; an absolute fit asked to be reweighted.
+
+    Notes
+    -----
+    O(n k^2), about 0.15 ms for 100 rows of 5 terms. Dividing by a measured value that is off by a random
+    share s pulls all coefficients down by about 2 s^2: 0.02% at s = 1%, 2% at s = 10%. That is little for
+    medians, and what comes out has the least error relative to the measurements, by which models are
+    judged; so it is the default. But the bias does not shrink with more rows as the intervals do: 60 rows
+    at s = 10% leave 84% in a coefficient's 95% interval, 49% at s = 20%. A reweighted fit keeps 95%. It is
+    done twice, the second time for the residual's sake; no weight moves by more than a factor of two.
+
+    The intervals hold for the terms as they are kept: choosing them by a constraint narrows them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> words = np.array([1e3, 1e4, 1e5, 1e6])
+    >>> seconds = 2e-6 + 1e-9 * words
+    >>> model = fit(np.column_stack([np.ones(4), words]), seconds, ["L", "g"])
+    >>> [f"{c:.2e}" for c in model.coefficients]
+    ['2.00e-06', '1.00e-09']
+    """
+    matrix, measured = checked_system(columns, y, terms, relative)
+    bounded = np.zeros(len(terms), dtype=bool) if nonnegative is None else np.asarray(nonnegative, dtype=bool)
+    if bounded.shape != (len(terms),):
+        raise FitError(f"{bounded.size} flags of non-negative terms for {len(terms)} terms: give one for each")
+    if reweighted and not relative:
+        raise FitError("an absolute fit has no weights to be reweighted: leave out one of the two")
+
+    model = _fitted(matrix, measured, terms, bounded, 1.0 / measured if relative else np.ones_like(measured), relative)
+    for _ in range(_REWEIGHTINGS if reweighted else 0):
+        weights = 1.0 / np.clip(model.predict(matrix), measured / _FAR, measured * _FAR)
+        model = _fitted(matrix, measured, terms, bounded, weights, relative)
+    return model
+
+
+def _fitted(
+    matrix: FloatArray,
+    measured: FloatArray,
+    terms: Sequence[str],
+    bounded: BoolArray,
+    weights: FloatArray,
+    relative: bool,
+) -> Fit:
+    rows, target = matrix * weights[:, None], measured * weights
+    norms = np.linalg.norm(rows, axis=0)
+    norms[norms == 0.0] = 1.0  # a column of zeros stays one, and comes out as unidentified
+    scaled = rows / norms
+
+    condition, unidentified, linked = identify(scaled)
+    free = free_terms(scaled, target, bounded)
+    found = solve(scaled[:, free], target)
+
+    def in_place(part: FloatArray) -> FloatArray:
+        """Put zeros in the rows of held terms, and undo the equilibration."""
+        whole = np.zeros((len(terms), *part.shape[1:]))
+        whole[free] = part
+        return np.asarray((whole.T / norms).T)
+
+    coefficients, spread, null = in_place(found.values), in_place(found.spread), in_place(found.null)
+    left_over = target - rows @ coefficients
+    squares = float(left_over @ left_over)
+    freedom = len(target) - spread.shape[1]
+    residual = float(np.sqrt(squares / freedom)) if freedom else np.inf
+    errors = np.where((null != 0.0).any(axis=1), np.inf, residual * np.linalg.norm(spread, axis=1))
+    reach = errors * (_quantile(freedom, CONFIDENCE) if freedom else 1.0)
+    low = coefficients - reach
+    low[bounded] = np.maximum(low[bounded], 0.0)
+    with np.errstate(divide="ignore"):  # an absolute fit may pass through y = 0
+        off = np.abs(matrix @ coefficients - measured) / np.abs(measured)
+    return Fit(
+        terms=tuple(terms),
+        coefficients=coefficients,
+        errors=errors,
+        low=low,
+        high=coefficients + reach,
+        held=_names(terms, ~free),
+        unidentified=_names(terms, unidentified),
+        linked=linked,
+        condition=condition,
+        count=len(target),
+        freedom=freedom,
+        relative=relative,
+        residual=residual,
+        r_squared=r_squared(matrix, measured, weights, squares),
+        average=float(off.mean()),
+        maximum=float(off.max()),
+        mre=mean_relative_error(off),
+        spread=spread,
+        null=null,
+    )
+
+
+def _quantile(freedom: int, confidence: float) -> float:
+    """Return how many standard errors half an interval has (Student t)."""
+    return float(stdtrit(freedom, (1.0 + confidence) / 2.0))
+
+
+def _names(terms: Sequence[str], chosen: BoolArray) -> tuple[str, ...]:
+    return tuple(name for name, yes in zip(terms, chosen, strict=True) if yes)
+
+
+def mean_relative_error(off: ArrayLike) -> float:
+    """Return the geometric mean of 1 + absolute relative error, less 1, of absolute relative errors."""
+    return float(np.expm1(np.log1p(off).mean()))

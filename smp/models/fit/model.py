@@ -1,0 +1,346 @@
+"""A calibrated model: a linear combination of expressions of its inputs that predicts a time.
+
+    sort(n) = 1.2e-06 + 4.5e-10 n*log2(n)          s, for n = 100..1e6
+              └ coefficients, with covariance      └ where it was measured
+
+It predicts a number by a compiled closed function, arrays by NumPy, and with an interval; it is JSON, a formula, and a
+function in Python or C.
+
+Source: Brewer, Portable High-Performance Supercomputing, sections 2.2 and 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from smp.errors import ModelError
+
+from .._types import FloatArray
+from .expressions import RESERVED, Expression, python_function
+from .inputs import Input, parsed
+
+FORMAT, VERSION = "smp-model", 1
+REDO = "calibrate again"
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How well a model does.
+
+    Attributes
+    ----------
+    count, verified : int
+        Points that it was fitted to, and others that it was tried on.
+    r_squared : float
+        Of the fit, on the relative scale.
+    mre_fit, mre : float
+        Geometric mean of 1 + absolute relative error, less 1: of the fit, and on the points that were not fitted.
+    worst : float
+        Largest absolute relative error on the points that were not fitted.
+    log : str
+        Which terms were removed, in order, and why.
+    """
+
+    count: int
+    verified: int
+    r_squared: float
+    mre_fit: float
+    mre: float
+    worst: float
+    log: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """What a model was made from.
+
+    Attributes
+    ----------
+    inputs : dict of name to ndarray (n,)
+    seconds : ndarray (n,) float64
+        The median of each point's timings.
+    raw : list of n lists of float
+        All its timings, in the order they were taken.
+    verification : ndarray (n,) bool
+        Points that were kept apart from the fit.
+    """
+
+    inputs: dict[str, FloatArray]
+    seconds: FloatArray
+    raw: list[list[float]]
+    verification: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A calibrated model.
+
+    Attributes
+    ----------
+    name : str
+    inputs : tuple of Input
+        With the ranges that were measured.
+    terms : dict of name to Expression
+        Those that are relevant.
+    coefficients : ndarray (k,) float64
+        Seconds per unit of each term.
+    covariance : ndarray (k, k) float64
+    residual : float
+        Standard deviation of a measurement, relative to its prediction.
+    freedom : int
+        Degrees of freedom that it was estimated with.
+    when : str
+        The condition outside which it predicts infinity.
+    quality : Quality
+    machine : dict
+        What it was calibrated on, with versions of the software.
+    samples : Samples or None
+    predict : callable
+        ``predict(n, ...)`` of numbers, by position or name: seconds, or infinity where the condition does not hold.
+        About 0.2 us.  Where a term is not defined it raises as Python does (``log2(0)``: ValueError).
+
+    Examples
+    --------
+    >>> from smp.models.fit.inputs import parsed
+    >>> from smp.models.fit.specification import expressions_of
+    >>> quality = Quality(count=12, verified=20, r_squared=1.0, mre_fit=0.01, mre=0.02, worst=0.05)
+    >>> model = Model("copy", parsed({"n": "1..1e6"}), expressions_of(["n"], ["n"]), np.array([1e-6, 1e-9]),
+    ...               np.diag([1e-16, 1e-22]), residual=0.02, freedom=10, when="n >= 1", quality=quality)
+    >>> model.predict(500)
+    1.5e-06
+    >>> model.predict(0)
+    inf
+    >>> low, high = model.interval({"n": [1000]})
+    >>> print(f"{low[0]:.3g} to {high[0]:.3g}")
+    1.91e-06 to 2.09e-06
+    >>> model.extrapolates(n=1e7)
+    ('n',)
+    >>> print(model)
+    copy(n) = 1e-06 + 1e-09 n    [s]
+        n = 1..1e6; if n >= 1; MRE 2.0% of 20 points not fitted, 1.0% of 12 fitted
+    >>> print(model.c())
+    double copy(double n) {    /* seconds; MRE 2.0% */
+        return (n >= 1.0) ? 1e-06 + 1e-09 * n : INFINITY;
+    }
+    """
+
+    name: str
+    inputs: tuple[Input, ...]
+    terms: dict[str, Expression]
+    coefficients: FloatArray
+    covariance: FloatArray
+    residual: float
+    freedom: int
+    when: str
+    quality: Quality
+    machine: dict[str, Any] = field(default_factory=dict)
+    samples: Samples | None = None
+    predict: Callable[..., float] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "predict", python_function("predict", self.names, self.body))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The inputs' names."""
+        return tuple(given.name for given in self.inputs)
+
+    @property
+    def body(self) -> str:
+        """The prediction as a Python expression of the inputs."""
+        pairs = [(c, term.python) for c, term in zip(self.coefficients.tolist(), self.terms.values(), strict=True)]
+        summed = _sum(pairs)
+        return f"{summed} if {Expression(self.when, self.names).python} else inf" if self.when else summed
+
+    def _check(self, inputs: Mapping[str, Any]) -> None:
+        if wrong := set(self.names) ^ set(inputs):
+            raise ModelError(f"{self.name} is a model of {', '.join(self.names)}: wrong or missing {sorted(wrong)}")
+
+    def _columns(self, inputs: Mapping[str, ArrayLike]) -> FloatArray:
+        self._check(inputs)
+        return np.stack([term.of(inputs) for term in self.terms.values()], axis=-1)
+
+    def of(self, inputs: Mapping[str, ArrayLike]) -> FloatArray:
+        """Predict many.
+
+        Parameters
+        ----------
+        inputs : mapping of name to array_like
+            All the inputs, of shapes that broadcast with each other.
+
+        Returns
+        -------
+        ndarray of float64, seconds
+            Of the inputs' common shape; infinite where the condition does not hold.
+        """
+        made = self._columns(inputs) @ self.coefficients
+        return np.where(self.applies(inputs), made, np.inf)
+
+    def applies(self, inputs: Mapping[str, ArrayLike]) -> NDArray[np.bool_]:
+        """Say where the condition holds."""
+        self._check(inputs)
+        return np.asarray(Expression(self.when or "1", self.names).of(inputs) != 0)
+
+    def interval(self, inputs: Mapping[str, ArrayLike], confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Return between which times a new measurement falls with this probability.
+
+        Parameters
+        ----------
+        inputs : mapping of name to array_like
+        confidence : float
+
+        Returns
+        -------
+        low, high : ndarray of float64, seconds
+            Infinite where the condition does not hold.
+        """
+        from scipy.special import stdtrit  # SciPy takes a while to import, and predictions do without it
+
+        columns = self._columns(inputs)
+        predicted = columns @ self.coefficients
+        spread = (self.residual * predicted) ** 2 + np.einsum("...i,ij,...j->...", columns, self.covariance, columns)
+        reach = float(stdtrit(self.freedom, (1 + confidence) / 2)) * np.sqrt(spread)
+        low, high = (np.where(self.applies(inputs), end, np.inf) for end in (predicted - reach, predicted + reach))
+        return low, high
+
+    def extrapolates(self, **inputs: float) -> tuple[str, ...]:
+        """Return the inputs that lie outside what was measured."""
+        self._check(inputs)
+        return tuple(g.name for g in self.inputs if not g.low <= inputs[g.name] <= g.high)
+
+    def formula(self) -> str:
+        """Return the sum of the terms as one reads it, in seconds."""
+        pairs = zip(self.coefficients.tolist(), self.terms.values(), strict=True)
+        parts = [f"{'-' if c < 0 else '+'} {abs(c):.4g} {'' if t.text == '1' else t.shown}".strip() for c, t in pairs]
+        return " ".join(parts).removeprefix("+ ")
+
+    def __str__(self) -> str:
+        ranges = ", ".join(f"{given.name} = {given.text}" for given in self.inputs)
+        condition, q = f"; if {self.when}" if self.when else "", self.quality
+        return (
+            f"{self.name}({', '.join(self.names)}) = {self.formula()}    [s]\n"
+            f"    {ranges}{condition}; MRE {q.mre:.1%} of {q.verified} points not fitted, "
+            f"{q.mre_fit:.1%} of {q.count} fitted"
+        )
+
+    def __reduce__(self) -> Any:
+        return Model._read, (self.to_json(),)
+
+    def __repr__(self) -> str:
+        return f"<model {self.name}({', '.join(self.names)}): MRE {self.quality.mre:.1%}>"
+
+    def python(self) -> str:
+        """Return the source of a Python function that predicts seconds."""
+        needed = sorted(
+            {name for term in self.terms.values() for name in term.calls}
+            | Expression(self.when or "1", self.names).calls
+        )
+        head = "".join(f"from math import {name}\n" for name in needed if name not in ("abs", "min", "max"))
+        head += "from math import inf\n" if self.when else ""
+        return (
+            f"{head}{chr(10) * 2 if head else ''}def {_identifier(self.name)}({', '.join(self.names)}):"
+            f"    # seconds; MRE {self.quality.mre:.1%}\n    return {self.body}\n"
+        )
+
+    def c(self) -> str:
+        """Return the source of a C function of doubles that predicts seconds; it needs ``math.h``."""
+        summed = _sum([(c, term.c) for c, term in zip(self.coefficients.tolist(), self.terms.values(), strict=True)])
+        if self.when:
+            summed = f"{Expression(self.when, self.names).c} ? {summed} : INFINITY"
+        return (
+            f"double {_identifier(self.name)}({', '.join(f'double {name}' for name in self.names)}) {{"
+            f"    /* seconds; MRE {self.quality.mre:.1%} */\n    return {summed};\n}}"
+        )
+
+    def to_json(self, samples: bool = True) -> dict[str, Any]:
+        """Return it as plain JSON, with or without what it was made from."""
+        made: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "name": self.name,
+            "inputs": {given.name: given.text for given in self.inputs},
+            "terms": {name: term.text for name, term in self.terms.items()},
+            "coefficients": self.coefficients.tolist(),
+            "covariance": self.covariance.tolist(),
+            "residual": self.residual,
+            "freedom": self.freedom,
+            "when": self.when,
+            "quality": asdict(self.quality),
+            "machine": self.machine,
+        }
+        if samples and self.samples is not None:
+            made["samples"] = {
+                "inputs": {name: values.tolist() for name, values in self.samples.inputs.items()},
+                "seconds": self.samples.seconds.tolist(),
+                "raw": self.samples.raw,
+                "verification": self.samples.verification.tolist(),
+            }
+        return made
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Model:
+        """Return the model that `to_json` made this of.
+
+        Raises
+        ------
+        ModelError
+            No model, one of a later version, or a damaged one.
+        """
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+            raise ModelError(f"this is no model of smp: its format is not {FORMAT!r}")
+        if not isinstance(data.get("version"), int) or data["version"] > VERSION:
+            raise ModelError(
+                f"the model is of version {data.get('version')!r}, this smp reads up to {VERSION}: upgrade it"
+            )
+        from smp._computer.documents import check  # Pydantic takes a while to import, and a new model does without it
+
+        from .layout import ModelLayout
+
+        check(data, ModelLayout, ModelError, "the model", REDO)
+        try:
+            return cls._read(data)
+        except ModelError as error:
+            raise ModelError(f"the model {data['name']!r} is damaged: {error}; {REDO}") from error
+
+    @classmethod
+    def _read(cls, data: Mapping[str, Any]) -> Model:
+        """Return a model from JSON whose layout is right; its ranges and expressions may yet be wrong."""
+        inputs, taken = parsed(data["inputs"]), data.get("samples")
+        names = [given.name for given in inputs]
+        return cls(
+            data["name"],
+            inputs,
+            {name: Expression(text, names) for name, text in data["terms"].items()},
+            np.array(data["coefficients"], np.float64),
+            np.array(data["covariance"], np.float64),
+            float(data["residual"]),
+            data["freedom"],
+            data["when"],
+            Quality(
+                **{each.name: data["quality"][each.name] for each in fields(Quality) if each.name in data["quality"]}
+            ),
+            dict(data["machine"]),
+            None
+            if taken is None
+            else Samples(
+                {name: np.array(values, np.float64) for name, values in taken["inputs"].items()},
+                np.array(taken["seconds"], np.float64),
+                taken["raw"],
+                np.array(taken["verification"], bool),
+            ),
+        )
+
+
+def _sum(pairs: Sequence[tuple[float, str]]) -> str:
+    return " + ".join(repr(c) if text in ("1", "1.0") else f"{c!r} * {text}" for c, text in pairs)
+
+
+def _identifier(name: str) -> str:
+    """A name for a function in Python and in C."""
+    made = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name)
+    return f"{made}_" if made in RESERVED else f"_{made}" if made[:1].isdigit() else made or "_"

@@ -1,0 +1,113 @@
+"""What a model is to be made of: one line of it is one model.
+
+    Specification("sort", {"n": "100..1e6"}, ["n", "n * log2(n)"], np.sort, setup=lambda n: (random_keys(n),))
+                   name    inputs            terms                 task     what the task is given
+
+`smp.calibrate` measures the task over the loop nest of its inputs and fits the terms.
+
+Source: Brewer, Portable High-Performance Supercomputing, section 3.2, table 3-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from smp.errors import ModelError
+
+from .expressions import Expression
+from .inputs import Input, parsed
+
+CONSTANT = "1"
+"""The term that every model has, unless it is found irrelevant."""
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A task, what its time may depend on, and over which ranges to find out.
+
+    Parameters
+    ----------
+    name : str
+    inputs : mapping of name to text
+        Ranges, see `smp.models.fit.inputs.Input.parse`; the first is the outermost loop.
+    terms : sequence of text, or mapping of name to text
+        Expressions of the inputs, see `smp.models.fit.expressions`; a constant is added.  Give all that might matter:
+        irrelevant ones are removed.
+    task : callable
+        What is timed: called with what ``setup`` returns, without one with the inputs.  With a machine, an SPMD
+        program.
+    setup : callable, optional
+        Called with the inputs, by name, before each timing; with a machine, the machine comes first.  Returns a tuple
+        of arguments.
+    cleanup : callable, optional
+        Called with the same arguments after each timing.
+    when : text, optional
+        A condition on the inputs outside which the task is neither measured nor predicted.
+    keywords : sequence of str, optional
+        Inputs that go to the task as keyword arguments, and not to ``setup``: parameters.
+    points : int, optional
+        If the loop nest has more, this many of it are chosen at random.
+    loops : mapping of name to text, optional
+        The loop nest, where it does not run over the inputs themselves but over what ``setup`` makes data from; the
+        keywords must be among them.
+    of : callable, with ``loops``
+        Takes what ``setup`` returns and tells the inputs of it, in order and without the keywords.
+
+    Raises
+    ------
+    ModelError
+        A range, a term or the condition does not read, or a keyword is no input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> made = Specification("zeros", {"n": "100..1e6"}, ["n"], np.zeros)
+    >>> list(made.expressions)
+    ['1', 'n']
+    """
+
+    name: str
+    inputs: Mapping[str, str]
+    terms: Sequence[str] | Mapping[str, str]
+    task: Callable[..., Any]
+    setup: Callable[..., tuple[Any, ...]] | None = None
+    cleanup: Callable[..., Any] | None = None
+    when: str = ""
+    keywords: Sequence[str] = ()
+    points: int | None = None
+    loops: Mapping[str, str] | None = None
+    of: Callable[..., tuple[float, ...]] | None = None
+    ranges: tuple[Input, ...] = field(init=False, repr=False)
+    nested: tuple[Input, ...] = field(init=False, repr=False)
+    expressions: dict[str, Expression] = field(init=False, repr=False)
+    condition: Expression | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        ranges = parsed(self.inputs)
+        names = [given.name for given in ranges]
+        if wrong := [name for name in self.keywords if name not in names]:
+            raise ModelError(f"{wrong[0]!r} is a keyword of {self.name} but no input of it: there are {names}")
+        if not callable(self.task):
+            raise ModelError(f"the task of {self.name} is {self.task!r}, which cannot be called")
+        if self.points is not None and self.points < 2:
+            raise ModelError(f"points={self.points} of {self.name}: a model takes at least two")
+        if (self.loops is None) != (self.of is None):
+            raise ModelError(f"loops and of of {self.name} go together: what the loops make, and what its inputs are")
+        nested = ranges if self.loops is None else parsed(self.loops)
+        if wrong := [name for name in self.keywords if name not in {given.name for given in nested}]:
+            raise ModelError(f"{wrong[0]!r} is a keyword of {self.name} but none of its loops")
+        condition = Expression(self.when, names) if self.when else None
+        object.__setattr__(self, "ranges", ranges)
+        object.__setattr__(self, "nested", nested)
+        object.__setattr__(self, "expressions", expressions_of(self.terms, names))
+        object.__setattr__(self, "condition", condition)
+
+
+def expressions_of(terms: Sequence[str] | Mapping[str, str], inputs: Sequence[str]) -> dict[str, Expression]:
+    """Return the terms as expressions by name, the constant first."""
+    if isinstance(terms, str):
+        raise ModelError(f"terms are a sequence of expressions, not one text: write [{terms!r}]")
+    named = dict(terms) if isinstance(terms, Mapping) else {text: text for text in terms}
+    return {name: Expression(text, inputs) for name, text in ({CONSTANT: CONSTANT} | named).items()}

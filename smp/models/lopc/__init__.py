@@ -1,0 +1,51 @@
+"""LoPC: LogP with the cost of contention, for threads that ask each other and wait for the answer.
+
+    LogP    W + S_l + S_o + S_l + S_o                 work, wire, request handler, wire, reply handler
+    LoPC    R_w + S_l + R_q + S_l + R_y               each with what it waits for others; C is the difference
+
+Handlers interrupt the thread of their node, and wait for each other in a FIFO. From W, S_l, S_o and P, the parameters
+of LogP, and optionally the C² of the handlers' times, mean value analysis gives throughput, response time and its
+parts, utilisations and queues. All times are in one unit, whichever it is.
+
+    general           any work, any pattern, any number of hops (appendix A)
+    all_to_all        everybody asks everybody alike (chapter 5): bounds, a rule of thumb; most_contention
+    client_server     some nodes serve the others (chapter 6); throughput_curve for every number of them
+    best_servers      how many should (equation 6.8, and what is best on small machines too); arrival_curve
+    matrix_vector     a worked example (chapter 3)
+    simulate          the same machine, event by event, with confidence intervals
+
+A protocol processor, which runs the handlers beside the thread, is the thesis' shared memory: R_w = W.
+
+Source: M. Frank, "LoPC: Modeling Contention in Parallel Algorithms", MIT, 1997. docs/lopc.md says how far the model
+is from the simulation.
+"""
+
+from .all_to_all import AllToAll, all_to_all, most_contention
+from .batches import Estimate
+from .client_server import ClientServer, client_server, throughput_curve
+from .general import General, general
+from .matrix_vector import MatrixVector, matrix_vector
+from .patterns import all_to_all_pattern, client_server_pattern
+from .servers import Servers, arrival_curve, best_servers
+from .simulation import Simulated, simulate
+
+__all__ = [
+    "AllToAll",
+    "ClientServer",
+    "Estimate",
+    "General",
+    "MatrixVector",
+    "Servers",
+    "Simulated",
+    "all_to_all",
+    "all_to_all_pattern",
+    "arrival_curve",
+    "best_servers",
+    "client_server",
+    "client_server_pattern",
+    "general",
+    "matrix_vector",
+    "most_contention",
+    "simulate",
+    "throughput_curve",
+]

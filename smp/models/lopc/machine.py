@@ -1,0 +1,113 @@
+"""The machine that is simulated: its nodes and threads between two events, and the loop over the events.
+
+A thread has one event to come, so the heap holds an entry a thread and every event replaces itself by the next:
+
+    its work ends (unless handlers have come in between: then later)  ──►  request arrives  ──► ...
+    ──►  reply arrives  ──►  its work ends
+
+Handlers need no event of their own. A node's handlers are all done at `free`: one that arrives at t is done
+at max(t, free) + S. And one that comes while a thread is at work, or before it has begun, puts the end off by its S.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heapify, heapreplace
+from math import inf
+
+import numpy as np
+
+from .._types import FloatArray
+from .draws import Purpose, Route, times
+from .setting import Setting
+
+PARTS = ("response", "thread_wait", "request_wait", "reply_wait")
+"""What is added up over cycles."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What has been added up since the start.
+
+    Attributes
+    ----------
+    now : float
+        The time.
+    sums : ndarray (4,)
+        `PARTS`, over all cycles.
+    cycles : ndarray (P,)
+        Of each thread.
+    requests, replies : ndarray (P,)
+        Time of the handlers at each node.
+    """
+
+    now: float
+    sums: FloatArray
+    cycles: FloatArray
+    requests: FloatArray
+    replies: FloatArray
+
+
+class Machine:
+    """Nodes and threads between two events; arguments as `simulate` takes them."""
+
+    def __init__(self, setting: Setting, work_variation: float, seed: int) -> None:
+        nodes = range(len(setting.work))
+        threads = setting.threads.tolist()
+        self.latency, self.occupancy, self.work = setting.latency, setting.occupancy.tolist(), setting.work.tolist()
+        self.draw_work = {c: times(seed, c, Purpose.WORK, work_variation) for c in threads}
+        self.draw_handler = {c: times(seed, c, Purpose.HANDLERS, setting.variation) for c in threads}
+        self.routes = {c: Route(setting.visits[c], seed, c) for c in threads}
+        self.free = [0.0 for _ in nodes]
+        self.ready = [0.0 for _ in nodes]
+        self.ends = [self.work[c] * self.draw_work[c]() if c in self.routes else inf for c in nodes]
+        self.alone = list(self.ends)  # when they would have ended without handlers in between
+        self.put_off = [0.0 for _ in nodes] if setting.protocol_processor else self.ends  # by handlers that come
+        self.heap = [(self.ends[c], c, -1, c) for c in threads]
+        heapify(self.heap)
+        self.now = 0.0
+        self.sums = [0.0] * len(PARTS)
+        self.cycles = [0 for _ in nodes]
+        self.requests, self.replies = [0.0 for _ in nodes], [0.0 for _ in nodes]
+
+    def state(self) -> State:
+        """Return what has been added up so far."""
+        return State(self.now, *map(np.array, (self.sums, self.cycles, self.requests, self.replies)))
+
+    def run(self, cycles: int) -> None:
+        """Go on until so many cycles more have ended."""
+        heap, latency, occupancy, work = self.heap, self.latency, self.occupancy, self.work
+        draw_work, draw_handler, routes = self.draw_work, self.draw_handler, self.routes
+        free, ready, ends, alone, put_off = self.free, self.ready, self.ends, self.alone, self.put_off
+        done, requests, replies = self.cycles, self.requests, self.replies
+        response, thread_wait, request_wait, reply_wait = self.sums
+        now = self.now
+        while cycles:
+            now, c, hops, node = heap[0]
+            if hops < 0:  # the thread's work ends
+                if ends[c] > now:  # no: handlers have come in between
+                    heapreplace(heap, (ends[c], c, -1, c))
+                    continue
+                thread_wait += now - alone[c]
+                sent, hops = now, routes[c].hops()
+            else:  # a message arrives
+                took = occupancy[node] * draw_handler[c]()
+                begun = free[node] if free[node] > now else now
+                free[node] = sent = begun + took
+                if not hops:  # the reply
+                    reply_wait += begun - now
+                    replies[c] += took
+                    response += sent - ready[c]
+                    done[c] += 1
+                    cycles -= 1
+                    ready[c] = sent
+                    ends[c] = alone[c] = end = sent + work[c] * draw_work[c]()
+                    heapreplace(heap, (end, c, -1, c))
+                    continue
+                put_off[node] += took
+                request_wait += begun - now
+                requests[node] += took
+                hops -= 1
+            heapreplace(heap, (sent + latency, c, hops, routes[c].node() if hops else c))
+        self.now = now
+        self.sums = [response, thread_wait, request_wait, reply_wait]

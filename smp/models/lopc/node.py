@@ -1,0 +1,102 @@
+"""One node of the LoPC model: how long its handlers and its thread take under a load, and the checks of what is given.
+
+    requests  u = S_o * (requests a unit of time)  ─┐
+                                                    ├─► FIFO of handlers, each S_o ─► the thread, when there is none
+    replies   y = S_o * (replies a unit of time)   ─┘
+
+Bard's approximation: whoever arrives finds the average queue. With a = (C² - 1) / 2 for what is left of the
+handler in service (section 5.2), and in units of S_o,
+
+    R_q = 1 + Q_q + Q_y + a (u + y)        Q_q = u R_q        Q_y = y R_y
+    R_y = 1 + Q_q + a u
+
+which is linear in R_q and R_y, so that both are given by u and y alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._types import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Handlers:
+    """Response times of handlers in units of S_o, and their slopes; of one node (float) or of many (arrays).
+
+    Attributes
+    ----------
+    request, reply : float or ndarray
+        R_q / S_o and R_y / S_o.
+    request_u, request_y : float or ndarray
+        Derivatives of `request` by u and by y.
+    reply_u, reply_y : float or ndarray
+        Derivatives of `reply`.
+    """
+
+    request: Any
+    reply: Any
+    request_u: Any
+    request_y: Any
+    reply_u: Any
+    reply_y: Any
+
+
+def handlers(u: Any, y: Any, variation: float) -> Handlers:
+    """Solve equations 5.9 and 5.10 (A.7 and A.8 with the C² of section 5.2) at a given load.
+
+    Parameters
+    ----------
+    u, y : float or ndarray
+        Utilisation by request and by reply handlers, with ``u (1 + y) < 1``: beyond, the queue has no average.
+    variation : float
+        C² of the handlers' times.
+    """
+    a = (variation - 1.0) / 2.0
+    free = 1.0 - u - u * y
+    request = (1.0 + y + a * (u + y + u * y)) / free
+    request_u = (1.0 + y) * (request + a) / free
+    request_y = (1.0 + a + u * (request + a)) / free
+    return Handlers(
+        request=request,
+        reply=1.0 + u * (request + a),
+        request_u=request_u,
+        request_y=request_y,
+        reply_u=request + a + u * request_u,
+        reply_y=u * request_y,
+    )
+
+
+def checked_times(**given: ArrayLike) -> Mapping[str, FloatArray]:
+    """Return times and variations as float64.
+
+    Raises
+    ------
+    ValueError
+        One that is negative, infinite or NaN.
+    """
+    made = {name: np.asarray(values, dtype=np.float64) for name, values in given.items()}
+    for name, values in made.items():
+        if not ((values >= 0.0) & np.isfinite(values)).all():
+            raise ValueError(f"{name} = {values.tolist()}: it takes finite numbers that are not negative")
+    return made
+
+
+def checked_scalars(**given: float) -> tuple[float, ...]:
+    """Return times and variations as floats, in the order given.
+
+    Raises
+    ------
+    ValueError
+        One that is negative, infinite, NaN or not a single number.
+    """
+    made = checked_times(**given)
+    for name, value in made.items():
+        if value.shape != ():
+            raise ValueError(f"{name} has shape {value.shape}: it takes one number")
+    return tuple(float(value) for value in made.values())

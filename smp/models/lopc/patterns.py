@@ -1,0 +1,85 @@
+"""Who asks whom, as `general` and `simulate` take it: the work and the visits of each thread.
+
+all_to_all_pattern      everybody everybody else alike
+client_server_pattern   the first nodes the last, which have no thread
+
+simulate(*client_server_pattern(1000.0, 32, 4), latency, occupancy)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._types import FloatArray
+
+Pattern = tuple[FloatArray, FloatArray]
+
+
+def all_to_all_pattern(work: float, processors: int) -> Pattern:
+    """Return the pattern of chapter 5: each request goes to one of the P - 1 other nodes.
+
+    Parameters
+    ----------
+    work : float
+        W of every thread.
+    processors : int
+        P, 2 or more.
+
+    Returns
+    -------
+    work : ndarray (P,) float64
+    visits : ndarray (P, P) float64
+
+    Raises
+    ------
+    ValueError
+        Fewer than 2 processors.
+
+    Examples
+    --------
+    >>> all_to_all_pattern(5.0, 3)[1].tolist()
+    [[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
+    """
+    if processors < 2:
+        raise ValueError(f"{processors} processors: nobody to ask; give 2 or more")
+    return np.full(processors, float(work)), (1.0 - np.eye(processors)) / (processors - 1)
+
+
+def client_server_pattern(work: float, processors: int, servers: int) -> Pattern:
+    """Return the pattern of chapter 6: each request goes to one of the last P_s nodes, which ask nobody.
+
+    Parameters
+    ----------
+    work : float
+        W of every client.
+    processors : int
+        P, of all nodes.
+    servers : int
+        P_s, from 1 to P - 1.
+
+    Returns
+    -------
+    work : ndarray (P,) float64
+        Infinite for the servers: they have no thread.
+    visits : ndarray (P, P) float64
+
+    Raises
+    ------
+    ValueError
+        Numbers of nodes that leave no client or no server.
+
+    Examples
+    --------
+    >>> work, visits = client_server_pattern(5.0, 3, 2)
+    >>> work.tolist(), visits.tolist()
+    ([5.0, inf, inf], [[0.0, 0.5, 0.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    """
+    if not 1 <= servers < processors:
+        raise ValueError(
+            f"{servers} servers of {processors} processors: give whole numbers, so that one serves and one is left"
+        )
+    clients = processors - servers
+    works, visits = np.full(processors, np.inf), np.zeros((processors, processors))
+    works[:clients] = work
+    visits[:clients, clients:] = 1.0 / servers
+    return works, visits

@@ -1,0 +1,1 @@
+"""What supersteps cost: access suites, cost functions, intervals; factored and hybrid models of programs."""

@@ -1,0 +1,174 @@
+"""Cost functions of the access families: fitted on one suite, validated on the others.
+
+    family    fitted on   sets             functions
+    good      suite 1     R0, R1, all      H, HM, HrHw, HrHwM-c
+    bad       suite 2     all              H, HM, HrHw, HrHwM
+    random    suite 2     all              H, HM, HrHw, HrHwM
+
+R0 holds the supersteps whose h fits a processor's own cache, R1 the rest (SMP paper, section 4.2). The
+functions are in `cost`, the suites in `suites`, the paper's tables in `published`; all can be imported
+from here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from smp.errors import FitError
+
+from .._types import FloatArray
+from ..fit.linear import Fit, fit
+from .cost import columns, matrix_of, predict, term_names
+from .measured import Measured
+from .published import PAPER_ERRORS, paper_errors
+from .suites import H0, H1, H2, T_MAX, Pattern, sizes, suite
+
+__all__ = [
+    "FIT_SUITE",
+    "FUNCTIONS",
+    "H0",
+    "H1",
+    "H2",
+    "PAPER_ERRORS",
+    "T_MAX",
+    "Measured",
+    "Pattern",
+    "columns",
+    "fit_family",
+    "paper_errors",
+    "predict",
+    "sizes",
+    "suite",
+]
+
+FUNCTIONS = {
+    "good": ("H", "HM", "HrHw", "HrHwM-c"),
+    "bad": ("H", "HM", "HrHw", "HrHwM"),
+    "random": ("H", "HM", "HrHw", "HrHwM"),
+}
+FIT_SUITE = {"good": 1, "bad": 2, "random": 2}
+
+_SPARE = 2  # rows beyond the number of terms below which a set is left out: no error to speak of
+
+Row = dict[str, Any]  # a row of a profile's JSON
+
+
+def fit_family(
+    family: str,
+    p: int,
+    suites: Mapping[int, Measured],
+    tiers: Sequence[float] = (),
+    *,
+    private: float | None = None,
+) -> tuple[list[Row], list[Row]]:
+    """Fit the cost functions of a family on one suite and validate them on the others.
+
+    Where the usual suite leaves more terms unidentified than suite 3 does, suite 3 is fitted instead:
+    with one processor, reads equal writes throughout suites 1 and 2. With one processor M is h_r + h_w
+    in every superstep, so HrHwM and HrHwM-c do without its term.
+
+    Parameters
+    ----------
+    family : {"good", "bad", "random"}
+    p : int
+        Processors.
+    suites : mapping of suite number to Measured
+    tiers : sequence of float
+        Capacities in words, ascending, the last infinite. Only Good has use for them.
+    private : float, optional
+        Capacity of the largest cache of a processor's own, in words. Default: the largest finite tier.
+
+    Returns
+    -------
+    functions : list of dict
+        ``family, p, name, set, fit_suite, terms, coefficients, low, high, unidentified, condition,
+        count, h_range``: plain JSON; coefficients and their 95% intervals in seconds a word (L: seconds).
+        None stands for an infinite bound or condition. ``low = high = 0`` marks a term that the sign
+        constraint holds at zero.
+    validation : list of dict
+        ``family, p, name, set, suite, average, maximum, count``: errors relative to the measured times,
+        on the suites that the function was not fitted on (the paper's tables 5 to 8).
+
+    Raises
+    ------
+    FitError
+        An unknown family, no measurements of the suite to fit on, or numbers that cannot be fitted.
+
+    Notes
+    -----
+    A set with fewer than k + 2 supersteps of the usual suite, for k terms, is left out: there may be no
+    size above a cache.
+    """
+    if family not in FUNCTIONS:
+        raise FitError(f"no access family {family!r}: choose one of {', '.join(FUNCTIONS)}")
+    if FIT_SUITE[family] not in suites:
+        raise FitError(
+            f"the {family} family is fitted on suite {FIT_SUITE[family]}, but only suites "
+            f"{sorted(suites)} were measured: measure it too"
+        )
+    functions: list[Row] = []
+    validation: list[Row] = []
+    for label, (over, up_to) in _sets(family, tiers, private).items():
+        parts = {number: s.where((s.h > over) & (s.h <= up_to)) for number, s in suites.items()}
+        for name in FUNCTIONS[family]:
+            number, model = FIT_SUITE[family], _fit(name, p, parts[FIT_SUITE[family]], tiers, label)
+            if model is None:
+                continue
+            if model.unidentified and 3 in parts:
+                other = _fit(name, p, parts[3], tiers, label)
+                if other is not None and len(other.unidentified) < len(model.unidentified):
+                    number, model = 3, other
+            head: Row = {"family": family, "p": p, "name": name, "set": label}
+            functions.append({**head, "fit_suite": number, **_function(model, parts[number].h)})
+            validation += [
+                {**head, "suite": against, **_errors(functions[-1], part, tiers)}
+                for against, part in sorted(parts.items())
+                if against != number and len(part.seconds)
+            ]
+    return functions, validation
+
+
+def _sets(family: str, tiers: Sequence[float], private: float | None) -> dict[str, tuple[float, float]]:
+    everything = {"all": (-np.inf, np.inf)}
+    edge = private if private is not None else max((c for c in tiers if np.isfinite(c)), default=None)
+    if family != "good" or edge is None:
+        return everything
+    return {"R0": (-np.inf, edge), "R1": (edge, np.inf), **everything}
+
+
+def _fit(name: str, p: int, part: Measured, tiers: Sequence[float], label: str) -> Fit | None:
+    reached = 1 + sum(c < part.h.max(initial=0.0) for c in tiers[:-1])
+    terms = term_names(name, reached)
+    if p == 1 and name.startswith("HrHwM"):
+        terms = terms[:-1]  # all but gM
+    if len(part.seconds) < len(terms) + _SPARE:
+        return None
+    # A negative cost of an access makes no sense: more accesses would be cheaper. Nor does a negative L
+    # where small supersteps are in the set, since it is what an empty one costs. In R1 it is only the
+    # offset of a line far from zero, below zero when accesses in cache cost less than those beyond (as in
+    # the paper's tables 1 and 2); forcing it up would tilt the slopes, and `predict` stops at zero.
+    signs = [term != "L" or label != "R1" for term in terms]
+    return fit(matrix_of(terms, part.hr, part.hw, part.m, tiers), part.seconds, terms, signs)
+
+
+def _function(model: Fit, h: FloatArray) -> Row:
+    return {
+        "terms": list(model.terms),
+        "coefficients": model.coefficients.tolist(),
+        "low": [_finite(v) for v in model.low],
+        "high": [_finite(v) for v in model.high],
+        "unidentified": list(model.unidentified),
+        "condition": _finite(model.condition),
+        "count": model.count,
+        "h_range": [float(h.min()), float(h.max())],
+    }
+
+
+def _errors(function: Row, part: Measured, tiers: Sequence[float]) -> Row:
+    off = np.abs(predict(function, part.hr, part.hw, part.m, tiers) - part.seconds) / part.seconds
+    return {"average": float(off.mean()), "maximum": float(off.max()), "count": len(off)}
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

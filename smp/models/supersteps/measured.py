@@ -1,0 +1,58 @@
+"""What was measured of one suite of access patterns: counts and times, one superstep a row."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from smp.errors import FitError
+
+from .._types import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Measured supersteps of one suite, n of them.
+
+    Attributes
+    ----------
+    hr, hw, m : ndarray (n,) float64
+        Most reads and most writes of a processor, and reads plus writes of all, in words.
+    seconds : ndarray (n,) float64
+        Copy-in and copy-out together, above zero.
+
+    Raises
+    ------
+    FitError
+        Shapes that do not agree, or numbers that no superstep has.
+    """
+
+    hr: FloatArray
+    hw: FloatArray
+    m: FloatArray
+    seconds: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("hr", "hw", "m", "seconds"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        counts = (self.hr, self.hw, self.m)
+        if self.seconds.ndim != 1 or any(c.shape != self.seconds.shape for c in counts):
+            raise FitError(
+                f"hr, hw, m of shapes {[c.shape for c in counts]} and seconds of shape {self.seconds.shape} "
+                "do not agree: give one value of each for every superstep"
+            )
+        wrong = ~(self.seconds > 0.0) | ~np.isfinite(self.seconds)
+        wrong |= np.any([~(c >= 0.0) | ~np.isfinite(c) for c in counts], axis=0)
+        if wrong.any():
+            raise FitError(
+                f"{wrong.sum()} of {wrong.size} supersteps have a time that is not above zero, a negative "
+                f"count or NaN, the first is {wrong.argmax()}: leave out what could not be measured"
+            )
+
+    @property
+    def h(self) -> FloatArray:
+        """The larger of h_r and h_w, in words."""
+        return np.maximum(self.hr, self.hw)
+
+    def where(self, chosen: BoolArray) -> "Measured":
+        """Return the chosen supersteps."""
+        return Measured(self.hr[chosen], self.hw[chosen], self.m[chosen], self.seconds[chosen])

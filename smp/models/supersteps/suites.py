@@ -1,0 +1,176 @@
+"""The access patterns that are measured: suites 1, 2 and 3 of the SMP paper (section 4.1).
+
+    kind            reads of a processor           writes of a processor
+    like-gather     h on the first x, else 0       floor(h x / p) on all
+    like-scatter    floor(h x / p) on all          h on the first x, else 0
+    vary            h on the first x, else 0       h on the first x, else 0
+
+Suite 1 is these patterns for 1 <= x < p, and once for x = p, where the three coincide. Suite 2 keeps of
+each its largest reads and writes of a processor and draws the rest at random; suite 3 keeps its total.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp.errors import FitError
+
+Counts = NDArray[np.int64]
+
+T_MAX = 2_000_000  # most words that a processor reads, and most that it writes, in one superstep
+
+H0 = tuple(5_000 * i for i in range(1, 11))
+H1 = tuple(50_000 * i for i in range(1, 11))
+H2 = tuple(550_000 + 150_000 * i for i in range(10))
+
+KINDS = ("like-gather", "like-scatter", "vary")
+
+# Both are members of H0, H1 and H2, spaced roughly geometrically: on the relative scale, uniform sizes
+# would leave the small supersteps to a handful of points.
+_SIZES = {
+    "quick": (5_000, 15_000, 50_000, 150_000, 300_000, 550_000),
+    "default": (
+        *(5_000, 10_000, 20_000, 35_000, 50_000),
+        *(100_000, 150_000, 200_000, 300_000, 500_000),
+        *(700_000, 1_000_000, 1_450_000, 1_900_000),
+    ),
+    "full": tuple(sorted({*H0, *H1, *H2})),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """How many words each processor reads and writes in one superstep.
+
+    Attributes
+    ----------
+    kind : str
+        "like-gather", "like-scatter" or "vary": the suite-1 pattern it is, or was drawn from.
+    x, h : int
+        Parameters of that pattern.
+    reads, writes : ndarray (p,) int64
+        Words.
+    """
+
+    kind: str
+    x: int
+    h: int
+    reads: Counts
+    writes: Counts
+
+    @property
+    def hr(self) -> int:
+        """Most reads of a processor, in words."""
+        return int(self.reads.max())
+
+    @property
+    def hw(self) -> int:
+        """Most writes of a processor, in words."""
+        return int(self.writes.max())
+
+    @property
+    def m(self) -> int:
+        """Reads and writes of all processors together, in words."""
+        return int(self.reads.sum() + self.writes.sum())
+
+
+def sizes(mode: str) -> tuple[int, ...]:
+    """Return the sizes h of a mode, in words, ascending.
+
+    Parameters
+    ----------
+    mode : {"quick", "default", "full"}
+        "full" is the paper's H0, H1 and H2 whole (29 sizes: H0 and H1 share 50,000).
+
+    Raises
+    ------
+    FitError
+        Any other mode.
+    """
+    if mode not in _SIZES:
+        raise FitError(f"no sizes for mode {mode!r}: choose one of {', '.join(_SIZES)}")
+    return _SIZES[mode]
+
+
+def suite(number: int, p: int, sizes: Iterable[int], rng: np.random.Generator) -> list[Pattern]:
+    """Return the patterns of a suite: 3 (p - 1) + 1 for each size.
+
+    Parameters
+    ----------
+    number : {1, 2, 3}
+        Suite 1 draws nothing at random.
+
+        Suite 2: the reads of each processor are uniform integers from 0 to the largest of the suite-1
+        pattern, and one processor, drawn at random, reads exactly that many; the writes likewise.
+
+        Suite 3: the reads and writes of all processors together are as many as in the suite-1 pattern.
+        They are cut at uniformly random places into 2 p counts, the reads and the writes of each
+        processor. No count exceeds `T_MAX`: what does is cut again and dealt to those with room.
+    p : int
+        Processors, at least 1.
+    sizes : iterable of int
+        The sizes h, from 1 to `T_MAX` words.
+    rng : numpy.random.Generator
+        Source of suites 2 and 3.
+
+    Returns
+    -------
+    list of Pattern
+        In the order of `sizes`, then x, then kind; x = p comes last, as "vary".
+
+    Raises
+    ------
+    FitError
+        A number, p or size out of range.
+
+    Examples
+    --------
+    >>> [(a.kind, a.hr, a.hw, a.m) for a in suite(1, 2, [10], np.random.default_rng())][1:]
+    [('like-scatter', 5, 10, 20), ('vary', 10, 10, 20), ('vary', 10, 10, 40)]
+    """
+    if number not in (1, 2, 3):
+        raise FitError(f"there is no suite {number}: the paper defines suites 1, 2 and 3")
+    if p < 1:
+        raise FitError(f"{p} processors: a pattern needs at least one")
+    patterns = [pattern for h in sizes for pattern in _suite1(p, h)]
+    if number == 2:
+        return [_same_maxima(pattern, rng) for pattern in patterns]
+    if number == 3:
+        return [_same_total(pattern, rng) for pattern in patterns]
+    return patterns
+
+
+def _suite1(p: int, h: int) -> Iterator[Pattern]:
+    if not 1 <= h <= T_MAX:
+        raise FitError(f"size h = {h} words is out of range: choose 1 to {T_MAX}")
+    for x in range(1, p + 1):
+        some = np.where(np.arange(p) < x, h, 0).astype(np.int64)
+        every = np.full(p, h * x // p, dtype=np.int64)
+        if x < p:
+            yield Pattern("like-gather", x, h, some, every)
+            yield Pattern("like-scatter", x, h, every, some)
+        yield Pattern("vary", x, h, some, some)
+
+
+def _same_maxima(pattern: Pattern, rng: np.random.Generator) -> Pattern:
+    def below(largest: int) -> Counts:
+        counts = rng.integers(0, largest, size=len(pattern.reads), endpoint=True)
+        counts[rng.integers(len(counts))] = largest
+        return counts
+
+    return Pattern(pattern.kind, pattern.x, pattern.h, below(pattern.hr), below(pattern.hw))
+
+
+def _same_total(pattern: Pattern, rng: np.random.Generator) -> Pattern:
+    counts = np.zeros(2 * len(pattern.reads), dtype=np.int64)
+    left = pattern.m
+    while left:
+        open_ = np.flatnonzero(counts < T_MAX)
+        cuts = np.sort(rng.integers(0, left, size=len(open_) - 1, endpoint=True))
+        counts[open_] += np.diff(cuts, prepend=0, append=left)
+        left = int(np.maximum(counts - T_MAX, 0).sum())
+        np.minimum(counts, T_MAX, out=counts)
+    reads, writes = np.split(counts, 2)
+    return Pattern(pattern.kind, pattern.x, pattern.h, reads, writes)

@@ -1,0 +1,276 @@
+"""From trials to effects: the screening model of section 2.1.3.
+
+    response = mean + 1/2 * sum over contrasts of (effect * sign in the trial)            (1)
+
+so an effect is the mean of the trials with + less the mean of those with -. Its standard uncertainty S comes from
+replications or, where there are none, from the effects themselves (`lenth`). It is marked where it exceeds 3 S.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtr, stdtrit  # Student's t; scipy.stats would take half a second to import
+
+from smp.errors import ExperimentError
+
+from .._types import FloatArray, IntArray
+from ..designs.design import Design
+from ..files.saved import checked
+from .lenth import lenth
+from .table import effects_table
+
+SIGMAS = 3.0
+FALSE_ALARM = 0.01
+_ROUNDING = 1e-12  # of the largest response
+_SCALES = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """The effects of one response.  Made by `analyse`.
+
+    Attributes
+    ----------
+    design : Design
+    responses : ndarray (replications, trials) float64
+    name, unit : str
+        Of the response.
+    order : int
+        Effects of how many factors are named in `sources`.
+    sources : tuple of str (trials - 1,)
+        What each contrast holds; see `Design.sources`.
+    mean : float
+    effects : ndarray (trials - 1,) float64
+        In the unit of the response, each for the first of the words in its source.
+    uncertainty : float
+        S, the standard uncertainty of an effect; that of the mean is half of it.
+    freedom : float
+        Degrees of freedom of S.
+    factor : float
+        What exceeds ``factor * S`` is significant: 3, and more where S has so few degrees of freedom that noise would
+        exceed 3 S more often than once in a hundred.
+    blocks : ndarray (trials,) int64
+        The block of each trial.
+    lost : ndarray (trials - 1,) bool
+        The contrasts that are the differences between blocks, and so no effects of factors alone.
+    """
+
+    design: Design
+    responses: FloatArray
+    name: str
+    unit: str
+    order: int
+    sources: tuple[str, ...]
+    mean: float
+    effects: FloatArray
+    uncertainty: float
+    freedom: float
+    factor: float
+    blocks: IntArray
+    lost: NDArray[np.bool_]
+
+    @property
+    def replications(self) -> int:
+        """How often all trials were run."""
+        return len(self.responses)
+
+    @property
+    def means(self) -> FloatArray:
+        """Mean response (trials,) of each trial."""
+        return np.asarray(self.responses.mean(axis=0))
+
+    @property
+    def expanded(self) -> float:
+        """Expanded uncertainty, `factor` times S: the band of noise."""
+        return self.factor * self.uncertainty
+
+    @property
+    def rounding(self) -> float:
+        """Below it nothing is an effect, however small S is."""
+        return _ROUNDING * float(np.abs(self.responses).max())
+
+    @property
+    def significant(self) -> NDArray[np.bool_]:
+        """Which effects (trials - 1,) exceed the expanded uncertainty."""
+        return (np.abs(self.effects) > max(self.expanded, self.rounding)) & ~self.lost
+
+    @property
+    def p_values(self) -> FloatArray:
+        """How often noise alone would make each effect (trials - 1,) this large or larger; Student's t."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(2 * stdtr(self.freedom, -np.abs(self.effects / self.uncertainty)))
+
+    @cached_property
+    def _signs(self) -> tuple[int, ...]:
+        return tuple(sign for _, sign in self.design.sources(self.order))
+
+    def effect(self, word: str) -> float:
+        """Return the effect of a factor or an interaction, with all that is aliased with it."""
+        contrast, sign = self.design.contrast(word)
+        return 0.0 if contrast == 0 else sign * self._signs[contrast - 1] * float(self.effects[contrast - 1])
+
+    def is_significant(self, word: str) -> bool:
+        """Whether the effect of a factor or an interaction exceeds the expanded uncertainty."""
+        contrast, _ = self.design.contrast(word)
+        return contrast != 0 and bool(self.significant[contrast - 1])
+
+    def predicted(self) -> FloatArray:
+        """Return the responses (trials,) that the mean and the significant effects alone would make."""
+        kept = np.where(self.significant, self.effects * self._signs, 0.0)
+        return np.asarray(self.mean + self.design.matrix[:, 1:] @ kept / 2)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON; `from_json` reads it, from the responses."""
+        return {
+            "design": self.design.to_json(),
+            "response": self.name,
+            "unit": self.unit,
+            "order": self.order,
+            "blocks": self.blocks.tolist(),
+            "responses": self.responses.tolist(),
+            "mean": self.mean,
+            "uncertainty": self.uncertainty,
+            "freedom": self.freedom,
+            "factor": self.factor,
+            "effects": [
+                {"source": source, "effect": effect, "significant": marked}
+                for source, effect, marked in zip(
+                    self.sources, self.effects.tolist(), self.significant.tolist(), strict=True
+                )
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Analysis:
+        """Return the analysis that `to_json` made this of, computed again from its responses.
+
+        Raises
+        ------
+        ExperimentError
+            For anything else.
+        """
+        checked(data, "AnalysisLayout")
+        try:
+            design = Design.from_json(data["design"])
+        except ValueError as error:
+            raise ExperimentError(f"it is damaged: {error}") from error
+        blocks = np.array(data["blocks"], np.int64)
+        return analyse(design, data["responses"], data["response"], data["unit"], order=data["order"], blocks=blocks)
+
+    def readable(self) -> Analysis:
+        """Return the analysis of a time in s, ms, us or ns, the largest of which its mean has one at least."""
+        if self.unit != "s":
+            return self
+        unit, scale = next((one for one in _SCALES if abs(self.mean) * one[1] >= 1), _SCALES[0])
+        return analyse(self.design, scale * self.responses, self.name, unit, order=self.order, blocks=self.blocks)
+
+    def __str__(self) -> str:
+        return effects_table(self)
+
+
+def analyse(
+    design: Design,
+    responses: ArrayLike,
+    name: str = "time",
+    unit: str = "s",
+    *,
+    order: int = 2,
+    blocks: IntArray | None = None,
+) -> Analysis:
+    """Compute all effects of one response.
+
+    Parameters
+    ----------
+    design : Design
+    responses : array_like (replications, trials) or (trials,)
+        In the order of the design's rows, whatever the order in which they were run.
+    name, unit : str
+        Of the response.
+    order : int
+        Interactions of how many factors are named; all are computed.
+    blocks : ndarray (trials,) int64, optional
+        The block of each trial within its replication, as in the schedule; by default the halves of a folded design. A
+        drift from one block in time to the next is taken out of S, and is in no effect but those of the blocks.
+
+    Returns
+    -------
+    Analysis
+
+    Raises
+    ------
+    ValueError
+        For a missing or infinite response, a wrong number of them, or too few for any estimate of noise.
+
+    Examples
+    --------
+    >>> from smp.perturb.designs.by_name import fractional
+    >>> found = analyse(fractional("2^2"), [[10, 14, 10, 15], [10, 14, 11, 16]])
+    >>> found.mean, found.effect("a"), found.effect("ab"), round(found.uncertainty, 2)
+    (12.5, 4.5, 0.5, 0.29)
+    """
+    given = np.atleast_2d(np.asarray(responses, np.float64))
+    if given.ndim != 2 or given.shape[1] != design.trials:
+        raise ValueError(f"responses of shape {np.shape(responses)}: the design has {design.trials} trials, in columns")
+    if not np.isfinite(given).all():
+        replication, trial = np.argwhere(~np.isfinite(given))[0]
+        raise ExperimentError(
+            f"the response of trial {trial} in replication {replication} is {given[replication, trial]}: run it again; "
+            "without all trials the effects are not apart"
+        )
+    block = design.blocks if blocks is None else np.asarray(blocks, np.int64)
+    if block.shape != (design.trials,):
+        raise ValueError(f"blocks of shape {block.shape} for {design.trials} trials: each trial is in one block")
+    named = design.sources(order)
+    columns = design.matrix[:, 1:]
+    sums = columns.T.astype(np.float64) @ given.mean(axis=0)
+    effects = sums * np.array([sign for _, sign in named]) * 2 / design.trials
+    lost = np.array([_constant(column, block) for column in columns.T], np.bool_)
+    uncertainty, freedom = _noise(given, block)
+    if not freedom:
+        found = lenth(effects[~lost])
+        uncertainty, freedom = found.error, found.freedom
+    if uncertainty < _ROUNDING * np.abs(given).max():  # the runs of an emulated machine are the same to the last digits
+        uncertainty = 0.0
+    factor = mark(freedom)
+    sources = tuple("block" if gone else source for (source, _), gone in zip(named, lost, strict=True))
+    mean = float(given.mean())
+    return Analysis(design, given, name, unit, order, sources, mean, effects, uncertainty, freedom, factor, block, lost)
+
+
+def analyse_all(
+    design: Design, responses: Mapping[str, ArrayLike], units: Mapping[str, str], **options: Any
+) -> dict[str, Analysis]:
+    """Analyse several responses of the same trials; each is an experiment of its own (section 2.1.2)."""
+    return {name: analyse(design, values, name, units.get(name, ""), **options) for name, values in responses.items()}
+
+
+def mark(freedom: float) -> float:
+    """Return how many S an effect must exceed to be significant, where S has so many degrees of freedom."""
+    return max(SIGMAS, float(stdtrit(freedom, 1 - FALSE_ALARM / 2)))
+
+
+def block_means(responses: FloatArray, block: IntArray) -> FloatArray:
+    """Return, for each response, the mean of its block in its replication."""
+    means = np.empty_like(responses)
+    for one in np.unique(block):
+        means[:, block == one] = responses[:, block == one].mean(axis=1, keepdims=True)
+    return means
+
+
+def _noise(responses: FloatArray, block: IntArray) -> tuple[float, float]:
+    """Return S from the replications less blocks in time, and its degrees of freedom: none without replications."""
+    residuals = responses - block_means(responses, block)
+    residuals = residuals - residuals.mean(axis=0)
+    freedom = (len(responses) - 1) * (len(block) - len(np.unique(block)))
+    return float(np.sqrt(4 * (residuals**2).sum() / max(freedom, 1) / responses.size)), freedom
+
+
+def _constant(column: NDArray[Any], block: IntArray) -> bool:
+    """Whether a contrast is a difference between blocks: the same sign in all of a block."""
+    return all(np.ptp(column[block == one]) == 0 for one in np.unique(block))

@@ -1,0 +1,110 @@
+"""What interactions say of single factors: conditional effects, and delays that hide others.
+
+When the place ``swap`` is delayed so much that all wait for it, a delay at ``push`` no longer shows. In table 2 the
+effect of push is 1.12, its interaction with swap -1.12: with swap delayed push has no effect, without it twice its
+main effect. Such a delay saturates the program, and a smaller one would tell more.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from .effects import Analysis
+
+_LEFT = 0.2  # of its effect alone: a factor with less of it left beside another is hidden
+
+
+class Conditional(NamedTuple):
+    """The effect of a factor while another is not delayed, and while it is."""
+
+    without: float
+    beside: float
+    uncertainty: float
+    """Standard uncertainty of either."""
+
+
+class Saturation(NamedTuple):
+    """A factor whose effect vanishes while another is delayed."""
+
+    hidden: str
+    by: str
+    without: float
+    beside: float
+    aliases: tuple[str, ...]
+    """What else the interaction may be; the likeliest is named here."""
+
+
+def conditional(analysis: Analysis, factor: str, given: str) -> Conditional:
+    """Return the effect of one factor at either level of another.
+
+    Raises
+    ------
+    ValueError
+        For factors whose interaction cannot be told from a main effect, or has no contrast.
+
+    Examples
+    --------
+    >>> from smp.perturb.designs.by_name import fractional
+    >>> from smp.perturb.analysis.effects import analyse
+    >>> found = conditional(analyse(fractional("2^2"), [[1, 3, 5, 5], [1, 3, 5, 5]]), "a", "b")
+    >>> found.without, found.beside
+    (2.0, 0.0)
+    """
+    design = analysis.design
+    pair = f"{factor}&{given}"
+    contrast, _ = design.contrast(pair)
+    if factor == given or contrast in design.columns:
+        with_ = "" if factor == given else f" and the main effect of {design.factors[design.columns.index(contrast)]}"
+        raise ValueError(f"{design.name}: {pair}{with_} are not apart: fold over, or take a design of resolution IV")
+    main, both = analysis.effect(factor), analysis.effect(pair)
+    return Conditional(main - both, main + both, math.sqrt(2) * analysis.uncertainty)
+
+
+def likely_pairs(analysis: Analysis) -> list[tuple[str, str]]:
+    """Return, for each significant contrast of interactions, the pair of factors with the largest main effects.
+
+    Of aliases the likeliest is taken: interactions are made by factors that have significant effects, and large ones.
+    """
+    design, significant = analysis.design, analysis.significant
+    size = [abs(analysis.effect(factor)) for factor in design.factors]
+    marked = [significant[column - 1] for column in design.columns]
+
+    def likelihood(who: tuple[int, ...]) -> tuple[int, float]:
+        i, j = who
+        return int(marked[i]) + int(marked[j]), size[i] * size[j]
+
+    pairs = []
+    for contrast, effects in sorted(design.alias_sets(2).items()):
+        if contrast and len(effects[0][0]) == 2 and significant[contrast - 1]:
+            i, j = max((who for who, _ in effects), key=likelihood)
+            pairs.append((design.factors[i], design.factors[j]))
+    return pairs
+
+
+def alone(analysis: Analysis) -> dict[str, tuple[float, float]]:
+    """Return the effect of each factor while no other is delayed, and its standard uncertainty.
+
+    The main effect is the mean over all levels of the others; this is the main effect less all significant
+    interactions of two factors that it has, by `likely_pairs`.
+    """
+    effects = {factor: (analysis.effect(factor), 1) for factor in analysis.design.factors}
+    for pair in likely_pairs(analysis):
+        both = analysis.effect("&".join(pair))
+        for factor in pair:
+            effect, terms = effects[factor]
+            effects[factor] = (effect - both, terms + 1)
+    return {factor: (effect, math.sqrt(terms) * analysis.uncertainty) for factor, (effect, terms) in effects.items()}
+
+
+def saturations(analysis: Analysis) -> list[Saturation]:
+    """Return the factors whose effect vanishes while another is delayed, the most affected first."""
+    found = []
+    for pair in likely_pairs(analysis):
+        hidden, by = sorted(pair, key=lambda factor: abs(analysis.effect(factor)))
+        at = conditional(analysis, hidden, by)
+        nothing = max(analysis.factor * at.uncertainty, _LEFT * abs(at.without))
+        if abs(at.beside) <= nothing < abs(at.without):
+            others = analysis.design.aliases("&".join(pair), order=2)
+            found.append(Saturation(hidden, by, at.without, at.beside, others))
+    return sorted(found, key=lambda one: -abs(one.without))

@@ -1,0 +1,219 @@
+"""A ladder of delays at one place: is its effect in proportion to the delay, and if not, which end to trust? (figure 3)
+
+    effect per |        .____.____.         linear: the same for all delays, within noise
+    unit delay |      /                     large delays: it settles as they grow; small ones do something else, or
+               |____/______________         are lost in noise
+                  1  2  5   10   20 delay   small delays: it falls as they grow
+
+Small delays may make a program faster (section 4.2), or vanish in the time that a processor waits in any case. Then the
+large ones may lie on a line, but not on one through zero: its offset is what a delay brings or costs however long it
+is. Large ones may saturate a program: others do the work meanwhile, and the small end is the program as it is.
+`smp.perturb.experiments.climb` measures ladders.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtrc, ndtri, stdtr  # distributions; scipy.stats would take half a second to import
+
+from smp._output.tables import aligned
+
+from .._types import FloatArray
+
+_ALPHA = 0.01
+LEAST = 3
+"""Rungs that must agree for an end to be trusted."""
+_ROUNDING = 1e-12
+"""Of the largest of several numbers: none is known better."""
+TOLERANCE = 0.01
+"""Of a slope: rungs that differ by less agree, however exactly they were measured."""
+_SLOPES = ("slope", "slope_uncertainty")  # NaN, and null in JSON, where no rung is trusted
+
+
+class Ladder(NamedTuple):
+    """Effects of one factor at several delays, the smallest delay first."""
+
+    delays: FloatArray
+    effects: FloatArray
+    uncertainties: FloatArray
+    per_unit: FloatArray
+    """Effect per unit delay."""
+    verdict: str
+    """``linear``, ``large delays``, ``small delays``, ``neither`` or ``noise``."""
+    trusted: slice
+    """The rungs that agree with one slope."""
+    slope: float
+    """Their effect per unit delay, weighted by their uncertainties; NaN where none is trusted."""
+    slope_uncertainty: float
+    offset: float
+    """The effect where their line meets no delay: 0 where it is one through zero."""
+    p_value: float
+    """How often noise would make rungs of one slope scatter as much as all of these do."""
+    faster: bool
+    """Whether some delay makes the program significantly faster."""
+    sigmas: float
+    """An effect within so many S is noise."""
+
+    @property
+    def clear(self) -> NDArray[np.bool_]:
+        """Which effects stand clear of the noise."""
+        return np.asarray(np.abs(self.effects) > self.sigmas * self.uncertainties)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON; `from_json` reads it."""
+        arrays = {name: value.tolist() for name, value in self._asdict().items() if isinstance(value, np.ndarray)}
+        numbers = {name: None if math.isnan(value := getattr(self, name)) else value for name in _SLOPES}
+        return {**self._asdict(), **arrays, **numbers, "trusted": [self.trusted.start, self.trusted.stop]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Ladder:
+        """Return the ladder that `to_json` made this of."""
+        found = dict(data) | {name: math.nan if data[name] is None else data[name] for name in _SLOPES}
+        for name in ("delays", "effects", "uncertainties", "per_unit"):
+            found[name] = np.array(data[name], np.float64)
+        return cls(**found | {"trusted": slice(*data["trusted"])})
+
+    def __str__(self) -> str:
+        rows = [["delay", "effect", "S", "per unit", ""]]
+        inside = range(*self.trusted.indices(len(self.delays)))
+        for i, numbers in enumerate(zip(self.delays, self.effects, self.uncertainties, self.per_unit, strict=True)):
+            rows.append([*(f"{number:.4g}" for number in numbers), "trusted" if i in inside else ""])
+        ends = {"linear": "linear", "noise": "noise only", "neither": "no end to trust"}
+        text = ends.get(self.verdict, f"trust the {self.verdict}")
+        if np.isfinite(self.slope):
+            text += f": {self.slope:.4g} +/- {self.slope_uncertainty:.2g} per unit delay"
+            text += f", on top of {self.offset:.4g}" if self.offset else ""
+        return aligned(rows, words={4}) + f"\n{text}" + ("; some delays make it faster" if self.faster else "")
+
+
+def ladder(
+    delays: ArrayLike,
+    effects: ArrayLike,
+    uncertainties: ArrayLike,
+    sigmas: float = 3.0,
+    freedom: float = math.inf,
+) -> Ladder:
+    """Judge the effects of one factor at several delays.
+
+    Parameters
+    ----------
+    delays : array_like (k,)
+        Above zero, three at least, in any order.
+    effects : array_like (k,)
+        Of an experiment with each delay.
+    uncertainties : array_like (k,) or float
+        Standard uncertainties S of the effects; 0 where they are exact, as on an emulated machine without noise.
+    sigmas : float
+        An effect within so many S is noise.
+    freedom : float
+        Degrees of freedom of each S.
+
+    Returns
+    -------
+    Ladder
+
+    Raises
+    ------
+    ValueError
+        For fewer rungs, or numbers that are no delays or uncertainties.
+
+    Notes
+    -----
+    Rungs agree where the chi-squared of their effects about one slope through zero has a chance above 1%; what differs
+    from the slope by less than 1% of it does not count, or exact rungs would never agree. Deviations in units of an S
+    of few degrees of freedom follow Student's t, and are first made normal ones of the same chance. If all rungs agree,
+    the ladder is linear. If not, the most that agree are sought, three at least:
+
+    - from the large end, on a line through zero, or on any other that rises;
+    - from the small end, where noise agrees with anything, two of them beyond it, or the slope known to 1% of the
+      steepest rung.
+
+    The end with more of them is trusted, the large one where there are as many.
+
+    Examples
+    --------
+    >>> found = ladder([1, 2, 5, 10, 20], [-3.0, -1.0, 15.1, 29.9, 60.0], 0.3)
+    >>> found.verdict, found.delays[found.trusted].tolist(), round(found.slope, 2), found.faster
+    ('large delays', [5.0, 10.0, 20.0], 3.0, True)
+    """
+    d, e = np.asarray(delays, np.float64), np.asarray(effects, np.float64)
+    if d.ndim != 1 or d.shape != e.shape or len(d) < LEAST:
+        raise ValueError(f"delays {d.shape} and effects {e.shape}: a ladder has {LEAST} rungs at least, an effect each")
+    s = np.broadcast_to(np.asarray(uncertainties, np.float64), d.shape)
+    if not (d > 0).all() or not (s >= 0).all() or not np.isfinite(np.concatenate([d, e, s])).all():
+        raise ValueError("delays must be above zero, uncertainties not below it, and all numbers finite")
+    order = np.argsort(d)
+    d, e, s = d[order], e[order], s[order]
+    s = np.maximum(s, _ROUNDING * np.abs(e).max() or 1.0)
+    per_unit, k = e / d, len(d)
+    clear = np.abs(e) > sigmas * s
+
+    def fit(end: slice, free: bool = False) -> _Line:
+        return _line(d[end], e[end], s[end], freedom, free)
+
+    def speaks(end: slice) -> bool:
+        """Whether the rungs of the small end would not agree with any slope."""
+        return bool(clear[end].sum() >= 2 or sigmas * fit(end).error <= TOLERANCE * np.abs(per_unit).max())
+
+    large, small = [], []  # ends and their lines, the longest first
+    for i in range(k - LEAST + 1):
+        end, start = slice(i, k), slice(0, k - i)
+        large.append((end, fit(end)))
+        if (free := fit(end, free=True)).slope > sigmas * free.error:
+            large.append((end, free))
+        if speaks(start):
+            small.append((start, fit(start)))
+    whole = fit(slice(0, k))
+    verdict, trusted, line = "neither", slice(0, 0), _NO_LINE
+    if not clear.any() and abs(whole.slope) <= sigmas * whole.error:
+        verdict = "noise"
+    elif whole.agrees:
+        verdict, trusted, line = "linear", slice(0, k), whole
+    else:
+        for name, ends in (("large delays", large), ("small delays", small)):
+            end, one = next((found for found in ends if found[1].agrees), (slice(0, 0), _NO_LINE))
+            if end.stop - end.start > trusted.stop - trusted.start:
+                verdict, trusted, line = name, end, one
+    faster = bool((clear & (e < 0)).any())
+    numbers = line.slope, line.error, line.offset, whole.p_value
+    return Ladder(d, e, s, per_unit, verdict, trusted, *numbers, faster, sigmas)
+
+
+class _Line(NamedTuple):
+    """A line through rungs."""
+
+    slope: float
+    error: float
+    """Standard uncertainty of the slope."""
+    offset: float
+    p_value: float
+    """How often noise would make them scatter so much about it."""
+    agrees: bool
+
+
+_NO_LINE = _Line(math.nan, math.nan, 0.0, math.nan, False)
+
+
+def _line(d: FloatArray, e: FloatArray, s: FloatArray, freedom: float, free: bool) -> _Line:
+    """Fit a line by weighted least squares: through zero, or free of it."""
+    weight = s**-2.0
+    middle = (weight * d).sum() / weight.sum() if free else 0.0
+    level = (weight * e).sum() / weight.sum() if free else 0.0
+    spread = (weight * (d - middle) ** 2).sum()
+    slope = (weight * (d - middle) * (e - level)).sum() / spread
+    off = np.abs(e - level - slope * (d - middle))
+    left = len(d) - 1 - free
+    chances = [_chance(np.maximum(off - play, 0) / s, freedom, left) for play in (0.0, TOLERANCE * abs(slope) * d)]
+    return _Line(float(slope), float(spread**-0.5), float(level - slope * middle), chances[0], chances[1] > _ALPHA)
+
+
+def _chance(deviations: FloatArray, freedom: float, left: int) -> float:
+    """Return how often noise would make so large deviations, of so many degrees of freedom together."""
+    if math.isfinite(freedom):
+        deviations = -ndtri(stdtr(freedom, -deviations))
+    return float(chdtrc(left, (deviations**2).sum()))

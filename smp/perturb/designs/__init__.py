@@ -1,0 +1,1 @@
+"""Designs of experiments: which places are treated in which trial."""

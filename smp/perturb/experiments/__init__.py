@@ -1,0 +1,1 @@
+"""Trials: planned, run, kept, searched."""

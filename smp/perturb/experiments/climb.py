@@ -1,0 +1,291 @@
+"""A ladder climbed: one design with each of several delays, to see how the effects grow with the delay (figure 3).
+
+    rung 1us       rung 2us              the trials of all rungs, in one random order
+    a   b          a   b                 a    b
+    -   -          -   -                 2us  2us      rung 2us, trial 4
+    +   -          +   -          ─▶     -    1us      rung 1us, trial 3
+    -   +          -   +                 2us  -        rung 2us, trial 2
+    +   +          +   +                 ...
+
+A machine that grows slower on the way adds to all rungs alike, and not to the effects of the later ones.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from smp._output.tables import aligned, time_text
+from smp._runtime.machine import Machine
+
+from .._types import IntArray
+from ..analysis.ladder import LEAST, Ladder, ladder
+from ..analysis.power import excluded, worth_having
+from ..designs.design import Design
+from ..designs.words import named
+from ..files.saved import Saved
+from ..places.treatments import Treatment, checked
+from .experiment import Progress, screen
+from .observed import Arguments
+from .plan import Plan, is_array, planned
+from .runners import runner_of
+from .trials import Trials
+
+FORMAT, VERSION = "smp-ladder", 1
+
+
+@dataclass(frozen=True, eq=False)
+class Climb(Saved):
+    """The trials of all rungs.  Made by `climb`.
+
+    Attributes
+    ----------
+    design : Design
+        Of each rung.
+    trials : Trials
+        Of all rungs, the rows of the design with the first delay before those with the second, and so on; level 0 is
+        no treatment, level k that of rung k from 1.
+    """
+
+    WHAT, FORMAT, VERSION, LAYOUT = "ladder", FORMAT, VERSION, "LadderLayout"
+
+    design: Design
+    trials: Trials
+
+    @property
+    def treatments(self) -> tuple[Treatment, ...]:
+        """The treatment of each rung."""
+        first = self.trials.plan.treatments[self.design.factors[0]]
+        return tuple(one for one in first if one is not None)
+
+    @property
+    def delays(self) -> tuple[float, ...]:
+        """The length of each, in seconds."""
+        return tuple(self.trials.lengths[self.design.factors[0]][1:])
+
+    @cached_property
+    def rungs(self) -> tuple[Trials, ...]:
+        """The trials of each rung, as if they had been an experiment of their own."""
+        return tuple(self._rung(k) for k in range(len(self.treatments)))
+
+    def _rung(self, k: int) -> Trials:
+        whole, factors = self.trials, self.design.factors
+        rung, trial = np.divmod(whole.table["trial"], self.design.trials)
+        table = whole.table[rung == k].copy()
+        table["trial"] = trial[rung == k]
+        table["levels"] = self.design.levels[table["trial"]]
+        treatments: tuple[Treatment | None, ...] = (None, self.treatments[k])
+        plan = Plan(factors, self.design.levels.astype(np.int64), dict.fromkeys(factors, treatments), self.design)
+        return replace(whole, plan=plan, table=table, lengths={name: [0.0, self.delays[k]] for name in factors})
+
+    def ladders(self, name: str = "time") -> dict[str, Ladder]:
+        """Judge the main effects of each factor on one response at all delays; these are in seconds.
+
+        Raises
+        ------
+        KeyError, ValueError
+            When there is no response of this name, or trials are missing.
+        """
+        found = [rung.analyse(name) for rung in self.rungs]
+        noise = [max(one.uncertainty, one.rounding) for one in found]
+        return {
+            factor: ladder(
+                self.delays, [one.effect(factor) for one in found], noise, found[0].factor, freedom=found[0].freedom
+            )
+            for factor in self.design.factors
+        }
+
+    def table(self, name: str = "time") -> str:
+        """Return what each ladder says, and what to do with it, as text; the largest effect of the longest delay first.
+
+        ``slope`` is the effect per unit delay of the rungs that are trusted, ``a pass`` that for each pass of a
+        processor (1 where the run waits for every pass), ``offset`` what a delay brings or costs however long it is.
+        """
+        found, run = self.ladders(name), float(self.trials.responses(name).mean(axis=0).min())
+        rows = [["factor", "passes", "slope", "a pass", "offset", "verdict", "trusted", "next"]]
+        for factor in sorted(found, key=lambda factor: -abs(found[factor].effects[-1])):
+            one, met = found[factor], self.trials.met[factor]
+            passes = met.passes / met.by
+            added = one.delays[-1] * passes if name == "time" else math.nan
+            worth = worth_having(run, added, met.inside / met.by)
+            slopes = [f"{one.slope:.4g}", f"{one.slope / passes:.3f}", f"{one.offset:.3g}"]
+            told = slopes if math.isfinite(one.slope) else ["-", "-", "-"]
+            rows.append([factor, f"{passes:g}", *told, one.verdict, _ends(one), _next(one, name, worth)])
+        return aligned(rows, words={0, 5, 6, 7})
+
+    def __str__(self) -> str:
+        """What was run."""
+        rungs, runs = ", ".join(map(time_text, self.delays)), len(self.trials.table)
+        return f"{self.design}\nDelays: {rungs}; {runs} runs, {self.trials.replicates} replicates of all rungs"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON; `from_json` reads it. The ladders of time are there to be read."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "design": self.design.to_json(),
+            "trials": self.trials.to_json(),
+            "ladders": {factor: one.to_json() for factor, one in self.ladders().items()},
+        }
+
+    @classmethod
+    def _made(cls, data: Mapping[str, Any]) -> Climb:
+        design, trials = Design.from_json(data["design"]), Trials.from_json(data["trials"])
+        plan, first = trials.plan, trials.plan.treatments.get(design.factors[0], ())
+        fits = plan.factors == design.factors and plan.design is None and len(first) > 1
+        if not fits or not np.array_equal(plan.levels, _levels(design, len(first) - 1)):
+            raise ValueError("its trials are not those of its design at each rung")
+        same = all(ladder == first for ladder in plan.treatments.values())
+        if not same or first[0] is not None or None in first[1:] or len(first) <= LEAST:
+            raise ValueError(f"all factors have the same treatments: none, and {LEAST} rungs or more")
+        if not all(0 < length < math.inf for length in trials.lengths[design.factors[0]][1:]):
+            raise ValueError("the rungs have lengths that are not above zero")
+        return cls(design, trials)
+
+
+def climb(
+    program: Callable[..., Any] | str | os.PathLike[str],
+    delays: Sequence[Treatment | str] = ("1us", "2us", "5us", "10us", "20us"),
+    design: Design | str | None = None,
+    *,
+    factors: str | Sequence[str] | None = None,
+    arguments: Arguments = (),
+    machine: Machine | None = None,
+    replicates: int = 3,
+    runs: int = 1,
+    seed: int = 0,
+    work: float | str | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Climb:
+    """Run one design with each of several delays.
+
+    Parameters
+    ----------
+    program, factors, arguments, machine, runs, seed, work, resume, progress
+        As for `screen`; on Ctrl-C, ``resume`` holds the trials that were run, and the same call goes on.
+    delays : sequence of Treatment or str
+        Three at least, whose lengths are known: ``"10us"``, ``"work:100"``, ``"sleep:1ms"``.
+    design : Design or str, optional
+        Of two levels; by default the smallest full or fractional one of resolution IV.
+    replicates : int
+        How often the trials of all rungs are run, each time in a fresh order; two at least, to know the noise.
+
+    Returns
+    -------
+    Climb
+
+    Raises
+    ------
+    TypeError, ValueError
+        Before the first trial, for what is no ladder, no design of two levels, no factor.
+    TrialFailed, KeyboardInterrupt
+        As `screen` does.
+
+    Notes
+    -----
+    As many trials as `screen` runs, times the rungs. Where no factors are named, the program is run once more, to find
+    them.
+
+    Examples
+    --------
+    >>> import smp
+    >>> from smp.perturb import factor
+    >>> from smp.perturb.experiments.climb import climb
+    >>> def program(proc):
+    ...     for _ in range(3):
+    ...         with factor("all"):
+    ...             proc.barrier()
+    >>> with smp.emulated(2, schedule="clock") as machine:
+    ...     found = climb(program, ("10us", "20us", "50us"), machine=machine, replicates=2)
+    >>> print(found.table())
+    factor  passes  slope  a pass  offset  verdict  trusted         next
+    all          3      3   1.000       0  linear   10 us to 50 us  screen with any of them
+    """
+    rungs = _checked(delays)
+    if replicates < 2:
+        raise ValueError(f"{replicates} replicates: two at least, for the noise says which delays agree")
+    if isinstance(design, np.ndarray) or (isinstance(design, str) and is_array(design)):
+        raise ValueError("an array has more than two levels, and a rung has two, no delay and its own: take 2^3, say")
+    if factors is None and isinstance(design, Design):
+        factors = design.factors
+    if factors is None:
+        if progress is not None:
+            progress(0.0, "looking for places")
+        factors = _met(program, arguments, machine)
+    names = named(factors)
+    two = planned(design, rungs[0], names).design
+    assert two is not None  # else it is an array
+    trials = screen(
+        program,
+        _levels(two, len(rungs)),
+        treatment=(None, *rungs),
+        factors=names,
+        arguments=arguments,
+        machine=machine,
+        replicates=replicates,
+        runs=runs,
+        seed=seed,
+        work=work,
+        resume=resume,
+        progress=progress,
+    )
+    return Climb(two, trials)
+
+
+def _levels(design: Design, rungs: int) -> IntArray:
+    """The level of each factor in the trials of all rungs."""
+    return np.concatenate([np.where(design.levels > 0, level, 0) for level in range(1, rungs + 1)])
+
+
+def _met(program: Any, arguments: Arguments, machine: Machine | None) -> tuple[str, ...]:
+    met = runner_of(program, arguments, machine).count().met
+    if not met:
+        raise ValueError("the program passes no factor: there is nothing to delay")
+    return tuple(sorted(met))
+
+
+def _checked(delays: Sequence[Treatment | str]) -> tuple[Treatment, ...]:
+    if isinstance(delays, str):
+        raise TypeError(f"delays={delays!r}: give a sequence of treatments")
+    if None in delays:
+        raise ValueError("None is no rung of a ladder: at each rung there are trials without delays in any case")
+    found = tuple(checked({f"rung{i}": one for i, one in enumerate(delays)}).values())
+    if len(set(found)) < LEAST:
+        raise ValueError(f"a ladder of {len(set(found))} delays: {LEAST} different ones at least must agree")
+    for one in found:
+        if not one.seconds > 0:  # also NaN
+            raise ValueError(f"{one} is no rung of a ladder: take delays above zero whose length is known, as 10us")
+    return found
+
+
+def _ends(one: Ladder) -> str:
+    trusted = one.delays[one.trusted].tolist()
+    return f"{time_text(trusted[0])} to {time_text(trusted[-1])}" if trusted else "-"
+
+
+def _next(one: Ladder, name: str, worth: float) -> str:
+    """What to do with a ladder, where of its longest delay an effect so large is worth having."""
+    trusted = [time_text(delay) for delay in one.delays[one.trusted].tolist()]
+    flat = abs(one.slope) <= one.sigmas * one.slope_uncertainty
+    if one.verdict == "linear":
+        above = int(np.flatnonzero(~one.clear).max(initial=-1)) + 1  # the first from which on all show
+        choices = ["screen with any of them", *(f"screen with {delay} or more" for delay in trusted[1:])]
+        text = [*choices, "screen with longer delays"][above]
+    elif one.verdict == "large delays":
+        text = f"no effect from {trusted[0]} on" if flat else f"screen with {trusted[0]} or more"
+    elif one.verdict == "small delays":
+        text = f"no effect up to {trusted[-1]}" if flat else f"screen with {trusted[-1]} at most"
+    elif one.verdict == "noise":
+        half_width = one.sigmas * one.uncertainties[-1]
+        text = "drop it" if excluded(one.effects[-1], half_width, worth) else "undecided: take longer delays"
+    else:
+        text = "no delay stands for the others"
+    faster = one.delays[one.clear & (one.effects < 0)].tolist() if name == "time" else []
+    return text + (f"; search: faster with {', '.join(map(time_text, faster))}" if faster else "")

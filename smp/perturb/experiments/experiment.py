@@ -1,0 +1,251 @@
+"""An experiment: the trials of a design, run on a program in random order (steps 2 and 3 of section 2.1).
+
+    warm-up  ─▶  some runs counted: which places are passed  ─▶  replicates of all trials, each in a fresh order
+
+What is measured is saved on the way, and taken up again by the same call.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smp._runtime.machine import Machine
+from smp.errors import SmpError, TrialFailed
+
+from .._types import IntArray
+from ..designs.design import Design
+from ..designs.words import named
+from ..places.counting import Met
+from ..places.treatments import checked
+from .observed import Arguments, Outcome
+from .plan import Levels, Plan, is_array, planned
+from .resuming import about_program, keep, taken_up
+from .runners import Runner, counted, name_of, runner_of
+from .schedule import blocked, schedule
+from .trials import Trials, tabulated
+
+SAVE_S = 2.0
+"""Seconds between saving what was measured."""
+Progress = Callable[[float, str], None]
+
+
+def screen(
+    program: Callable[..., Any] | str | os.PathLike[str],
+    design: Design | str | IntArray | None = None,
+    *,
+    treatment: Levels = "10us",
+    factors: str | Sequence[str] | None = None,
+    arguments: Arguments = (),
+    machine: Machine | None = None,
+    replicates: int = 3,
+    runs: int = 1,
+    blocks: int = 1,
+    seed: int = 0,
+    work: float | str | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Trials:
+    """Run an experiment on a program.
+
+    Parameters
+    ----------
+    program : callable or path_like
+        A function, called as ``program(*arguments)``; with a machine an SPMD program, ``program(proc, *arguments)``; or
+        the path of a script, each trial of which is a process of its own (see `smp.perturb.experiments.script`).
+    design : Design, str, or ndarray (trials, factors) of int, optional
+        ``"2^(6-2)"``, ``"PB12"``, ``"OA25(5^6)"``, ..., or levels 0, 1, 2, ...; by default the smallest full or
+        fractional factorial design of resolution IV.
+    treatment : Treatment, str, mapping or sequence
+        Of the level +1; or one for each factor; or, for an array, one for each level, None for no treatment. ``"20%"``
+        is so much of the mean time that a pass of the place takes without treatments, on all processors, with waiting
+        and inner places: for places whose times differ by orders of magnitude.
+    factors : str or sequence of str, optional
+        ``"push,pop"``, or ``"abc"`` for three. By default those of the design, or all that the program passes, by name.
+    arguments : sequence or callable
+        Or what makes them anew for each run, which is not timed. A script's are its command line.
+    machine : Machine, optional
+    replicates : int
+        How often all trials are run, each time in a fresh order.
+    runs : int
+        How often each trial is run in a row; the run with the least time counts, with all its responses. For a program
+        that others on the computer hold up for moments. Where it is slow for longer than a trial takes, as many more
+        replicates are worth more; where arguments are made anew, the least time is that of the luckiest.
+    blocks : int
+        In how many blocks in time each replicate of a full or fractional design is run.
+    seed : int
+        Of the order.
+    work : float or str, optional
+        What a run does, or the number among its results that tells it: makes the response ``throughput``, work by time.
+    resume : path_like, optional
+        A file where the trials are kept while the experiment is under way; those that it holds are not run again. It is
+        removed at the end.
+    progress : callable, optional
+        Called with the share that is done and a word on what is under way.
+
+    Returns
+    -------
+    Trials
+        Responses ``time`` in seconds, ``memory`` in bytes, and the numbers that the program returns.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Before the first trial: for a factor that the program never passes, a design or treatment that is none, a share
+        of the time in a place in which none was measured.
+    TrialFailed
+        When the program fails in a trial; the message has the settings.
+    KeyboardInterrupt
+        On Ctrl-C; ``resume``, if given, holds the trials that were run.
+
+    Examples
+    --------
+    >>> import smp
+    >>> from smp.perturb import factor, screen
+    >>> def program(proc):
+    ...     for _ in range(20):
+    ...         with factor("hot"):
+    ...             pass
+    ...     with factor("cold"):
+    ...         pass
+    >>> with smp.emulated(1, schedule="clock") as machine:  # virtual time: no noise
+    ...     trials = screen(program, treatment="100us", machine=machine)
+    >>> found = trials.analyse("time")
+    >>> [f"{1e6 * found.effect(place):.0f} us" for place in ("hot", "cold")]
+    ['2000 us', '100 us']
+    """
+    replicates, runs, blocks, seed = map(operator.index, (replicates, runs, blocks, seed))
+    if replicates < 1 or runs < 1 or seed < 0:
+        raise ValueError(
+            f"{replicates} replicates of {runs} runs, seed {seed}: one of each at least, and a seed not below zero"
+        )
+    given = _named(design, factors)
+    runner = runner_of(program, arguments, machine)
+    say = progress or _nothing
+    say(0.0, "warm-up")
+    try:
+        warm_up = runner.trial({}).time
+        say(0.0, "counting places")
+        counts = counted(runner, 4 * replicates * runs)
+    except SystemExit as error:
+        raise TrialFailed(f"the program ended before it was treated: {_said(error)}") from error
+    plan = planned(design, treatment, _passed(given, counts.met))
+    order = _ordered(plan, replicates, runs, blocks, seed)
+    names = ["time", "memory", *(["throughput"] if work is not None else []), *counts.outcome.numbers]
+    if isinstance(work, str) and work not in counts.outcome.numbers:
+        raise ValueError(f"the program returns no number {work!r} that tells its work: there are {', '.join(names)}")
+    about = {"program": name_of(program), "seed": seed, "machine": None if machine is None else repr(machine)}
+    about["shares"] = plan.shares()
+    exact = plan.measured(counts.met, counts.virtual)
+    rows: list[list[float]] = []
+    save: Callable[[], object] = _nothing
+    if resume is not None:
+        run = {"plan": plan.to_json(), "order": order.tolist(), "responses": names}
+        identity = {**about, **about_program(program, arguments), **run}
+        exact, rows = taken_up(identity, exact, Path(resume))
+        save = partial(keep, identity, exact, rows, Path(resume))
+    plan = exact
+    try:
+        _run(runner, plan, order, names, work, rows, save, say)
+    finally:
+        if rows:
+            save()
+    if resume is not None:
+        Path(resume).unlink(missing_ok=True)
+    table = tabulated(plan, order, names, rows)
+    seconds = warm_up, counts.outcome.time
+    return Trials(plan, table, counts.met, *seconds, plan.lengths(counts.virtual), about)
+
+
+def _named(design: Design | str | IntArray | None, factors: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """The factors that are asked for, before anything is run; None where they are to be found."""
+    if factors is None:
+        return design.factors if isinstance(design, Design) else None
+    names = named(factors)
+    if isinstance(design, str):
+        planned(design, [None] * 99 if is_array(design) else "lock", names)
+    checked(dict.fromkeys(names, "lock"))
+    return names
+
+
+def _passed(names: tuple[str, ...] | None, met: Mapping[str, Met]) -> tuple[str, ...]:
+    """The factors, all of which the program passes."""
+    if not met:
+        raise ValueError(
+            "the program passes no factor: name places in it, with factor(...) of smp.perturb, or with delay(...) in "
+            "compiled loops"
+        )
+    if names is None:
+        return tuple(sorted(met))
+    never = [name for name in names if name not in met]
+    if never:
+        raise ValueError(f"the program never passes {', '.join(never)}; it passes {', '.join(sorted(met))}")
+    return names
+
+
+def _ordered(plan: Plan, replicates: int, runs: int, blocks: int, seed: int) -> IntArray:
+    """Replicate, block, trial and run (rows, 4) of each row of the table."""
+    if plan.design is not None and replicates == 1 and plan.design.trials - blocks < 3:
+        raise ValueError(
+            f"{plan.design.trials} trials in {blocks} blocks, and no replicates, tell nothing of their noise: make two "
+            "replicates, or take a larger design"
+        )
+    parts = plan.design.blocks if plan.design is not None and plan.design.folds else None
+    if blocks != 1:
+        if plan.design is None:
+            raise ValueError(f"{blocks} blocks: an array of more levels is not divided; make each replicate a block")
+        parts = blocked(plan.design, blocks)[0]
+    order = np.repeat(np.transpose(schedule(len(plan.levels), replicates, seed, parts)), runs, axis=0)
+    return np.column_stack([order, np.arange(len(order)) % runs])
+
+
+def _run(
+    runner: Runner,
+    plan: Plan,
+    order: IntArray,
+    names: Sequence[str],
+    work: float | str | None,
+    rows: list[list[float]],
+    save: Callable[[], object],
+    say: Progress,
+) -> None:
+    """Run the trials that are not in ``rows`` yet."""
+    saved = time.monotonic()
+    for replicate, _, trial, _ in order[len(rows) :].tolist():
+        settings = plan.settings(trial)
+        say(len(rows) / len(order), f"replicate {replicate + 1}, trial {trial + 1}")
+        try:
+            rows.append(_row(runner.trial({**dict.fromkeys(plan.factors), **settings}), names, work))
+        except (Exception, SystemExit) as error:
+            set_ = ", ".join(f"{name} = {one}" for name, one in settings.items()) or "no treatments"
+            where = f"trial {trial + 1} of replicate {replicate + 1}"
+            raise TrialFailed(f"{where} failed ({set_}): {_said(error)}") from error
+        if time.monotonic() > saved + SAVE_S:
+            save()
+            saved = time.monotonic()
+    say(1.0, "")
+
+
+def _row(outcome: Outcome, names: Sequence[str], work: float | str | None) -> list[float]:
+    found = {**outcome.numbers, "time": outcome.time, "memory": outcome.memory}
+    if work is not None:
+        amount = outcome.numbers[work] if isinstance(work, str) else float(work)
+        found["throughput"] = amount / outcome.time
+    if set(found) != set(names):
+        raise SmpError(f"it returned {', '.join(sorted(found))}; the first run returned {', '.join(sorted(names))}")
+    return [found[name] for name in names]
+
+
+def _said(error: BaseException) -> str:
+    return f"it exited with {error.code!r}" if isinstance(error, SystemExit) else str(error) or type(error).__name__
+
+
+def _nothing(*_: object) -> None:
+    pass

@@ -1,0 +1,171 @@
+"""The plan of an experiment: which treatments each trial has.
+
+design "2^(3-1)"        level -1: no treatment         level +1: the factor's treatment
+array "OA25(5^6)"       level 0, 1, 2, ...: the treatments of a ladder, the first of which is none, say
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._types import IntArray
+from ..designs.by_name import design as design_of
+from ..designs.by_name import smallest
+from ..designs.design import Design
+from ..designs.orthogonal import orthogonal_array
+from ..designs.words import named
+from ..places.counting import Met
+from ..places.treatments import Share, Treatment, checked
+from ..places.treatments import treatment as treatment_of
+
+Given = Treatment | str
+Levels = Given | Mapping[str, Given] | Sequence[Given | None]
+_LEAST = 1e-6
+"""Seconds of a delay that is a share: on the host what comes with it, in Python, takes about as long."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Which treatments each trial has.
+
+    Attributes
+    ----------
+    factors : tuple of str
+    levels : ndarray (trials, factors) int64
+        -1 and +1 of a design; 0, 1, 2, ... of an array.
+    treatments : dict of str to tuple of (Treatment or None)
+        For each factor, those of its levels in their order; None is no treatment.
+    design : Design or None
+        None for an array of more levels.
+    """
+
+    factors: tuple[str, ...]
+    levels: IntArray
+    treatments: dict[str, tuple[Treatment | None, ...]]
+    design: Design | None
+
+    def settings(self, trial: int) -> dict[str, Treatment]:
+        """Return the treatments of a trial, by factor; those that it does not treat are absent."""
+        found = {}
+        for name, level in zip(self.factors, self.levels[trial].tolist(), strict=True):
+            one = self.treatments[name][(level + 1) // 2 if self.design is not None else level]
+            if one is not None:
+                found[name] = one
+        return found
+
+    def shares(self) -> dict[str, str]:
+        """Return, for each factor that has some, its treatments that are shares of the time in a place, as text."""
+        found = {n: [str(one) for one in ladder if isinstance(one, Share)] for n, ladder in self.treatments.items()}
+        return {name: ", ".join(texts) for name, texts in found.items() if texts}
+
+    def measured(self, met: Mapping[str, Met], virtual: bool = False) -> Plan:
+        """Return the plan whose shares of the time in a place are delays of so long.
+
+        Raises
+        ------
+        ValueError
+            For a share of a place in which no time was met.
+        """
+        least = 1e-9 if virtual else _LEAST
+        ladders = {
+            name: tuple(one.of(name, met[name], least) if isinstance(one, Share) else one for one in ladder)
+            for name, ladder in self.treatments.items()
+        }
+        return replace(self, treatments=ladders)
+
+    def lengths(self, virtual: bool = False) -> dict[str, list[float]]:
+        """Return, for each factor and level, the seconds that its treatment takes, here or on an emulated machine.
+
+        0 where there is none, NaN where nobody can say beforehand.
+        """
+        return {
+            name: [0.0 if one is None else _virtual(one) if virtual else one.seconds for one in ladder]
+            for name, ladder in self.treatments.items()
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON."""
+        return {
+            "factors": list(self.factors),
+            "levels": self.levels.tolist(),
+            "treatments": {
+                name: [None if one is None else str(one) for one in ladder] for name, ladder in self.treatments.items()
+            },
+            "design": None if self.design is None else self.design.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+        """Return the plan that `to_json` made this of; ValueError where its levels are not those of its design."""
+        ladders = {
+            name: tuple(None if text is None else treatment_of(text) for text in ladder)
+            for name, ladder in data["treatments"].items()
+        }
+        design = None if data["design"] is None else Design.from_json(data["design"])
+        factors, levels = named(data["factors"]), np.array(data["levels"], np.int64)
+        if design is not None and (factors != design.factors or not np.array_equal(levels, design.levels)):
+            raise ValueError(f"the plan's factors or levels are not those of its design {design.name!r}")
+        return cls(factors, levels, ladders, design)
+
+
+def is_array(text: str) -> bool:
+    """Whether the name of a design is that of an orthogonal array."""
+    return text.strip().upper().startswith(("OA", "L"))
+
+
+def planned(
+    design: Design | str | IntArray | None,
+    treatment: Levels,
+    factors: Sequence[str],
+) -> Plan:
+    """Return the plan of an experiment; see `screen`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where design, treatments and factors do not go together.
+    """
+    names = tuple(factors)
+    if isinstance(design, str) and is_array(design):
+        design = orthogonal_array(design)[:, : len(names)]  # any columns of an orthogonal array are one
+    if isinstance(design, str):
+        design = design_of(design, names)
+    elif design is None:
+        design = smallest(names)
+    if isinstance(design, Design):
+        if design.factors != names:
+            raise ValueError(f"the design is of {', '.join(design.factors)}, the factors are {', '.join(names)}")
+        ladders = _of_two(treatment, names)
+        return Plan(names, design.levels.astype(np.int64), ladders, design)
+    levels = np.asarray(design)
+    if levels.ndim != 2 or levels.shape[1] != len(names) or levels.dtype.kind not in "iu" or levels.size == 0:
+        raise ValueError(f"levels of shape {levels.shape}, {levels.dtype}: a row a trial, a column for each of {names}")
+    if isinstance(treatment, str | Mapping) or not isinstance(treatment, Sequence):
+        raise TypeError("an array of levels takes a sequence of treatments, one for each level, None for no treatment")
+    if levels.min() < 0 or levels.max() >= len(treatment):
+        raise ValueError(f"levels from {levels.min()} to {levels.max()}, and {len(treatment)} treatments for them")
+    ladder = tuple(treatment_of(one) if isinstance(one, str) else one for one in treatment)
+    return Plan(names, levels.astype(np.int64), dict.fromkeys(names, ladder), None)
+
+
+def _of_two(treatment: Levels, names: tuple[str, ...]) -> dict[str, tuple[Treatment | None, ...]]:
+    if isinstance(treatment, Mapping):
+        found = checked(treatment)
+        missing = [name for name in names if name not in found]
+        if missing or len(found) > len(names):
+            raise ValueError(f"treatments of {', '.join(found)}; the factors are {', '.join(names)}")
+    elif isinstance(treatment, Sequence) and not isinstance(treatment, str):
+        raise TypeError("a design of two levels takes one treatment, or a mapping of one for each factor")
+    else:
+        found = checked(dict.fromkeys(names, treatment))
+        if not found:
+            raise ValueError("no treatment: say what is done at a place, 10us")
+    return {name: (None, found[name]) for name in names}
+
+
+def _virtual(one: Treatment) -> float:
+    return one.order(None).virtual * 1e-9 + 0 * one.seconds

@@ -1,0 +1,107 @@
+"""Trials that were measured are kept in a file while an experiment is under way, and taken up by the same one."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import CellType, CodeType
+from typing import Any
+
+import numpy as np
+
+from smp._computer.data import write
+from smp.errors import ExperimentError
+
+from ..files.saved import checked, read
+from .observed import Arguments
+from .plan import Plan
+
+
+def about_program(program: Any, arguments: Arguments) -> dict[str, Any]:
+    """Return by what a program is known again: its source as it is now, what it is bound to, and called with."""
+    bound: list[Any] = []
+    while isinstance(program, functools.partial):
+        bound += [program.args, program.keywords]
+        program = program.func
+    for holder in (program, getattr(program, "__self__", None)):
+        bound.append(getattr(holder, "__dict__", None) if not inspect.ismodule(holder) else None)
+    bound.append([cell.cell_contents for cell in getattr(program, "__closure__", None) or () if _filled(cell)])
+    return {
+        "source": hashlib.blake2b(_source(program), digest_size=16).hexdigest(),
+        "bound": _told(bound),
+        "arguments": "made anew" if callable(arguments) else _told(list(arguments)),
+    }
+
+
+def taken_up(identity: Mapping[str, Any], plan: Plan, kept: Path) -> tuple[Plan, list[list[float]]]:
+    """Return the plan and the rows that `keep` has saved, if it has: another count would make other delays of shares.
+
+    Raises
+    ------
+    ExperimentError
+        They are damaged, or of another experiment.
+    """
+    if not kept.exists():
+        return plan, []
+    try:
+        data = read(kept)
+        checked(data, "KeptLayout")
+        exact, rows = Plan.from_json(data["plan"]), data["rows"]
+    except ValueError as error:
+        raise ExperimentError(f"cannot resume from {kept}: {error}; remove it to begin anew") from error
+    told = json.loads(json.dumps(identity))
+    if data["experiment"] != told:
+        raise ExperimentError(
+            f"{kept} holds trials of another experiment, or of the program before it was changed: remove it (--anew "
+            "does), or give another file"
+        )
+    fits = exact.factors == plan.factors and np.array_equal(exact.levels, plan.levels)
+    if not fits or len(rows) > len(told["order"]) or any(len(row) != len(told["responses"]) for row in rows):
+        raise ExperimentError(f"cannot resume from {kept}: its trials are not those of its experiment; remove it")
+    return exact, [[float(value) for value in row] for row in rows]
+
+
+def keep(identity: Mapping[str, Any], plan: Plan, rows: list[list[float]], kept: Path) -> None:
+    """Save what was measured."""
+    write(kept, json.dumps({"experiment": identity, "plan": plan.to_json(), "rows": rows}))
+
+
+def _source(program: Any) -> bytes:
+    """The file that a program stands in; what it is made of, where there is none."""
+    try:
+        file = program if isinstance(program, str | os.PathLike) else inspect.getsourcefile(inspect.unwrap(program))
+        return Path(file or "").read_bytes()
+    except (OSError, TypeError):
+        return _code(getattr(program, "__code__", None))
+
+
+def _code(code: Any) -> bytes:
+    if not isinstance(code, CodeType):
+        return b""
+    inner = b"".join(_code(one) or _told(one).encode() for one in code.co_consts)
+    return code.co_code + repr(code.co_names).encode() + inner
+
+
+def _told(value: Any) -> str:
+    """What a value is, in a text that is the same in another process."""
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return f"{value.dtype}{value.shape} {hashlib.blake2b(value.tobytes(), digest_size=16).hexdigest()}"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_told(key)}: {_told(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_told, value))}]"
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+
+
+def _filled(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True

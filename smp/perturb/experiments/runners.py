@@ -1,0 +1,88 @@
+"""What runs the trials of one program, whichever kind it is; and the runs in which its places are counted."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from smp._runtime.machine import Machine
+
+from ..places.counting import Met
+from ..places.treatments import Treatment
+from .observed import Arguments, Counts, Here, OnMachine, Outcome
+from .script import Script
+
+COUNTED, AGREEING, NEARLY = 12, 3, 1.1
+"""Runs that are counted at most; so many suffice whose times in each place differ by no more than a tenth."""
+
+
+class Runner(Protocol):
+    """What runs trials of one program; None takes a treatment away that is set outside."""
+
+    def trial(self, treatments: Mapping[str, Treatment | None]) -> Outcome: ...
+    def count(self) -> Counts: ...
+
+
+def runner_of(program: Any, arguments: Arguments = (), machine: Machine | None = None) -> Runner:
+    """Return what runs trials of a program; see `smp.perturb.experiments.experiment.screen`.
+
+    Raises
+    ------
+    TypeError
+        For what is no program, or arguments that are not its.
+    """
+    if isinstance(arguments, str):
+        raise TypeError(f"arguments={arguments!r}: a sequence of them, as [{arguments!r}]")
+    if isinstance(program, str | os.PathLike):
+        if machine is not None or callable(arguments):
+            raise TypeError("a script opens its machines itself, and its arguments are a sequence of strings")
+        return Script(program, arguments)
+    if not callable(program):
+        raise TypeError(f"a program is a function or the path of a script, not a {type(program).__name__}")
+    if inspect.isgeneratorfunction(program) or inspect.iscoroutinefunction(program):
+        raise TypeError(f"{name_of(program)} does not run when it is called: give a function that runs it to its end")
+    return Here(program, arguments) if machine is None else OnMachine(machine, program, arguments)
+
+
+def name_of(program: Any) -> str:
+    """Return a program's name."""
+    if isinstance(program, str | os.PathLike):
+        return str(program)
+    while isinstance(program, functools.partial):
+        program = program.func
+    named = program if hasattr(program, "__qualname__") else type(program)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def counted(runner: Runner, most: int) -> Counts:
+    """Count the places in several runs, until they agree; on an emulated machine, which has no noise, in one.
+
+    Of the time in each place the least is kept: others on the computer add to it, to one place and not to the next.
+    """
+    counts = [runner.count()]
+    while not (counts[0].virtual or len(counts) >= min(most, COUNTED) or _agree(counts)):
+        counts.append(runner.count())
+    met = {name: found[0] for name, found in _by_place(counts).items()}
+    return counts[0]._replace(met=met, outcome=min((one.outcome for one in counts), key=lambda outcome: outcome.time))
+
+
+def _agree(counts: Sequence[Counts]) -> bool:
+    """Whether in each place the least times of so many runs are the same, nearly; points of `delay` have none."""
+    return all(
+        not found[-1].inside
+        or (len(found) >= AGREEING and _pass_time(found[AGREEING - 1]) <= NEARLY * _pass_time(found[0]))
+        for found in _by_place(counts).values()
+    )
+
+
+def _by_place(counts: Sequence[Counts]) -> dict[str, list[Met]]:
+    """What the runs met in each place, the least time first."""
+    names = {name for one in counts for name in one.met}
+    return {name: sorted((one.met[name] for one in counts if name in one.met), key=_pass_time) for name in names}
+
+
+def _pass_time(met: Met) -> float:
+    return met.inside / met.passes

@@ -1,0 +1,119 @@
+"""The order in which trials are run: random, fresh for each replication, in blocks against drift.
+
+    replication 1          replication 2
+    block 0   7 1 4 2      block 1   6 5 0 3
+    block 1   3 0 6 5      block 0   1 7 2 4
+
+All trials of a block are run, in random order, before the next block begins. A machine that grows slower adds to whole
+blocks, and the analysis takes it out of each.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from .._types import IntArray
+from ..designs.design import Design
+
+_CANDIDATES = 16  # contrasts that blocks are chosen from
+
+
+class Schedule(NamedTuple):
+    """The trials in the order in which they are run; three arrays (replications * trials,) int64."""
+
+    replication: IntArray
+    block: IntArray
+    """Within its replication."""
+    trial: IntArray
+    """The row of the design."""
+
+
+def schedule(trials: int, replications: int = 1, seed: int = 0, blocks: IntArray | None = None) -> Schedule:
+    """Return a random order.
+
+    Parameters
+    ----------
+    trials : int
+    replications : int
+        Each in a fresh order.
+    seed : int
+    blocks : ndarray (trials,) int64, optional
+        The block of each trial, from `blocked` or `Design.blocks`. Blocks come in random order too.
+
+    Examples
+    --------
+    >>> order = schedule(4, replications=2, seed=1)
+    >>> sorted(order.trial[:4].tolist()), sorted(order.trial[4:].tolist())
+    ([0, 1, 2, 3], [0, 1, 2, 3])
+    """
+    if trials < 1 or replications < 1:
+        raise ValueError(f"{trials} trials in {replications} replications: there must be one of each at least")
+    block = np.zeros(trials, np.int64) if blocks is None else np.asarray(blocks, np.int64)
+    if block.shape != (trials,):
+        raise ValueError(f"blocks of shape {block.shape} for {trials} trials: each trial is in one block")
+    rng = np.random.default_rng(seed)
+    orders = []
+    for _ in range(replications):
+        place = rng.permutation(block.max() + 1)[block]  # when the block of each trial is run
+        orders.append(np.lexsort((rng.random(trials), place)))
+    trial = np.concatenate(orders)
+    return Schedule(np.repeat(np.arange(replications), trials), block[trial], trial)
+
+
+def blocked(design: Design, count: int) -> tuple[IntArray, tuple[int, ...]]:
+    """Divide the trials of a regular design into blocks to be run one after another.
+
+    What differs between blocks is confounded with one contrast, or several: those are chosen that hold no main effect,
+    and no interaction of two factors where that can be.
+
+    Parameters
+    ----------
+    design : Design
+    count : int
+        Of blocks: 2, 4, 8, ...; a power of two, at most half as many as trials.
+
+    Returns
+    -------
+    block : ndarray (trials,) int64
+    contrasts : tuple of int
+        Those that the blocks take; `analyse`, given the blocks, takes them for no effects.
+
+    Raises
+    ------
+    ValueError
+        For another count, a design that is not regular, and where main effects would be lost.
+
+    Examples
+    --------
+    >>> from smp.perturb.designs.by_name import fractional
+    >>> design = fractional("2^3")
+    >>> block, (contrast,) = blocked(design, 2)
+    >>> block.tolist(), design.sources()[contrast - 1][0]
+    ([0, 1, 1, 0, 1, 0, 0, 1], 'abc')
+    """
+    bits = count.bit_length() - 1
+    if count < 2 or count != 1 << bits or 2 * count > design.trials:
+        raise ValueError(f"{count} blocks of {design.trials} trials: take 2, 4, ... up to half the trials")
+    if not design.regular:
+        raise ValueError(f"{design.name} has no interactions to give to blocks: make each replication a block")
+    sets = design.alias_sets(3)
+    sizes = {contrast: len(effects[0][0]) for contrast, effects in sets.items()}
+    best: tuple[list[int], tuple[int, ...], tuple[int, ...]] | None = None
+    largest = sorted(range(1, design.trials), key=lambda contrast: (-sizes.get(contrast, 4), contrast))[:_CANDIDATES]
+    for basis in combinations(largest, bits):
+        group = [0]
+        for contrast in basis:
+            group += [contrast ^ other for other in group]
+        taken = tuple(sorted(set(group) - {0}))
+        lost = sorted(sizes.get(contrast, 4) for contrast in taken)
+        if len(taken) == count - 1 and (best is None or lost > best[0]):
+            best = (lost, basis, taken)
+    if best is None or best[0][0] < 2:
+        raise ValueError(f"{count} blocks of {design.name} take a main effect: ask for fewer blocks")
+    sides = design.matrix[:, best[1]] > 0
+    block = sides @ (1 << np.arange(bits))
+    order = {int(place): i for i, place in enumerate(dict.fromkeys(block.tolist()))}
+    return np.array([order[place] for place in block.tolist()]), best[2]

@@ -1,0 +1,147 @@
+"""A search over settings of delays that make a program faster (section 3.2.1, tables 3 and 4).
+
+Where delays help, the response is not linear, and no effects are computed: the trials of an orthogonal array are spread
+evenly over the settings, and the best of them is taken.
+
+    screen(program, "OA25(5^6)", ...)  ─▶  trials.search()  ─▶  confirm(trials, program, ...)
+        25 settings of six delays           the best of them       it and no delays, again, beside each other
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit  # the t quantile; scipy.stats would take half a second to import
+
+from smp._output.tables import aligned
+from smp.errors import ExperimentError
+
+from .._types import FloatArray
+from ..analysis.effects import FALSE_ALARM, SIGMAS
+from ..designs.words import named
+
+
+class Search(NamedTuple):
+    """The trials of a search and the best of them."""
+
+    factors: tuple[str, ...]
+    settings: FloatArray
+    """(trials, factors): the delays."""
+    results: FloatArray
+    """(trials,): mean responses."""
+    uncertainty: float
+    """Standard uncertainty of one of them; NaN without replications."""
+    best: int
+    """The trial with the smallest response."""
+    unperturbed: float
+    """The response without delays; NaN where no trial has none."""
+    freedom: float
+    """Degrees of freedom of the uncertainty."""
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast as without delays the best trial is; NaN where a response is not above zero."""
+        return self._times(self.best)
+
+    def _times(self, trial: int) -> float:
+        both = self.unperturbed, float(self.results[trial])
+        return both[0] / both[1] if min(both) > 0 else math.nan
+
+    @property
+    def setting(self) -> dict[str, float]:
+        """The delays of the best trial."""
+        return dict(zip(self.factors, self.settings[self.best].tolist(), strict=True))
+
+    @property
+    def significant(self) -> bool:
+        """Whether the best trial is faster than the one without delays by more than 3 S of their difference.
+
+        More than 3 where S has so few degrees of freedom that noise would exceed it more often than in a hundred.
+        """
+        if not self.freedom > 0:
+            return False
+        factor = max(SIGMAS, float(stdtrit(self.freedom, 1 - FALSE_ALARM / 2)))
+        return bool(self.unperturbed - self.results[self.best] > factor * 2**0.5 * self.uncertainty)
+
+    def level_means(self) -> dict[str, dict[float, float]]:
+        """Return, for each factor and level, the mean of its trials: balanced over the levels of all others."""
+        return {
+            factor: {float(level): float(self.results[column == level].mean()) for level in np.unique(column)}
+            for factor, column in zip(self.factors, self.settings.T, strict=True)
+        }
+
+    def table(self, largest: int | None = None, unit: float = 1.0) -> str:
+        """Return the trials as text, the fastest first (as table 4); delays in multiples of ``unit``."""
+        rows = [["trial", *self.factors, "result", "notes"]]
+        without = np.flatnonzero((self.settings == 0).all(axis=1)).tolist()
+        for trial in np.argsort(self.results, kind="stable")[:largest].tolist():
+            times = self._times(trial)
+            note = "no delays" if trial in without else f"{times:.2f} times as fast" if times > 1 else ""
+            delays = [f"{delay / unit:g}" for delay in self.settings[trial]]
+            rows.append([str(trial + 1), *delays, f"{self.results[trial]:.4g}", note])
+        return aligned(rows, words={len(rows[0]) - 1})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON; `from_json` reads it."""
+        return {
+            "factors": list(self.factors),
+            "settings": self.settings.tolist(),
+            "results": self.results.tolist(),
+            "uncertainty": None if math.isnan(self.uncertainty) else self.uncertainty,
+            "freedom": self.freedom,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Search:
+        """Return the search that `to_json` made this of."""
+        found = searched(data["factors"], data["settings"], data["results"])
+        if data["uncertainty"] is None:
+            return found
+        return found._replace(uncertainty=float(data["uncertainty"]), freedom=float(data["freedom"]))
+
+
+def searched(factors: str | Sequence[str], settings: ArrayLike, responses: ArrayLike) -> Search:
+    """Find the best of the trials of a search.
+
+    Parameters
+    ----------
+    factors : str or sequence of str
+    settings : array_like (trials, factors)
+        The delays, as from `orthogonal.settings`.
+    responses : array_like (replications, trials) or (trials,)
+        Times: the smaller the better.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, and responses that are missing.
+
+    Notes
+    -----
+    The best of many noisy trials looks better than it is: `smp.perturb.confirm` it before it is believed.
+
+    Examples
+    --------
+    >>> found = searched("ab", [[0, 0], [0, 7], [7, 0], [7, 7]], [66, 47, 33, 50])
+    >>> found.setting, found.speedup
+    ({'a': 7.0, 'b': 0.0}, 2.0)
+    """
+    given, delays = np.atleast_2d(np.asarray(responses, np.float64)), np.asarray(settings, np.float64)
+    names = named(factors)
+    if delays.ndim != 2 or delays.shape[1] != len(names) or given.ndim != 2 or given.shape[1] != len(delays):
+        raise ValueError(
+            f"settings {delays.shape} and responses {np.shape(responses)} of {len(names)} factors: there must be a row "
+            "of settings, and a column of responses, for each trial"
+        )
+    if not np.isfinite(given).all():
+        raise ExperimentError("a response is missing: run its trial again")
+    means = given.mean(axis=0)
+    r = len(given)
+    pooled = float(((given - means) ** 2).sum()) / ((r - 1) * len(means)) if r > 1 else np.nan
+    without = np.flatnonzero((delays == 0).all(axis=1))
+    base = float(means[without].mean()) if without.size else np.nan
+    return Search(names, delays, means, float(np.sqrt(pooled / r)), int(means.argmin()), base, (r - 1) * len(means))

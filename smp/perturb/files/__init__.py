@@ -1,0 +1,1 @@
+"""Experiments as files, and the layout of these."""

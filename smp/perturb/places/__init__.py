@@ -1,0 +1,1 @@
+"""Named places of a program, and what is done there."""

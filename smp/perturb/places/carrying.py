@@ -1,0 +1,91 @@
+"""Treatments on a machine: they travel with the program, and are set on its processors while it runs.
+
+host        each processor is a process: it sets them before its program, and takes them away after it
+emulated    all share this process: the first that begins sets them, the last that ends takes them away
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from smp._runtime.loops import places
+from smp._runtime.loops.interpreter import here
+from smp._runtime.machine import Machine
+from smp._runtime.memory.cells import Cells
+from smp._runtime.program.processor import Processor
+
+from .settings import current
+from .site import Site
+from .treatments import Cell, Message, Treatment
+
+_inside = 0  # programs of an emulated machine that run treated in this process
+_before: dict[str, places.Order] = {}
+
+
+class Carried(places.Enclosing):
+    """A program with treatments: called in its place.
+
+    Parameters
+    ----------
+    program : callable
+        Called as ``program(proc, *args, **kwargs)``.
+    treatments : mapping of str to Treatment
+    cells : Cells or None
+        Of a `Site`, where a treatment needs one.
+    """
+
+    def __init__(self, program: Callable[..., Any], treatments: Mapping[str, Treatment], cells: Cells | None) -> None:
+        super().__init__(program)
+        self.treatments, self.cells = dict(treatments), cells
+
+    def __call__(self, proc: Processor, /, *args: Any, **kwargs: Any) -> Any:
+        with self._set(proc):
+            return self.program(proc, *args, **kwargs)
+
+    @contextlib.contextmanager
+    def _set(self, proc: Processor) -> Iterator[None]:
+        global _inside, _before
+        interpreted = here.interpreter is not None
+        site = None if self.cells is None else Site(self.cells, proc.rank, proc.size)
+        if not _inside:
+            _before = places.orders()
+            places.install({name: one.order(site) for name, one in self.treatments.items()}, interpreted)
+        _inside += 1
+        try:
+            yield
+        finally:
+            _inside -= 1
+            if not _inside:
+                places.install(_before)
+
+
+def carried(program: Callable[..., Any], machine: Machine) -> Callable[..., Any]:
+    """Return a program that runs on a machine's processors with the treatments that are set here.
+
+    ``machine.run`` does so by itself while treatments are set. After a run that has failed, make another: a cell of its
+    treatments may have been left empty.
+
+    Parameters
+    ----------
+    program : callable
+        As for ``machine.run``.
+    machine : Machine
+
+    Examples
+    --------
+    >>> import smp
+    >>> from smp.perturb import carried, factor, treated
+    >>> def program(proc):
+    ...     with factor("swap"):
+    ...         return proc.rank
+    >>> with smp.emulated(2) as machine, treated({"swap": "1us"}):
+    ...     machine.run(carried(program, machine)).results
+    [0, 1]
+    """
+    if isinstance(program, Carried):
+        return program
+    treatments = current()
+    shared = any(isinstance(one, Cell | Message) for one in treatments.values())
+    return Carried(program, treatments, Site.cells_of(machine) if shared else None)

@@ -1,0 +1,1 @@
+"""Libraries of implementations: calibrated, chosen from, tried, kept."""

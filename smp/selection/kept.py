@@ -1,0 +1,102 @@
+"""The kernels' models of this machine: kept by ``python -m smp.microbench --calibrate``, found when a kernel chooses.
+
+calibration-<fingerprint>.json    {"libraries": {"sort[int64, 2 streams]": models, ...}}
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .._computer.data import fingerprint, folder, write
+from ..errors import ModelError
+from .library import Library
+
+FORMAT, VERSION = "smp-calibration", 1
+REDO = "python -m smp.microbench --calibrate makes one"
+
+
+class CalibrationWarning(UserWarning):
+    """The kept models cannot be used; kernels follow their rules."""
+
+
+def kept_at() -> Path:
+    """Return where this machine's models are kept."""
+    return _kept_at(folder())
+
+
+def recalled(library: Library) -> Library:
+    """Give a library the models that are kept for it, if there are any, and return it.
+
+    Warns
+    -----
+    CalibrationWarning
+        They cannot be read, or are of an earlier form of the library, which goes without then.
+    """
+    try:
+        found = _kept(kept_at()).get(library.name)
+        if found is not None:
+            library.use_json(found)
+    except ModelError as error:
+        warnings.warn(f"{error}; {library.name} follows its rule", CalibrationWarning, stacklevel=2)
+    return library
+
+
+def document(libraries: Iterable[Library]) -> dict[str, Any]:
+    """Return the models of libraries as the JSON that is kept."""
+    made = {library.name: library.to_json() for library in libraries if library.models}
+    return {"format": FORMAT, "version": VERSION, "libraries": made}
+
+
+def keep(data: Mapping[str, Any]) -> Path:
+    """Keep a document's models, in place of those of the same libraries; return where.
+
+    A library that has recalled its models goes on with them; later programs find the new ones.
+    """
+    file = kept_at()
+    try:
+        others = _kept(file)
+    except ModelError:
+        others = {}  # damaged: replaced
+    bare = {
+        name: {**library, "models": {m: {**model, "samples": None} for m, model in library["models"].items()}}
+        for name, library in data["libraries"].items()
+    }
+    write(file, json.dumps({**document([]), "libraries": others | bare}))
+    _kept.cache_clear()
+    return file
+
+
+def read(file: Path) -> dict[str, Any]:
+    """Return the document of models in a file.
+
+    Raises
+    ------
+    ModelError
+        It is missing, damaged, of another format or version; the message says where and what.
+    """
+    from .._computer import documents  # Pydantic takes a while to import, and kernels without kept models do without it
+    from .models_layout import CalibrationLayout
+
+    data = documents.read(file, ModelError, "a calibration", REDO)
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ModelError(f"{file} is no calibration of smp: its format is not {FORMAT!r}")
+    if data.get("version") != VERSION:
+        raise ModelError(f"{file} is of version {data.get('version')!r}, this smp reads {VERSION}: calibrate again")
+    documents.check(data, CalibrationLayout, ModelError, str(file), REDO)
+    return data
+
+
+@functools.cache
+def _kept_at(base: Path) -> Path:
+    return base / f"calibration-{fingerprint()}.json"
+
+
+@functools.cache
+def _kept(file: Path) -> dict[str, Any]:
+    """The libraries of a file by name; read once."""
+    return dict(read(file)["libraries"]) if file.exists() else {}

@@ -1,0 +1,166 @@
+"""A parameter on trial: is the value that the model finds best beaten by the values beside it?
+
+    digit      7        8        11         the steps beside the best one, as far as they give other values
+              5.3 ms   5.0 ms   5.2 ms      in rounds, see `rounds`
+    right      no neighbour is faster by more than 2% and by more than the noise
+
+Source: Brewer, Portable High-Performance Supercomputing, section 5.3.2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from .library import Library, Parameter
+from .rounds import in_rounds
+from .trial import Case, Progress, arguments_of, random_cases, told
+
+PATIENCE = 20
+"""Random cases drawn for each that counts: some are outside the condition, some leave no two values to compare."""
+
+
+@dataclass(frozen=True)
+class ParameterTrial:
+    """Cases of a parameter, with what they amount to.
+
+    Attributes
+    ----------
+    name : str
+        ``library/implementation: parameter``.
+    cases : sequence of Case
+        Those of `smp.selection.trial`, where ``chosen`` and the times' names are the parameter's values.
+    """
+
+    name: str
+    cases: Sequence[Case]
+
+    @property
+    def right(self) -> float:
+        """Share of the cases in which no neighbour was faster by more than 2% and by more than the noise."""
+        return float(np.mean([case.right or not case.beaten for case in self.cases]))
+
+    @property
+    def within(self) -> float:
+        """Share in which the value was the fastest, or within 2% of it, by the medians alone."""
+        return float(np.mean([case.right for case in self.cases]))
+
+    @property
+    def losses(self) -> tuple[float, float]:
+        """Median and largest loss against the fastest neighbour; 0 where the value is the fastest."""
+        found = [case.loss for case in self.cases]
+        return float(np.median(found)), max(found)
+
+
+def parameters(library: Library) -> Iterator[tuple[str, Parameter]]:
+    """Return the implementations of a library that have a parameter, and these."""
+    for name, each in library.implementations.items():
+        if each.parameter is not None:
+            yield name, each.parameter
+
+
+def with_neighbours(
+    parameter: Parameter, predict: Callable[..., float], inputs: Sequence[float]
+) -> tuple[int, list[int]]:
+    """Return the best value, and the next others below and above it in the order of the steps.
+
+    Parameters
+    ----------
+    parameter : Parameter
+    predict : callable
+        ``predict(*inputs, value)``: seconds, infinite for values that may not be.
+    inputs : sequence of float
+
+    Examples
+    --------
+    >>> digit = Parameter("digit", "1..16", bottom=1, top=32, value=lambda passes: -(-32 // passes))
+    >>> with_neighbours(digit, lambda digit: 32 / digit + 2**digit / 100, ())
+    (7, [8, 6])
+    """
+    low, high = parameter.ends(inputs)
+    step = parameter.best_step(predict, inputs)
+    best = parameter.at(step, inputs)
+    found = []
+    for others in (range(step - 1, low - 1, -1), range(step + 1, high + 1)):
+        values = (parameter.at(other, inputs) for other in others)
+        beside = next((value for value in values if value != best), best)
+        if beside != best and math.isfinite(predict(*inputs, beside)):
+            found.append(beside)
+    return best, found
+
+
+def try_parameter(
+    library: Library,
+    name: str,
+    cases: int,
+    *,
+    seed: int = 3,
+    progress: Progress | None = None,
+    into: list[Case] | None = None,
+) -> ParameterTrial:
+    """Try the parameter of one implementation on random cases.
+
+    Parameters
+    ----------
+    library : Library
+        Calibrated.
+    name : str
+        Of the implementation.
+    cases : int
+        Those that count: the condition holds, and there is a neighbour.
+    seed : int
+        Of the cases; another than that of the calibration.
+    progress : callable, optional
+    into : list, optional
+        Gets the cases one by one: what there is after Ctrl-C.
+
+    Returns
+    -------
+    ParameterTrial
+        Of fewer cases, if of `PATIENCE` times as many random ones not enough count.
+
+    Raises
+    ------
+    ModelError
+        The library is not calibrated, or the implementation has no parameter.
+    """
+    parameter = dict(parameters(library)).get(name)
+    if parameter is None or name not in library.models:
+        missing = "parameter" if parameter is None else "model"
+        raise ModelError(f"{name!r} of the library {library.name} has no {missing} to be tried")
+    rng = np.random.default_rng(seed)
+    made: list[Case] = [] if into is None else into
+    for _ in range(PATIENCE * cases):
+        if len(made) == cases:
+            break
+        (case,) = random_cases(library, rng, 1)
+        if progress is not None:
+            progress(len(made) / cases, told(library, case))
+        with arguments_of(library, case) as arguments:
+            found = _try_case(library, name, parameter, arguments, rng)
+        if found is not None:
+            made.append(found)
+    return ParameterTrial(f"{library.name}/{name}: {parameter.name}", made)
+
+
+def _try_case(
+    library: Library, name: str, parameter: Parameter, arguments: tuple[Any, ...], rng: np.random.Generator
+) -> Case | None:
+    """Time the best value and its neighbours on the same arguments; None where there is nothing to compare."""
+    inputs = library.of(*arguments)
+    if not math.isfinite(library.predictions(*inputs)[name].seconds):
+        return None
+    predict, asked = library.models[name].predict, library.raised(*inputs)
+    best, beside = with_neighbours(parameter, predict, asked)
+    if not beside:
+        return None
+    function = library.implementations[name].function
+    calls = {str(value): partial(function, *arguments, **{parameter.name: value}) for value in (best, *beside)}
+    times = in_rounds(calls, str(best), rng)
+    return Case(dict(zip(library.inputs, inputs, strict=True)), str(best), predict(*asked, best), times)

@@ -1,0 +1,117 @@
+"""The two commands as processes: their outputs may be of any kind, and Ctrl-C may come early."""
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.machines import ROOT
+
+SPEAKING = """
+import sys
+from rich.console import Console
+from rich.table import Table
+
+text = "2 \\u00b5s \\u00b1 3 \\u03b2"
+
+def main():
+    table = Table(title=text, width=30)
+    table.add_column("n\\u00b2")
+    table.add_row("\\u2026")
+    Console().print(table)
+    print(text)
+    print("x" * 200_000)
+    Console(stderr=True).print("done", table)
+    return 0
+"""
+
+
+def spoken(shell: str, tmp_path: Path, **environment: str) -> Any:
+    """Run a command that prints more than a pipe holds, in a shell."""
+    (tmp_path / "speaking.py").write_text(SPEAKING)
+    code = "from smp._computer import commands; commands.run('speaking')"
+    return subprocess.run(
+        ["bash", "-c", f'"$0" -c "$1" {shell}', sys.executable, code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)]), **environment},
+        capture_output=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [("ascii", "2 ?s ? 3 ?"), ("latin-1", "2 \u00b5s \u00b1 3 ?"), ("utf-8", "2 \u00b5s \u00b1 3 \u03b2")],
+)
+def test_letters_that_an_output_cannot_show(tmp_path: Path, encoding: str, shown: str) -> None:
+    done = spoken("", tmp_path, PYTHONIOENCODING=encoding, NO_COLOR="1")
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout.decode(encoding)
+    assert printed.count(shown) == 2
+    assert ("+--" in printed) is (encoding != "utf-8"), "rules are ASCII"
+    assert "done" in done.stderr.decode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("shell", "status", "says"),
+    [
+        ("| head -1 >/dev/null; exit ${PIPESTATUS[0]}", 141, "done"),
+        (">&-", 1, "error: the standard output failed: it was closed from the start"),
+        (">/dev/full", 1, "error: the standard output failed: No space left on device"),
+        (">/dev/null 2>&-", 0, ""),
+        (">/dev/null 2>/dev/full", 0, ""),
+    ],
+)
+def test_outputs_that_are_closed_end_nothing(tmp_path: Path, shell: str, status: int, says: str) -> None:
+    done = spoken(shell, tmp_path)
+    told = done.stderr.decode()
+    assert done.returncode == status, told
+    assert "Traceback" not in told
+    assert "Exception ignored" not in told
+    assert ("done" in told) is ("2>" not in shell), "the command has come to its end"
+    assert says in told
+
+
+def test_what_programs_print_is_ascii() -> None:
+    """In a user's program no output replaces letters: print() of a text of ours shall not fail."""
+    input_of_users = {"\u03bc", "\u00b5"}  # micro, in a treatment
+    for file in (ROOT / "smp").rglob("*.py"):
+        if "plots" in file.name:
+            continue
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+                assert node.value.isascii() or node.value in input_of_users, f"{file}:{node.lineno}"
+
+
+@pytest.mark.parametrize("name", ["smp.microbench", "smp.perturb"])
+def test_ctrl_c_during_imports(tmp_path: Path, name: str) -> None:
+    """Each package that Python imports for the command stops at one module, which says that it is there."""
+    for module in ("numpy", "rich.console"):
+        code = f"""
+            import sys, time
+            class Stop:
+                def find_spec(self, name, path=None, target=None):
+                    if name == "{module}" and sys.argv[:1] != ["-c"]:
+                        print("there", flush=True)
+                        time.sleep(30)
+            sys.meta_path.insert(0, Stop())
+        """
+        (tmp_path / "sitecustomize.py").write_text("\n".join(line[12:] for line in code.splitlines()))
+        process = subprocess.Popen(
+            [sys.executable, "-m", name],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "there\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+        assert (process.returncode, err) == (130, "interrupted\n")

@@ -1,0 +1,259 @@
+"""The command: what it prints, writes and exits with."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smp.microbench import command as cli
+from smp.microbench.campaign import SECONDS, SECTIONS, Campaign
+from smp.microbench.method.plan import Section, Stopped
+from smp.profiles.profile import Profile
+
+
+@pytest.fixture(autouse=True)
+def data_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    monkeypatch.setenv("SMP_DATA_DIR", str(folder))
+    return folder
+
+
+def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "smp.microbench", *arguments], cwd=cwd, capture_output=True, text=True, timeout=180
+    )
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the synchronisation section was measured."""
+    folder = tmp_path_factory.mktemp("measured")
+    done = command("--quick", "--only", "synchronisation", "-p", "1,2", "--seed", "7", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (folder / "stdout").write_text(done.stdout)
+    return folder
+
+
+def test_what_is_measured_is_printed_and_written(measured: Path) -> None:
+    report = measured / "smp-report"
+    assert {"profile.json", "samples.npz"} <= {file.name for file in report.iterdir()}
+    profile = json.loads((report / "profile.json").read_text())
+    assert profile["format"] == "smp-profile"
+    assert profile["conditions"]["seed"] == 7
+    assert profile["conditions"]["processors"] == [1, 2]
+    assert profile["conditions"]["interrupted"] is False
+    assert "synchronisation" in profile
+    assert "latency" not in profile
+    assert "fetch-add alone" in (measured / "stdout").read_text()
+    with np.load(report / "samples.npz") as samples:
+        assert samples.files
+
+
+def test_a_saved_profile_is_opened_again_without_measuring(measured: Path) -> None:
+    before = (measured / "smp-report/profile.json").read_bytes()
+    start = time.monotonic()
+    done = command("--profile", "smp-report", "--no-plots", cwd=measured)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (measured / "stdout").read_text()
+    assert time.monotonic() - start < 30
+    assert (measured / "smp-report/profile.json").read_bytes() == before
+
+
+def test_a_report_is_printed_where_only_ascii_can_be(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    done = command("--profile", "smp-report", "--no-plots", cwd=measured)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+    assert "fetch-add alone" in done.stdout
+
+
+def test_json_is_the_profile_and_nothing_else(measured: Path) -> None:
+    done = command("--profile", "smp-report", "--json", "--no-plots", cwd=measured)
+    assert json.loads(done.stdout) == json.loads((measured / "smp-report/profile.json").read_text())
+
+
+def test_only_adds_to_the_profile_that_is_given(measured: Path, tmp_path: Path) -> None:
+    file = measured / "smp-report/profile.json"
+    done = command(
+        "--profile",
+        str(file),
+        "--quick",
+        "--only",
+        "bandwidth",
+        "-p",
+        "1",
+        "--out",
+        str(tmp_path),
+        "--no-plots",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    added = json.loads((tmp_path / "profile.json").read_text())
+    assert added["synchronisation"] == json.loads(file.read_text())["synchronisation"]
+    assert added["bandwidth"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--only", "weather"], "no section 'weather': choose from latency"),
+        (["-p", "two"], "'two' is no list of whole numbers"),
+        (["-p", "0"], "0 processors: from 1 to"),
+        (["-p", "nan"], "'nan' is no list of whole numbers"),
+        (["--seed", "-1"], "'-1' is no seed"),
+        (["--quick", "--full"], "not allowed with argument"),
+        (["--swift"], "unrecognized arguments"),
+    ],
+)
+def test_usage_errors_say_what_is_wrong_and_exit_with_2(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        cli.main(arguments)
+    assert exit_.value.code == 2
+    assert says in capsys.readouterr().err
+
+
+def test_help_has_examples_and_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, says in ((["--help"], "python -m smp.microbench --quick  "), (["--version"], "smp 0.1.0")):
+        with pytest.raises(SystemExit) as exit_:
+            cli.main(arguments)
+        assert exit_.value.code == 0
+        assert says in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["{", '{"format": "other"}'])
+def test_a_profile_that_is_none_is_an_error_before_any_work(
+    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.json").write_text(text)
+    assert cli.main(["--profile", str(tmp_path / "p.json"), "--out", str(tmp_path / "out")]) == 1
+    assert "error:" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_any_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    start = time.monotonic()
+    assert cli.main(["--quick", "--out", str(tmp_path / "file/out")]) == 1
+    assert "error:" in capsys.readouterr().err
+    assert time.monotonic() - start < 5
+
+
+def test_a_profile_of_another_machine_is_used_with_a_warning(
+    measured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = json.loads((measured / "smp-report/profile.json").read_text())
+    data["machine"] |= {"name": "elsewhere", "cpu": "R10000"}
+    Profile(data).save(tmp_path / "p.json")
+    assert cli.main(["--profile", str(tmp_path / "p.json"), "--no-plots", "--out", str(tmp_path)]) == 0
+    assert "another machine: elsewhere" in capsys.readouterr().err.replace("\n", " ")
+
+
+def _group_lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_ctrl_c_ends_the_measurement_and_leaves_a_profile_and_no_process(tmp_path: Path) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-m", "smp.microbench", "--only", "access", "-p", "2", "--no-plots"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "smp-report").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(5)
+    os.killpg(running.pid, signal.SIGINT)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 130, err
+    assert json.loads((tmp_path / "smp-report/profile.json").read_text())["conditions"]["interrupted"] is True
+    assert "Traceback" not in err
+    deadline = time.monotonic() + 5  # the workers' parent notices the end of its own a moment later
+    while _group_lives(running.pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not _group_lives(running.pid)
+
+
+def test_ctrl_c_keeps_the_sections_before_and_the_part_of_the_one_under_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def probe(self: Campaign, name: str) -> Callable[..., Section]:
+        def measure(tick: Callable[[float, str], None]) -> Section:
+            section = Section({"valid": True, "why": [], "of": name}, {name: np.arange(3)})
+            if name == "bandwidth":
+                raise Stopped(name, section)
+            return section
+
+        return measure
+
+    monkeypatch.setattr(Campaign, "_probe", probe)
+    monkeypatch.setattr(cli.report, "summary", lambda profile: [])
+    monkeypatch.setattr(cli.report, "sections", lambda profile: [])
+    assert cli.main(["--quick", "--out", str(tmp_path), "--no-plots"]) == 130
+    profile = json.loads((tmp_path / "profile.json").read_text())
+    assert (profile["latency"]["of"], profile["bandwidth"]["of"]) == ("latency", "bandwidth")
+    assert "synchronisation" not in profile
+    with np.load(tmp_path / "samples.npz") as samples:
+        assert sorted(samples.files) == ["bandwidth", "latency"]
+    assert "saving what was measured" in capsys.readouterr().err
+
+
+def test_every_section_has_a_time_in_every_mode() -> None:
+    assert all(set(seconds) == set(SECTIONS) for seconds in SECONDS.values())
+
+
+def test_default_processors_are_powers_of_two_up_to_the_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cpus, expected in ((1, (1,)), (2, (1, 2)), (3, (1, 2)), (8, (1, 2, 4, 8)), (12, (1, 2, 4, 8))):
+        monkeypatch.setattr(cli, "usable_cpus", lambda n=cpus: list(range(n)))
+        assert cli.default_processors() == expected
+
+
+STORED = str(Path(__file__).parents[2] / "examples" / "what_if.json")
+
+
+def test_two_profiles_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--compare", STORED, STORED]) == 0
+    printed = capsys.readouterr().out
+    assert "a: workstation (a made-up processor, 4 CPUs)" in printed
+    assert "In short" in printed
+    assert cli.main(["--compare", STORED, STORED, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rows"]
+    assert all(row["a"] == row["b"] for row in found["rows"])
+    assert {each["faster"] for each in found["foretold"]} == {""}
+
+
+def test_what_a_program_is_charged_price_by_price(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--impact", "radix,1e5,4", "--profile", STORED]) == 0
+    assert "The barrier twice as fast gives radix sort at n = 100,000, p = 4" in capsys.readouterr().out
+    assert cli.main(["--impact", "radix,1e5,4", "--profile", STORED, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kernel"], found["n"], found["p"]) == ("radix", 100_000, 4)
+    assert sum(price["share"] for price in found["prices"]) == pytest.approx(1)
+    assert cli.main(["--impact", "radix,1e5,4"]) == 1, "no profile of this machine was measured"
+    assert "no profile of this machine" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("text", ["radix", "radix,1e5", "radix,many,2", "bubble,10,2"])
+def test_an_impact_that_does_not_read(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--impact", text])
+    assert ended.value.code == 2
+    assert "KERNEL,N,P such as radix,1e5,2" in capsys.readouterr().err or text.startswith("bubble")

@@ -1,0 +1,298 @@
+"""The command: what it prints, writes and exits with."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from smp.perturb import Trials, command
+from smp.perturb.experiments.climb import Climb
+
+SCRIPT = """
+import smp
+from smp.perturb import factor
+
+def main(passes=3):
+    for _ in range(passes):
+        with factor("hot"):
+            pass
+    with factor("cold"):
+        pass
+    return {"passes": passes}
+
+def program(proc, passes):
+    proc.barrier()
+    main(passes)
+
+if __name__ == "__main__":
+    print("not to be seen")
+    responses = main(40)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A script in a folder of its own, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    name = f"script_{tmp_path.name}"  # a module of its own in each test
+    file = tmp_path / f"{name}.py"
+    file.write_text(SCRIPT)
+    return file
+
+
+def run(*arguments: object) -> int:
+    return command.main([str(argument) for argument in arguments])
+
+
+def test_a_script_is_screened_and_told(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(program, "--design", "2^2", "--delay", "200us", "--replicates", "2") == 0
+    printed = capsys.readouterr()
+    for text in (
+        "2^2: 2 factors in 4 trials",
+        "200000ns",
+        "hot",
+        "cold",
+        "time (",
+        "If a place took no time",
+        "Next:",
+    ):
+        assert text in printed.out
+    assert "passes: 40 in all trials" in printed.out
+    assert "not to be seen" not in printed.out + printed.err
+    folder = program.parent / "smp-perturb"
+    assert {file.name for file in folder.iterdir()} == {
+        "trials.json",
+        "effects-time.json",
+        "effects-passes.json",
+        "half-normal-time.png",
+        "effects-time.png",
+    }
+    trials = Trials.load(folder / "trials.json")
+    hot = trials.plan.factors.index("hot")
+    assert all(row["time"] >= 40 * 200e-6 for row in trials.table if row["levels"][hot] > 0)
+    assert trials.met["hot"].passes == 40
+    assert trials.about["program"] == str(program)
+
+
+def test_a_response_of_any_name_is_written_into_the_folder(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(program.read_text().replace('"passes"', '"../passes"'))
+    assert run(program, "--delay", "1us", "--replicates", "2", "--no-plots", "--out", "deep/down") == 0
+    assert {file.name for file in (program.parent / "deep/down").iterdir()} == {
+        "trials.json",
+        "effects-time.json",
+        "effects-..%2Fpasses.json",
+    }
+    assert [file.name for file in (program.parent / "deep").iterdir()] == ["down"]
+
+
+def test_saved_trials_are_printed_again(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(program, "--factors", "hot,cold", "--no-plots", "--out", "kept") == 0
+    first = capsys.readouterr().out
+    program.unlink()
+    assert run("--trials", "kept/trials.json") == 0
+    assert capsys.readouterr().out == first
+    assert run("--trials", "kept/trials.json", "--json", "--responses", "time") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert set(document["analyses"]) == {"time"}
+    assert document["trials"]["plan"]["factors"] == ["hot", "cold"]
+
+
+def test_places_are_listed(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(program, "--list") == 0
+    lines = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:] == [["hot", "40"], ["cold", "1"]]
+    assert not (program.parent / "smp-perturb").exists()
+
+
+def test_a_function_is_called_in_one_process(program: Path) -> None:
+    assert run(program, "--function", "main", "--argument", "5", "--work", "100", "--throughput", "passes") == 0
+    trials = Trials.load("smp-perturb/trials.json")
+    assert trials.met["hot"].passes == 5
+    assert trials.about["function"] == "main"
+    assert {"passes", "throughput"} <= set(trials.names)
+    assert str(trials.plan.treatments["hot"][1]) == "work:100"
+
+
+def test_an_spmd_program_runs_on_a_machine(program: Path) -> None:
+    options = ("--function", "program", "--argument", "4", "--machine", "emulated:3", "--delay", "1us", "--no-plots")
+    assert run(program, *options) == 0
+    trials = Trials.load("smp-perturb/trials.json")
+    assert (trials.met["hot"].by, trials.met["hot"].passes) == (3, 12)
+    found = trials.analyse()
+    assert found.effect("hot") == pytest.approx(4e-6)
+    assert found.effect("cold") == pytest.approx(1e-6)
+
+
+SPMD = """
+import time
+import smp
+from smp.perturb import factor
+
+def program(proc):
+    began = time.monotonic()
+    for _ in range(4):
+        with factor("all"):
+            proc.barrier()
+    if proc.rank == 0:
+        with factor("first"):
+            pass
+    return time.monotonic() - began
+
+if __name__ == "__main__":
+    with factor("alone"), smp.host(2, start="fork") as machine:
+        responses = {"least": min(machine.run(program).results)}
+"""
+
+
+def test_an_array_is_searched_by_what_is_above_zero(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = program.read_text().replace("passes}", 'passes, "left": next(calls) % 2}')
+    program.write_text("import itertools\ncalls = itertools.count()\n" + text)
+    options = ("--function", "main", "--design", "OA9(3^2)", "--treatment", "none,1us,2us", "--replicates", "4")
+    assert run(program, *options) == 0
+    told = capsys.readouterr().out
+    assert "time (s), the least first" in told
+    assert "passes: 3 in all trials" in told
+    assert re.search(r"left: from 0(\.\d+)? in trial \d to (1|0\.\d+) in trial \d, means of the replicates", told)
+
+
+def test_a_script_that_opens_a_machine_is_screened(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(SPMD)
+    assert run(program, "--design", "2^3", "--delay", "2ms", "--replicates", "2", "--no-plots") == 0
+    assert "by so many processors, all together" in capsys.readouterr().out
+    trials = Trials.load("smp-perturb/trials.json")
+    found = {name: (met.passes, met.by) for name, met in trials.met.items()}
+    assert found == {"all": (8, 2), "alone": (1, 1), "first": (1, 1)}
+    treated = trials.plan.factors.index("all")
+    assert all(row["least"] >= 0.008 for row in trials.table if row["levels"][treated] > 0)  # on both processors
+
+
+def test_an_array_searches(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--function", "program", "--argument", "1", "--machine", "emulated:2", "--replicates", "1")
+    ladder = ("--design", "OA9(3^2)", "--treatment", "none,1us,work:1000")
+    assert run(program, *options, *ladder) == 0
+    assert "no delays" in capsys.readouterr().out
+    assert len(Trials.load("smp-perturb/trials.json").table) == 9
+
+
+def test_a_ladder_is_climbed_told_and_printed_again(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = (
+        "--function",
+        "program",
+        "--argument",
+        "4",
+        "--machine",
+        "emulated:3",
+        "--replicates",
+        "2",
+        "--runs",
+        "2",
+    )
+    assert run(program, *options, "--ladder", "1us,2us,5us", "--responses", "time") == 0
+    printed = capsys.readouterr()
+    assert "Delays: 1 us, 2 us, 5 us; 48 runs, 2 replicates of all rungs" in printed.out
+    lines = printed.out.splitlines()
+    assert [line.split()[:4] for line in lines[-2:]] == [["hot", "4", "4", "1.000"], ["cold", "1", "1", "1.000"]]
+    assert "written to smp-perturb: ladder.json, ladder.png" in " ".join(printed.err.split())
+    assert {file.name for file in Path("smp-perturb").iterdir()} == {"ladder.json", "ladder.png"}
+    found = Climb.load("smp-perturb/ladder.json")
+    assert found.ladders()["hot"].effects == pytest.approx([4e-6, 8e-6, 20e-6])
+    assert found.trials.about["function"] == "program"
+    assert run("--trials", "smp-perturb/ladder.json", "--responses", "time") == 0
+    assert capsys.readouterr().out == printed.out
+    assert run("--trials", "smp-perturb/ladder.json", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["ladders"]["hot"]["verdict"] == "linear"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("x.py", "--trials", "y.json"),
+        ("x.py", "--design", "2-2"),
+        ("x.py", "--design", "OA7(9^9)"),
+        ("x.py", "--delay", "soon"),
+        ("x.py", "--work", "1.5"),
+        ("x.py", "--treatment", "lock,cells"),
+        ("x.py", "--delay", "1us", "--work", "3"),
+        ("x.py", "--delay", "1us", "--ladder", "1us,2us,3us"),
+        ("x.py", "--ladder", "1us,2us,3us", "--blocks", "2"),
+        ("x.py", "--ladder", "1us,2us,soon"),
+        ("x.py", "--runs", "0"),
+        ("x.py", "--factors", "a b,c"),
+        ("x.py", "--replicates", "0"),
+        ("x.py", "--machine", "host:2"),
+        ("x.py", "--function", "main", "--machine", "cloud:2"),
+    ],
+)
+def test_wrong_usage_is_told(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as left:
+        run(*arguments)
+    assert left.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--factors", "hot,lukewarm"), "never passes lukewarm; it passes cold, hot"),
+        (("--design", "2^5"), "2 factors (cold, hot) for a design of 5"),
+        (("--function", "nothing"), "has no function 'nothing'"),
+        (("--ladder", "1us,2us,5us"), "1 replicates: two at least"),
+        (("--ladder", "1us,lock,5us", "--replicates", "2"), "lock is no rung"),
+        (("--ladder", "1us,none,5us", "--replicates", "2"), "no rung"),
+        (("--function", "main", "--argument", "many"), "'str' object"),
+        (
+            (
+                "--responses",
+                "weight",
+            ),
+            "no response 'weight'",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    program: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    assert run(program, "--replicates", "1", *arguments) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_script_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path / "nowhere.py", "--out", tmp_path) == 1
+    assert "nowhere.py" in capsys.readouterr().err
+    assert run("--trials", tmp_path / "nowhere.json") == 1
+
+
+def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text("import time\nfrom smp.perturb import delay\ndelay('a')\ndelay('b')\ntime.sleep(0.1)\n")
+    kept = tmp_path / "smp-perturb" / "interrupted.json"
+    line = [sys.executable, "-m", "smp.perturb", "slow.py", "--replicates", "10", "--no-plots"]
+    root = str(Path(command.__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": root}
+    process = subprocess.Popen(
+        line, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not kept.exists():  # first saved after two seconds
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "goes on" in err
+    rows = json.loads(kept.read_text())["rows"]
+    assert 0 < len(rows) < 40
+    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    trials = Trials.load(tmp_path / "smp-perturb" / "trials.json")
+    assert trials.table["time"][: len(rows)].tolist() == [row[0] for row in rows]
+    assert len(trials.table) == 40
+    assert not kept.exists()

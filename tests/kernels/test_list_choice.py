@@ -1,0 +1,348 @@
+"""List ranking by models: what the models are told, that their choice is what runs, and the rules without them."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import smp
+from smp.kernels import random_list, rank_helman_jaja, rank_list, scan_list
+from smp.kernels.lists import choice as list_library
+from smp.kernels.lists import functions
+from smp.kernels.lists.choice import SUBLISTS, libraries, programs, rankings, seen, shuffled
+from smp.kernels.lists.fast import MOST_SUBLISTS, rank_fast
+from smp.kernels.lists.sampling import MOST, NEAR, locality
+from smp.kernels.lists.serial import rank_here
+from smp.models.fit.model import Model
+from smp.selection.library import Library
+
+HERE = ["serial", "fast, 1 stream", "fast, 2 streams"]
+Formulas = dict[str, dict[str, float]]
+
+
+@pytest.fixture(scope="module")
+def emulated() -> Iterator[smp.Machine]:
+    with smp.emulated(2) as machine:
+        yield machine
+
+
+def modelled(library: Library, formulas: Formulas) -> Library:
+    """Give a library models with these terms and coefficients; those left out take a second."""
+    quality = {"count": 10, "verified": 10, "r_squared": 1.0, "mre_fit": 0.0, "mre": 0.0, "worst": 0.0, "log": ""}
+    models = {}
+    for specification in library.specifications():
+        terms = formulas.get(specification.name.removeprefix(f"{library.name}/"), {"1": 1.0})
+        models[specification.name] = Model.from_json(
+            {
+                "format": "smp-model",
+                "version": 1,
+                "name": specification.name,
+                "inputs": dict(specification.inputs),
+                "terms": {term: term for term in terms},
+                "coefficients": list(terms.values()),
+                "covariance": np.zeros((len(terms), len(terms))).tolist(),
+                "residual": 0.0,
+                "freedom": 5,
+                "when": specification.when,
+                "quality": quality,
+                "machine": {},
+            }
+        )
+    library.use(models)
+    return library
+
+
+def recording(library: Library, ran: list[str]) -> Library:
+    """Have a library's implementations note their names when they run."""
+
+    def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            ran.append(name)
+            return function(*arguments, **keywords)
+
+        return call
+
+    for name, each in library.implementations.items():
+        library.implementations[name] = replace(each, function=noted(name, each.function))
+    return library
+
+
+def on_two_streams(monkeypatch: pytest.MonkeyPatch, formulas: Formulas) -> list[str]:
+    """Let "auto" go by these models from two nodes on; the names of what runs are entered into the list returned."""
+    ran: list[str] = []
+    made = recording(modelled(rankings.__wrapped__(2), formulas), ran)
+    monkeypatch.setattr(list_library, "rankings", lambda streams: made)
+    monkeypatch.setattr(functions, "WORTH_CHOOSING", 2)
+    return ran
+
+
+# -------------------------------------------------------------------------------- what the models are told
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("n", [1, 2, 100, 70_000, 300_000])
+def test_a_list_in_memory_order_has_no_far_links(n: int, dtype: Any) -> None:
+    ordered = np.minimum(np.arange(1, n + 1, dtype=dtype), dtype(n - 1))
+    backward = np.maximum(np.arange(-1, n - 1, dtype=dtype), dtype(0))
+    assert locality(ordered) == locality(backward) == (0.0, NEAR)
+    assert seen(ordered) == (n, ordered.itemsize, 0.0, NEAR)
+
+
+def test_no_nodes_have_no_links() -> None:
+    assert seen(np.empty(0, np.int32)) == (0, 4, 0.0, NEAR)
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 400_000), doublings=st.integers(0, 40), wide=st.booleans())
+def test_links_of_equal_length_are_told_exactly(n: int, doublings: int, wide: bool) -> None:
+    dtype = np.int64 if wide or doublings > 29 else np.int32
+    links = np.arange(1 << doublings, n + (1 << doublings), dtype=dtype)  # where they lead to is not looked at
+    far, span = locality(links)
+    reach = doublings + int(math.log2(links.itemsize))
+    assert far == (1.0 if reach >= NEAR else 0.0)
+    assert span == pytest.approx(reach if reach >= NEAR else NEAR, abs=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("n", [3 * 10**5, 2 * 10**6])
+def test_links_of_a_random_list_span_what_two_random_nodes_lie_apart(n: int, dtype: Any) -> None:
+    far, span = locality(random_list(n, 4, dtype))
+    assert far > 0.98
+    mean, deviation = math.log2(n * np.dtype(dtype).itemsize) - 1.5 / math.log(2), math.sqrt(1.25) / math.log(2)
+    assert span == pytest.approx(mean, abs=5 * deviation / math.sqrt(MOST))  # of ln |u - v|: -3/2, variance 5/4
+
+
+@pytest.mark.parametrize("long", [3, 20, 200])
+def test_far_links_are_those_between_runs(long: int) -> None:
+    n = 500_000
+    far, _ = locality(shuffled(n, 4, math.log(long, n), 1.0))
+    share = 1 / long
+    assert far == pytest.approx(share, abs=5 * math.sqrt(share / MOST))
+
+
+# ------------------------------------------------------------------------------ the lists of a calibration
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(1, 3000),
+    width=st.sampled_from([4, 8]),
+    run=st.floats(-0.5, 1.5),
+    window=st.floats(0.0, 1.5),
+    seed=st.integers(0, 9),
+)
+def test_lists_are_made_of_runs_in_windows(n: int, width: int, run: float, window: float, seed: int) -> None:
+    successor = shuffled(n, width, run, window, seed)
+    assert successor.itemsize == width
+    order = np.argsort(rank_here(successor))  # raises unless it is a list
+    long, wide = (round(min(n, max(1, n**power))) for power in (run, window))
+    runs = order // long
+    windows = runs // max(1, wide // long)
+    steps = np.diff(order)
+    assert set(np.abs(steps[np.diff(runs) == 0]).tolist()) <= {1}
+    assert np.count_nonzero(np.diff(runs)) == runs.max()  # each is left once
+    assert len(set(np.sign(steps[np.diff(runs) == 0]).tolist())) <= 1  # all the same way
+    assert (np.diff(windows) >= 0).all() or (np.diff(windows) <= 0).all()
+
+
+def test_a_list_of_runs_of_one_node_in_one_window_is_random() -> None:
+    rank = rank_here(shuffled(10_000, 8, 0.0, 1.0))
+    assert abs(np.corrcoef(rank, np.arange(10_000))[0, 1]) < 5 / 100
+    assert shuffled(10_000, 8, 0.0, 1.0, 1).tolist() != shuffled(10_000, 8, 0.0, 1.0, 2).tolist()
+
+
+# --------------------------------------------------------------------------------------- in this process
+
+
+@pytest.mark.parametrize("name", HERE)
+@settings(max_examples=15, deadline=None)
+@given(n=st.integers(2, 3000), seed=st.integers(0, 2**32), wide=st.booleans(), from_tail=st.booleans())
+def test_auto_runs_what_is_predicted_to_be_the_fastest(
+    name: str, n: int, seed: int, wide: bool, from_tail: bool
+) -> None:
+    successor = random_list(n, seed, np.int64 if wide else np.int32)
+    with pytest.MonkeyPatch.context() as patch:
+        ran = on_two_streams(patch, {name: {"1": 0.5}})
+        ranks = rank_list(successor, from_tail=from_tail)
+    assert ran == [name]
+    np.testing.assert_array_equal(ranks, rank_here(successor, from_tail))
+
+
+def test_auto_goes_by_the_order_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = on_two_streams(
+        monkeypatch, {"serial": {"n": 2e-9, "n * far * (span - 12)": 2e-9}, "fast, 1 stream": {"n": 3e-9}}
+    )
+    for window in (0.0, 1.0):
+        rank_list(shuffled(20_000, 4, 0.0, window))
+    assert ran == ["serial", "fast, 1 stream"]
+
+
+def test_a_scan_ranks_by_the_models_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = on_two_streams(monkeypatch, {"fast, 1 stream": {"1": 0.1}})
+    assert scan_list([2, 4, 2, 1, 0], [10, 20, 30, 40, 50]).tolist() == [120, 60, 150, 40, 110]
+    assert ran == ["fast, 1 stream"]
+
+
+def test_what_is_no_list_is_refused_whatever_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in HERE:
+        on_two_streams(monkeypatch, {name: {"1": 0.1}})
+        for wrong in ([1, 2, 0], [1, 5, 2], [-1, 1], [0, 1]):
+            with pytest.raises(smp.errors.InvalidList):
+                rank_list(wrong)
+
+
+def test_short_lists_and_named_algorithms_ask_no_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*_: Any) -> Library:
+        raise AssertionError("the library was asked")
+
+    monkeypatch.setattr(list_library, "rankings", asked)
+    shortest = functions.WORTH_CHOOSING
+    rank_list(random_list(shortest - 1))
+    for algorithm in ("serial", "fast"):
+        rank_list(random_list(shortest), algorithm=algorithm)
+    with pytest.raises(AssertionError, match="asked"):
+        rank_list(random_list(shortest))
+
+
+@pytest.mark.parametrize("streams", [1, 2, 5])
+def test_without_models_the_rule_is_the_one_of_rank_list(streams: int) -> None:
+    library = rankings.__wrapped__(streams)
+    assert not library.models
+    chosen = [library.choose(n, 4, 0.5, 18.0) for n in (100, 49_999, 50_000, 999_999, 1_000_000)]
+    many = f"fast, {streams} stream{'s' if streams > 1 else ''}"
+    assert chosen == ["serial", "serial", "fast, 1 stream", "fast, 1 stream", many]
+    ranks = library(random_list(60_000))
+    np.testing.assert_array_equal(ranks, rank_here(random_list(60_000)))
+
+
+# ------------------------------------------------------------------------------------------ on a machine
+
+
+Runs = list[tuple[Callable[..., None], dict[str, Any]]]
+
+
+def running(patch: pytest.MonkeyPatch, formulas: Formulas) -> Runs:
+    """Let "program" go by these models; what machines run, and with which keywords, is entered into the list."""
+    runs: Runs = []
+    made, original = modelled(programs.__wrapped__(2), formulas), smp.Machine.run
+
+    def run(machine: smp.Machine, program: Callable[..., None], *arguments: Any, **keywords: Any) -> smp.Run:
+        runs.append((program, keywords))
+        return original(machine, program, *arguments, **keywords)
+
+    patch.setattr(list_library, "programs", lambda processors: made)
+    patch.setattr(smp.Machine, "run", run)
+    return runs
+
+
+@pytest.mark.parametrize("name", functions.PROGRAMS)
+@settings(max_examples=8, deadline=None)
+@given(n=st.integers(64, 600), seed=st.integers(0, 2**32), from_tail=st.booleans())
+def test_program_runs_what_is_predicted_to_be_the_fastest(
+    emulated: smp.Machine, name: str, n: int, seed: int, from_tail: bool
+) -> None:
+    successor = random_list(n, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        runs = running(patch, {name: {"1": 0.5}})
+        ranks = rank_list(successor, machine=emulated, algorithm="program", from_tail=from_tail)
+    assert [program for program, _ in runs] == [functions.PROGRAMS[name]]
+    np.testing.assert_array_equal(ranks, rank_here(successor, from_tail))
+
+
+@pytest.mark.parametrize(("links", "idle"), [(1e-7, 1e-7), (1e-7, 64e-7), (1.0, 1e-9), (1e-9, 1.0)])
+@pytest.mark.parametrize("n", [100, 1000, 1024, 50_000, 4_000_000])
+def test_the_number_of_sublists_is_the_best_power_of_two(n: int, links: float, idle: float) -> None:
+    library = modelled(programs.__wrapped__(2), {"helman-jaja": {"sublists": links, "n / sublists": idle}})
+    choice = library.predictions(n, 4, 0.0, 10.0)["helman-jaja"]
+    powers = [1 << k for k in range(3, 14) if 1 << k <= n / 8]
+    best = min(powers, key=lambda sublists: links * sublists + idle * n / sublists)
+    assert choice.keywords == {"sublists": best}
+    assert SUBLISTS.ends((n, 4, 0.0, 10.0))[1] == max(3, min(13, int(math.log2(n / 8))))
+
+
+def test_the_number_of_sublists_is_handed_on(emulated: smp.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = running(monkeypatch, {"helman-jaja": {"sublists": 1e-7, "n / sublists": 1e-6}})
+    rank_list(random_list(1638), machine=emulated, algorithm="program")  # the square root of 16,380 is 127.98
+    assert runs == [(rank_helman_jaja, {"from_tail": False, "sublists": 128})]
+
+
+def test_program_is_helman_jaja_without_models_and_where_none_applies() -> None:
+    library = programs.__wrapped__(3)
+    assert library.choose(100, 4, 0.0, 10.0) == "helman-jaja"
+    assert library.best(5_000_000, 8, 1.0, 22.0).keywords == {}
+    modelled(library, {"wyllie": {"1": 1e-9}, "serial": {"1": 0.5}})
+    assert library.choose(100_000, 4, 0.0, 10.0) == "wyllie"
+    assert library.choose(100_001, 4, 0.0, 10.0) == "serial"
+    assert library.choose(10, 4, 0.0, 10.0) == "wyllie"
+
+
+def test_no_nodes_and_few_on_a_machine(emulated: smp.Machine) -> None:
+    assert rank_list([], machine=emulated, algorithm="program").shape == (0,)
+    assert rank_list([0], machine=emulated, algorithm="program").tolist() == [0]
+    assert scan_list([2, 4, 2, 1, 0], [1, 1, 1, 1, 1], machine=emulated, algorithm="program").tolist() == [
+        4,
+        2,
+        5,
+        1,
+        3,
+    ]
+
+
+# --------------------------------------------------------------------------------------- for calibration
+
+
+def test_each_library_has_a_name_of_its_own_and_inputs_within_its_ranges() -> None:
+    made = [*libraries(1), *libraries(2), *libraries(3)]
+    assert len({library.name for library in made}) == len(made)
+    for n, width, run, window in ((100, 4, -0.5, 1.6), (5000, 8, 0.3, 0.7), (30_000, 4, 1.4, 0.4)):
+        nodes = shuffled(n, width, run, window)
+        for library in made[::2]:
+            assert library.setup is not None
+            arguments = library.setup(n=n, width=width, run=run, window=window)
+            inputs = library.of(*arguments)
+            assert inputs == seen(nodes)
+            assert all(each.low <= x <= each.high for each, x in zip(library.ranges, inputs, strict=True))
+            for each in library.implementations.values():
+                np.testing.assert_array_equal(each.function(*arguments), rank_here(nodes))
+
+
+def test_programs_are_calibrated_on_a_machine(emulated: smp.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_library, "_machine", lambda processors: emulated)
+    library = programs.__wrapped__(2)
+    assert library.setup is not None
+    machine, nodes = library.setup(n=600, width=8, run=0.0, window=1.0)
+    assert machine is emulated
+    assert library.of(machine, nodes) == seen(nodes)
+    for name, each in library.implementations.items():
+        ranks = each.function(machine, nodes, **({"sublists": 16} if name == "helman-jaja" else {}))
+        np.testing.assert_array_equal(ranks.view, rank_here(nodes))
+
+
+# --------------------------------------------------------------------------------- parameters of the fast form
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    n=st.integers(1, 3000),
+    streams=st.integers(1, 3),
+    sublists=st.integers(1, MOST_SUBLISTS),
+    cursors=st.integers(1, 100),
+    seed=st.integers(0, 2**32),
+)
+def test_sublists_and_cursors_never_change_the_ranks(
+    n: int, streams: int, sublists: int, cursors: int, seed: int
+) -> None:
+    successor = random_list(n, seed)
+    ranks = rank_fast(successor, streams, sublists=sublists, cursors=cursors, seed=seed)
+    np.testing.assert_array_equal(ranks, rank_here(successor))
+
+
+@pytest.mark.parametrize("wrong", [{"sublists": 0}, {"sublists": MOST_SUBLISTS + 1}, {"cursors": 0}])
+def test_numbers_of_sublists_and_cursors_that_make_no_sense(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=str(next(iter(wrong.values())))):
+        rank_fast(random_list(10), 1, **wrong)

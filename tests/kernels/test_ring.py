@@ -1,0 +1,132 @@
+"""The ring: what it computes is that of one token after another, whatever the delays, the network and the machine."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.machines import Emulated
+
+import smp
+from smp.compiled import clock
+from smp.errors import ProcessorRaised
+from smp.kernels.messages import ring
+from smp.kernels.messages.congestion import Timing
+from smp.kernels.messages.ring import pass_tokens, tokens
+from smp.perturb import counted, treated
+
+PLACES = [*"abcdefgh", *(f"F{k}" for k in range(1, 7))]
+
+
+def checksums(p: int, rounds: int, load: int, likely: float, seed: int) -> list[int]:
+    """What each node receives: its predecessor's tokens, and its own again from its successor."""
+    received = tokens(p, rounds, load=load, likely=likely, seed=seed).sum(axis=0)
+    return [int(number) for number in received + np.roll(received, -1)]
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 5])
+@settings(max_examples=8, deadline=None)
+@given(
+    rounds=st.integers(1, 6),
+    load=st.integers(0, 8),
+    words=st.integers(1, 5),
+    likely=st.sampled_from([0.0, 0.5, 0.9, 1.0]),
+    seed=st.integers(0, 1000),
+    delays=st.dictionaries(st.sampled_from(PLACES), st.integers(0, 100_000).map("{}ns".format)),
+)
+def test_the_result_is_the_same_with_any_delays(
+    emulated: Emulated, p: int, rounds: int, load: int, words: int, likely: float, seed: int, delays: dict[str, str]
+) -> None:
+    with treated(delays):
+        run = emulated(p).run(pass_tokens, rounds, load=load, words=words, likely=likely, seed=seed)
+    assert [one["checksum"] for one in run.results] == checksums(p, rounds, load, likely, seed)
+    for one in run.results:
+        assert one["attempts"] == 2 * p * rounds + one["failures"]
+
+
+def test_tokens_are_multiplied_as_often_as_the_load_says() -> None:
+    """By hand: the token after {code A}, and the one that goes by the other branch."""
+    values = np.full(ring.BLOCK, 5, np.uint64)
+    ring.code_a(values, 3)
+    assert set(values.tolist()) == {5 * ring.MULTIPLIER**3 % 2**64}
+    (first,) = ring.first_tokens(1, 7).tolist()
+    loops = 10 * (80 + first % 41) // 100
+    assert 8 <= loops <= 12
+    for likely, power in ((1.0, loops + 1), (0.0, 1)):
+        found = tokens(1, 2, load=10, likely=likely, seed=7)
+        assert found.tolist() == [[first], [first * ring.MULTIPLIER**power % 2**64 >> 33]]
+
+
+def test_the_share_of_the_likely_branch() -> None:
+    found = tokens(16, 200, load=10, likely=0.85, seed=1)
+    assert np.mean([ring.is_likely(token, 0.85) for token in found.ravel().tolist()]) == pytest.approx(0.85, abs=0.02)
+    assert len(np.unique(found)) == found.size
+
+
+def test_on_the_host_and_by_schedules_drawn_at_random() -> None:
+    for machine in (smp.host(2), smp.emulated(2, seed=1), smp.emulated(2, seed=2)):
+        with machine:
+            run = machine.run(pass_tokens, 4, words=2, seed=9, timing=Timing(1_000, 0, 50_000))
+        assert [one["checksum"] for one in run.results] == checksums(2, 4, 10, 0.85, 9)
+
+
+def test_places_are_passed_as_often_as_the_figure_says(emulated: Emulated) -> None:
+    rounds, p = 12, 3
+    with counted() as met:
+        emulated(p).run(pass_tokens, rounds, seed=4)
+    found = tokens(p, rounds, load=10, likely=0.85, seed=4)
+    likely = [token for token in found.ravel().tolist() if ring.is_likely(token, 0.85)]
+    assert 0 < len(likely) < found.size
+    passes = {name: one.passes for name, one in met.items()}
+    assert {passes[name] for name in ("a", "b", "F1", "F2", "g", "h")} == {found.size}
+    assert {passes[name] for name in ("d", "F3", "F4")} == {len(likely)}
+    assert {passes[name] for name in ("e", "f", "F5", "F6")} == {found.size - len(likely)}
+    assert passes["c"] == sum(ring.loops_of(token, 10) for token in likely)
+
+
+def timed(machine: smp.Machine, rounds: int, **options: Any) -> tuple[int, dict[str, int]]:
+    """Nanoseconds of virtual time, and what node 0 returns."""
+
+    def program(proc: smp.Processor) -> tuple[int, dict[str, int]]:
+        began = clock()
+        found = pass_tokens(proc, rounds, **options)
+        return clock() - began, found
+
+    results = machine.run(program).results
+    return max(ns for ns, _ in results), results[0][1]
+
+
+def test_nodes_in_step_never_fail_and_a_round_takes_what_its_parts_take(emulated: Emulated) -> None:
+    """Nothing to compute: a round is a transmission of each kind, and three sleeps of some 3 us."""
+    options: dict[str, Any] = {"load": 0, "words": 30, "timing": Timing(50_000, 1_000, 400_000)}
+    (few, one), (many, other) = (timed(emulated(5), rounds, **options) for rounds in (5, 9))
+    assert one["failures"] == other["failures"] == 0
+    assert 0 < (many - few) / 4 - (80_000 + 51_000) < 3 * 3_500
+
+
+def test_delays_that_keep_nodes_in_step_make_it_faster(emulated: Emulated) -> None:
+    """The quick branch waits about as long as {code A} takes, and all wait for the slowest before they send."""
+    before, plain = timed(emulated(16), 8, seed=5)
+    with treated({"F2": "20us", "F4": "20us", "F5": "24us", "F6": "20us"}):
+        after, delayed = timed(emulated(16), 8, seed=5)
+    assert plain["failures"] > 30
+    assert delayed["failures"] == 0
+    assert before > 1.5 * after
+    assert delayed["checksum"] == plain["checksum"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rounds": 0}, "rounds=0: give a number from 1"),
+        ({"rounds": 1, "load": -1}, "load=-1: give a number from 0"),
+        ({"rounds": 1, "words": 0}, "words=0: give a number from 1"),
+        ({"rounds": 1, "likely": 1.5}, "likely=1.5: give a share"),
+        ({"rounds": 1.5}, "float"),
+        ({"rounds": 1, "timing": Timing(timeout=-1)}, "timeout=-1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(emulated: Emulated, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ProcessorRaised, match=message):
+        emulated(2).run(pass_tokens, **options)

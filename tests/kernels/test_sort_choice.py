@@ -1,0 +1,428 @@
+"""How sort and argsort choose by models: made-up models, so that nothing depends on time."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import smp
+from smp.kernels.sorting import choice, functions, programs
+from smp.kernels.sorting import fast as fast_sorting
+from smp.kernels.sorting.choice import Request
+from smp.kernels.sorting.counting import sort_by_counting
+from smp.kernels.sorting.data import SHAPES, sort_data
+from smp.kernels.sorting.functions import argsort, sort
+from smp.kernels.sorting.keys import DTYPES
+from smp.kernels.sorting.programs import ProgramRequest
+from smp.kernels.sorting.sampling import distinct_bits, look, rare_share, share_below, unevenness
+from smp.models.fit.model import Model, Quality
+from smp.models.fit.specification import Specification, expressions_of
+from smp.selection.library import Library
+
+Array = NDArray[Any]
+LONG = functions.WORTH_A_LOOK // 8
+"""64-bit keys that are enough for a look."""
+
+
+def model(specification: Specification, term: str) -> Model:
+    """A model of one term, in nanoseconds."""
+    names = [given.name for given in specification.ranges]
+    terms = {"term": expressions_of([term], names)[term]}
+    quality = Quality(count=10, verified=10, r_squared=1.0, mre_fit=0.0, mre=0.0, worst=0.0)
+    one, none = np.full(1, 1e-9), np.zeros((1, 1))
+    return Model(specification.name, specification.ranges, terms, one, none, 0.1, 9, specification.when, quality)
+
+
+def with_models(library: Library, terms: Mapping[str, str]) -> Library:
+    """Give a library a model of one term for each implementation; one that is not named takes very long."""
+    library.use(
+        {each.name: model(each, terms.get(each.name.split("/")[1], "1e9")) for each in library.specifications()}
+    )
+    return library
+
+
+@pytest.fixture(autouse=True)
+def no_models() -> Iterator[None]:
+    """Every test begins and ends without models."""
+    caches = choice._sort_library, choice._argsort_library, programs._program_library
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """What sort_fast and argsort_fast were asked for: algorithm and streams."""
+    asked: list[tuple[str, int]] = []
+    sort_fast, argsort_fast = fast_sorting.sort_fast, fast_sorting.argsort_fast
+
+    def noted_sort(keys: Array, out: Array, streams: int, algorithm: str = "auto", sample: Array | None = None) -> None:
+        asked.append((algorithm, streams))
+        sort_fast(keys, out, streams, algorithm, sample)
+
+    def noted_argsort(keys: Array, streams: int, algorithm: str = "auto", sample: Array | None = None) -> Array:
+        asked.append((algorithm, streams))
+        return argsort_fast(keys, streams, algorithm, sample)
+
+    for module in (functions, choice):
+        monkeypatch.setattr(module, "sort_fast", noted_sort)
+        monkeypatch.setattr(module, "argsort_fast", noted_argsort)
+    return asked
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[smp.Machine]:
+    """Its size says how many streams sort has, if there are so many CPUs."""
+    with smp.emulated(2) as opened:
+        yield opened
+
+
+def two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a computer of two CPUs."""
+    monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
+
+
+# -------------------------------------------------------------------------------------------- statistics
+
+
+def test_a_sample_is_of_the_keys_and_in_order() -> None:
+    keys = np.random.default_rng(0).integers(0, 10**9, 10**5)
+    for n, count in ((1, 256), (1000, 256), (10**5, 256)):
+        seen = look(keys[:n])
+        assert len(seen.sample) == count
+        assert np.isin(seen.sample, keys[:n]).all()
+        assert (np.diff(seen.sample) >= 0).all()
+    assert len(look(np.zeros(600 * 1024)).sample) == 600
+    assert len(look(np.zeros(2 << 20)).sample) == 1024
+    assert look(np.array([3.0, np.nan])).sample[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("keys", "order"),
+    [
+        (np.arange(5000), 1.0),
+        (np.arange(5000)[::-1], 1.0),
+        (np.zeros(5000), 1.0),
+        (np.repeat(np.arange(5), 1000), 1.0),
+        (np.tile([1, 2], 2500), 0.0),
+        (np.full(5000, np.nan), 0.0),
+    ],
+)
+def test_order(keys: Array, order: float) -> None:
+    assert look(keys).order == pytest.approx(order, abs=0.15)
+
+
+def test_order_of_keys_that_are_random_in_part() -> None:
+    keys = np.arange(100_000)
+    keys[50_000:] = np.random.default_rng(0).permutation(50_000)
+    assert look(keys).order == pytest.approx(0.5, abs=0.15)
+
+
+def test_the_look_does_not_depend_on_the_layout() -> None:
+    keys = np.random.default_rng(0).integers(0, 1000, 3000)
+    expected = look(keys)
+    for laid_out in (keys.astype(">i8"), np.repeat(keys, 2)[::2], keys[::-1].copy()[::-1]):
+        seen = look(laid_out)
+        np.testing.assert_array_equal(seen.sample, expected.sample)
+        assert seen.sample.dtype == np.int64
+        assert seen.order == expected.order
+
+
+@pytest.mark.parametrize("bits", [0, 1, 4, 7, 9])
+def test_bits_of_equally_frequent_keys(bits: int) -> None:
+    assert distinct_bits(np.sort(np.arange(1024) % 2**bits)) == pytest.approx(bits)
+
+
+def test_bits_where_all_keys_of_a_sample_differ() -> None:
+    assert distinct_bits(np.arange(1024)) == pytest.approx(21)
+    assert distinct_bits(np.arange(256)) == pytest.approx(17)
+
+
+@pytest.mark.parametrize("bits", [5, 8, 10, 12, 14])
+def test_bits_of_more_keys_than_were_seen(bits: int) -> None:
+    found = [distinct_bits(np.sort(np.random.default_rng(seed).integers(0, 2**bits, 1024))) for seed in range(20)]
+    assert np.mean(found) == pytest.approx(bits, abs=0.7)
+
+
+def test_the_share_of_rare_keys() -> None:
+    assert rare_share(np.arange(1024), 10**7) == 1  # none is known twice
+    assert rare_share(np.zeros(1024), 10**6) == 0  # a million equal ones
+    assert rare_share(np.zeros(256), 200) == 1  # 200 equal ones are few
+    half = np.sort(np.concatenate((np.zeros(512), np.arange(1, 513))))
+    assert rare_share(half, 10**6) == pytest.approx(0.5)
+    rng = np.random.default_rng(0)
+    for equals, share in ((64, 1), (4096, 0)):
+        sample = np.sort(rng.integers(0, 2**20 // equals, 1024))
+        assert rare_share(sample, 2**20) == pytest.approx(share, abs=0.15)
+
+
+def test_unevenness() -> None:
+    assert unevenness(np.zeros(100)) == 0
+    assert unevenness(np.arange(100)) == pytest.approx(0)
+    assert unevenness(np.repeat([1, 2, 3], 50)) == pytest.approx(0)
+    assert unevenness(np.sort([0] * 8 + [1] * 4 + [2, 2, 3, 3])) == pytest.approx(1 - 1.75 / 2)
+
+
+def test_the_share_below_the_median() -> None:
+    assert share_below(np.arange(100)) == 0.5
+    assert share_below(np.zeros(100)) == 0
+    assert share_below(np.repeat([1, 2], [30, 70])) == pytest.approx(0.3)
+    assert share_below(np.array([1.0, np.nan, np.nan])) == 0
+
+
+@pytest.mark.parametrize("shape", range(len(SHAPES)), ids=SHAPES)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_data_are_as_asked_for(dtype: np.dtype[Any], shape: int) -> None:
+    for span in (4, 12, 64):
+        keys = sort_data(dtype, 3000, shape, span)
+        assert (keys.dtype, keys.shape) == (dtype, (3000,))
+        assert keys.min() >= 0
+        assert float(keys.max()) <= 2.0**span
+        assert float(keys.max()) > 2.0 ** min(span, 8 * dtype.itemsize - 2) / 4
+        np.testing.assert_array_equal(keys, sort_data(dtype, 3000, shape, span))
+    if SHAPES[shape] == "few":
+        assert len(np.unique(sort_data(dtype, 3000, shape, 12))) == 8
+    if SHAPES[shape] == "nearly sorted":
+        assert look(keys).order > 0.8
+
+
+# ------------------------------------------------------------------------------------------- the library
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_inputs_are_those_of_the_library(dtype: np.dtype[Any]) -> None:
+    keys = np.arange(1000).astype(dtype)
+    library = choice.sort_library(dtype, 2)
+    inputs = dict(zip([given.name for given in library.ranges], Request(keys).inputs(), strict=True))
+    assert inputs["n"] == 1000
+    assert inputs["below"] == pytest.approx(0.5, abs=0.02)
+    assert inputs["order"] == 1
+    assert ("width" in inputs) == (dtype.kind != "f")
+    if dtype.kind != "f":
+        assert inputs["width"] == pytest.approx(1000 * 9 / 8, rel=0.05)
+    shared = [inputs[name] for name in choice.INPUTS]
+    assert Request(keys).inputs_of_order() == (*shared, unevenness(look(keys).sample))
+
+
+def test_unsigned_keys_go_with_signed_ones() -> None:
+    for size in (4, 8):
+        signed, unsigned = (choice.sort_library(np.dtype(f"{kind}{size}"), 2) for kind in "iu")
+        assert signed is unsigned
+    names = [library.name for library in choice.libraries(2)]
+    assert len(names) == len(set(names)) == 8
+    assert [*choice.sort_library(np.dtype(np.int64), 1).implementations] == ["numpy", "counting alone"]
+    assert [*choice.sort_library(np.dtype(np.float64), 2).implementations] == ["numpy", "halves", "partition"]
+
+
+CASES: dict[str, tuple[str, int]] = {
+    "numpy": ("numpy", 1),
+    "counting alone": ("counting", 1),
+    "counting": ("counting", 2),
+    "halves": ("halves", 2),
+    "partition": ("partition", 2),
+}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [(dtype, name) for dtype in DTYPES for name in CASES if dtype.kind != "f" or "counting" not in name],
+    ids=str,
+)
+def test_sort_runs_what_the_models_say(
+    dtype: np.dtype[Any], name: str, monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]
+) -> None:
+    two(monkeypatch)
+    with_models(choice.sort_library(dtype, 2), {name: "n"})
+    keys = np.random.default_rng(0).integers(0, 50_000, functions.WORTH_A_LOOK // dtype.itemsize).astype(dtype)
+    before = keys.copy()
+    np.testing.assert_array_equal(sort(keys), np.sort(keys))
+    np.testing.assert_array_equal(keys, before)
+    assert ran == [CASES[name]]
+    assert sort(keys, out=keys) is keys
+    np.testing.assert_array_equal(keys, np.sort(before))
+
+
+@pytest.mark.parametrize(("name", "asked"), [("numpy", ("numpy", 1)), ("partition", ("partition", 2))])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_argsort_runs_what_the_models_say(
+    dtype: np.dtype[Any], name: str, asked: tuple[str, int], monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]
+) -> None:
+    two(monkeypatch)
+    with_models(choice.argsort_library(dtype, 2), {name: "n"})
+    keys = np.random.default_rng(0).integers(0, 50_000, functions.WORTH_A_LOOK_FOR_ORDER // 4).astype(dtype)
+    order = argsort(keys)
+    assert ran == [asked]
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(keys)))
+    np.testing.assert_array_equal(keys[order], np.sort(keys))
+
+
+def test_what_the_look_tells_decides(monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]) -> None:
+    two(monkeypatch)
+    with_models(
+        choice.sort_library(np.dtype(np.int64), 2),
+        {"numpy": "n * (0.5 + (bits < 3) + (order > 0.5))", "counting": "n / 4", "halves": "n"},
+    )
+    rng = np.random.default_rng(0)
+    few, narrow, wide = rng.integers(0, 4, LONG) * 10**12, rng.integers(0, 5000, LONG), rng.integers(0, 10**12, LONG)
+    for keys, expected in ((few, "halves"), (narrow, "counting"), (wide, "numpy"), (np.sort(wide), "halves")):
+        np.testing.assert_array_equal(sort(keys), np.sort(keys))
+        assert ran.pop()[0] == expected
+
+
+def test_preconditions_hold_whatever_the_models_say() -> None:
+    library = with_models(choice.sort_library(np.dtype(np.int64), 2), {"numpy": "n"})
+    fast = {name: "1e-3 * n" for name in CASES if name != "numpy"}
+    with_models(library, {"numpy": "n", **fast})
+    plain = {"n": 1e6, "bits": 15.0, "rare": 1.0, "order": 0.0, "below": 0.5, "width": 1000.0}
+    for name, change in {
+        "counting": {"width": 2.0**18},
+        "counting alone": {"width": 2.0**18},
+        "halves": {"below": 0.1},
+        "partition": {"bits": 0.5},
+    }.items():
+        assert math.isfinite(library.predictions(*plain.values())[name].seconds)
+        assert math.isinf(library.predictions(*(plain | change).values())[name].seconds)
+    assert library.choose(*(plain | {"n": 500.0}).values()) == "numpy"
+
+
+def test_without_models_the_rule_is_followed(monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]) -> None:
+    two(monkeypatch)
+    keys = np.random.default_rng(0).integers(0, 2**62, LONG)
+    np.testing.assert_array_equal(sort(keys), np.sort(keys))
+    np.testing.assert_array_equal(keys[argsort(keys)], np.sort(keys))
+    assert ran == [("auto", 2), ("auto", 2)]
+    rule = choice.sort_library(np.dtype(np.int64), 2).choose
+    spread = {"n": 1e6, "bits": 20.0, "rare": 1.0, "order": 0.0, "below": 0.5, "width": 1e18}
+    assert rule(*spread.values()) == "halves"
+    for name, change in {
+        "numpy": {"n": 3e5},
+        "partition": {"n": 4e6},
+        "counting": {"width": 2e5},
+    }.items():
+        assert rule(*(spread | change).values()) == name
+    assert rule(*(spread | {"bits": 5.0}).values()) == "numpy"
+    assert choice.sort_library(np.dtype(np.float64), 1).choose(1e7, 20.0, 1.0, 0.0, 0.5) == "numpy"
+    ranks = choice.argsort_library(np.dtype(np.float64), 2).choose
+    assert [ranks(n, 20.0, 1.0, 0.0, 0.5) for n in (1e4, 1e6)] == ["numpy", "partition"]
+
+
+def test_short_arrays_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(functions, "sort_library")
+    monkeypatch.delattr(functions, "argsort_library")
+    keys = np.random.default_rng(0).integers(0, 99, LONG - 1)
+    np.testing.assert_array_equal(sort(keys), np.sort(keys))
+    np.testing.assert_array_equal(argsort(keys[:100]), np.argsort(keys[:100]))
+    assert sort(np.zeros(0)).shape == argsort(np.zeros(0)).shape == (0,)
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_every_form_sorts_any_keys(data: st.DataObject) -> None:
+    """Even where it was a bad choice."""
+    dtype = data.draw(st.sampled_from(DTYPES))
+    n, shape = data.draw(st.integers(1, 3000)), data.draw(st.integers(0, 3))
+    keys = sort_data(dtype, n, shape, data.draw(st.integers(1, 64)), data.draw(st.integers(0, 9)))
+    if data.draw(st.booleans()):
+        keys[data.draw(st.integers(0, n - 1))] = np.iinfo(dtype).max if dtype.kind != "f" else np.nan
+    for each in choice.sort_library(dtype, 2).implementations.values():
+        np.testing.assert_array_equal(each.function(Request(keys)), np.sort(keys))
+    for each in choice.argsort_library(dtype, 2).implementations.values():
+        np.testing.assert_array_equal(keys[each.function(Request(keys))], np.sort(keys))
+
+
+def test_counting_tries_a_wider_range_then_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    count = sort_by_counting
+
+    def noted(keys: Array, lowest: int, width: int, out: Array, streams: int) -> bool:
+        tried.append(width)
+        return count(keys, lowest, width, out, streams)
+
+    monkeypatch.setattr(fast_sorting, "sort_by_counting", noted)
+    middle = np.random.default_rng(0).integers(1000, 2000, 5000)
+    for stray, attempts in ((1999, 1), (2300, 2), (10**6, 2)):
+        tried.clear()
+        keys = np.append(middle, stray)
+        np.testing.assert_array_equal(Request(keys).sort("counting", 2), np.sort(keys))
+        assert len(tried) == attempts
+        assert tried == sorted(tried)
+
+
+# ------------------------------------------------------------------------------------------- the programs
+
+
+@pytest.mark.parametrize(
+    ("keys", "span"),
+    [
+        (np.array([0, 5, 255], np.int32), 8),
+        (np.array([256], np.int64), 9),
+        (np.array([-1, 1], np.int32), 32),
+        (np.zeros(3, np.uint64), 1),
+        (np.array([2**64 - 1], np.uint64), 64),
+        (np.array([1.0]), 64),
+        (np.array([1.0], np.float32), 32),
+        (np.array([], np.int32), 32),
+    ],
+)
+def test_the_span_of_keys(machine: smp.Machine, keys: Array, span: int) -> None:
+    assert ProgramRequest(keys, keys, machine).span == span
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 5])
+@pytest.mark.parametrize("name", ["radix", "sample", "column"])
+def test_sort_runs_the_program_that_the_models_say(p: int, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    run = ProgramRequest.run
+
+    def noted(request: ProgramRequest, algorithm: str, **keywords: int) -> Array:
+        ran.append(algorithm)
+        return run(request, algorithm, **keywords)
+
+    monkeypatch.setattr(ProgramRequest, "run", noted)
+    with smp.emulated(p) as machine:
+        for dtype in (np.dtype(np.int32), np.dtype(np.float64)):
+            with_models(programs.program_library(dtype, p), {name: "n"})
+            keys = np.random.default_rng(p).integers(0, 1000, 200).astype(dtype)
+            np.testing.assert_array_equal(sort(keys, machine=machine, algorithm="program"), np.sort(keys))
+    assert ran == [name] * 2
+
+
+def test_without_models_narrow_keys_go_by_digits(machine: smp.Machine) -> None:
+    for dtype in DTYPES:
+        library = programs.program_library(dtype, 2)
+        for high, name in ((4000, "radix"), (5000, "sample")):
+            keys = np.arange(high).astype(dtype)
+            chosen = library.choose(*ProgramRequest(keys, keys, machine).inputs())
+            assert chosen == (name if dtype.kind != "f" else "sample")
+    for keys in (np.array([3, 1, 2]), np.array([3, 1, 10**9]), np.array([], np.int64), np.array([-3, 1])):
+        np.testing.assert_array_equal(sort(keys, machine=machine, algorithm="program"), np.sort(keys))
+
+
+@settings(max_examples=60, deadline=None)
+@given(span=st.integers(1, 64), n=st.integers(1, 10**7), each=st.floats(1, 1000))
+def test_the_best_digit_is_the_best_of_all(span: int, n: int, each: float) -> None:
+    """The predicted time, over all digits: none is better than what is found over rounds."""
+    library = programs.program_library(np.dtype(np.int64), 2)
+    term = f"n * {programs.ROUNDS} + {each!r} * 2 ** {programs.USED} * {programs.ROUNDS}"
+    with_models(library, {"radix": term})
+    inputs = (float(max(n, 100)), float(span), 10.0, 1.0)
+    chosen = library.best(*inputs)
+    fewest = max(1, math.ceil(span / max(1, math.isqrt(span))))  # digits below are for more rounds than are tried
+    times = [library.models["radix"].predict(*inputs, digit) for digit in range(fewest, 17)]
+    assert chosen.name == "radix"
+    assert 1 <= chosen.keywords["digit"] <= 16
+    assert chosen.seconds == pytest.approx(min(times))
+
+
+def test_libraries_of_programs() -> None:
+    assert [library.name for library in programs.libraries(3)] == [
+        "sort programs[int32, 3 processors]",
+        "sort programs[int64, 3 processors]",
+    ]

@@ -1,0 +1,197 @@
+"""``--calibrate``: libraries measured one after another, interrupted, taken up again, kept, printed and drawn."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+from support.libraries import CALLS, made_up
+
+import smp
+from smp.errors import ModelError
+from smp.microbench import command
+from smp.microbench.calibration import kernels as calibration
+from smp.microbench.calibration import plots, report
+from smp.selection import kept, timings
+from smp.selection.library import Implementation
+
+
+@pytest.fixture(autouse=True)
+def made_up_times(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    CALLS.clear()
+    rng = np.random.default_rng(3)
+    monkeypatch.setattr(timings, "timed", lambda call: call() * (1 + 0.01 * rng.standard_normal()))
+    monkeypatch.setattr(calibration, "libraries", lambda kernels: [made_up(f"toy {kernel}") for kernel in kernels])
+    monkeypatch.setenv("SMP_DATA_DIR", str(tmp_path / "data"))
+
+
+def quiet(done: float, text: str) -> None:
+    assert 0 <= done <= 1
+    assert text
+
+
+def printed(parts: object) -> str:
+    screen = Console(file=io.StringIO(), width=100)
+    for part in parts:  # type: ignore[attr-defined]
+        screen.print(part)
+    return screen.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_models_are_saved_kept_and_found_again(tmp_path: Path) -> None:
+    made = calibration.Calibration(["sort", "lists"], tmp_path, seed=1)
+    made.measure(quiet)
+    files = made.save()
+    assert [file.name for file in files] == ["calibration.json", "models.py", "models.c"]
+    assert not (tmp_path / calibration.UNDER_WAY).exists()
+
+    fresh = kept.recalled(made_up("toy sort"))
+    assert [fresh.choose(n, 8) for n in (100, 10_000, 15_000, 10**6)] == ["first", "first", "second", "second"]
+    assert all(model.samples is None for model in fresh.models.values())
+    assert not kept.recalled(made_up("another")).models
+
+    loaded = calibration.load(tmp_path)
+    assert loaded["interrupted"] is False
+    found = {model.name: model for model in calibration.models(loaded)}
+    assert set(found) == {f"toy {a}/{b}" for a in ("sort", "lists") for b in ("first", "second")}
+    for name, intercept, slope in (("first", 1e-6, 1e-9), ("second", 1e-5, 2.5e-10)):
+        model = found[f"toy lists/{name}"]
+        assert model.predict(10_000, 8) == pytest.approx(intercept + slope * 10_000, rel=0.03)
+        assert model.samples is not None
+        assert model.samples.verification.sum() == 20
+        assert len(model.samples.raw) == 16 + 20
+        assert model.quality.mre < 0.03
+
+    space: dict[str, object] = {}
+    exec((tmp_path / "models.py").read_text(), space)
+    assert space["toy_lists_first"](1000, 8) == found["toy lists/first"].predict(1000, 8)  # type: ignore[operator]
+
+
+def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    def interrupts(done: float, text: str) -> None:
+        if done > 0.7:
+            raise KeyboardInterrupt
+
+    first = calibration.Calibration(["sort", "lists"], tmp_path, seed=1)
+    with pytest.raises(KeyboardInterrupt):
+        first.measure(interrupts)
+    first.save()
+    assert (tmp_path / calibration.UNDER_WAY).exists()
+    assert "interrupted" in printed([report.summary(calibration.load(tmp_path))])
+    before = list(CALLS)
+    assert {name for name, _ in before} > {"toy sort/first"}
+
+    second = calibration.Calibration(["sort", "lists"], tmp_path, seed=1)
+    second.measure(quiet)
+    second.save()
+    after = CALLS[len(before) :]
+    assert all(name.startswith("toy lists") for name, _ in after), "what was done is not measured again"
+    alone = sum(name == "toy lists/first" for name, _ in CALLS)
+    assert alone == 3 * 36, "each point three times in all, over both commands"
+    assert not calibration.load(tmp_path)["interrupted"]
+
+
+def test_another_seed_begins_anew(tmp_path: Path) -> None:
+    first = calibration.Calibration(["sort"], tmp_path, seed=1)
+    first.save()  # nothing measured
+    assert calibration.Calibration(["sort"], tmp_path, seed=1).data["libraries"] == {}
+    first.measure(quiet)
+    first.data["interrupted"] = True
+    first.save()
+    assert calibration.Calibration(["sort"], tmp_path, seed=1).data["libraries"]
+    assert calibration.Calibration(["sort"], tmp_path, seed=2).data["libraries"] == {}
+
+
+def test_models_of_other_kernels_stay(tmp_path: Path) -> None:
+    for kernel in ("sort", "lists"):
+        made = calibration.Calibration([kernel], tmp_path / kernel, seed=1)
+        made.measure(quiet)
+        made.save()
+    assert all(kept.recalled(made_up(f"toy {kernel}")).models for kernel in ("sort", "lists"))
+
+
+def test_models_that_do_not_fit_the_library_are_told_and_left(tmp_path: Path) -> None:
+    made = calibration.Calibration(["sort"], tmp_path, seed=1)
+    made.measure(quiet)
+    made.save()
+    changed = made_up("toy sort")
+    changed.add(Implementation("third", lambda n, width: 0.0, ["n"]))
+    with pytest.warns(kept.CalibrationWarning, match="no model of toy sort/third"):
+        kept.recalled(changed)
+    assert changed.choose(10**6, 8) == "first", "the rule: the first that applies"
+
+    kept.kept_at().write_text("{")
+    kept._kept.cache_clear()
+    with pytest.warns(kept.CalibrationWarning, match="damaged or no calibration"):
+        kept.recalled(made_up("toy sort"))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "smp-calibration", "version": 9, "libraries": {}}'])
+def test_a_file_that_is_no_calibration(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "calibration.json"
+    file.write_text(text)
+    with pytest.raises(ModelError, match=re.escape(str(file))):
+        calibration.load(file)
+    with pytest.raises(ModelError, match="there is no calibration"):
+        calibration.load(tmp_path / "other.json")
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--calibrate", "sort", "--out", str(tmp_path)]) == 0
+    told = capsys.readouterr()
+    assert "2 models of 1 libraries" in told.out
+    assert "calibration.json, models.py, models.c, choice-toy-sort.png" in " ".join(told.err.split())
+    assert "residuals-toy-sort-first.png" in told.err
+    calls = len(CALLS)
+    assert command.main(["--models", str(tmp_path), "--no-plots"]) == 0
+    assert capsys.readouterr().out == told.out
+    assert command.main(["--models", str(tmp_path), "--no-plots", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["libraries"].keys() == {"toy sort"}
+    assert len(CALLS) == calls, "printing measures nothing"
+    assert command.main(["--models", str(tmp_path / "none.json")]) == 1
+
+
+def test_the_report_gives_the_errors_and_the_formulas(tmp_path: Path) -> None:
+    made = calibration.Calibration(["sort"], tmp_path, seed=1)
+    made.measure(quiet)
+    told = printed(report.sections(made.data))
+    model = next(calibration.models(made.data))
+    assert f"{100 * model.quality.mre:.1f}" in told
+    assert model.formula() in " ".join(told.split())
+    assert "irrelevant: n * width" in told
+
+
+def test_the_plots(tmp_path: Path) -> None:
+    made = calibration.Calibration(["sort"], tmp_path, seed=1)
+    made.measure(quiet)
+    names = [name for name, _ in plots.figures(made.data)]
+    assert names == ["choice-toy-sort", "residuals-toy-sort-first", "residuals-toy-sort-second"]
+    found = {model.name: model for model in calibration.models(made.data)}
+    x = np.array([1000.0, 10**6])
+    model = found["toy sort/first"]
+    np.testing.assert_array_equal(plots.fastest(model, {"n": x}), model.of({"n": x, "width": np.full(2, 8.0)}))
+
+
+def test_usage(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "smp.microbench", "--calibrate", "nothing"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "choose from sort, lists, stencil" in done.stderr
+
+
+def test_a_library_of_ones_own_is_calibrated_in_place() -> None:
+    library = made_up("mine")
+    assert smp.calibrate(library) is library
+    assert library.best(10**6, 8).name == "second"
+    assert library.best(10**6, 8).seconds == pytest.approx(1e-5 + 2.5e-4, rel=0.03)

@@ -1,0 +1,244 @@
+"""List ranking by streams gives the serial ranks, whatever the list, the streams, the processors; and is measured."""
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from support.machines import Machines
+
+import smp
+from smp.compiled import fetch_add
+from smp.errors import InvalidList, ProcessorRaised
+from smp.kernels.lists.lists import describe, fault, random_list
+from smp.kernels.lists.on_streams import by_streams, rank_reid_miller_streams, rank_wyllie_streams
+from smp.kernels.lists.serial import rank_here
+from smp.kernels.lists.stream_barrier import Meeting, meet, meeting
+from smp.kernels.lists.wyllie_cells import MOST, joined, rank_wyllie_cells
+from smp.microbench.method.plan import Plan, Section
+from smp.microbench.sections.fine import plots, probe, report
+from smp.microbench.sections.fine.probe import PROGRAMS, SAMPLE, Effort, points_of, section_of
+
+PLAN = Plan("quick", (1,), 7, 64)
+EVERY = pytest.mark.parametrize("program", [rank_wyllie_cells, rank_wyllie_streams, rank_reid_miller_streams])
+FEW = settings(max_examples=20, deadline=None)
+
+
+def ranked(machine: smp.Machine, program: Any, successor: np.ndarray, **options: Any) -> np.ndarray:
+    ranks = machine.full(len(successor), -7, successor.dtype)
+    machine.run(program, machine.array(successor), ranks, **options)
+    return np.array(ranks.view)
+
+
+# --- the barrier of streams
+
+
+@smp.stream
+def count_rounds(at: Meeting, seen: np.ndarray, total: np.ndarray, rounds: int) -> None:
+    """Add one in each round, and note after it how many have."""
+    for r in range(rounds):
+        fetch_add(total, 0, 1)
+        meet(at, 2 * r)
+        seen[r] = total[0]
+        meet(at, 2 * r + 1)
+
+
+def rounds_of(proc: smp.Processor, streams: int, rounds: int) -> np.ndarray:
+    at, total = meeting(proc, streams), proc.zeros(1, np.int64).view
+    seen = np.zeros((streams, rounds), np.int64)
+    by_streams(proc, streams, lambda k: count_rounds(at, seen[k], total, rounds), [(k,) for k in range(streams)])
+    return seen
+
+
+@pytest.mark.parametrize(("processors", "streams"), [(1, 1), (1, 5), (2, 1), (2, 3)])
+def test_nobody_leaves_a_meeting_before_all_have_come(machines: Machines, processors: int, streams: int) -> None:
+    rounds = 40
+    for seen in machines(processors).run(rounds_of, streams, rounds).results:
+        assert (seen == processors * streams * np.arange(1, rounds + 1)).all()
+
+
+# --- ranks
+
+
+@EVERY
+@FEW
+@given(
+    n=st.integers(0, 300),
+    seed=st.integers(0, 999),
+    streams=st.integers(1, 5),
+    processors=st.sampled_from([1, 2]),
+    from_tail=st.booleans(),
+    wide=st.booleans(),
+)
+def test_ranks_are_those_of_the_serial_loop(
+    machines: Machines,
+    program: Any,
+    n: int,
+    seed: int,
+    streams: int,
+    processors: int,
+    from_tail: bool,
+    wide: bool,
+) -> None:
+    successor = random_list(n, seed, np.int64 if wide else np.int32)
+    found = ranked(machines(processors), program, successor, streams=streams, from_tail=from_tail)
+    assert found.dtype == successor.dtype
+    assert found.tolist() == rank_here(successor, from_tail).tolist()
+
+
+@EVERY
+@pytest.mark.parametrize("order", ["ascending", "descending", "random"])
+def test_long_lists_with_more_streams_than_cpus(machines: Machines, program: Any, order: str) -> None:
+    n = 20_000
+    ascending = np.minimum(np.arange(1, n + 1), n - 1)
+    lists = {
+        "ascending": ascending,
+        "descending": (n - 1 - ascending)[::-1].copy(),
+        "random": random_list(n, 3, np.int64),
+    }
+    assert np.array_equal(ranked(machines(2), program, lists[order], streams=6), rank_here(lists[order]))
+
+
+@EVERY
+def test_the_default_is_a_stream_for_each_cpu(machines: Machines, program: Any) -> None:
+    successor = random_list(1_000, 1)
+    assert np.array_equal(ranked(machines(1), program, successor), rank_here(successor))
+
+
+@EVERY
+@FEW
+@given(st.lists(st.integers(0, 39), min_size=2, max_size=40), st.integers(1, 4))
+def test_what_is_no_list_is_refused_and_never_hangs(
+    machines: Machines, program: Any, successor: list[int], streams: int
+) -> None:
+    nodes = np.array(successor) % len(successor)
+    if fault(nodes) is None:
+        assert ranked(machines(1), program, nodes, streams=streams).tolist() == rank_here(nodes).tolist()
+        return
+    with pytest.raises(ProcessorRaised) as raised:
+        ranked(machines(1), program, nodes, streams=streams)
+    assert isinstance(raised.value.__cause__, InvalidList)
+    assert str(raised.value.__cause__) == describe(nodes)
+
+
+@given(
+    st.integers(2, MOST),
+    st.booleans(),
+    st.tuples(st.integers(0, MOST - 1), st.integers(0, MOST)),
+    st.tuples(st.integers(0, MOST - 1), st.integers(0, MOST)),
+)
+def test_a_node_takes_its_successor_s_reach_and_on_a_cycle_stops_at_n(
+    n: int, reached: bool, mine: tuple[int, int], theirs: tuple[int, int]
+) -> None:
+    tail = -1 << 63 if reached else 0
+    found = joined(mine[0] << 32 | mine[1], tail | theirs[0] << 32 | theirs[1], n)
+    assert found < 0 if reached else found >= 0
+    assert (found >> 32 & MOST, found & 0xFFFFFFFF) == (theirs[0], min(mine[1] + theirs[1], n))
+
+
+@EVERY
+@pytest.mark.parametrize("step", [-1, 1])
+def test_a_long_cycle_is_refused(machines: Machines, program: Any, step: int) -> None:
+    cycle = (np.arange(5_000) + step) % 5_000
+    with pytest.raises(ProcessorRaised, match="lies on a cycle"):
+        ranked(machines(1), program, cycle, streams=2)
+
+
+@EVERY
+def test_a_refused_list_leaves_the_ranks(machines: Machines, program: Any) -> None:
+    machine = machines(1)
+    successor = np.array([1, 2, 0, 4, 4])  # a cycle beside the list; nodes 3 and the cycle: no head by the sum
+    ranks = machine.full(5, -7, np.int64)
+    with pytest.raises(ProcessorRaised, match="cycle"):
+        machine.run(program, machine.array(successor), ranks, streams=2)
+    assert ranks.view.tolist() == [-7] * 5
+
+
+# --- the probe, its report and its plot
+
+
+def test_every_algorithm_is_measured_up_to_its_longest_list() -> None:
+    effort = Effort((10, 100, 1000), (1, 2), 10, 100)
+    assert list(points_of(1000, effort)) == [("serial", 1), ("reid-miller-streams", 1), ("reid-miller-streams", 2)]
+    assert len(list(points_of(100, effort))) == 1 + 2 * 2
+    assert {name for name, _ in points_of(10, effort)} == {"serial", *PROGRAMS}
+
+
+def sample(n: int, streams: int, name: str, seconds: list[float]) -> list[tuple[Any, ...]]:
+    return [(n, streams, name, repeat, s, 7, 2) for repeat, s in enumerate(seconds)]
+
+
+def test_rows_are_medians_over_the_serial_median() -> None:
+    rows = sample(1000, 1, "serial", [1e-5, 3e-5, 1.1e-5]) + sample(1000, 2, "wyllie-cells", [4e-5, 4.4e-5, 5e-4])
+    rows += sample(1000, 4, "wyllie-cells", [1e-5, 2e-5, 5e-5]) + sample(2, 2, "wyllie-cells", [3e-6])
+    data = section_of(np.array(rows, SAMPLE), cpus=2).data
+    two, four = data["rows"]
+    assert (two["ns_per_element"], two["minimum_ns"], two["maximum_ns"]) == pytest.approx((44, 40, 500))
+    assert two["speedup"] == pytest.approx(1.1e-5 / 4.4e-5)
+    assert (two["retries"], two["traps"], two["oversubscribed"], four["oversubscribed"]) == (7, 2, False, True)
+    assert data["serial"][0]["ns_per_element"] == pytest.approx(11)
+    assert data["setup"] == [{"algorithm": "wyllie-cells", "streams": 2, "seconds": 3e-6}]
+    assert not four["valid"]
+    assert "third quartile" in four["why"][0]
+    assert not data["valid"]
+
+
+@pytest.fixture(scope="module")
+def section() -> Section:
+    patch = pytest.MonkeyPatch()
+    patch.setitem(probe.EFFORTS, "quick", Effort((100, 1000), (1, 3), 100, 1000))
+    patch.setattr(probe, "REPEATS", 3)
+    ticks: list[float] = []
+    made = probe.measure(PLAN, lambda part, text: ticks.append(part))
+    patch.undo()
+    assert ticks == sorted(ticks)
+    assert ticks[-1] == 1
+    return made
+
+
+def test_the_probe_measures_what_it_says(section: Section) -> None:
+    data = section.data
+    assert json.loads(json.dumps(data)) == data
+    expected = [(n, name, s) for n in (100, 1000) for name in PROGRAMS for s in (1, 3)]
+    expected = [one for one in expected if one[:2] != (1000, "wyllie-cells")]
+    assert sorted((row["n"], row["algorithm"], row["streams"]) for row in data["rows"]) == sorted(expected)
+    assert [row["n"] for row in data["serial"]] == [100, 1000]
+    assert len(data["setup"]) == 6
+    for row in data["rows"]:
+        assert row["minimum_ns"] <= row["ns_per_element"] <= row["maximum_ns"]
+        assert row["repeats"] == 3
+    assert len(section.samples["fine"]) == 3 * (len(expected) + 2 + 6 + 1)
+
+
+def test_the_report_says_the_numbers(section: Section) -> None:
+    data = json.loads(json.dumps(section.data))
+    for row in data["rows"]:
+        row["ns_per_element"] = row["n"] + row["streams"] + 0.25
+        row["speedup"] = 1 / row["streams"]
+    console = Console(width=150, file=io.StringIO(), color_system=None)
+    console.print(report.fine_lists({"fine": data}))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert all(title in text for title in report.TITLES.values())
+    assert text.count("103") >= 3
+    assert text.count("1,001") >= 2
+    heading, said = report.line(data) or ("", "")
+    assert heading == "List ranking by streams"
+    assert "Wyllie, a cell a node, n = 100, 1 stream: 101 ns (1.00 times the serial speed)" in said
+    assert "Reid-Miller, n = 1,000, 1 stream: 1,001 ns" in said
+    assert report.line({}) is None
+
+
+def test_the_plot_draws_the_numbers(section: Section) -> None:
+    figure = plots.times({"fine": section.data})
+    assert figure is not None
+    assert len(figure.axes) == 3
+    for axes, name in zip(figure.axes, PROGRAMS, strict=True):
+        lines = {one.get_label(): one.get_xydata().tolist() for one in axes.get_lines()}
+        rows = [row for row in section.data["rows"] if (row["algorithm"], row["streams"]) == (name, 3)]
+        assert lines["3 streams"] == [[row["n"], row["ns_per_element"]] for row in rows]
+        assert lines["serial"] == [[row["n"], row["ns_per_element"]] for row in section.data["serial"]]
+    assert plots.times({}) is None

@@ -1,0 +1,168 @@
+"""The access patterns touch the words the paper says, and the section holds what was measured."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import smp
+from smp._computer.cpus import Cache
+from smp.microbench.method.plan import Plan
+from smp.microbench.sections.access import probe
+from smp.microbench.sections.access.fits import Found, tiers_of
+from smp.microbench.sections.access.loops import BAD, GOOD, RANDOM, STAMPS, _scattered, supersteps
+from smp.models.supersteps.suites import suite
+
+LINE = 8
+
+
+def _one(proc: Any, family: int, shared: Any, reads: list[int], writes: list[int], repeats: int) -> Any:
+    """Run one pattern on this processor; return its local words and stamps."""
+    local = np.arange(1, 101, dtype=np.int64) * (proc.rank + 1) * -1
+    out = np.zeros((repeats, STAMPS), np.int64)
+    base, step = (proc.rank * 100, 1) if family == GOOD else (proc.rank, LINE)
+    counts = reads[proc.rank], writes[proc.rank]
+    spoiler = np.zeros(64, np.int64)
+    supersteps(proc.sync, family, shared.view, local, spoiler, *counts, base, step, len(shared), 0, out)
+    return local, out
+
+
+def _run(family: int, reads: list[int], writes: list[int], words: int = 1000, repeats: int = 1) -> Any:
+    with smp.host(2) as machine:
+        shared = machine.array(np.arange(words))
+        results = machine.run(_one, family, shared, reads, writes, repeats).results
+        return results, np.array(shared)
+
+
+def test_good_copies_each_processors_own_run() -> None:
+    ((first, _), (second, _)), shared = _run(GOOD, [10, 20], [0, 0])
+    assert list(first[:10]) == list(range(10))
+    assert list(second[:20]) == list(range(100, 120))
+    assert first[10] == -11
+    assert list(shared) == list(range(1000))
+
+
+def test_good_writes_each_processors_own_run() -> None:
+    _, shared = _run(GOOD, [0, 0], [5, 3])
+    expected = np.arange(1000)
+    expected[:5] = [-1, -2, -3, -4, -5]
+    expected[100:103] = [-2, -4, -6]
+    assert list(shared) == list(expected)
+
+
+def test_bad_takes_one_word_of_each_line_beside_the_other_processors() -> None:
+    ((first, _), (second, _)), shared = _run(BAD, [6, 6], [0, 0])
+    assert list(first[:6]) == [k * LINE for k in range(6)]
+    assert list(second[:6]) == [1 + k * LINE for k in range(6)]
+    _, shared = _run(BAD, [0, 0], [4, 2])
+    changed = np.flatnonzero(shared != np.arange(1000))
+    assert list(changed) == [0, 1, 8, 9, 16, 24]
+
+
+def test_random_words_are_spread_evenly_over_the_array() -> None:
+    with np.errstate(over="ignore"):
+        words = np.array([_scattered(k, 1000) for k in range(20_000)])
+    assert words.min() >= 0
+    assert words.max() < 1000
+    counts = np.bincount(words, minlength=1000)
+    chi_square = ((counts - 20) ** 2 / 20).sum()
+    assert abs(chi_square - 999) < 5 * np.sqrt(2 * 999)
+
+
+def test_random_reads_and_writes_are_of_the_shared_array() -> None:
+    ((first, _), _), shared = _run(RANDOM, [50, 50], [0, 0])
+    assert set(first[:50]) <= set(range(1000))
+    assert len(set(first[:50])) > 40
+    _, shared = _run(RANDOM, [0, 0], [50, 0])
+    assert 40 < (shared != np.arange(1000)).sum() <= 50
+
+
+def test_every_repeat_is_stamped() -> None:
+    for (_, first), (_, second) in [_run(GOOD, [100, 0], [0, 100], repeats=3)[0]]:
+        for out in (first, second):
+            assert (out[:, 5] == 1).all()
+            assert (out[:, :2] > 0).all()
+            assert (out[:, 4] >= out[:, 3]).all()
+
+
+def test_overlap_is_that_of_the_processors_that_copied() -> None:
+    start = np.array([[0, 0, 0, 0], [0, 50_000, 0, 200_000]])
+    end = np.array([[100_000, 100_000, 100_000, 100_000], [100_000, 150_000, 10, 300_000]])
+    assert list(probe._overlap(start, end)) == [1.0, 0.5, 1.0, 0.0]
+
+
+def test_tiers_hold_a_word_and_its_copy_and_leave_out_what_no_pattern_fits() -> None:
+    caches = (Cache(1, 48 << 10, 1), Cache(2, 2 << 20, 1), Cache(3, 32 << 20, 8))
+    tiers = tiers_of(Plan("quick", (1,), 0, 64, 8, caches))
+    assert [(tier["name"], tier["words"]) for tier in tiers] == [("L2", 131_072), ("L3", 2_097_152), ("beyond", None)]
+
+
+@pytest.fixture(scope="module")
+def section() -> Any:
+    smallest = (5_000, 10_000, 20_000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probe, "sizes", lambda mode: smallest)
+        plan = Plan("quick", (1, 2), 3, 64, 8, (Cache(2, 2 << 20, 1),))
+        ticks: list[float] = []
+        made = probe.measure(plan, lambda done, text: ticks.append(done))
+    assert ticks == sorted(ticks)
+    assert ticks[-1] == pytest.approx(1.0)
+    return made
+
+
+def test_the_section_has_every_pattern_of_every_suite_and_family(section: Any) -> None:
+    rows = section.data["patterns"]
+    for p in (1, 2):
+        expected = [len(suite(number, p, (5_000, 10_000, 20_000), np.random.default_rng(0))) for number in (1, 2, 3)]
+        for family in ("good", "bad", "random"):
+            mine = [row for row in rows if (row["family"], row["p"]) == (family, p)]
+            assert [sum(row["suite"] == number for row in mine) for number in (1, 2, 3)] == expected
+    samples = section.samples["access"]
+    assert len(samples) == sum(row["supersteps"] for row in rows)
+    assert (samples["copy_in_ns"] > 0).all()
+    assert json.loads(json.dumps(section.data, allow_nan=False)) == section.data
+
+
+def test_a_pattern_takes_the_median_of_its_clean_supersteps(section: Any) -> None:
+    samples = section.samples["access"]
+    row = next(
+        row for row in section.data["patterns"] if row["family"] == "bad" and row["p"] == 2 and row["suite"] == 2
+    )
+    chosen = samples[
+        (samples["family"] == BAD) & (samples["p"] == 2) & (samples["suite"] == 2) & (samples["pattern"] == 0)
+    ]
+    clean = chosen[chosen["clean"]] if chosen["clean"].any() else chosen
+    assert row["seconds"] == pytest.approx(np.median(clean["copy_in_ns"] + clean["copy_out_ns"]) * 1e-9)
+    assert (row["supersteps"], row["clean"]) == (len(chosen), chosen["clean"].sum())
+
+
+def test_functions_are_fitted_for_every_family_and_p(section: Any) -> None:
+    made = {(row["family"], row["p"], row["name"]) for row in section.data["functions"]}
+    assert {("bad", 2, "HrHwM"), ("random", 2, "HrHwM"), ("good", 2, "HrHwM-c")} <= made
+
+
+def test_bad_costs_more_than_good(section: Any) -> None:
+    def total(family: str) -> float:
+        return sum(row["seconds"] for row in section.data["patterns"] if row["family"] == family and row["p"] == 2)
+
+    assert total("bad") > 2 * total("good")
+
+
+def test_more_processors_than_cpus_are_measured_taking_turns() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probe, "sizes", lambda mode: (2_000, 4_000))
+        patch.setattr(probe, "usable_cpus", lambda: [0])
+        made = probe.measure(Plan("quick", (2,), 3, 64, 8, (Cache(2, 2 << 20, 1),)), lambda done, text: None)
+    assert made.samples["access"]["clean"].all()
+    assert {row["family"] for row in made.data["functions"]} == {"good", "bad", "random"}
+
+
+def test_functions_that_are_off_make_the_section_invalid(section: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("smp.profiles.kept_apart.LIMIT", 0.0)
+    found = Found(Plan("quick", (1,), 0, 64, 8, (Cache(2, 2 << 20, 1),)))
+    found.overheads, found.samples = {"2": [0.0, 0.0]}, [section.samples["access"]]
+    found.functions, found.validation = section.data["functions"], section.data["validation"]
+    data = found.section().data
+    assert not data["valid"]
+    assert any(why.startswith("p = 2, bad: HrHwM is off by ") for why in data["why"])

@@ -1,0 +1,123 @@
+"""A value goes through the hands of all, whatever the arrangement; the numbers, the table and the plot agree."""
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+from support import pictures
+
+import smp
+from smp._runtime.memory.cells import Cells
+from smp.microbench.method.plan import Plan
+from smp.microbench.sections.waking import chain_probe, chain_report, plots
+from smp.microbench.sections.waking.chain_probe import CHAINED, MASS, PACKED, WORK, Effort, Task, program, visit
+from smp.microbench.sections.waking.loops import SHARED_WORDS
+
+PLAN = Plan("quick", (1,), 7, 64)
+
+
+@pytest.fixture(scope="module")
+def machine() -> Any:
+    with smp.host(1, pin=False) as opened:
+        yield opened
+
+
+def walking(proc: smp.Processor, words: smp.GlobalArray, cells: Cells, how: str, streams: int) -> list[Any]:
+    """Visit, and return the states of all cells before the last of them is emptied again."""
+    found: list[Any] = []
+    purge = cells.purge
+
+    def look_and_purge(i: int, value: Any = 0) -> int:
+        found.append((i, [cells.peek(k) for k in range(len(cells))]))
+        return purge(i, value)
+
+    cells.purge = look_and_purge  # type: ignore[method-assign]
+    with proc.streams(streams) as pool:
+        window = visit(proc, pool, words, cells, Task(how, 2, streams), 3, 20.0)
+    return [*found[0], window]
+
+
+@pytest.mark.parametrize("streams", [1, 2, 6])
+@pytest.mark.parametrize("retries", [0, 1024])
+def test_the_value_passes_through_every_hand(machine: smp.Machine, streams: int, retries: int) -> None:
+    words = machine.zeros(SHARED_WORDS, np.int64)
+    for how in (MASS, CHAINED, PACKED):
+        cells = machine.cells(streams + 1, padded=how != PACKED, retries=retries)
+        purged, states, window = machine.run(walking, words, cells, how, streams).results[0]
+        last = 0 if how == MASS else streams
+        assert purged == last
+        # each of them has added one to the 1 of the main thread, and only the last cell is full
+        assert [i for i, (full, _) in enumerate(states) if full] == [last]
+        assert states[last][1] == 1 + streams
+        assert window["operations"].tolist() == [streams]
+        assert window["wall_ns"][0] > 0
+
+
+def test_every_visit_leaves_the_cells_empty(machine: smp.Machine) -> None:
+    words = machine.zeros(SHARED_WORDS, np.int64)
+    cells = {padded: machine.cells(5, padded=padded, retries=10) for padded in (False, True)}
+    order = [Task(how, 0, streams) for how in (PACKED, MASS, CHAINED) for streams in (4, 2)]
+    windows = machine.run(program, words, cells, order, 0, 20.0).results[0]
+    assert [window["operations"][0] for window in windows] == [4, 2] * 3
+    assert not any(one.peek(i)[0] for one in cells.values() for i in range(5))
+
+
+def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(chain_probe.EFFORTS, "quick", Effort(0.01, (MASS, PACKED), (1, 3)))
+    section = chain_probe.measure(PLAN, lambda *_: None)
+    data = section.data
+    assert json.loads(json.dumps(data)) == data
+    keys = [(row["how"], row["work"], row["streams"]) for row in data["rows"]]
+    assert keys == [(how, work, k) for how in (MASS, PACKED) for work in WORK for k in (1, 3)]
+    samples = section.samples["chain"]
+    assert len(samples) == sum(row["windows"] for row in data["rows"])
+    for row in data["rows"]:
+        mine = samples[(samples["how"] == row["how"]) & (samples["work"] == row["work"])]
+        mine = mine[mine["streams"] == row["streams"]]
+        assert row["total_ns"] == pytest.approx(row["streams"] * row["ns"])
+        assert (mine["traps"] <= row["streams"]).all()
+        assert (mine["operations"] == row["streams"]).all()
+
+
+def row(how: str, work: int, streams: int, ns: float) -> dict[str, Any]:
+    about = {"how": how, "work": work, "streams": streams, "total_ns": ns * streams, "ns": ns}
+    return about | {"traps": streams / 2, "retries": 9.0, "windows": 7, "valid": work == 0, "why": ["unstable"]}
+
+
+def data() -> dict[str, Any]:
+    rows = [
+        row(how, work, streams, 1000.0 * (k + 1) + 10 * work + streams)
+        for k, how in enumerate((MASS, CHAINED, PACKED))
+        for work in (0, 200)
+        for streams in (1, 60)
+    ]
+    return {"rows": rows, "limit": 1024, "operations": 21, "cpus": 2, "valid": True, "why": []}
+
+
+def test_the_tables_have_a_column_for_each_arrangement_and_work() -> None:
+    console = Console(file=io.StringIO(), width=100)
+    console.print(chain_report.chain({"chain": data()}))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    share, total = (line.split() for line in lines if line.startswith("60"))
+    assert [cell for cell in share if cell != "!"] == ["60", "1.06", "3.06", "2.06", "4.06", "3.06", "5.06", "30-30"]
+    assert [cell for cell in total if cell != "!"][1:3] == ["63.6", "184"]
+    assert share.count("!") == total.count("!") == 3
+    assert chain_report.line(data()) == (
+        "Passing on",
+        "by 60 streams, each: one cell 1.06 us, chain 2.06 us, chain, packed 3.06 us",
+    )
+    assert chain_report.line({"rows": []}) is None
+
+
+def test_the_plot_has_a_line_for_each_arrangement_and_work() -> None:
+    figure = plots.chain({"chain": data()})
+    pictures.check(figure)
+    assert figure is not None
+    total, share = figure.axes
+    for axes, expected in ((total, [3.001, 183.6]), (share, [3.001, 3.06])):
+        (line,) = [one for one in axes.get_lines() if one.get_label() == "one cell,\n200 iterations"]
+        np.testing.assert_allclose(line.get_ydata(), expected)
+    assert plots.chain({"chain": {}}) is None

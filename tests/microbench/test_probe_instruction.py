@@ -1,0 +1,121 @@
+"""Instructions: the loops do what they say, every stream does all of them, and the statistics are those of NumPy."""
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from support import pictures
+
+from smp.microbench.method.plan import Plan
+from smp.microbench.method.result import summarise
+from smp.microbench.method.visits import VISIT
+from smp.microbench.sections.instruction import plots, probe, report
+from smp.microbench.sections.instruction.probe import ADD, CLOCK, Effort, add, read, statistics
+
+PLAN = Plan("quick", (1,), 7, 64)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 20), st.integers(0, 1000), st.integers(0, 1000))
+def test_the_chain_does_all_of_its_instructions(sixteens: int, a: int, b: int) -> None:
+    span = np.zeros(4, np.int64)
+    expected = a
+    for _ in range(16 * sixteens // 2):  # an exclusive or and an addition
+        expected = (expected ^ a) + b
+    assert add(16 * sixteens, a, b, span) == expected
+    assert span[3] == 16 * sixteens
+    assert 0 < span[0] <= span[1]
+
+
+def test_clocks_are_read_one_by_one() -> None:
+    span = np.zeros(4, np.int64)
+    few = np.zeros(4, np.int64)
+    for _ in range(2):  # the first call compiles
+        read(1_000_000, 1, 2, span)
+        read(1_000, 1, 2, few)
+    assert span[3] == 1_000_000
+    assert span[1] - span[0] > few[1] - few[0], "a thousand times as many take longer"
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**9), st.integers(1, 10**9)), min_size=1, max_size=20))
+def test_mean_and_deviation_are_of_all_streams_and_visits(visits: list[tuple[int, int]]) -> None:
+    windows = np.zeros((len(visits), 2), VISIT)
+    windows["wall_ns"], windows["operations"] = visits, 1000
+    windows["round"] = np.arange(len(visits))[:, None]
+    found = statistics(summarise((ADD, 2), windows.ravel(), "median"), 3.0)
+    clocks = 3.0 * np.array(visits) / 1000
+    assert found["clocks_mean"] == pytest.approx(clocks.mean())
+    assert found["clocks_std"] == pytest.approx(clocks.std(), abs=1e-3)
+    # two streams of a thousand each keep the CPU until the last has ended
+    assert found["total_clocks"] == pytest.approx(np.median(clocks.max(axis=1)) / 2)
+
+
+def test_the_probe_has_a_window_for_each_stream_of_each_visit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(probe.EFFORTS, "quick", Effort(0.01, (1, 3)))
+    monkeypatch.setattr(probe, "STREAM_SECONDS", 2e-4)
+    section = probe.measure(PLAN, lambda *_: None)
+    data = section.data
+    assert json.loads(json.dumps(data)) == data
+    assert [(row["what"], row["streams"]) for row in data["rows"]] == [(w, s) for w in (ADD, CLOCK) for s in (1, 3)]
+    samples = section.samples["instruction"]
+    for row in data["rows"]:
+        mine = samples[(samples["what"] == row["what"]) & (samples["streams"] == row["streams"])]
+        turns = len(np.unique(mine["round"]))
+        assert len(mine) == row["windows"] == turns * row["streams"]
+        assert sorted(mine["rank"].tolist()) == sorted(list(range(row["streams"])) * turns)
+        assert set(mine["operations"].tolist()) == {data["instructions"][row["what"]]}
+        assert (mine["cpu_ns"] > 0).all()
+        assert 0 < row["minimum_ns"] <= row["ns"] <= row["p95_ns"]
+
+
+def data() -> dict[str, Any]:
+    rows = [
+        {
+            "what": what,
+            "streams": streams,
+            "clocks_mean": each * streams,
+            "clocks_std": streams / 8,
+            "total_clocks": each,
+            "ns": 0.25,
+            "minimum_ns": 0.2,
+            "p95_ns": 0.3,
+            "windows": 5 * streams,
+            "valid": streams == 1,
+            "why": ["unstable"],
+        }
+        for what, each in ((ADD, 1.0), (CLOCK, 80.0))
+        for streams in (1, 4, 32)
+    ]
+    return {"rows": rows, "instructions": {ADD: 1_000_000, CLOCK: 5000}, "valid": True, "why": []}
+
+
+def test_the_table_has_the_rows() -> None:
+    console = Console(file=io.StringIO(), width=100)
+    console.print(report.instruction({"instruction": data()}))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    found = [line.split()[-8:] for line in lines if line.startswith("read of the clock !")]
+    assert found == [
+        [str(s), f"{80 * s:,}", number, "80.0", "0.250", "0.200", "0.300", str(5 * s)]
+        for s, number in ((4, "0.500"), (32, "4.00"))
+    ]
+    _, text = report.line(data()) or ("", "")
+    assert text.startswith("1.00 clocks an addition alone, 32.0 with 32 streams on one CPU")
+    assert report.line({}) is None
+
+
+def test_the_plot_shows_mean_and_deviation() -> None:
+    figure = plots.clocks({"instruction": data()})
+    pictures.check(figure)
+    assert figure is not None
+    for axes, each in zip(figure.axes, (1.0, 80.0), strict=True):
+        lines = {one.get_label(): one.get_ydata() for one in axes.get_lines()}
+        np.testing.assert_allclose(lines["mean"], each * np.array([1, 4, 32]))
+        np.testing.assert_allclose(
+            lines["mean"] - lines["one standard\ndeviation"], np.array([1, 4, 32]) / 8, atol=1e-9
+        )
+    assert plots.clocks({}) is None

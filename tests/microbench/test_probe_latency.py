@@ -1,0 +1,349 @@
+"""The chases visit what they say, the knees are those of the curve, and the probe's numbers make sense."""
+
+import dataclasses
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smp._computer.cpus import Cache
+from smp.microbench.method.plan import Plan
+from smp.microbench.method.result import summarise
+from smp.microbench.method.rows import complaints, row, stack
+from smp.microbench.method.windows import WINDOW
+from smp.microbench.sections.latency import probe, sizes
+from smp.microbench.sections.latency.chase import (
+    UNROLLED,
+    Walk,
+    chase,
+    link_page_local,
+    link_random,
+    link_strided,
+    page_local_walk,
+    random_walk,
+)
+from smp.microbench.sections.latency.knees import find_levels, match
+from smp.microbench.sections.latency.pages import HUGE, Pages, huge_between, huge_bytes
+from smp.microbench.sections.latency.sizes import EFFORTS, Effort, largest_array, random_sizes, stride_grid
+
+KIB, MIB = 1 << 10, 1 << 20
+CACHES = (Cache(1, 32 * KIB, 1), Cache(2, MIB, 1), Cache(3, 32 * MIB, 2))
+QUICKLY = settings(max_examples=60, deadline=None)  # the first call compiles
+SEEDS = st.integers(1, (1 << 62) - 1)
+
+
+def plan(mode: str = "quick", caches: tuple[Cache, ...] = CACHES) -> Plan:
+    return Plan(mode, (1, 2), 7, 64, 8, caches)
+
+
+def lap(words: np.ndarray, base: int) -> list[int]:
+    """The words' indices in the order of the chase, from the first until one comes again."""
+    visited = [0]
+    while (at := (int(words[visited[-1]]) - base) // 8) != visited[0]:
+        visited.append(at)
+        assert len(visited) <= words.size, "the chase never comes back to its first node"
+    return visited
+
+
+# --- the chases
+
+
+@QUICKLY
+@given(st.integers(1, 200), st.integers(1, 9), SEEDS)
+def test_a_random_chase_visits_every_node_exactly_once(count: int, stride: int, seed: int) -> None:
+    words = np.zeros(count * stride, np.int64)
+    link_random(words, words.ctypes.data, stride, count, seed)
+    assert sorted(lap(words, words.ctypes.data)) == list(range(0, count * stride, stride))
+    touched = np.zeros(words.size, bool)
+    touched[::stride] = True
+    assert not words[~touched].any(), "a word between the nodes was written"
+
+
+def test_every_cycle_is_equally_likely() -> None:
+    words, counts = np.zeros(4, np.int64), {}
+    for seed in np.random.default_rng(0).integers(1, 1 << 62, 6000).tolist():
+        link_random(words, words.ctypes.data, 1, 4, seed)
+        order = tuple(lap(words, words.ctypes.data))
+        counts[order] = counts.get(order, 0) + 1
+    assert sorted(order[1:] for order in counts) == sorted(itertools.permutations((1, 2, 3)))
+    # chi squared with 5 degrees of freedom: above 20.5 once in a thousand
+    assert sum((n - 1000) ** 2 / 1000 for n in counts.values()) < 20.5
+
+
+@QUICKLY
+@given(st.integers(1, 100), st.integers(1, 17))
+def test_a_strided_chase_takes_every_stride_in_order(count: int, stride: int) -> None:
+    words = np.zeros(count * stride, np.int64)
+    link_strided(words, words.ctypes.data, stride, count)
+    assert lap(words, words.ctypes.data) == list(range(0, count * stride, stride))
+
+
+@QUICKLY
+@given(st.integers(1, 12), st.sampled_from([1, 2, 8, 16]), st.integers(0, 99))
+def test_a_page_local_chase_leaves_each_page_once(pages: int, stride: int, seed: int) -> None:
+    page_bytes = 512
+    per_page = page_bytes // 8
+    words = np.zeros(pages * per_page, np.int64)
+    rng = np.random.default_rng(seed)
+    link_page_local(words, words.ctypes.data, stride, words.size // stride, page_bytes, rng)
+    visited = lap(words, words.ctypes.data)
+    assert sorted(visited) == list(range(0, words.size, stride))
+    page = np.array(visited) // per_page
+    # round the cycle, each page is left once
+    assert np.count_nonzero(page != np.roll(page, 1)) == (pages if pages > 1 else 0)
+    if pages > 2 and stride < 8:
+        assert visited != sorted(visited), "the order is not random"
+
+
+@QUICKLY
+@given(st.integers(1, 64), st.integers(0, 12), SEEDS)
+def test_the_compiled_chase_ends_where_the_links_lead(count: int, repeat: int, seed: int) -> None:
+    words = np.zeros(count, np.int64)
+    base = words.ctypes.data
+    link_random(words, base, 1, count, seed)
+    at, wall, cpu = chase(base, repeat)
+    visited = lap(words, base)
+    assert at == base + 8 * visited[repeat * UNROLLED % count]
+    assert wall >= 0
+    assert cpu >= 0
+
+
+def test_a_walk_goes_on_where_it_stopped() -> None:
+    pages = Pages(8 * 3, huge=False)
+    link_strided(pages.words, pages.address, 1, 3)
+    walk = Walk(pages)
+    steps = []
+    for _ in range(3):
+        walk(1)
+        steps.append((walk.at - pages.address) // 8)
+    assert steps == [UNROLLED % 3, 2 * UNROLLED % 3, 0]
+
+
+@pytest.mark.parametrize("huge", [False, True])
+def test_walks_have_a_node_in_every_line(huge: bool) -> None:
+    nbytes, rng = 12 * KIB, np.random.default_rng(3)
+    for walk in (random_walk(nbytes, 64, huge, rng), page_local_walk(nbytes, 64, 4 * KIB, rng)):
+        assert sorted(lap(walk.pages.words, walk.pages.address)) == list(range(0, nbytes // 8, 8))
+
+
+# --- pages
+
+
+def test_memory_begins_on_a_huge_page_is_zero_and_has_whole_words() -> None:
+    pages = Pages(1001, huge=True)
+    assert pages.address % HUGE == 0
+    assert pages.words.size == 126
+    assert not pages.words.any()
+
+
+def test_small_pages_are_small_and_huge_ones_are_counted_as_the_kernel_does() -> None:
+    small, huge = Pages(4 * MIB, huge=False), Pages(4 * MIB, huge=True)
+    assert huge_bytes(huge) == 0, "nothing is touched yet"
+    small.words[:] = huge.words[:] = 1
+    assert huge_bytes(small) == 0
+    assert huge_bytes(huge) in range(0, huge.length + 1, HUGE)
+
+
+def test_only_areas_between_the_addresses_count() -> None:
+    smaps = "".join(
+        f"{start:x}-{end:x} rw-p 00000000 00:00 0 \nSize: {(end - start) >> 10} kB\nRss: 9 kB\n"
+        f"AnonHugePages:   {kb} kB\nVmFlags: rd wr mr mw me ac sd hg \n"
+        for start, end, kb in [(0x1000, 0x2000, 1), (0x2000, 0x6000, 16), (0x6000, 0x8000, 4), (0x9000, 0xF000, 32)]
+    )
+    assert huge_between(0x2000, 0x8000, smaps) == 20 * KIB
+    assert huge_between(0x2000, 0x7000, smaps) == 16 * KIB
+    assert huge_between(0x2000, 0x8000, "") == 0
+
+
+# --- knees
+
+
+def curve(grid: np.ndarray, ns: list[float], knees: list[float]) -> np.ndarray:
+    return np.asarray(ns)[np.searchsorted(knees, grid)]
+
+
+GRID = 2.0 ** np.arange(12, 30, 0.5)
+
+
+@QUICKLY
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=3),
+    st.lists(st.floats(1.6, 8), min_size=3, max_size=3),
+    st.integers(0, 2**32 - 1),
+)
+def test_levels_are_found_under_noise_and_spikes(gaps: list[int], rises: list[float], seed: int) -> None:
+    # knees three octaves apart and more, each in the middle between two sizes
+    places = np.cumsum([3.25, *(3 + gap for gap in gaps)])[: len(gaps)]
+    knees = [2.0 ** (12 + place) for place in places]
+    true = np.cumprod([1.3, *rises[: len(knees)]])
+    rng = np.random.default_rng(seed)
+    noisy = curve(GRID, true.tolist(), knees) * rng.normal(1, 0.02, GRID.size)
+    # single spikes: two side by side, or one right before a knee, could as well be a level
+    clear = np.abs(np.log2(GRID)[:, None] - np.log2(knees)).min(axis=1) > 1
+    first, second = rng.choice(np.flatnonzero(clear), 2)
+    noisy[first] *= 3
+    noisy[second] *= 3 if abs(first - second) > 4 else 1
+    levels = find_levels(GRID, noisy, 4)
+    assert len(levels) == len(true)
+    assert [level.ns for level in levels] == pytest.approx(true.tolist(), rel=0.1)
+    assert levels[-1].knee_bytes is None
+    for level, knee in zip(levels, knees, strict=False):
+        assert level.knee_bytes is not None
+        assert abs(math.log2(level.knee_bytes / knee)) <= 0.75
+
+
+def test_a_ramp_is_no_level_of_its_own() -> None:
+    ns = np.interp(np.log2(GRID), [0, 18, 20, 40], [1.3, 1.3, 4.6, 4.6])
+    levels = find_levels(GRID, ns, 4)
+    assert [level.ns for level in levels] == pytest.approx([1.3, 4.6], rel=0.05)
+    assert levels[0].knee_bytes == pytest.approx(2.0**18.7, rel=0.2), "half-way up on a log scale"
+
+
+def test_a_flat_noisy_curve_has_one_level_and_no_sizes_none() -> None:
+    ns = 100 * np.random.default_rng(1).normal(1, 0.1, GRID.size)
+    (level,) = find_levels(GRID, ns, 4)
+    assert level.ns == pytest.approx(100, rel=0.05)
+    assert (level.smallest_bytes, level.largest_bytes) == (GRID[0], pytest.approx(GRID[-1]))
+    assert find_levels([], [], 4) == []
+    assert [level.ns for level in find_levels([4096], [1.5], 4)] == pytest.approx([1.5])
+
+
+def test_no_more_levels_than_asked_for() -> None:
+    ns = curve(GRID, [1, 4, 16, 64], [2.0**15.25, 2.0**19.25, 2.0**23.25])
+    assert [len(find_levels(GRID, ns, most)) for most in (1, 2, 3, 4, 5)] == [1, 2, 3, 4, 4]
+
+
+def test_a_curve_that_was_measured_gives_the_levels_that_one_sees_in_it() -> None:
+    # huge pages, a processor of 48 KiB and 2 MiB whose share of the last cache is a few MiB
+    KiB = [4, 8, 16, 32, 48, 64, 96, 128, 256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576]
+    KiB += [32768, 49152, 65536, 98304, 131072, 196608, 262144, 393216, 524288, 1048576]
+    ns = [1.28, 1.29, 1.28, 1.30, 1.31, 4.13, 4.13, 4.14, 4.14, 4.65, 5.30, 9.18, 17.0, 31.9, 33.1, 52.3, 73.2, 197.5]
+    ns += [69.0, 176.4, 156.8, 167.8, 183.3, 192.9, 150.9, 140.9, 219.7, 232.6, 173.2, 193.8]
+    levels = find_levels(np.array(KiB) * KIB, ns, 4)
+    assert [level.ns for level in levels] == pytest.approx([1.3, 4.14, 33, 180], rel=0.1)
+    for level, low, high in zip(levels, (48 * KIB, 1536 * KIB, 6 * MIB), (64 * KIB, 2 * MIB, 12 * MIB), strict=False):
+        assert level.knee_bytes is not None
+        assert low <= level.knee_bytes <= high
+
+
+def test_knees_go_to_the_nearest_caches_in_order() -> None:
+    caches = [48 * KIB, 2 * MIB, 480 * MIB]
+    assert match([50e3, 1.8e6, 6e6], caches) == [0, 1, 2]
+    assert match([50e3, 1.8e6], caches) == [0, 1]
+    assert match([1.8e6, 300e6], caches) == [1, 2]
+    assert match([], caches) == []
+
+
+# --- sizes
+
+
+def test_arrays_reach_four_times_the_last_cache_unless_capped() -> None:
+    small = (Cache(1, 32 * KIB, 1), Cache(2, 24 * MIB, 1))
+    assert largest_array(plan(caches=small), 64 << 30) == (128 * MIB, None)
+    assert largest_array(plan(caches=()), 64 << 30) == (64 * MIB, None)
+    vast = (Cache(3, 480 * MIB, 2),)
+    for mode in EFFORTS:
+        largest, why = largest_array(plan(mode, vast), 64 << 30)
+        assert largest == min(EFFORTS[mode].cap_bytes, 2048 * MIB)
+        assert (why is None) == (largest >= 4 * 480 * MIB)
+    largest, why = largest_array(plan("full", vast), 3 << 30)
+    assert largest == 128 * MIB
+    assert why is not None
+    assert "3,221,225,472 bytes of memory are available" in why
+
+
+def test_full_strides_are_those_of_the_figure() -> None:
+    grid = stride_grid(EFFORTS["full"], 16 * MIB)
+    sizes_of = sorted({nbytes for nbytes, _ in grid})
+    assert sizes_of == [KIB << k for k in range(15)]
+    for nbytes in sizes_of:
+        assert [stride for size, stride in grid if size == nbytes] == [
+            8 << k for k in range(int(math.log2(nbytes)) - 2)
+        ]
+
+
+@pytest.mark.parametrize("mode", EFFORTS)
+def test_every_grid_goes_from_the_smallest_to_the_largest(mode: str) -> None:
+    grid = stride_grid(EFFORTS[mode], 64 * MIB)
+    assert len(set(grid)) == len(grid)
+    for nbytes in (KIB, 64 * MIB):
+        strides = [stride for size, stride in grid if size == nbytes]
+        assert (strides[0], strides[-1]) == (8, nbytes)
+    assert all(nbytes % stride == 0 for nbytes, stride in grid)
+    random = random_sizes(plan(mode), 64 * MIB)
+    assert (random[0], random[-1]) == (4 * KIB, 64 * MIB)
+    assert random == sorted(set(random))
+
+
+# --- rows
+
+
+def test_rows_and_samples_hold_every_window() -> None:
+    results = []
+    for key, count in ((("stride", 1024, 8), 3), (("huge", 4096, 64), 5)):
+        windows = np.zeros(count, WINDOW)
+        windows["wall_ns"], windows["operations"] = 1000 + np.arange(count), 100
+        results.append(summarise(key, windows, "median"))
+    joined = stack(results, {"curve": "U10", "bytes": "i8", "stride": "i8"})
+    assert joined["curve"].tolist() == ["stride"] * 3 + ["huge"] * 5
+    assert joined["wall_ns"].tolist() == [1000, 1001, 1002, 1000, 1001, 1002, 1003, 1004]
+    assert row(results[1], GHz=2.0)["cycles"] == pytest.approx(2 * 10.02)
+    assert "cycles" not in row(results[1])
+    assert complaints(results, 0.5) == []
+    assert "1 of 2 points are not valid; the first, ('stride', 1024, 8): 3 clean" in complaints(results)[0]
+
+
+# --- the probe
+
+TINY = Effort(0.5, 32 * MIB, 32, 64, 0)
+
+
+def tiny(monkeypatch: pytest.MonkeyPatch) -> tuple[dict, dict, list[float]]:
+    monkeypatch.setitem(sizes.EFFORTS, "quick", TINY)
+    ticks: list[float] = []
+    section = probe.measure(plan(), lambda part, text: ticks.append(part))
+    return section.data, section.samples, ticks
+
+
+def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, samples, ticks = tiny(monkeypatch)
+    assert json.loads(json.dumps(data)) == data
+    assert ticks == sorted(ticks)
+    assert ticks[-1] == 1
+    assert [(r["bytes"], r["stride"]) for r in data["stride"]] == stride_grid(TINY, 32 * MIB)
+    assert [r["bytes"] for r in data["random"]] == random_sizes(plan(), 32 * MIB)
+    rows = [r for curve in probe.CURVES for r in data[curve]]
+    assert len(samples["latency"]) == sum(r["windows"] for r in rows)
+    for r in rows:
+        assert 0 < r["minimum_ns"] <= r["ns"] <= r["p95_ns"]
+        assert r["cycles"] == pytest.approx(r["ns"] * data["clock_GHz"])
+        assert r["valid"] == (not r["why"])
+    first, last = data["random"][0], data["random"][-1]
+    assert last["minimum_ns"] > 3 * first["minimum_ns"], "32 MiB at random are as near as 4 KiB"
+    assert data["levels"][-1]["name"] == "DRAM"
+    assert data["levels"][-1]["found_bytes"] is None
+    ns = [level["ns"] for level in data["levels"]]
+    assert ns == sorted(ns)
+    assert len(data["levels"]) + len(data["levels_missing"]) == len(CACHES) + 1
+    assert data["capped"].startswith("four times the last cache")
+    assert data["valid"] == (not data["why"])
+    if data["huge_pages"]["granted"]:
+        assert [r["bytes"] for r in data["huge"]] == [r["bytes"] for r in data["page_local"]]
+        assert data["page_walk_bytes"] == 32 * MIB
+    else:
+        assert data["huge"] == []
+
+
+def test_without_huge_pages_the_curve_is_left_out_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "huge_bytes", lambda pages, smaps: 0)
+    monkeypatch.setitem(sizes.EFFORTS, "quick", dataclasses.replace(TINY, seconds=0.2, cap_bytes=2 * MIB))
+    data = probe.measure(plan(), lambda part, text: None).data
+    assert data["huge"] == []
+    assert data["huge_pages"]["granted"] is False
+    assert "0 of 2,097,152 bytes in huge pages" in data["huge_pages"]["why"]
+    assert (data["page_walk_from"], data["levels_from"]) == ("page_local", "random")
+    assert data["page_walk"][-1]["bytes"] == 2 * MIB

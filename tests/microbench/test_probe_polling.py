@@ -1,0 +1,147 @@
+"""Polling: who waits looks as often as its limit says, the stream beside it does its work, and the rows follow."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import smp
+from smp._computer.limits import usable_cpus
+from smp.microbench.method.plan import Plan, Section
+from smp.microbench.method.result import summarise
+from smp.microbench.method.windows import WINDOW
+from smp.microbench.sections.polling import plots, probe, report
+from smp.microbench.sections.polling.probe import APART, BESIDE, FOREVER, Effort, Task, look_ns, rows_of, tasks_of
+
+PLAN = Plan("quick", (1, 2), 7, 64)
+LIMITS = (0, 50, FOREVER)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small() -> object:
+    """Arrays and visits small enough for a test; the processors of a machine get them with the program."""
+    patch = pytest.MonkeyPatch()
+    patch.setitem(probe.EFFORTS, "quick", Effort(0.1, LIMITS, (1, 3)))
+    patch.setattr(probe, "VISIT_NS", 1_000_000)
+    patch.setattr(probe, "TURN_NS", 1_000_000)
+    patch.setattr(probe, "FEWEST_ROUNDS", 2)
+    yield
+    patch.undo()
+
+
+# --- visits
+
+
+@pytest.mark.parametrize("processors", [1, 2])
+def test_those_who_wait_look_as_often_as_the_limit_says_and_then_trap(processors: int) -> None:
+    place = APART if processors > 1 else BESIDE
+    with smp.host(processors) as machine:
+        bench = probe._Bench(machine, LIMITS)
+        for limit in (0, 50):
+            for pollers in (0, 1, 3):
+                windows, counts = bench.visit(Task(place, limit, pollers), 5)
+                assert counts.tolist() == [limit * pollers, pollers], "looks after the first, and traps"
+                assert windows["round"].tolist() == [5]
+                assert windows["operations"][0] % probe.CHUNK == 0
+                assert 0 < windows["cpu_ns"][0] <= 1.1 * windows["wall_ns"][0]
+        windows, (retries, traps) = bench.visit(Task(place, FOREVER, 2), 0)
+        assert traps == 0
+        assert retries > 1000, "they have looked all the time"
+
+
+def test_tasks_are_nobody_and_each_limit_with_each_number() -> None:
+    tasks = tasks_of(BESIDE, Effort(1.0, (0, FOREVER), (1, 2)))
+    assert [(task.limit, task.pollers) for task in tasks] == [(0, 0), (0, 1), (0, 2), (FOREVER, 1), (FOREVER, 2)]
+    assert [task.in_turns for task in tasks] == [False, False, False, True, True]
+    # whoever takes turns has several of them in a visit, however many there are
+    assert tasks[4].visit_ns == 3 * probe.TURN_NS
+    assert not any(task.in_turns for task in tasks_of(APART, Effort(1.0, (FOREVER,), (1,))))
+
+
+# --- rows
+
+
+def result(ns: float) -> object:
+    windows = np.zeros(8, WINDOW)
+    windows["operations"], windows["wall_ns"], windows["overlap"] = 1000, 1000 * ns, 1
+    return summarise("point", windows, "median")
+
+
+def test_the_slow_down_is_over_nobody_in_the_same_place() -> None:
+    tasks = [Task(APART, 0, 0), Task(BESIDE, 0, 0), Task(APART, FOREVER, 2), Task(BESIDE, 1024, 2)]
+    results = dict(zip(tasks, map(result, (1.0, 2.0, 1.5, 5.0)), strict=True))
+    rows = rows_of(results, {task: np.array([10.0, 2.0]) for task in tasks})  # type: ignore[arg-type]
+    assert [row["slowdown"] for row in rows] == [1.0, 1.0, 1.5, 2.5]
+    assert [row["limit"] for row in rows] == [0, 0, None, 1024]
+    assert rows[3]["GBps"] == pytest.approx(24 / 5)
+
+
+def test_a_look_takes_the_pollers_time_over_their_looks() -> None:
+    def row(pollers: int, retries: float, limit: int | None = None) -> dict[str, object]:
+        return {"place": APART, "limit": limit, "pollers": pollers, "visit_ns": 5e6, "retries": retries}
+
+    # 5 ms of the visit and 1 ms before it
+    assert look_ns([row(4, 9e9), row(1, 6e5), row(0, 0, 0)], cpus=1) == pytest.approx(10.0)
+    assert look_ns([row(4, 6e5)], cpus=1) == pytest.approx(10.0), "they share one CPU"
+    assert look_ns([row(2, 6e5)], cpus=3) == pytest.approx(20.0), "each has its own"
+    assert look_ns([row(2, 2048, 1024)], cpus=3) is None
+
+
+# --- the probe, its report and its plot
+
+
+@pytest.fixture(scope="module")
+def section(small: object) -> Section:
+    ticks: list[float] = []
+    made = probe.measure(PLAN, lambda part, text: ticks.append(part))
+    assert ticks == sorted(ticks)
+    assert ticks[-1] == 1
+    return made
+
+
+def test_the_probe_measures_what_it_says(section: Section) -> None:
+    data = section.data
+    assert json.loads(json.dumps(data)) == data
+    places = [APART, BESIDE] if len(usable_cpus()) > 1 else [BESIDE]
+    keys = [(row["place"], row["limit"], row["pollers"]) for row in data["rows"]]
+    limits = [None if limit == FOREVER else limit for limit in LIMITS]
+    every = [(0, 0), *((limit, pollers) for limit in limits for pollers in (1, 3))]
+    assert sorted(keys, key=str) == sorted(((place, *one) for place in places for one in every), key=str)
+    for row in data["rows"]:
+        assert row["traps"] == (0 if row["limit"] is None else row["pollers"])
+        assert row["windows"] >= 2
+        assert row["GBps"] == pytest.approx(24 / row["ns"])
+    assert len(section.samples["polling"]) == sum(row["windows"] for row in data["rows"])
+    assert data["valid"] == (not data["why"])
+
+
+def test_the_report_says_the_numbers(section: Section) -> None:
+    data = json.loads(json.dumps(section.data))
+    for row in data["rows"]:
+        row["slowdown"] = 1.0 + row["pollers"] * (0.75 if row["limit"] is None else 0.125)
+    console = Console(width=150, file=io.StringIO(), color_system=None)
+    console.print(report.polling({"polling": data | {"look_ns": 12.5}}))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "3.250" in text
+    assert "1.375" in text
+    assert "A look takes about 12.5 ns: a wait that traps after 1,024 holds its CPU for 12.8 us" in text
+    heading, said = report.line(data) or ("", "")
+    assert heading == "Polling"
+    assert "by 3 that poll for ever on its own CPU" in said
+    assert "3.25 times" in said
+    assert report.line({}) is None
+
+
+def test_the_plot_draws_the_numbers(section: Section) -> None:
+    figure = plots.slowdown({"polling": section.data})
+    assert figure is not None
+    axes = figure.axes[-1]
+    lines = {one.get_label(): one.get_xydata().tolist() for one in axes.get_lines()}
+    rows = [row for row in section.data["rows"] if row["place"] == BESIDE]
+    for label, limit in (("0", 0), ("50", 50), ("for ever", None)):
+        own = [row for row in rows if row["pollers"] == 0 or row["limit"] == limit]
+        assert lines[label] == sorted([row["pollers"], row["slowdown"]] for row in own)
+    assert lines["an equal share\nof the CPU"] == [[0, 1], [3, 4]]
+    assert plots.slowdown({}) is None

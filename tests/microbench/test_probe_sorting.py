@@ -1,0 +1,342 @@
+"""Sorting is measured, counted and predicted as the SMP paper does; and what whole programs' probes share."""
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console, RenderableType
+from support import pictures
+from support.machines import Machines
+from support.profiles import MEASURED, charging
+
+import smp
+from smp.microbench.campaign import Campaign
+from smp.microbench.method.plan import Plan, Section, Stopped
+from smp.microbench.report import plots, sections
+from smp.microbench.sections.programs import report as report_programs
+from smp.microbench.sections.programs.probe import Found, averages, in_supersteps, pooled, steps_of
+from smp.microbench.sections.sorting import plots as plots_sorting
+from smp.microbench.sections.sorting import probe
+from smp.microbench.sections.sorting import report as report_sorting
+from smp.models.supersteps.locality import SMALL
+
+PLAN = Plan("quick", (1, 2), 7, 64)
+LENGTHS = (400, 12_000)
+
+
+def copied(proc: smp.Processor, given: smp.GlobalArray, out: smp.GlobalArray, rounds: int) -> None:
+    for _ in range(rounds):
+        for label in ("there", "back"):
+            with proc.superstep(label) as step:
+                mine = step.copy_in(given, proc.block(len(given)))
+                step.compute()
+                step.copy_out(out, proc.block(len(out)), mine)
+
+
+# --- rows of runs
+
+
+def step(label: str, m: int, measured: float, good: float, bad: float, **more: Any) -> dict[str, Any]:
+    times = {"compute_s": 0.5, "measured_s": measured, "good_s": good, "bad_s": bad, "random_s": None}
+    return {"label": label, "hr": m // 2, "hw": m // 2, "m": m, **times, **more}
+
+
+def test_the_supersteps_of_a_label_are_one() -> None:
+    steps = [step("a", SMALL, 2.0, 1.0, 4.0), step("b", SMALL - 1, 1.0, 1.0, 2.0), step("a", 6, 4.0, 2.0, 6.0)]
+    a, b = pooled(steps)
+    assert (a["label"], a["times"], a["m"], b["times"]) == ("a", 2, SMALL, 1)
+    assert (a["compute_s"], a["measured_s"], a["good_s"], a["bad_s"], a["random_s"]) == (1.0, 6.0, 3.0, 10.0, None)
+    assert (a["loc"], a["m_over_g"], a["inside"]) == (pytest.approx(1 - 3 / 7), 2.0, True)
+    assert (b["loc"], b["m_over_g"], b["verdict"]) == (None, None, "too small to tell")
+
+
+def test_without_predictions_the_supersteps_of_a_label_have_only_counts_and_time() -> None:
+    (only,) = pooled([{"label": "a", "m": 3, "compute_s": 0.5, "measured_s": s} for s in (1.0, 2.0)])
+    assert only == {"label": "a", "m": 3, "compute_s": 1.0, "measured_s": 3.0, "times": 2}
+
+
+def test_averages_leave_small_supersteps_out() -> None:
+    steps = [
+        step("a", SMALL - 1, 9.0, 1.0, 9.0, n=1, p=1, loc=-31.0, m_over_g=9.0),
+        step("a", 2 * SMALL, 2.0, 1.0, 9.0, n=2, p=1, loc=0.4, m_over_g=2.0),
+        step("a", 4 * SMALL, 4.0, 1.0, 9.0, n=3, p=1, loc=0.6, m_over_g=4.0),
+        step("a", 4, 2.0, 1.0, 2.0, n=1, p=2, loc=None, m_over_g=2.0),
+        step("a", 4, 2.0, 1.0, 2.0, n=2, p=2, loc=0.5, m_over_g=2.0),
+    ]
+    one, two = averages(steps, "p")
+    assert (one["loc"], one["m_over_g"], one["runs"], one["m"], one["n"]) == (pytest.approx(0.5), 3.0, 3, 4 * SMALL, 3)
+    assert (two["loc"], two["m_over_g"], two["n"]) == (None, None, 2)
+
+
+def test_a_row_is_of_the_repeat_of_median_time(machines: Machines) -> None:
+    two = machines(2)
+    given, out = two.array(np.arange(SMALL)), two.empty(SMALL, np.int64)
+    runs = [two.run(copied, given, out, rounds) for rounds in (1, 3, 2)]
+    found = Found(charging())
+    row = found.add({"n": 1000}, runs, [0.1, 0.9, 0.4])
+    interval = runs[2].interval(charging())
+    assert (row["n"], row["seconds"], row["repeats"]) == (1000, 0.4, 3)
+    assert row["measured_s"] == pytest.approx(in_supersteps(runs[2]))
+    assert row["compute_s"] == pytest.approx(interval.compute.sum())
+    assert [row[f"{name}_s"] for name in ("measured", "good", "bad", "random")] == pytest.approx(list(interval.whole))
+    assert (row["loc"], row["m_over_g"]) == pytest.approx((interval.total.loc[0], interval.total.m_over_g[0]))
+    assert [step["label"] for step in found.steps] == ["there", "back"] * 2
+    assert found.samples == [(1000, 0, 0.1), (1000, 1, 0.9), (1000, 2, 0.4)]
+    assert found.data()["functions_of"] == MEASURED
+
+
+def test_supersteps_are_those_of_the_interval(machines: Machines) -> None:
+    two = machines(2)
+    run = two.run(copied, two.array(np.arange(SMALL)), two.empty(SMALL, np.int64), 2)
+    interval, steps = run.interval(charging()), steps_of(run, charging())
+    for name in ("step", "hr", "hw", "m", "loc", "m_over_g"):
+        assert [step[name] for step in steps] == pytest.approx(getattr(interval, name).tolist())
+    for name in ("compute", "measured", "good", "bad", "random"):
+        assert [step[f"{name}_s"] for step in steps] == pytest.approx(getattr(interval, name).tolist())
+    assert [step["verdict"] for step in steps] == interval.verdict.tolist()
+    known = ("step", "hr", "hw", "m", "label", "compute_s", "measured_s")
+    bare = [{name: step[name] for name in known} for step in steps]
+    assert steps_of(run, None) == bare
+
+
+# --- the probe
+
+
+@pytest.fixture(scope="module")
+def section() -> Iterator[Section]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(probe.LENGTHS, "quick", LENGTHS)
+        patch.setattr(probe, "REPEATS", 3)
+        ticks: list[float] = []
+        made = probe.measure(PLAN, lambda part, text: ticks.append(part), charging())
+        assert ticks == sorted(ticks)
+        assert ticks[-1] == pytest.approx(1)
+        yield made
+
+
+def test_every_sort_is_measured(section: Section) -> None:
+    data, samples = section.data, section.samples["sorting"]
+    assert json.loads(json.dumps(data)) == data
+    assert data["valid"]
+    found = [(row["n"], row["p"], row["algorithm"]) for row in data["rows"]]
+    assert sorted(found) == sorted((n, p, name) for n in LENGTHS for p in (1, 2) for name in probe.SORTS)
+    for row in data["rows"]:
+        mine = samples[
+            (samples["n"] == row["n"]) & (samples["p"] == row["p"]) & (samples["algorithm"] == row["algorithm"])
+        ]
+        assert len(mine) == row["repeats"] == 3
+        assert row["seconds"] == pytest.approx(np.median(mine["seconds"])) == pytest.approx(row["measured_s"])
+        assert row["ns_per_element"] == pytest.approx(row["seconds"] / row["n"] * 1e9)
+    for n in LENGTHS:
+        numpy, fast = (form for form in data["forms"] if form["n"] == n)
+        assert (numpy["form"], numpy["streams"], numpy["speedup"], fast["form"]) == ("numpy", 1, 1.0, "fast")
+        assert fast["speedup"] == pytest.approx(numpy["ns_per_element"] / fast["ns_per_element"])
+
+
+def formula(text: str, n: int, p: int) -> list[int]:
+    """The numbers of such as "n/p + 64; n/p; 2n + 3p^2"."""
+    plain = re.sub(r"(\d)([np])", r"\1*\2", text.removesuffix(" ideally").replace("^", "**"))
+    return [int(eval(part, {"n": n, "p": p})) for part in plain.split(";")]
+
+
+def test_supersteps_are_counted_as_in_the_paper_s_tables(section: Section) -> None:
+    rows = section.data["analysis"]
+    for p in (1, 2):
+        for name, table in report_sorting.COUNTS.items():
+            mine = [row for row in rows if (row["algorithm"], row["p"]) == (name, p)]
+            assert [row["label"] for row in mine] == list(table)
+            assert {row["times"] for row in mine} == {6 if name == "radix" else 1}
+            assert {row["runs"] for row in mine} == {len(LENGTHS)}
+            for row in mine:
+                assert row["n"] == max(LENGTHS)
+                paper = formula(table[row["label"]], row["n"], p)
+                assert [row[f"{count}_closed"] for count in ("hr", "hw", "m")] == paper
+                if (name, row["label"]) != ("sample", "sort"):  # whose buckets are ideal in the table
+                    assert [row[count] for count in ("hr", "hw", "m")] == paper
+                assert (row["loc"] is None) == (row["m_over_g"] is None) == (row["m"] < SMALL)
+
+
+def test_the_paper_s_lengths() -> None:
+    lengths = probe.lengths_of("full", 4)
+    paper = {5000 * 4 * i for i in range(1, 11)} | {50_000 * 4 * i for i in range(1, 11)}
+    paper |= {550_000 + 150_000 * 4 * i for i in range(10)}
+    assert (set(lengths), list(lengths)) == (paper, sorted(paper))
+
+
+def test_without_cost_functions_there_are_counts_and_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(probe.LENGTHS, "quick", (500,))
+    data = probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None).data
+    assert not data["valid"]
+    assert "no cost functions" in data["why"][0]
+    assert {row["loc"] for row in data["analysis"]} == {None}
+    text = printed(report_sorting.sorting({"sorting": data}))
+    assert "Not valid: no cost functions" in text
+    assert "steps inside" not in text
+
+
+def forgotten(proc: smp.Processor, keys: smp.GlobalArray) -> None:
+    with proc.superstep("nothing") as step:
+        step.compute()
+
+
+def test_a_sort_that_does_not_sort_is_a_defect(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(probe.SORTS, "radix", probe.Sort(forgotten, probe.SORTS["radix"].cost))
+    with pytest.raises(probe.WrongOrder, match="radix sort on 1 processors: the order of 50 keys"):
+        probe._sort(machines(1), np.arange(50, dtype=np.uint32)[::-1].copy(), Found(None))
+    monkeypatch.setitem(probe.FORMS, "fast", np.copy)
+    with pytest.raises(probe.WrongOrder, match="sort, fast: the order of 50 keys"):
+        probe._sort_here(np.arange(50, dtype=np.uint32)[::-1].copy(), probe._Found(None))
+
+
+def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(probe.LENGTHS, "quick", (50, 60))
+    monkeypatch.setattr(probe, "_sort", interrupted)
+    with pytest.raises(Stopped) as stopped:
+        probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None)
+    assert stopped.value.name == "sorting"
+    data = stopped.value.section.data
+    assert (data["rows"], [form["n"] for form in data["forms"]]) == ([], [50, 50, 60, 60])
+    assert "NumPy" in printed(report_sorting.sorting({"sorting": data}))
+    monkeypatch.setattr(probe, "_sort_here", interrupted)
+    with pytest.raises(KeyboardInterrupt) as nothing:
+        probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None)
+    assert not isinstance(nothing.value, Stopped)
+
+
+def test_predictions_come_from_this_profile_or_the_last_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SMP_DATA_DIR", str(tmp_path))
+    assert Campaign(PLAN)._fitted() is None
+    charging().keep()
+    kept = Campaign(PLAN)._fitted()
+    assert kept is not None
+    assert kept.data["created"] == MEASURED
+    own = Campaign(PLAN, charging())
+    assert own._fitted() is own.profile
+
+
+# --- its report and its plots
+
+
+def printed(*parts: RenderableType) -> str:
+    console = Console(width=100, file=io.StringIO(), color_system=None)
+    for part in parts:
+        console.print(part)
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.fixture
+def told(section: Section) -> dict[str, Any]:
+    """The section with numbers that are known."""
+    data: dict[str, Any] = json.loads(json.dumps(section.data))
+    for row in data["rows"]:
+        row |= {"ns_per_element": 40.0 / row["p"], "good_s": row["n"] * 8e-9, "loc": 0.75, "m_over_g": 2.5}
+        row |= {"supersteps": 5, "supersteps_inside": 4, "inside": True, "compute_s": row["n"] * 3e-9}
+    for form in data["forms"]:
+        form |= {"ns_per_element": 8.0 if form["form"] == "numpy" else 4.0, "streams": 2}
+        form["speedup"] = 8.0 / form["ns_per_element"]
+    for row in data["analysis"]:
+        row |= {"loc": 0.5 + row["p"] / 10, "m_over_g": 1.0 + row["p"], "compute_s": row["p"] * 1e-3}
+    return data
+
+
+def cells(text: str, *start: str) -> list[str]:
+    """The cells of the only line that begins with these."""
+    found = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
+    (row,) = [row for row in found if tuple(row[: len(start)]) == start]
+    return row[len(start) :]
+
+
+def test_the_report_says_the_numbers(told: dict[str, Any]) -> None:
+    text = printed(*sections.sections({"sorting": told}))
+    row = cells(text, "Radix sort", "12,000", "2")
+    assert (row[:4], row[-4:]) == (["20.0", "0.400", "3.00", "8.00"], ["0.75", "2.50", "yes", "4/5"])
+    assert cells(text, "fast form", "400", "2")[:2] == ["4.00", "2.00"]
+    assert cells(text, "1", "count")[-6:] == ["n/p; 64; n + 64p", "0.60", "2.00", "0.70", "3.00", "2.00"]
+    assert cells(text, "6,000; 64; 12,128") == []
+    assert cells(text, "3", "offsets")[-5:] == ["-", "-", "-", "-", "2.00"]  # too small to tell
+    assert "after table 10" in text
+    assert report_programs.EARLIER not in " ".join(text.split())
+    assert f"measured on {MEASURED}" in " ".join(text.split())
+    assert f"measured on {MEASURED}" not in printed(report_sorting.sorting({"sorting": told, "created": MEASURED}))
+
+
+def test_a_section_of_an_earlier_version_says_that_computation_is_included(told: dict[str, Any]) -> None:
+    for row in [*told["rows"], *told["analysis"]]:
+        del row["compute_s"]
+    text = printed(report_sorting.sorting({"sorting": told}))
+    assert report_programs.EARLIER in " ".join(text.split())
+    assert cells(text, "1", "count")[-5:] == ["0.60", "2.00", "0.70", "3.00", "-"]
+
+
+def test_predictions_of_functions_that_are_not_valid_say_so(told: dict[str, Any]) -> None:
+    profile = {"sorting": told, "created": MEASURED, "access": {"valid": False}}
+    assert report_programs.INVALID in printed(report_sorting.sorting(profile))
+    assert report_programs.INVALID not in printed(report_sorting.sorting(profile | {"access": {"valid": True}}))
+
+
+def test_the_closed_form_is_told_where_it_differs(told: dict[str, Any]) -> None:
+    row = told["analysis"][0] | {"hr": 7, "hw": 8, "m": 9000, "hr_closed": 7, "hw_closed": 8, "m_closed": 9000}
+    assert report_sorting.counts(row) == ["n/p; 64; n + 64p", "7; 8; 9,000"]
+    assert report_sorting.counts(row | {"hw_closed": 6})[2:] == ["7; 6; 9,000"]
+
+
+def test_the_first_screen_has_a_line_of_it(told: dict[str, Any]) -> None:
+    assert report_sorting.describe(told) == (
+        "n = 12,000, in ns an element: radix sort 20.0 (Loc 0.75), sample sort 20.0 (Loc 0.75), column sort 20.0 "
+        "(Loc 0.75) with p = 2; fast form 4.00 with 2 streams, 2.00 times as fast as NumPy"
+    )
+    assert report_sorting.describe({}) is None
+    assert "Sorting  n = 12,000, in ns" in printed(sections.summary({"sorting": told}))
+
+
+def test_many_lengths_are_thinned_in_the_table(told: dict[str, Any]) -> None:
+    told["rows"] = [row | {"n": n} for row in told["rows"] if row["n"] == 400 for n in range(1000, 31_000, 1000)]
+    text = printed(report_sorting.sorting({"sorting": told}))
+    assert "6 of 30 lengths; the profile has all." in text
+    assert len(re.findall(r"^Radix sort +\d", text, re.MULTILINE)) == 2 * 6
+    cells(text, "Radix sort", "1,000", "1")
+    cells(text, "Radix sort", "30,000", "2")
+
+
+def test_figure_3_has_each_sort_against_both_ends(section: Section) -> None:
+    figure = plots_sorting.predictions({"sorting": section.data})
+    assert figure is not None
+    pictures.check(figure, "sorting-predicted")
+    places = [(p, end) for p in (1, 2) for end in ("good", "bad")]
+    assert len(figure.axes) == len(places)
+    for axes, (p, end) in zip(figure.axes, places, strict=True):
+        lines = {one.get_label(): one.get_data() for one in axes.get_lines()}
+        assert f"p = {p}" in axes.get_title(loc="left")
+        for name, title in report_sorting.TITLES.items():
+            rows = [row for row in section.data["rows"] if (row["algorithm"], row["p"]) == (name, p)]
+            n, ns = lines[title]
+            assert list(n) == list(LENGTHS)
+            assert list(ns) == pytest.approx([row["measured_s"] / row["n"] * 1e9 for row in rows])
+            ends = [max(row["bad_s"], row["random_s"]) if end == "bad" else row["good_s"] for row in rows]
+            assert list(lines[f"_{title}, predicted"][1]) == pytest.approx(ends / np.array(LENGTHS) * 1e9)
+    assert plots_sorting.predictions({}) is None
+
+
+def test_times_stand_beside_numpy_s(section: Section) -> None:
+    figure = plots_sorting.times({"sorting": section.data}, section.samples["sorting"])
+    assert figure is not None
+    pictures.check(figure, "sorting-time")
+    lines = {one.get_label(): one.get_xydata().tolist() for one in figure.axes[0].get_lines()}
+    numpy = [[form["n"], form["ns_per_element"]] for form in section.data["forms"] if form["form"] == "numpy"]
+    assert lines["NumPy"] == numpy
+    rows = [row for row in section.data["rows"] if (row["algorithm"], row["p"]) == ("sample", 2)]
+    assert lines["Sample sort, p = 2"] == [[row["n"], row["ns_per_element"]] for row in rows]
+    assert len(figure.axes[0].collections) == len(LENGTHS) * (2 * 3 + 2)  # bars
+    assert plots_sorting.times({}) is None
+    made = [name for name, drawn in plots.figures({"sorting": section.data}) if drawn is not None]
+    assert made == ["sorting-predicted", "sorting-time"]

@@ -1,0 +1,137 @@
+"""Threads and streams: what is timed happens in its order, and the accounting adds up."""
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from support import pictures
+
+import smp
+from smp._runtime.memory.cells import Cells
+from smp.microbench.method.plan import Plan
+from smp.microbench.sections.threads import plots, probe, report
+from smp.microbench.sections.threads.loops import BACK, BEFORE, GO, WOKEN, spin_out
+from smp.microbench.sections.threads.probe import EVENTS, LOOKS, PARTS, REPEATS, RETRIES, WHOLE, _Bench, accounting
+
+PLAN = Plan("quick", (1,), 7, 64)
+
+
+def remapping(proc: smp.Processor, cells: dict[int, Cells], limit: int) -> Any:
+    before = proc.counters()
+    ran, went_on = _Bench(proc, cells)._remap(limit)
+    after = proc.counters()
+    return ran, went_on, int(after["retries"].sum() - before["retries"].sum())
+
+
+@pytest.mark.parametrize("limit", [0, LOOKS, RETRIES])
+def test_a_stream_goes_to_who_is_ready_and_back(limit: int) -> None:
+    with smp.host(1, pin=False) as machine:
+        cells = {limit: machine.cells(1, retries=limit)}
+        ran, went_on, retries = machine.run(remapping, cells, limit).results[0]
+        assert 0 < ran < went_on
+        assert retries >= min(limit, LOOKS), "it gives way after so many looks; who waits for the result looks besides"
+        assert cells[limit].peek(0)[0] is False
+
+
+def handing(proc: smp.Processor) -> Any:
+    bench = _Bench(proc, {})
+    found = [bench._handed() for _ in range(3)]
+    return found, bench._words.copy()
+
+
+def test_a_bare_thread_is_woken_and_answers() -> None:
+    with smp.host(1, pin=False) as machine:
+        found, words = machine.run(handing).results[0]
+    assert all(ns > 0 for pair in found for ns in pair)
+    assert words[GO] == words[BACK] == 3
+    assert words[BEFORE] < words[WOKEN]
+
+
+def every(proc: smp.Processor, cells: dict[int, Cells], what: str) -> int:
+    return int(_Bench(proc, cells).times[what]())
+
+
+@pytest.mark.parametrize("what", [*EVENTS, WHOLE, *(part for part in PARTS if part != "looks")])
+def test_every_event_takes_time(what: str) -> None:
+    with smp.host(1, pin=False) as machine:
+        cells = {limit: machine.cells(1, retries=limit) for limit in (0, LOOKS, RETRIES)}
+        assert machine.run(every, cells, what).results[0] > 0
+        assert not any(one.peek(0)[0] for one in cells.values()), "the cells are empty for the next"
+
+
+def test_spinning_ends() -> None:
+    spin_out(1000)
+
+
+@given(st.floats(1, 1e6), st.lists(st.floats(0, 1e6), min_size=len(PARTS), max_size=len(PARTS)))
+def test_the_accounting_is_of_the_parts_and_the_whole(total: float, parts: list[float]) -> None:
+    rows = [{"what": part, "ns": ns} for part, ns in zip(PARTS, parts, strict=True)]
+    found = accounting([*rows, {"what": WHOLE, "ns": total}, {"what": "next", "ns": 1e9}])
+    assert found["total_ns"] == total
+    assert found["explained_ns"] == pytest.approx(sum(parts))
+    assert found["explained"] * total == pytest.approx(sum(parts))
+
+
+def test_the_probe_measures_every_event_and_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(probe.SECONDS, "quick", 0.01)
+    section = probe.measure(PLAN, lambda *_: None)
+    data = section.data
+    assert json.loads(json.dumps(data)) == data
+    assert [row["what"] for row in data["rows"]] == list(EVENTS)
+    assert [row["what"] for row in data["parts"]] == list(PARTS)
+    samples = section.samples["threads"]
+    for row in [*data["rows"], data["whole"], *data["parts"]]:
+        mine = samples[samples["what"] == row["what"]]
+        assert len(mine) == row["windows"]
+        assert len(mine) % REPEATS == 0
+        assert row["mean_ns"] == pytest.approx(mine["wall_ns"].mean())
+        assert row["std_ns"] == pytest.approx(mine["wall_ns"].std())
+
+
+def data() -> dict[str, Any]:
+    def row(what: str, us: float) -> dict[str, Any]:
+        ns = 1e3 * us
+        about = {"what": what, "ns": ns, "cycles": 4 * ns, "mean_ns": 1.1 * ns, "std_ns": ns / 10, "minimum_ns": ns / 2}
+        return about | {"p95_ns": 2 * ns, "windows": 50, "valid": what != "bare", "why": ["unstable"]}
+
+    rows = [row(what, 10.0 * (k + 1)) for k, what in enumerate(EVENTS)]
+    parts = [row(what, k + 1) for k, what in enumerate(PARTS)]
+    whole = row(WHOLE, 40.0)
+    found = accounting([*rows, whole, *parts])
+    about = {"rows": rows, "whole": whole, "parts": parts, "accounting": found}
+    return about | {"retries": 1024, "looks": 63, "valid": True, "why": []}
+
+
+def test_the_tables_have_every_event_and_the_rest() -> None:
+    console = Console(file=io.StringIO(), width=100)
+    console.print(report.threads({"threads": data()}))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    (remapped,) = [line.split()[-7:] for line in text.splitlines() if line.startswith("a waiting thread's stream")]
+    assert remapped == ["40.0", "160,000", "44.0", "4.00", "20.0", "80.0", "50"]
+    (rest,) = [line.split()[-2:] for line in text.splitlines() if line.startswith("not explained")]
+    assert rest == ["25.0", "62.5"], "40 us less 1 + 2 + 3 + 4 + 5"
+    assert "the parts explain 37.5% of the time" in text
+    assert "a thread of Python's own starts !" in text
+    heading, said = report.line(data()) or ("", "")
+    assert heading == "Threads"
+    assert "a stream starts in 10.0 us, a thread on an idle one in 20.0 us" in said
+    assert said.endswith("remapping takes 40.0 us, 50.0 us by a trap")
+    assert report.line({}) is None
+
+
+def test_the_plot_has_a_bar_for_each() -> None:
+    figure = plots.threads({"threads": data()})
+    pictures.check(figure)
+    assert figure is not None
+    upper, lower = figure.axes
+    assert sorted(bar.get_width() for bar in upper.patches) == [10.0 * (k + 1) for k in range(len(EVENTS))]
+    parts = [(bar.get_x(), bar.get_width()) for bar in lower.patches]
+    starts = np.cumsum([0, 1, 2, 3, 4, 5])
+    np.testing.assert_allclose(parts[:-1], [*zip(starts, [1, 2, 3, 4, 5, 25], strict=True)])
+    assert parts[-1] == (0, 40)
+    assert plots.threads({}) is None

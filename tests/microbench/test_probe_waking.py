@@ -1,0 +1,254 @@
+"""Waking: everyone is woken once, rounds are whole, a failure ends the wait; numbers, table and plot agree."""
+
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from support import pictures
+
+import smp
+from smp._runtime.memory.cells import Cells
+from smp.errors import ProcessorRaised
+from smp.microbench.method.plan import Plan, Stopped
+from smp.microbench.method.result import summarise
+from smp.microbench.method.visits import COUNTS, FEWEST_ROUNDS, VISIT, rounds, section_of
+from smp.microbench.method.windows import Windows
+from smp.microbench.sections.waking import plots, probe, report
+from smp.microbench.sections.waking.loops import ALL, OPERATIONS, SHARED_WORDS, link, pass_by, set_off, worked
+from smp.microbench.sections.waking.probe import MANY, ONE, Effort, Task, program
+
+PLAN = Plan("quick", (1,), 7, 64)
+
+
+@pytest.fixture(scope="module")
+def machine() -> Any:
+    with smp.host(1, pin=False) as opened:
+        yield opened
+
+
+# --- the loops
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 99), st.integers(0, 5), st.integers(0, 99), st.integers(0, 99))
+def test_an_iteration_of_work_is_so_many_operations(x: int, iterations: int, a: int, b: int) -> None:
+    expected = x
+    for _ in range(iterations * OPERATIONS // 3):  # exclusive or, addition, exclusive or
+        expected = ((expected ^ a) + b) ^ b
+    assert worked(x, iterations, a, b) == expected
+
+
+def waiting(proc: smp.Processor, words: smp.GlobalArray, cells: Cells, how: str, streams: int) -> Any:
+    """Set some off; return what the cell holds then, and the ns."""
+    words.view[:], words.view[ALL] = 0, streams
+    with proc.streams(streams) as pool:
+        arguments = () if how == MANY else (0, 0, 1)
+        threads = [pool.start(pass_by if how == MANY else link, words.view, cells, *arguments) for _ in range(streams)]
+        ns = set_off(words.view, cells, 0, proc.sync)
+        for thread in threads:
+            thread.result()
+    return *cells.peek(0), ns
+
+
+@pytest.mark.parametrize("streams", [1, 2, 7])
+@pytest.mark.parametrize("retries", [0, 1024])
+def test_each_takes_the_cell_once(machine: smp.Machine, streams: int, retries: int) -> None:
+    words = machine.zeros(SHARED_WORDS, np.int64)
+    for how, left in ((MANY, 1), (ONE, 1 + streams)):
+        cells = machine.cells(1, retries=retries)
+        full, value, ns = machine.run(waiting, words, cells, how, streams).results[0]
+        assert (full, value) == (True, left)
+        assert ns > 0
+
+
+def failing(proc: smp.Processor, words: smp.GlobalArray, cells: Cells) -> None:
+    if proc.rank == 1:
+        raise RuntimeError("gone")
+    set_off(words.view, cells, 0, proc.sync)
+
+
+def test_setting_off_ends_when_a_processor_fails() -> None:
+    with smp.host(2) as machine:
+        words = machine.zeros(SHARED_WORDS, np.int64)
+        words.view[ALL] = 1  # who never comes
+        with pytest.raises(ProcessorRaised, match="gone"):
+            machine.run(failing, words, machine.cells(1))
+        assert machine.run(lambda proc: proc.rank).results == [0, 1]
+
+
+# --- rounds
+
+
+class StillClock:
+    """A clock whose time is what the visits say."""
+
+    timer_ns = 0.0
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def wall(self) -> int:
+        return self.now
+
+    def cpu(self) -> int:
+        return self.now
+
+    def stolen(self) -> int:
+        return 0
+
+    def switches(self) -> int:
+        return 0
+
+    def rate(self) -> float:
+        return 1.0
+
+
+def taking(clock: StillClock, ns: int, orders: list[list[str]], interrupt_at: int = -1) -> Any:
+    def take(order: list[str], turn: int) -> Sequence[Windows]:
+        if turn == interrupt_at:
+            raise KeyboardInterrupt
+        orders.append(order)
+        clock.now += ns
+        made = np.zeros((len(order), 1), VISIT)
+        made["round"], made["operations"], made["wall_ns"], made["overlap"] = turn, 1, 100, 1
+        for name, one in zip(order, made, strict=True):
+            one["traps"] = ord(name)
+        return list(made)
+
+    return take
+
+
+def test_every_round_visits_all_in_another_order() -> None:
+    clock, orders, told = StillClock(), [], []
+    taken, cut = rounds(
+        "abcdefgh",
+        taking(clock, 10**8, orders),
+        2.0,
+        np.random.default_rng(1),
+        clock,
+        lambda done, _: told.append(done),
+    )
+    assert not cut
+    assert len(orders) == 20, "as many rounds of 0.1 s as fit into 2 s"
+    assert {tuple(sorted(order)) for order in orders} == {tuple("abcdefgh")}
+    assert len({tuple(order) for order in orders}) > 15
+    for name, windows in taken.items():
+        assert windows["round"].tolist() == list(range(20))
+        assert set(windows["traps"].tolist()) == {ord(name)}
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(1)
+
+
+def test_there_are_enough_rounds_however_long_they_take() -> None:
+    clock, orders = StillClock(), []
+    rounds("ab", taking(clock, 10**10, orders), 0.1, np.random.default_rng(1), clock, lambda *_: None)
+    assert len(orders) == FEWEST_ROUNDS
+
+
+@pytest.mark.parametrize("at", [1, 3])
+def test_an_interrupt_keeps_the_rounds_that_are_whole(at: int) -> None:
+    clock = StillClock()
+    take = taking(clock, 10**8, [], at)
+    taken, cut = rounds("ab", take, 1.0, np.random.default_rng(1), clock, lambda *_: None)
+    assert cut
+    assert {len(windows) for windows in taken.values()} == {at}
+    results = [summarise((name,), windows, "median") for name, windows in taken.items()]
+    with pytest.raises(Stopped) as stopped:
+        section_of("waking", results, {"rows": [1]}, {"name": "U1"}, cut)
+    assert stopped.value.name == "waking"
+    section = stopped.value.section
+    assert section.data["rows"] == [1]
+    assert not section.data["valid"], "fewer than five windows"
+    assert section.samples["waking"]["traps"].tolist() == [ord("a")] * at + [ord("b")] * at
+
+
+def test_an_interrupt_of_the_first_round_leaves_nothing() -> None:
+    clock = StillClock()
+    with pytest.raises(KeyboardInterrupt):
+        rounds("ab", taking(clock, 1, [], 0), 1.0, np.random.default_rng(1), clock, lambda *_: None)
+
+
+# --- the probe
+
+
+def test_a_visit_counts_what_the_waiters_do(machine: smp.Machine) -> None:
+    words, cells = machine.zeros(SHARED_WORDS, np.int64), machine.cells(1, retries=0)
+    order = [Task(ONE, 0, 3), Task(MANY, 10_000_000, 2)]
+    one, many = machine.run(program, words, cells, order, 4, 20.0).results[0]
+    assert (one["operations"].tolist(), many["operations"].tolist()) == ([3], [2])
+    assert one["round"].tolist() == [4]
+    assert many["traps"].tolist() == [2], "with no retries they sleep long before the main thread has spun"
+    assert many["retries"].tolist() == [0]
+    assert cells.peek(0)[0] is False, "ready for the next visit"
+
+
+def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(probe.EFFORTS, "quick", Effort(0.01, (0, 50_000), (1, 3)))
+    ticks: list[float] = []
+    section = probe.measure(PLAN, lambda done, _: ticks.append(done))
+    assert ticks == sorted(ticks)
+    data = section.data
+    assert json.loads(json.dumps(data)) == data
+    keys = [(row["how"], row["initial_ns"], row["streams"]) for row in data["rows"]]
+    assert keys == [(how, ns, k) for how in (MANY, ONE) for ns in (0, 50_000) for k in (1, 3)]
+    samples = section.samples["waking"]
+    assert len(samples) == sum(row["windows"] for row in data["rows"])
+    for row in data["rows"]:
+        mine = samples[(samples["how"] == row["how"]) & (samples["streams"] == row["streams"])]
+        mine = mine[mine["initial_ns"] == row["initial_ns"]]
+        assert len(mine) == row["windows"] >= FEWEST_ROUNDS
+        assert row["total_ns"] == pytest.approx(row["streams"] * row["ns"])
+        assert (mine["traps"] <= row["streams"]).all()
+        # nobody traps who has not used up its retries
+        assert (mine["retries"] >= data["limit"] * mine["traps"]).all()
+        for name in COUNTS:
+            assert row[name] == np.median(mine[name])
+
+
+# --- the report and the plot
+
+
+def row(how: str, initial_ns: int, streams: int, ns: float, traps: float) -> dict[str, Any]:
+    about = {"how": how, "initial_ns": initial_ns, "streams": streams, "total_ns": ns * streams, "ns": ns}
+    return about | {"traps": traps, "retries": 9.0, "windows": 7, "valid": streams != 64, "why": ["unstable"]}
+
+
+def data() -> dict[str, Any]:
+    rows = [
+        row(how, loop, streams, 1000.0 * (k + 1) * (2 + streams / 64), streams * min(1, k + 0.5))
+        for how in (MANY, ONE)
+        for k, loop in enumerate((0, 20_000))
+        for streams in (1, 64)
+    ]
+    return {"rows": rows, "limit": 1024, "cpus": 2, "valid": True, "why": []}
+
+
+def test_the_table_has_total_share_and_traps() -> None:
+    console = Console(file=io.StringIO(), width=100)
+    console.print(report.waking({"waking": data()}))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    found = [line.split() for line in lines if line.startswith("64")]
+    assert found == [["64", "192", "!", "3.00", "50.0", "384", "!", "6.00", "100"]] * 2
+    heading, text = report.line(data()) or ("", "")
+    assert heading == "Waking"
+    assert text == "64 streams at once in 384 us, 6.00 us each; 64 streams one by one in 384 us, 6.00 us each"
+    assert report.line({}) is None
+
+
+def test_the_plot_shows_the_rows() -> None:
+    figure = plots.waking({"waking": data()})
+    pictures.check(figure)
+    assert figure is not None
+    total, share = figure.axes[:2]
+    alone = 2 * (2 + 1 / 64)  # us
+    for axes, expected in ((total, [alone, 384]), (share, [alone, 6])):
+        (line,) = [one for one in axes.get_lines() if one.get_label() == "20.0 us"]
+        assert line.get_xdata().tolist() == [1, 64]
+        np.testing.assert_allclose(line.get_ydata(), expected)
+    assert plots.waking({}) is None

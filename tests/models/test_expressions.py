@@ -1,0 +1,170 @@
+"""Expressions: one meaning in Python, NumPy and C, and nothing but what they may hold."""
+
+import contextlib
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.formulas import EXACT, INPUTS, POINTS, SMOOTH, VALUES, in_c, needs_c, rarely
+
+from smp.errors import ModelError
+from smp.models.fit.expressions import FUNCTIONS, RESERVED, Expression, python_function
+
+Number = int | float
+
+
+def in_python(expression: Expression, *values: Number) -> float:
+    return float(python_function("value", INPUTS, expression.python)(*values))
+
+
+def defined(expression: Expression, *values: Number) -> float:
+    """The value in Python; the example is dropped where it has none."""
+    try:
+        value = in_python(expression, *values)
+    except (ZeroDivisionError, OverflowError):
+        assume(False)
+    assume(math.isfinite(value))
+    return value
+
+
+@given(EXACT, st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=4))
+@settings(max_examples=300, deadline=None)
+def test_numbers_and_arrays_agree_to_the_last_bit(text: str, points: list[tuple[float, float]]) -> None:
+    expression = Expression(text, INPUTS)
+    expected = [defined(expression, *point) for point in points]
+    n, m = np.array(points).T
+    assert expression.of({"n": n, "m": m}).tolist() == expected
+
+
+@given(SMOOTH, VALUES, VALUES)
+@settings(max_examples=100, deadline=None)
+def test_numbers_and_arrays_agree_to_rounding_where_functions_round(text: str, n: float, m: float) -> None:
+    expression = Expression(text, INPUTS)
+    assert expression.of({"n": n, "m": m}) == pytest.approx(defined(expression, n, m), rel=1e-12)
+
+
+@given(EXACT, VALUES, VALUES)
+@settings(max_examples=100, deadline=None)
+def test_a_factor_before_the_text_multiplies_all_of_it(text: str, n: float, m: float) -> None:
+    expression = Expression(text, INPUTS)
+    value = defined(expression, n, m)
+    assert python_function("value", INPUTS, f"3 * {expression.python}")(n, m) == 3 * value
+
+
+@needs_c
+@given(st.lists(EXACT, min_size=60, max_size=60, unique=True))
+@rarely
+def test_c_agrees_with_python_to_the_last_bit(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    expressions = [Expression(text, INPUTS) for text in texts]
+    names = [f"f{k}" for k in range(len(texts))]
+    sources = [
+        f"double {name}(double n, double m) {{ return {expression.c}; }}"
+        for name, expression in zip(names, expressions, strict=True)
+    ]
+    functions = in_c(sources, names, tmp_path_factory.mktemp("c"))
+    for expression, function in zip(expressions, functions, strict=True):
+        for n, m in POINTS:
+            with contextlib.suppress(ZeroDivisionError, OverflowError):
+                assert in_python(expression, n, m) == function(n, m), (expression.text, n, m)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("(n > 1) + (m > 1)", 2.0),  # NumPy alone would add two truths to one
+        ("(n > 1) / ((n > 1) + (m > 1))", 0.5),  # and C divide them as whole numbers
+        ("-(n > 1)", -1.0),
+        ("n > 1", 1.0),
+        ("not n > 1", 0.0),
+        ("2 < n < 4", 0.0),
+        ("2 <= m < 4", 1.0),
+        ("min(n, m, 1.5)", 1.5),
+        ("max(0, m - n, 1)", 1.0),
+        ("-m ** 2", -9.0),
+        ("m ** -1", 1 / 3),
+        ("n if n > m else m", 8.0),
+        ("floor(n / m)", 2.0),
+        ("log2(n)", 3.0),
+        ("  n\n *   m ", 24.0),
+    ],
+)
+def test_what_an_expression_means(text: str, value: float) -> None:
+    expression = Expression(text, INPUTS)
+    assert in_python(expression, 8, 3) == value
+    assert expression.of({"n": [8.0], "m": 3.0}).tolist() == [value]
+
+
+def test_what_it_uses() -> None:
+    expression = Expression("n * log2(n) if n > 1 else abs(n)", ["n", "m"])
+    assert expression.names == {"n"}
+    assert expression.calls == {"log2", "abs"}
+    assert repr(expression) == "<expression n * log2(n) if n > 1 else abs(n)>"
+
+
+def test_arrays_broadcast_and_a_constant_takes_their_shape() -> None:
+    n, m = np.arange(1.0, 4.0)[:, None], np.arange(1.0, 3.0)
+    assert Expression("n * m", INPUTS).of({"n": n, "m": m}).tolist() == (n * m).tolist()
+    assert Expression("1", INPUTS).of({"n": n, "m": m}).tolist() == np.ones((3, 2)).tolist()
+    assert Expression("n", INPUTS).of({"n": 2, "m": 3}).shape == ()
+
+
+def test_what_is_not_defined_is_not_a_number_in_arrays() -> None:
+    found = Expression("log2(n) + 1 / n", ["n"]).of({"n": [0.0, -1.0, 1.0]})
+    assert np.isnan(found[:2]).all()
+    assert found[2] == 1.0
+    assert Expression("log2(n) if n > 0 else 0", ["n"]).of({"n": [0.0, 4.0]}).tolist() == [0.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("n +", "is no expression"),
+        ("", "is no expression"),
+        ("n = 3", "is no expression"),
+        ("x * n", "names 'x', which is no input: there are n, m"),
+        ("log2", "names 'log2', which is no input"),
+        ("n // m", "holds 'n // m'"),  # Python's is not C's floor(n / m): 1 // 0.1 is 9
+        ("n % 2", "holds 'n % 2'"),
+        ("n @ m", "holds 'n @ m'"),
+        ("n & m", "holds 'n & m'"),
+        ("~n", "holds '~n'"),
+        ("n or m", "holds 'n or m'"),  # Python's would be n, C's 1
+        ("not n", "holds 'not n'"),
+        ("n is m", "holds 'n is m'"),
+        ("n in (1, 2)", "holds 'n in"),
+        ("n.real", r"holds 'n\.real'"),
+        ("n[0]", r"holds 'n\[0\]'"),
+        ("sin(n)", r"holds 'sin\(n\)'"),
+        ("__import__('os')", "holds .__import__"),
+        ("n.__class__()", "holds 'n.__class__"),
+        ("(lambda: 1)()", "holds"),
+        ("[k for k in n]", "holds"),
+        ("log2(n, 2)", r"holds 'log2\(n, 2\)'"),
+        ("min(n)", r"holds 'min\(n\)'"),
+        ("max(*n, m)", "holds"),
+        ("min(n, m, key=abs)", "holds"),
+        ("'n'", "holds"),
+        ("True", "holds 'True'"),
+        ("1j", "holds '1j'"),
+        ("None", "holds 'None'"),
+        ("1e999", "holds"),
+        ("1" + "0" * 400, "holds"),
+        ("(n := 3)", "holds"),
+        ("n; m", "is no expression"),
+    ],
+)
+def test_what_an_expression_may_not_hold(text: str, part: str) -> None:
+    with pytest.raises(ModelError, match=part):
+        Expression(text, INPUTS)
+
+
+def test_an_expression_is_text() -> None:
+    with pytest.raises(ModelError, match="1 is no expression: write it as text"):
+        Expression(1, INPUTS)  # type: ignore[arg-type]
+
+
+def test_no_reserved_word_can_be_mistaken() -> None:
+    assert set(FUNCTIONS) | {"inf", "pow", "fmin", "double", "lambda"} <= RESERVED
+    assert not RESERVED & {"n", "width", "digit", "rows", "columns"}

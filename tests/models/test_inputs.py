@@ -1,0 +1,179 @@
+"""Inputs of a model and specifications: how ranges read, where their values lie, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smp.errors import ModelError
+from smp.models.fit.expressions import RESERVED
+from smp.models.fit.inputs import COUNT, Input, drawn, nest, parsed
+from smp.models.fit.specification import Specification, expressions_of
+
+
+@given(st.integers(1, 10**5), st.integers(2, 10**4), st.integers(2, 30))
+@settings(max_examples=60, deadline=None)
+def test_a_geometric_grid_has_equal_ratios(low: int, times: int, count: int) -> None:
+    real = Input.parse("n", f"{low}..{low * times} x {count} real")
+    assert (real.low, real.high, len(real.grid)) == (low, low * times, count)
+    ratios = np.divide(real.grid[1:], real.grid[:-1])
+    assert ratios == pytest.approx(times ** (1 / (count - 1)), rel=1e-9)
+    whole = Input.parse("n", f"geometric {low}..{low * times} x {count}")
+    assert whole.grid == tuple(sorted({float(round(value)) for value in real.grid}))
+
+
+@given(st.integers(-100, 100), st.integers(1, 100), st.integers(2, 30))
+@settings(max_examples=60, deadline=None)
+def test_a_linear_grid_has_equal_distances(low: int, length: int, count: int) -> None:
+    made = Input.parse("n", f"linear {low}..{low + length} x {count} real")
+    assert np.diff(made.grid) == pytest.approx(length / (count - 1))
+    assert (made.low, made.high) == (low, low + length)
+
+
+@given(st.integers(1, 1000), st.integers(1, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_powers_are_all_those_within(low: int, length: int) -> None:
+    expected = [2.0**k for k in range(25) if low <= 2**k <= low + length]
+    if expected:
+        assert list(Input.parse("p", f"powers {low}..{low + length}").grid) == expected
+    else:
+        with pytest.raises(ModelError, match="holds no power of two"):
+            Input.parse("p", f"powers {low}..{low + length}")
+
+
+def test_a_range_without_a_count_has_twelve_values() -> None:
+    assert len(Input.parse("n", "100..1e6").grid) == COUNT == 12
+
+
+def test_listed_values_are_in_order_and_once() -> None:
+    assert Input.parse("n", " 64, 8,8 , 4 ") == Input("n", " 64, 8,8 , 4 ", "listed", (4.0, 8.0, 64.0), True)
+    assert not Input.parse("n", "0.5, 8").whole
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "does not read"),
+        ("many", "does not read"),
+        ("1..", "does not read"),
+        ("1..2..3", "does not read"),
+        ("square 1..2", "does not read"),
+        ("1..10 x", "does not read"),
+        ("1..10 real x 3", "does not read"),
+        ("10..1", "its ends must ascend"),
+        ("1..1", "its ends must ascend"),
+        ("1..1e999", "its ends must ascend"),
+        ("0..10", "a geometric one begins above zero"),
+        ("powers -1..8", "a powers one begins above zero"),
+        ("1.5..10", "ends that are not whole: add 'real'"),
+        ("1..10 x 1", "takes at least 2 values"),
+        ("linear 0..10 x 0", "takes at least 2 values"),
+        ("powers 1..8 x 3", "leave out 'x'"),
+        ("powers 5..7", "holds no power of two"),
+    ],
+)
+def test_ranges_that_are_refused(text: str, part: str) -> None:
+    with pytest.raises(ModelError, match=part):
+        Input.parse("n", text)
+
+
+def test_a_range_is_text() -> None:
+    with pytest.raises(ModelError, match="the range of n is 100: write it as text"):
+        Input.parse("n", 100)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["", "2n", "n m", "_n", "µ", *sorted(RESERVED)])
+def test_names_that_would_not_do_in_python_or_c(name: str) -> None:
+    with pytest.raises(ModelError, match="cannot name an input"):
+        Input.parse(name, "1..10")
+
+
+@given(
+    st.sampled_from(["7..900", "7..900 real", "linear -5..40", "linear -5..40 real", "powers 3..70", "2, 9, 30"]),
+    st.integers(0, 99),
+)
+@settings(max_examples=60, deadline=None)
+def test_random_values_lie_in_the_range_and_are_repeatable(text: str, seed: int) -> None:
+    made = Input.parse("n", text)
+    values = made.draw(np.random.default_rng(seed), 200)
+    assert values.min() >= made.low * (1 - 1e-12 * np.sign(made.low))
+    assert values.max() <= made.high * (1 + 1e-12)
+    assert (values.tolist() == np.round(values).tolist()) == made.whole
+    assert values.tolist() == made.draw(np.random.default_rng(seed), 200).tolist()
+    if made.spacing in ("listed", "powers"):
+        assert set(values) <= set(made.grid)
+
+
+def test_random_values_are_uniform_on_the_scale_of_the_grid() -> None:
+    rng = np.random.default_rng(1)
+    decades = np.floor(np.log10(Input.parse("n", "1..1e4 real").draw(rng, 40_000)))
+    assert np.bincount(decades.astype(int), minlength=4) == pytest.approx(10_000, rel=0.05)
+    quarters = np.floor(Input.parse("n", "linear 0..4 real").draw(rng, 40_000))
+    assert np.bincount(quarters.astype(int), minlength=4) == pytest.approx(10_000, rel=0.05)
+
+
+def test_the_nest_runs_through_all_combinations() -> None:
+    inputs = parsed({"n": "10, 20, 30", "p": "1, 2", "width": "8, 64"})
+    points = nest(inputs)
+    assert list(points) == ["n", "p", "width"]
+    rows = list(zip(*points.values(), strict=True))
+    assert len(rows) == len(set(rows)) == math.prod(len(given.grid) for given in inputs)
+    assert rows[:3] == [(10, 1, 8), (10, 1, 64), (10, 2, 8)]
+    some = drawn(inputs, np.random.default_rng(0), 5)
+    assert {name: len(values) for name, values in some.items()} == {"n": 5, "p": 5, "width": 5}
+
+
+def test_no_inputs_at_all() -> None:
+    with pytest.raises(ModelError, match="a model needs an input"):
+        parsed({})
+
+
+# ------------------------------------------------------------------------------------------------ specifications
+
+
+def test_a_constant_comes_first_and_terms_have_names() -> None:
+    assert list(expressions_of(["n", "n * p"], ["n", "p"])) == ["1", "n", "n * p"]
+    named = expressions_of({"work": "n * log2(n)"}, ["n"])
+    assert {name: term.text for name, term in named.items()} == {"1": "1", "work": "n * log2(n)"}
+    assert list(expressions_of([], ["n"])) == ["1"]
+
+
+def made(**changed: object) -> Specification:
+    given: dict[str, object] = {"name": "t", "inputs": {"n": "1..9", "d": "1, 2"}, "terms": ["n"], "task": print}
+    return Specification(**(given | changed))  # type: ignore[arg-type]
+
+
+def test_what_a_specification_makes_of_its_texts() -> None:
+    whole = made(when="n > d", keywords=("d",), terms=["n", "n * d"])
+    assert [each.name for each in whole.ranges] == ["n", "d"]
+    assert whole.nested == whole.ranges
+    assert list(whole.expressions) == ["1", "n", "n * d"]
+    assert whole.condition is not None
+    assert whole.condition.names == {"n", "d"}
+    loops = made(loops={"size": "1..9", "d": "1, 2"}, of=lambda size: (size,), keywords=("d",))
+    assert [each.name for each in loops.nested] == ["size", "d"]
+    assert made().condition is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "part"),
+    [
+        ({"terms": "n"}, r"not one text: write \['n'\]"),
+        ({"terms": ["x"]}, "names 'x'"),
+        ({"terms": [3]}, "3 is no expression"),
+        ({"when": "x > 1"}, "names 'x'"),
+        ({"inputs": {}}, "a model needs an input"),
+        ({"inputs": {"max": "1..9"}}, "'max' cannot name an input"),
+        ({"keywords": ("x",)}, "'x' is a keyword of t but no input of it"),
+        ({"task": "print"}, "'print', which cannot be called"),
+        ({"points": 1}, "points=1 of t: a model takes at least two"),
+        ({"loops": {"size": "1..9"}}, "go together"),
+        ({"of": len}, "go together"),
+        ({"loops": {"size": "1..9"}, "of": len, "keywords": ("d",)}, "none of its loops"),
+    ],
+)
+def test_specifications_that_are_refused(changed: dict[str, object], part: str) -> None:
+    with pytest.raises(ModelError, match=part):
+        made(**changed)

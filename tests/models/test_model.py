@@ -1,0 +1,379 @@
+"""Models and their fits: one prediction in Python, NumPy and C; intervals that cover; JSON that comes back the same."""
+
+import contextlib
+import copy
+import json
+import math
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.formulas import EXACT, INPUTS, POINTS, SMOOTH, VALUES, conditions, in_c, needs_c, rarely
+
+from smp.errors import FitError, ModelError
+from smp.models.fit.fitting import ModelWarning, fit_model
+from smp.models.fit.inputs import nest, parsed
+from smp.models.fit.linear import mean_relative_error
+from smp.models.fit.model import Model, Quality
+from smp.models.fit.specification import Specification, expressions_of
+
+RANGES = {"n": "1..1e6", "m": "0.01..1e6 real"}
+QUALITY = Quality(count=30, verified=20, r_squared=0.999, mre_fit=0.01, mre=0.025, worst=0.05, log="kept 1")
+
+
+def made(coefficients: dict[str, float], when: str = "", name: str = "task", **changed: Any) -> Model:
+    terms = {text: expressions_of([text], INPUTS)[text] for text in coefficients}
+    values = np.array(list(coefficients.values()))
+    given = {"covariance": np.diag(values**2) * 1e-4, "residual": 0.02, "freedom": 10, "quality": QUALITY}
+    return Model(name, parsed(RANGES), terms, values, when=when, **(given | changed))
+
+
+TEXTS = st.lists(EXACT | SMOOTH, min_size=1, max_size=4, unique=True)
+COEFFICIENTS = st.floats(-1e-3, 1e-3, allow_subnormal=False)
+
+
+@st.composite
+def models(draw: st.DrawFn) -> Model:
+    texts = draw(TEXTS)
+    when = draw(st.just("") | conditions(depth=1))
+    return made({text: draw(COEFFICIENTS) for text in texts}, when)
+
+
+def alone(model: Model, n: float, m: float) -> float:
+    """The prediction term by term; the example is dropped where a term has no value."""
+    try:
+        values = [eval(term.python, NAMES | {"n": n, "m": m}) for term in model.terms.values()]
+        holds = not model.when or eval(model.when, NAMES | {"n": n, "m": m})
+    except (ZeroDivisionError, OverflowError):
+        assume(False)
+    assume(all(math.isfinite(value) for value in values))
+    return math.fsum(c * v for c, v in zip(model.coefficients, values, strict=True)) if holds else math.inf
+
+
+NAMES = {name: getattr(math, name) for name in ("sqrt", "log", "log2", "log10", "exp", "floor", "ceil")}
+
+
+def near(value: float, model: Model) -> Any:
+    """The value, but for rounding of the terms' sum."""
+    return pytest.approx(value, rel=1e-9, abs=1e-12 * float(np.abs(model.coefficients).sum()) * 1e12)
+
+
+# ---------------------------------------------------------------------------------------------------- predictions
+
+
+@given(models(), VALUES, VALUES)
+@settings(max_examples=80, deadline=None)
+def test_the_closed_function_sums_the_terms(model: Model, n: float, m: float) -> None:
+    expected = alone(model, n, m)
+    assert model.predict(n, m) == model.predict(m=m, n=n) == near(expected, model)
+
+
+@given(models(), st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=4))
+@settings(max_examples=80, deadline=None)
+def test_arrays_are_predicted_as_numbers_are(model: Model, points: list[tuple[float, float]]) -> None:
+    expected = [alone(model, *point) for point in points]
+    n, m = np.array(points).T
+    assert model.of({"n": n, "m": m}).tolist() == [near(value, model) for value in expected]
+    assert model.applies({"n": n, "m": m}).tolist() == [value < math.inf for value in expected]
+
+
+@needs_c
+@given(st.lists(models(), min_size=12, max_size=12))
+@rarely
+def test_the_exports_predict_as_the_model_does(tmp_path_factory: pytest.TempPathFactory, some: list[Model]) -> None:
+    named = [Model.from_json(model.to_json() | {"name": f"m{k}"}) for k, model in enumerate(some)]
+    functions = in_c([model.c() for model in named], [model.name for model in named], tmp_path_factory.mktemp("c"))
+    for model, function in zip(named, functions, strict=True):
+        space: dict[str, Any] = {}
+        exec(model.python(), space)
+        for n, m in POINTS:
+            with contextlib.suppress(ZeroDivisionError, OverflowError):
+                expected = model.predict(n, m)
+                assert space[model.name](n, m) == expected
+                assert function(n, m) == near(expected, model)
+
+
+def test_the_shape_is_that_of_the_inputs_together() -> None:
+    model = made({"n": 1e-9, "m": 1e-6})
+    n, m = np.arange(1.0, 4.0)[:, None], np.arange(1.0, 3.0)
+    assert model.of({"n": n, "m": m}) == pytest.approx(1e-9 * n + 1e-6 * m)
+    low, high = model.interval({"n": n, "m": m})
+    assert low.shape == high.shape == model.applies({"n": n, "m": m}).shape == (3, 2)
+    assert model.of({"n": 1, "m": 2}).shape == model.interval({"n": 1, "m": 2})[0].shape == ()
+
+
+def test_outside_its_condition_it_predicts_infinity() -> None:
+    model = made({"1": 1e-6, "n": 1e-9}, when="n >= 16 and m < 8")
+    assert model.predict(15, 1) == model.predict(16, 8) == math.inf
+    assert model.predict(16, 7) == 1e-6 + 16e-9
+    inputs = {"n": [15, 16], "m": [1, 1]}
+    assert model.of(inputs).tolist() == [math.inf, model.predict(16, 1)]
+    low, high = model.interval(inputs)
+    assert low[0] == high[0] == math.inf
+    assert low[1] < model.predict(16, 1) < high[1]
+
+
+def test_what_lies_outside_what_was_measured() -> None:
+    model = made({"n": 1e-9})
+    assert model.extrapolates(n=1, m=1e6) == ()
+    assert model.extrapolates(n=0, m=5) == ("n",)
+    assert model.extrapolates(n=2e6, m=0.001) == ("n", "m")
+
+
+@pytest.mark.parametrize("inputs", [{"n": 1}, {"n": 1, "m": 1, "p": 1}, {"x": 1, "m": 1}])
+def test_inputs_that_are_wrong_or_missing(inputs: dict[str, float]) -> None:
+    model = made({"n": 1e-9})
+    for method in (model.of, model.applies, model.interval):
+        with pytest.raises(ModelError, match="task is a model of n, m: wrong or missing"):
+            method(inputs)  # type: ignore[operator]
+    with pytest.raises(ModelError, match="wrong or missing"):
+        model.extrapolates(**inputs)
+
+
+def test_the_interval_by_hand() -> None:
+    """Half its width is t sqrt((residual x prediction)^2 + x' covariance x), t(10) = 2.228 for 95%."""
+    model = made({"1": 1e-6, "n": 1e-9}, covariance=np.array([[4e-16, 1e-19], [1e-19, 1e-22]]))
+    low, high = model.interval({"n": 1000, "m": 1})
+    centre, variance = 2e-6, (0.02 * 2e-6) ** 2 + 4e-16 + 2 * 1000 * 1e-19 + 1e6 * 1e-22
+    assert (float(low), float(high)) == pytest.approx(
+        (centre - 2.2281389 * math.sqrt(variance), centre + 2.2281389 * math.sqrt(variance)), rel=1e-7
+    )
+    narrow = model.interval({"n": 1000, "m": 1}, confidence=0.5)
+    assert low < narrow[0] < centre < narrow[1] < high
+
+
+# -------------------------------------------------------------------------------------------------------- exports
+
+
+def test_it_prints_its_formula() -> None:
+    model = made({"1": 1e-6, "n": -2e-9, "n * m": 1.23456e-9}, when="n > 1")
+    assert str(model) == (
+        "task(n, m) = 1e-06 - 2e-09 n + 1.235e-09 (n * m)    [s]\n"
+        "    n = 1..1e6, m = 0.01..1e6 real; if n > 1; MRE 2.5% of 20 points not fitted, 1.0% of 30 fitted"
+    )
+    assert repr(model) == "<model task(n, m): MRE 2.5%>"
+
+
+def test_the_source_it_gives() -> None:
+    model = made({"n * log2(n)": 2e-9, "max(0, n - m)": 1e-9}, when="n > 1", name="sort[int64]/fast")
+    assert model.python() == (
+        "from math import log2\nfrom math import inf\n\n\n"
+        "def sort_int64__fast(n, m):    # seconds; MRE 2.5%\n"
+        "    return 2e-09 * (n * log2(n)) + 1e-09 * max(0, n - m) if (n > 1) else inf\n"
+    )
+    assert model.c() == (
+        "double sort_int64__fast(double n, double m) {    /* seconds; MRE 2.5% */\n"
+        "    return (n > 1.0) ? 2e-09 * (n * log2(n)) + 1e-09 * fmax(0.0, (n - m)) : INFINITY;\n}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "function"), [("log", "log_"), ("double", "double_"), ("lambda", "lambda_"), ("2d", "_2d"), ("", "_")]
+)
+def test_the_function_can_be_called_what_it_is_called(name: str, function: str) -> None:
+    model = made({"n": 1e-9}, name=name)
+    assert model.python().startswith(f"def {function}(n, m):")
+    assert model.c().startswith(f"double {function}(double n, double m)")
+
+
+# ----------------------------------------------------------------------------------------------------------- JSON
+
+
+def fitted(samples: bool = True) -> Model:
+    """A model as `fit_model` makes it."""
+    specification = Specification("copy", {"n": "100..1e5 x 10", "w": "4, 8"}, ["n", "n * w"], print, when="n > w")
+    points = nest(specification.nested)
+    rng = np.random.default_rng(5)
+    seconds = (2e-6 + 1e-9 * points["n"] * points["w"]) * (1 + 0.01 * rng.standard_normal((3, 20)))
+    return fit_model(specification, points, seconds.T.tolist(), np.arange(20) % 4 == 0, {"cpu": "made up"})
+
+
+def same(one: Model, other: Model) -> bool:
+    return json.dumps(one.to_json()) == json.dumps(other.to_json())
+
+
+@given(models(), VALUES, VALUES)
+@settings(max_examples=60, deadline=None)
+def test_json_comes_back_the_same(model: Model, n: float, m: float) -> None:
+    again = Model.from_json(json.loads(json.dumps(model.to_json())))
+    assert same(again, model)
+    with contextlib.suppress(ZeroDivisionError, OverflowError):
+        assert again.predict(n, m) == model.predict(n, m) or math.isnan(model.predict(n, m))
+
+
+def test_json_with_samples_and_without() -> None:
+    model = fitted()
+    again = Model.from_json(json.loads(json.dumps(model.to_json())))
+    assert same(again, model)
+    assert again.samples is not None
+    assert model.samples is not None
+    assert again.samples.raw == model.samples.raw
+    assert again.samples.verification.tolist() == model.samples.verification.tolist()
+    assert again.inputs == model.inputs
+    bare = Model.from_json(model.to_json(samples=False))
+    assert bare.samples is None
+    assert bare.predict(1000, 4) == model.predict(1000, 4)
+    assert same(pickle.loads(pickle.dumps(model)), model)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("inputs",), None),
+        (("inputs",), {}),
+        (("inputs", "n"), "100"),
+        (("inputs", "n"), "9..1"),
+        (("terms",), []),
+        (("terms",), {}),
+        (("terms", "n * w"), "n * x"),
+        (("terms", "n * w"), "__import__('os')"),
+        (("coefficients",), [1.0]),
+        (("coefficients",), ["a", "b"]),
+        (("coefficients", 0), float("nan")),
+        (("covariance",), [[1.0]]),
+        (("residual",), "much"),
+        (("freedom",), None),
+        (("when",), "n >"),
+        (("quality",), {"mre": 0.1}),
+        (("machine",), 3),
+        (("samples", "seconds"), "none"),
+        (("samples",), {"inputs": {}}),
+    ],
+)
+def test_damaged_json_is_refused(path: tuple[Any, ...], value: Any) -> None:
+    data = copy.deepcopy(fitted().to_json())
+    *parents, last = path
+    at = data
+    for key in parents:
+        at = at[key]
+    at[last] = value
+    if path == ("inputs", "n") and value == "100":
+        del data["inputs"]["w"]  # a listed value reads; the terms still name the other
+    with pytest.raises(ModelError, match="damaged"):
+        Model.from_json(data)
+
+
+@pytest.mark.parametrize("key", sorted(fitted().to_json(samples=False)))
+def test_json_without_one_of_its_parts(key: str) -> None:
+    data = {name: value for name, value in fitted().to_json().items() if name != key}
+    with pytest.raises(ModelError):
+        Model.from_json(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "part"),
+    [
+        ([], "no model of smp"),
+        ({"format": "smp-profile"}, "no model of smp"),
+        ({"format": "smp-model"}, "of version None"),
+        ({"format": "smp-model", "version": 2}, "of version 2, this smp reads up to 1: upgrade it"),
+    ],
+)
+def test_json_of_something_else(data: Any, part: str) -> None:
+    with pytest.raises(ModelError, match=part):
+        Model.from_json(data)
+
+
+# ------------------------------------------------------------------------------------------------------------ fits
+
+TRUE = {"1": 5e-6, "n * log2(n)": 1e-9, "n * w": 2e-10}
+
+
+def simulated(
+    noise: float, seed: int, *, spikes: float = 0.0, times: int = 1
+) -> tuple[Specification, dict[str, Any], Any, Any]:
+    """A specification with terms too many, its points, and made-up timings; every fourth point is kept apart."""
+    ranges = {"n": "100..1e6 x 40", "w": "8, 32"}
+    specification = Specification("t", ranges, ["n", "n * log2(n)", "n * w", "w", "sqrt(n)"], print)
+    points, rng = nest(specification.nested), np.random.default_rng(seed)
+    exact = sum(c * expressions_of([text], ["n", "w"])[text].of(points) for text, c in TRUE.items())
+    taken = exact[:, None] * (1 + noise * rng.standard_normal((len(exact), times)))
+    taken[rng.random(taken.shape) < spikes] *= 3
+    return specification, points, taken, np.arange(len(exact)) % 4 == 1
+
+
+def test_terms_that_matter_are_found_and_others_go() -> None:
+    """Of 20 fits a term that is truly irrelevant is kept with 5%, so some of 60 are; the others always are."""
+    kept = [set(fit_model(*_listed(simulated(0.01, seed))).terms) for seed in range(20)]
+    assert all(TRUE.keys() <= names for names in kept)
+    assert sum(len(names - TRUE.keys()) for names in kept) <= 9
+    model = fit_model(*_listed(simulated(0.01, 3)))
+    assert dict(zip(model.terms, model.coefficients.tolist(), strict=True))["n * w"] == pytest.approx(2e-10, rel=0.02)
+    assert model.quality.count == 60
+    assert model.quality.verified == 20
+    assert "without" in model.quality.log
+
+
+def _listed(made: tuple[Any, ...]) -> tuple[Any, ...]:
+    specification, points, taken, verification = made
+    return specification, points, taken.tolist(), verification
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.08])
+def test_95_of_100_new_measurements_fall_into_the_interval(noise: float) -> None:
+    """100 fits, 80 new measurements of each: 8,000 draws have a standard deviation of 0.25% if they were independent;
+    those of one fit are not quite, so 1% is allowed."""
+    inside = 0
+    for seed in range(100):
+        specification, points, taken, verification = simulated(noise, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            model = fit_model(specification, points, taken.tolist(), verification)
+        new = simulated(noise, 1000 + seed)[2][:, 0]
+        low, high = model.interval(points)
+        inside += int(((low <= new) & (new <= high)).sum())
+    assert inside / 8000 == pytest.approx(0.95, abs=0.01)
+
+
+def test_the_median_of_a_points_timings_is_fitted() -> None:
+    specification, points, taken, verification = simulated(0.01, 1, spikes=0.05, times=7)
+    model = fit_model(specification, points, taken.tolist(), verification)
+    assert model.samples is not None
+    assert model.samples.seconds.tolist() == np.median(taken, axis=1).tolist()
+    assert model.quality.mre < 0.01
+
+
+def test_points_kept_apart_have_no_say_and_give_the_errors() -> None:
+    specification, points, taken, verification = simulated(0.01, 1)
+    model = fit_model(specification, points, taken.tolist(), verification)
+    off = np.abs(model.of(points) / taken[:, 0] - 1)
+    assert model.quality.mre == pytest.approx(np.exp(np.log1p(off[verification]).mean()) - 1)
+    assert model.quality.mre == pytest.approx(mean_relative_error(off[verification]))
+    assert model.quality.mre_fit == pytest.approx(mean_relative_error(off[~verification]))
+    assert model.quality.worst == pytest.approx(off[verification].max())
+    elsewhere = taken.copy()
+    elsewhere[verification] *= 2
+    with pytest.warns(ModelWarning, match="t predicts with a mean error of 50% on 20 points that it was not fitted to"):
+        other = fit_model(specification, points, elsewhere.tolist(), verification)
+    assert other.coefficients.tolist() == model.coefficients.tolist()
+
+
+def test_below_ten_per_cent_there_is_no_warning() -> None:
+    specification, points, taken, verification = simulated(0.0, 1)
+    taken[verification] *= 1.09
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fit_model(specification, points, taken.tolist(), verification).quality.mre == pytest.approx(0.09 / 1.09)
+
+
+def test_without_points_kept_apart_the_errors_are_of_the_fit() -> None:
+    specification, points, taken, _ = simulated(0.01, 1)
+    quality = fit_model(specification, points, taken.tolist(), np.zeros(len(taken), bool)).quality
+    assert quality.verified == 0
+    assert quality.mre == quality.mre_fit
+
+
+def test_what_cannot_be_fitted() -> None:
+    specification, points, taken, verification = simulated(0.01, 1)
+    few = {name: values[:6] for name, values in points.items()}
+    with pytest.raises(FitError, match="6 points cannot fit the 6 terms of t and tell its error"):
+        fit_model(specification, few, taken[:6].tolist(), np.zeros(6, bool))
+    with pytest.raises(FitError, match="not above zero"):
+        fit_model(specification, points, (taken * 0).tolist(), verification)
+    undefined = Specification("t", {"n": "linear 0..9 x 10"}, ["log2(n)"], print)
+    with pytest.raises(FitError, match="NaN or infinity"):
+        fit_model(undefined, nest(undefined.nested), [[1.0]] * 10, np.zeros(10, bool))

@@ -1,0 +1,160 @@
+"""The barrier: from compiled code and from Python, with more processors than CPUs, and with all on one CPU."""
+
+import time
+
+import numpy as np
+import pytest
+from support.loops import early, ping_pong
+from support.machines import Machines
+
+import smp
+from smp._computer.limits import usable_cpus
+from smp._runtime.protocols import wait
+from smp._runtime.protocols.barrier import signature
+from smp.errors import ProcessorRaised, WaitTimeout
+
+CPUS = len(usable_cpus())
+
+
+def entered(machine: smp.Machine) -> smp.GlobalArray:
+    """A line of shared memory for each processor."""
+    return machine.zeros(8 * machine.size, np.int64)
+
+
+@pytest.mark.parametrize("processors", [1, 2, 3, 4, 8])
+def test_B1_nobody_leaves_before_all_have_entered(machines: Machines, processors: int) -> None:
+    """10,000 rounds where there are CPUs, 1,000 elsewhere; one in ten from Python."""
+    machine = machines(processors)
+    turns = 100 if processors <= CPUS else 10
+    run = machine.run(early, entered(machine), 90, 10, turns)
+    assert run.results == [0] * processors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processors", range(1, 9))
+def test_B1_in_full(machines: Machines, processors: int) -> None:
+    machine = machines(processors)
+    assert machine.run(early, entered(machine), 90, 10, 100).results == [0] * processors
+    assert machine.run(early, entered(machine), 90, 10, 10, 300).results == [0] * processors
+
+
+def test_B1_with_random_delays(machines: Machines) -> None:
+    machine = machines(2)
+    assert machine.run(early, entered(machine), 100, 2, 20, 3000).results == [0, 0]
+
+
+def test_B1_pinned_to_one_cpu(machines: Machines) -> None:
+    machine = machines(3, pin=(usable_cpus()[0],) * 3)
+    assert machine.run(early, entered(machine), 90, 10, 10).results == [0, 0, 0]
+
+
+def test_B1_four_times_oversubscribed(machines: Machines) -> None:
+    machine = machines(4 * CPUS)
+    assert machine.run(early, entered(machine), 90, 10, 5, 300).results == [0] * 4 * CPUS
+
+
+@pytest.mark.parametrize("late", range(3))
+@pytest.mark.parametrize("when", ["start", "finish"])
+def test_B2_each_in_turn_is_late(machines: Machines, late: int, when: str) -> None:
+    machine = machines(3)
+
+    def program(proc: smp.Processor, words: smp.GlobalArray) -> list[int]:
+        if when == "start" and proc.rank == late:
+            time.sleep(0.03)
+        seen = []
+        for k in range(5):
+            words.view[8 * proc.rank] = 10 * k + proc.rank
+            proc.barrier()
+            seen.append(int(words.view[::8].sum()))
+            if when == "finish" and proc.rank == late:
+                time.sleep(0.01)
+            proc.barrier()
+        return seen
+
+    assert machine.run(program, entered(machine)).results == [[3 * 10 * k + 3 for k in range(5)]] * 3
+
+
+def test_nobody_is_left_asleep_in_the_books(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> None:
+        for _ in range(100):
+            proc.barrier()
+
+    pair.run(program)
+    words = pair._crew.segment.words(0, wait.SHARED_WORDS)
+    assert [words[wait.ABORT], words[wait.SLEEPERS]] == [0, 0]
+
+
+def test_signatures_are_the_same_in_every_process(pair: smp.Machine) -> None:
+    texts = ["barrier", "reduce(add) of int64[3]", "", "Übung"]
+    here = [signature(text) for text in texts]
+    assert len(set(here)) == 4
+    assert all(0 <= sign < 1 << 30 for sign in here)
+    assert pair.run(lambda proc: [signature(text) for text in texts]).results == [here, here]
+
+
+def test_compiled_loops_wait_for_each_other_on_a_word(pair: smp.Machine) -> None:
+    words = pair.zeros(8, np.int64)
+    assert pair.run(lambda proc: ping_pong(words.view, proc.rank, 2000, proc.sync)).results == [2000, 2000]
+
+
+def test_compiled_loops_block_when_they_share_a_cpu(machines: Machines) -> None:
+    machine = machines(2, pin=(usable_cpus()[0],) * 2)
+    words = machine.zeros(8, np.int64)
+    assert machine.run(lambda proc: ping_pong(words.view, proc.rank, 2000, proc.sync)).results == [2000, 2000]
+
+
+@pytest.mark.parametrize("options", [{}, {"pin": (usable_cpus()[0],) * 2}])
+def test_a_barrier_with_a_timeout(machines: Machines, options: dict[str, object]) -> None:
+    machine = machines(2, **options)
+
+    def program(proc: smp.Processor) -> list[str]:
+        said = []
+        if proc.rank == 1:
+            time.sleep(0.1)
+        try:
+            proc.barrier(timeout=0.02)
+            said.append("together")
+        except WaitTimeout as error:
+            said.append(str(error))
+            proc.barrier()  # goes on waiting for the same one
+        proc.barrier(timeout=10)
+        proc.barrier(timeout=float("inf"))
+        return said
+
+    first, second = machine.run(program).results
+    assert "processor 0 waited 0.02 s at 'barrier' and not all of the 2 processors came" in first[0]
+    assert second == ["together"]
+
+
+def test_a_timeout_must_be_followed_by_the_same_barrier(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> None:
+        if proc.rank == 0:
+            try:
+                proc.barrier(timeout=0.0)
+            except WaitTimeout:
+                proc.reduce(1)
+        else:
+            time.sleep(0.1)
+            proc.barrier()
+
+    with pytest.raises(ProcessorRaised, match=r"timed out at 'barrier'.* and comes to 'reduce\(add\) of int64\[\]'"):
+        pair.run(program)
+    assert pair.run(lambda proc: proc.reduce(1)).results == [2, 2]
+
+
+def test_a_timeout_that_nobody_catches_ends_the_run(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> None:
+        if proc.rank == 1:
+            time.sleep(0.1)
+        proc.barrier(timeout=0.01)
+
+    with pytest.raises(ProcessorRaised, match="processor 0 of 2 raised WaitTimeout") as caught:
+        pair.run(program)
+    assert isinstance(caught.value.__cause__, WaitTimeout)
+    assert isinstance(caught.value.__cause__, TimeoutError)
+
+
+@pytest.mark.parametrize("timeout", [-1.0, float("nan")])
+def test_a_timeout_that_is_no_time_is_refused(pair: smp.Machine, timeout: float) -> None:
+    with pytest.raises(ProcessorRaised, match="a timeout is a number of seconds from 0"):
+        pair.run(lambda proc: proc.barrier(timeout))

@@ -1,0 +1,533 @@
+"""Cells on the host: every scenario in compiled loops and in Python, with many processors, and all on one CPU."""
+
+import contextlib
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import cells_scenarios as scenarios_cells
+from support import linearizability as linear
+from support.cells_scenarios import (
+    DTYPES,
+    SCENARIOS,
+    Way,
+    every_operation,
+    expected_of_every_operation,
+    extremes,
+    play,
+    played,
+)
+from support.linearizability import WRITEEF
+from support.machines import CPUS, PLACES, Machines, guarded
+
+import smp
+from smp._computer.limits import usable_cpus
+from smp.compiled import (
+    fetch_add,
+    fill,
+    peek,
+    purge,
+    readfe,
+    readff,
+    readxx,
+    try_fetch_add,
+    try_readfe,
+    try_readff,
+    try_writeef,
+    try_writeff,
+    writeef,
+    writeff,
+    writexf,
+)
+from smp.errors import MachineError, ProcessorRaised, WaitTimeout
+
+
+@pytest.fixture(scope="module")
+def loaded() -> None:
+    """Have the loops in this process, for those that are copied from it."""
+    with smp.host(1) as machine:
+        cells, words, log = machine.cells(2, full=True), np.zeros(1, np.int64), np.zeros((0, 2), np.int64)
+        play(cells, np.zeros((0, 3), np.int64), words, log, 0, 0)
+        scenarios_cells.relay(cells, 0, 1, words, 1, 0, 0)
+        scenarios_cells.poll(cells, 0, 1)
+        scenarios_cells.publish(cells, words, 0, 1)
+        scenarios_cells.inspect(cells, words, 0, 1, 0)
+
+
+Place = Callable[[str], smp.Machine]
+
+
+@pytest.fixture(scope="module")
+def place(machines: Machines, loaded: None) -> Place:
+    return lambda name: machines(**PLACES[name])
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("where", PLACES)
+def test_compiled(place: Place, where: str, name: str) -> None:
+    with guarded(place(where)) as machine:
+        SCENARIOS[name](machine, Way(scale=100 if where == "two" else 30))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_in_python(place: Place, name: str) -> None:
+    with guarded(place("two")) as machine:
+        SCENARIOS[name](machine, Way(scale=30, compiled=False))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("where", ["two", "oversubscribed"])
+def test_with_random_delays(place: Place, where: str, name: str) -> None:
+    with guarded(place(where)) as machine:
+        SCENARIOS[name](machine, Way(scale=30, jitter=2000, seed=len(name)))
+
+
+@pytest.mark.parametrize("name", ["A6", "A7", "A11", "A16"])
+def test_many_times(place: Place, name: str) -> None:
+    """1,000 operations of each processor; 250 threads."""
+    [whole] = [key for key in SCENARIOS if key.startswith(name + "_")]
+    with guarded(place("two")) as machine:
+        SCENARIOS[whole](machine, Way(scale=250 if name == "A16" else 1000))
+
+
+@pytest.mark.parametrize(
+    ("retries", "name"),
+    [(few, name) for few in (0, 1, None) for name in ("A7", "A8", "A11", "A12", "A15", "A16", "A18")]
+    + [(1 << 40, name) for name in ("A7", "A8", "A11")],
+)
+@pytest.mark.parametrize("where", ["two", "pinned"])
+def test_A17_any_retry_limit(place: Place, where: str, retries: int | None, name: str) -> None:
+    chosen = [key for key in SCENARIOS if key.startswith(name + "_")]
+    with guarded(place(where)) as machine:
+        for key in chosen:
+            SCENARIOS[key](machine, Way(scale=16, retries=retries, jitter=100))
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+@pytest.mark.parametrize("name", [name for name in SCENARIOS if name.startswith(("A3", "A4", "A5", "A9", "A10"))])
+def test_A17_those_that_trap(place: Place, name: str, retries: int) -> None:
+    with guarded(place("two")) as machine:
+        SCENARIOS[name](machine, Way(retries=retries))
+
+
+def test_A13_threads_that_are_no_streams(machines: Machines) -> None:
+    """Of the processors' own making, and of the parent's, all at the same cells."""
+    machine = machines(2)
+    ask, reply = machine.cells(1), machine.cells(1)
+
+    def server() -> None:
+        for _ in range(40):
+            reply.writeef(0, 2 * ask.readfe(0))
+
+    def program(proc: smp.Processor) -> list[int]:
+        seen: list[int] = []
+        lock = machine_lock()
+
+        def client(first: int) -> None:
+            for k in range(first, first + 10):
+                with lock:
+                    turn.readfe(0)
+                    ask.writeef(0, k)
+                    seen.append(reply.readfe(0))
+                    turn.writeef(0, 0)
+
+        threads = [threading.Thread(target=client, args=(100 * proc.rank + 10 * k,)) for k in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return sorted(seen)
+
+    turn, machine_lock = machine.cells(1, full=True), threading.Lock
+    helper = threading.Thread(target=server)
+    helper.start()
+    with guarded(machine):
+        results = machine.run(program).results
+    helper.join()
+    assert results == [[2 * (100 * rank + k) for k in range(20)] for rank in range(2)]
+
+
+@smp.stream
+def some_operations(cells, low, high):
+    """Each way in which a value goes into a cell and comes out of it."""
+    writeef(cells, 0, low)
+    before = fetch_add(cells, 0, high)
+    done, after = try_readff(cells, 0)
+    last = readfe(cells, 0)
+    full, value = peek(cells, 0)
+    return before, after, last, value, done, full
+
+
+@smp.stream
+def all_operations(cells, low, high):
+    """What `scenarios_cells.every_operation` does."""
+    writeef(cells, 0, low)
+    a = (readff(cells, 0), readxx(cells, 0), fetch_add(cells, 0, high), readfe(cells, 0), readxx(cells, 0))
+    fill(cells, 0)
+    writeff(cells, 0, high)
+    b = (readff(cells, 0), fetch_add(cells, 0, high), peek(cells, 0), purge(cells, 0, low), peek(cells, 0))
+    writexf(cells, 0, high)
+    c = (try_readff(cells, 0), try_fetch_add(cells, 0, low), try_readfe(cells, 0))
+    d = (try_readfe(cells, 0)[0], try_readff(cells, 0)[0], try_fetch_add(cells, 0, low)[0], try_writeff(cells, 0, low))
+    e = (try_writeef(cells, 0, low), try_writeef(cells, 0, high), try_writeff(cells, 0, high), peek(cells, 0))
+    return a, b, c, d, e, purge(cells, 0), peek(cells, 0)
+
+
+def flat(values: Any) -> list[Any]:
+    """The elements of tuples of tuples."""
+    return [x for value in values for x in flat(value)] if isinstance(values, tuple) else [values]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "float32"])
+def test_A14_values_in_loops(machines: Machines, dtype: str) -> None:
+    cells, (low, high) = machines(1).cells(1, dtype), extremes(dtype)
+    made = np.dtype(dtype).type
+    both = expected_of_every_operation(dtype, low, high)[3]
+    assert some_operations(cells, made(low), made(high)) == (low, both, both, both, True, False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_A14_every_operation_in_loops(machines: Machines, dtype: str) -> None:
+    machine, (low, high) = machines(1), extremes(dtype)
+    made = np.dtype(dtype).type
+    seen = flat(all_operations(machine.cells(1, dtype), made(low), made(high)))
+    assert seen == expected_of_every_operation(dtype, low, high)
+    assert seen == every_operation(machine.cells(1, dtype), low, high)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -0.0, 5e-324])
+def test_A14_bits_are_kept(machines: Machines, value: float) -> None:
+    cells = machines(1).cells(1, np.float64)
+    cells.writeef(0, value)
+    assert np.array([cells.readfe(0)]).tobytes() == np.array([value]).tobytes()
+
+
+# Pairs of producers and consumers.
+
+
+@smp.stream
+def produce(cells, i, first, rounds):
+    for k in range(rounds):
+        writeef(cells, i, first + k)
+
+
+@smp.stream
+def consume(cells, i, rounds, seen):
+    """Count how often each value comes."""
+    for _ in range(rounds):
+        seen[readfe(cells, i)] += 1
+
+
+def pairs(machine: smp.Machine, rounds: int, streams: int, shared: bool) -> None:
+    """Six pairs over two processors, on one cell, or a cell each: each value is consumed once."""
+    cells = machine.cells(1 if shared else 6)
+
+    def program(proc: smp.Processor) -> Any:
+        seen = [np.zeros(6 * rounds, np.int64) for _ in range(6)]
+        with proc.streams(streams) as pool:
+            for k in range(6):
+                i = 0 if shared else k
+                if (proc.rank + k) % 2:
+                    pool.start(produce, cells, i, k * rounds, rounds)
+                else:
+                    pool.start(consume, cells, i, rounds, seen[k])
+        return sum(seen)
+
+    assert (sum(machine.run(program).results) == 1).all()
+    assert not any(cells.peek(i)[0] for i in range(len(cells)))
+
+
+CAMPAIGNS: dict[str, tuple[dict[str, Any], int]] = {
+    "a stream each": ({}, 6),
+    "four streams a CPU": ({}, 2 * CPUS),
+    "pinned to one CPU": ({"pin": (usable_cpus()[0],) * 2}, 6),
+    "one stream, pinned to one CPU": ({"pin": (usable_cpus()[0],) * 2}, 1),
+}
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["a cell each", "one cell"])
+@pytest.mark.parametrize("campaign", CAMPAIGNS)
+def test_six_pairs(machines: Machines, campaign: str, shared: bool) -> None:
+    options, streams = CAMPAIGNS[campaign]
+    with guarded(machines(2, **options)) as machine:
+        pairs(machine, 2_000, streams, shared)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shared", [False, True], ids=["a cell each", "one cell"])
+@pytest.mark.parametrize("campaign", CAMPAIGNS)
+@pytest.mark.parametrize("repeat", range(3))
+def test_six_pairs_in_full(machines: Machines, campaign: str, shared: bool, repeat: int) -> None:
+    options, streams = CAMPAIGNS[campaign]
+    with guarded(machines(2, **options), 300) as machine:
+        pairs(machine, 100_000, streams, shared)
+
+
+# Counters.
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("limit", [0, 1, 10, 100, 1024, 10_000])
+def test_the_retries_before_a_trap_are_the_limit(pair: smp.Machine, limit: int, compiled: bool) -> None:
+    """The program of figure 7: one waits at an empty cell, which is filled once it has trapped."""
+    cells = pair.cells(1, retries=limit)
+
+    def program(proc: smp.Processor) -> tuple[int, int]:
+        before = proc.counters()
+        base = scenarios_cells.traps(cells)
+        proc.barrier()
+        if proc.rank == 0:
+            assert played(Way(compiled=compiled), 0, cells, [(linear.READFF, 0, 0)]) == [9]
+        else:
+            scenarios_cells.await_traps(cells, base + 1)
+            cells.writeef(0, 9)
+        after = proc.counters()[: len(before)] if len(before) else proc.counters()
+        assert (after["rank"] == proc.rank).all()
+        return tuple(int(after[name].sum() - before[name].sum()) for name in ("retries", "traps"))
+
+    with guarded(pair):
+        assert pair.run(program).results == [(limit, 1), (0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("where", "limit"), [("two", 1024 if CPUS > 1 else 16), ("oversubscribed", 16), ("pinned", 16)]
+)
+def test_the_default_limit_follows_the_cpus(place: Place, where: str, limit: int) -> None:
+    machine = place(where)
+    cells = machine.cells(1)
+
+    def program(proc: smp.Processor) -> int:
+        before = int(proc.counters()["retries"].sum())
+        with contextlib.suppress(WaitTimeout):
+            cells.readfe(0, timeout=0.01)
+        return int(proc.counters()["retries"].sum()) - before
+
+    assert machine.run(program).results == [limit] * machine.size
+
+
+# Deadlines.
+
+
+@pytest.mark.parametrize("name", ["readfe", "readff", "writeef", "writeff", "fetch_add"])
+@pytest.mark.parametrize("timeout", [0.0, 0.01])
+def test_a_wait_that_reaches_its_deadline(pair: smp.Machine, name: str, timeout: float) -> None:
+    cells = pair.cells(3, full=name == "writeef")
+    arguments = () if name.startswith("read") else (5,)
+    state = "empty" if name == "writeef" else "full"
+    told = rf"{name} of cell 2 waited {timeout} s and the cell did not become {state}; give it longer, or see who"
+
+    def wait() -> None:
+        getattr(cells, name)(2, *arguments, timeout=timeout)
+
+    pair.run(lambda proc: None)  # whatever was before: nobody has failed
+    with pytest.raises(WaitTimeout, match=told):
+        wait()
+    with pytest.raises(ProcessorRaised, match=told):
+        pair.run(lambda proc: wait())
+    if name == "writeef":
+        assert cells.readfe(2) == 0
+        assert cells.peek(2) == (False, 0)  # nobody is left in the queue
+    else:
+        cells.writeef(2, 7)
+        assert cells.peek(2) == (True, 7)
+
+
+def test_the_parent_can_wait_after_a_run_that_failed(pair: smp.Machine) -> None:
+    cells = pair.cells(1)
+    with pytest.raises(ProcessorRaised):
+        pair.run(lambda proc: 1 // 0)
+    with pytest.raises(WaitTimeout):
+        cells.readfe(0, timeout=0.01)
+    filler = threading.Timer(0.05, cells.writeef, (0, 3))
+    filler.start()
+    assert cells.readfe(0, timeout=10) == 3
+    filler.join()
+
+
+def test_those_that_give_up_leave_the_order_of_the_others(pair: smp.Machine) -> None:
+    """Every other one of eight readers, from the middle of the queue and from its ends."""
+    cells = pair.cells(1)
+
+    def program(proc: smp.Processor, early: int) -> list[Any] | None:
+        base = scenarios_cells.traps(cells)
+        proc.barrier()
+        if proc.rank == 0:
+            scenarios_cells.await_traps(cells, base + 8)
+            proc.barrier()
+            proc.barrier()
+            for k in range(4):
+                cells.writeef(0, k)
+            return None
+        with proc.streams(8) as pool:
+            threads = []
+            for j in range(8):
+                scenarios_cells.await_traps(cells, base + j)
+                threads.append(pool.start(cells.readfe, 0, timeout=0.3 if j % 2 == early else None))
+            scenarios_cells.await_traps(cells, base + 8)
+            proc.barrier()
+            for thread in threads[early::2]:
+                with pytest.raises(WaitTimeout):
+                    thread.result()
+            proc.barrier()
+            return [thread.result() for thread in threads[1 - early :: 2]]
+
+    for early in range(2):
+        with guarded(pair):
+            assert pair.run(program, early).results[1] == [0, 1, 2, 3]
+
+
+def test_deadlines_and_fills_at_the_same_moment(pair: smp.Machine) -> None:
+    """Each value is either read, or still there for the next: none is lost, whoever is first."""
+    cells = pair.cells(1)
+    count = 300
+
+    def program(proc: smp.Processor) -> list[int]:
+        if proc.rank == 0:
+            for k in range(count):
+                cells.writeef(0, k)
+            return []
+        seen = []
+        while len(seen) < count:
+            with contextlib.suppress(WaitTimeout):
+                seen.append(cells.readfe(0, timeout=len(seen) % 7 * 1e-6))
+        return seen
+
+    with guarded(pair):
+        assert pair.run(program).results[1] == list(range(count))
+
+
+@pytest.mark.parametrize("timeout", [-1.0, float("nan")])
+def test_a_timeout_that_is_no_time_is_refused(pair: smp.Machine, timeout: float) -> None:
+    with pytest.raises(ValueError, match="a timeout is a number of seconds from 0"):
+        pair.cells(1).readfe(0, timeout=timeout)
+
+
+# One after the other, as the specification says.
+
+
+OPERATIONS = st.lists(
+    st.tuples(st.sampled_from([*linear.WAITING, *linear.READY]), st.integers(0, 2), st.integers(-4, 4)), max_size=30
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(script=OPERATIONS)
+def test_operations_one_after_the_other(machines: Machines, script: list[tuple[int, int, int]]) -> None:
+    """What would have to wait is tried instead."""
+    states, lines, expected = [linear.State()] * 3, [], []
+    for op, i, value in script:
+        possible = list(linear.meaning(op, value, states[i]))
+        if not possible:
+            op += linear.TRY
+            possible = list(linear.meaning(op, value, states[i]))
+        result, states[i] = possible[0]
+        lines.append((op, i, value))
+        expected.append(result)
+    for compiled in (True, False):
+        cells = machines(1).cells(3)
+        assert played(Way(compiled=compiled), 0, cells, lines) == expected
+        assert [cells.peek(i) for i in range(3)] == [state[:2] for state in states]
+
+
+# What can be made, and where it can be used.
+
+
+def test_cells_begin_empty_or_full_and_know_their_length(machines: Machines) -> None:
+    machine = machines(2)
+    cells, padded = machine.cells(5), machine.cells(5, np.float32, full=True, padded=True)
+    assert (len(cells), cells.dtype, repr(cells)) == (5, np.int64, "Cells(5, dtype=int64)")
+    assert (len(padded), padded.dtype, repr(padded)) == (5, np.float32, "Cells(5, dtype=float32)")
+    assert [cells.peek(i) for i in range(5)] == [(False, 0)] * 5
+    assert [padded.peek(i) for i in range(5)] == [(True, 0.0)] * 5
+    assert len(machine.cells(0)) == 0
+    cells.writeef(-1, 3)
+    assert cells.peek(4) == (True, 3)
+
+
+def test_padded_cells_do_not_touch_each_other(pair: smp.Machine) -> None:
+    cells = pair.cells(4, padded=True)
+
+    def program(proc: smp.Processor) -> list[int]:
+        return played(Way(), proc.rank, cells, [(WRITEEF, i, 10 * i) for i in range(proc.rank, 4, 2)])
+
+    pair.run(program)
+    assert [cells.peek(i) for i in range(4)] == [(True, 10 * i) for i in range(4)]
+
+
+def test_processors_make_cells_together(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> tuple[int, Any]:
+        cells, full = proc.cells(2), proc.cells(3, np.float64, full=True, padded=True)
+        assert [full.peek(i) for i in range(3)] == [(True, 0.0)] * 3
+        cells.writeef(proc.rank, 5 + proc.rank)
+        return cells.readfe(1 - proc.rank), cells
+
+    (a, kept), (b, _) = pair.run(program).results
+    assert (a, b) == (6, 5)
+    kept.writeef(0, 4)  # the parent may go on with them
+    assert pair.run(lambda proc, cells: cells.readff(0), kept).results == [4, 4]
+
+
+def test_the_parent_and_the_processors_share_them(pair: smp.Machine) -> None:
+    cells = pair.cells(2)
+    cells.writeef(0, 11)
+
+    def program(proc: smp.Processor, given: smp.Cells) -> int:
+        if proc.rank == 0:
+            given.writeef(1, cells.readfe(0) + 1)
+        return int(given.readff(1))
+
+    assert pair.run(program, cells).results == [12, 12]
+    assert (cells.peek(0), cells.readfe(1)) == ((False, 11), 12)
+
+
+def test_cells_of_another_machine_are_refused(pair: smp.Machine) -> None:
+    with smp.host(1) as other:
+        cells = other.cells(1)
+        with pytest.raises((MachineError, smp.SmpError), match="another machine"):
+            pair.run(lambda proc, cells: cells.peek(0), cells)
+
+
+@pytest.mark.parametrize("index", [3, -4, 1 << 60])
+def test_an_index_out_of_bounds(pair: smp.Machine, index: int) -> None:
+    cells = pair.cells(3)
+    for name in ("readfe", "readff", "readxx", "fill", "try_readfe", "try_readff", "peek", "purge"):
+        with pytest.raises(IndexError, match=f"cell {index} is out of bounds: there are 3, from 0"):
+            getattr(cells, name)(index)
+    for name in ("writeef", "writeff", "writexf", "fetch_add", "try_writeef", "try_writeff", "try_fetch_add"):
+        with pytest.raises(IndexError, match=f"cell {index} is out of bounds: there are 3, from 0"):
+            getattr(cells, name)(index, 1)
+
+
+def test_what_cannot_be_put_in(pair: smp.Machine) -> None:
+    cells, octets = pair.cells(1), pair.cells(1, np.uint8)
+    with pytest.raises(TypeError, match="integer"):
+        cells.peek(0.5)  # type: ignore[arg-type]
+    for name in ("writeef", "writexf", "try_writeef"):
+        with pytest.raises(TypeError, match="a cell holds a number, not None"):
+            getattr(cells, name)(0, None)
+    with pytest.raises(ValueError, match="invalid literal"):
+        cells.writeef(0, "many")
+    with pytest.raises(OverflowError):
+        octets.writeef(0, 1 << 70)
+    assert (cells.peek(0), octets.peek(0)) == ((False, 0), (False, 0))
+
+
+def test_cells_that_cannot_be(pair: smp.Machine) -> None:
+    with pytest.raises(ValueError, match="there are no -1 cells"):
+        pair.cells(-1)
+    with pytest.raises(TypeError, match="a cell cannot hold int16: it holds int8, int32"):
+        pair.cells(1, np.int16)
+    with pytest.raises(TypeError, match="a cell cannot hold complex128"):
+        pair.cells(1, complex)
+    with pytest.raises(ValueError, match="a wait cannot look -1 times again"):
+        pair.cells(1, retries=-1)
+
+
+def test_a_cell_takes_sixteen_bytes(pair: smp.Machine) -> None:
+    cells, padded = pair.cells(1000), pair.cells(1000, padded=True)
+    assert (cells._block.nbytes, padded._block.nbytes) == (16_000, 64_000)

@@ -1,0 +1,209 @@
+"""Cells on the emulated machine: the scenarios under many schedules, pairs of operations under all of some kind."""
+
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from support.cells_scenarios import SCENARIOS, Way, act
+from support.linearizability import (
+    FETCH_ADD,
+    FILL,
+    PURGE,
+    READFE,
+    READFF,
+    READXX,
+    READY,
+    TRY,
+    WAITING,
+    WRITEEF,
+    WRITEFF,
+    WRITEXF,
+    Operation,
+    State,
+    linearizable,
+    name,
+    stuck,
+)
+
+import smp
+from smp._runtime.exploring.exploration import Exploration
+from smp.errors import WaitTimeout
+
+LIMIT = 2_000_000
+"""Steps of a run; none of these needs as many."""
+
+
+def run_with(seed: int, scenario: str) -> None:
+    """Run a scenario under one schedule, with what belongs to the seed."""
+    way = Way(scale=3 + seed % 4, jitter=seed % 3, retries=(None, 0, 1)[seed % 5 % 3], seed=seed)
+    with smp.emulated(2 + seed % 2, seed=seed, limit=LIMIT) as machine:
+        SCENARIOS[scenario](machine, way)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_scenarios(scenario: str) -> None:
+    for seed in range(SEEDS.get(scenario, 100)):
+        run_with(seed, scenario)
+
+
+SEEDS = {key: 40 for key in SCENARIOS if key.startswith(("A12", "A14", "A15"))}
+"""Of the ordinary run, where it is not 100: these take more steps."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_scenarios_with_a_thousand_seeds(scenario: str) -> None:
+    for seed in range(1000):
+        run_with(10_000 + seed, scenario)
+
+
+# Pairs of operations.
+
+
+OPERATIONS = sorted([*WAITING, *READY])
+PAIRS = [(a, b, full) for a, b in itertools.combinations_with_replacement(OPERATIONS, 2) for full in (False, True)]
+HELP = (WRITEEF, READFE, WRITEXF, PURGE, FILL)
+
+Script = tuple[tuple[int, int], ...]
+
+
+@functools.cache
+def helped(a: int, b: int, begin: State) -> tuple[Script, Script, Script]:
+    """The two operations, and what a third processor does, or the second after its own, so that none is left."""
+    for more in range(3):
+        for after in range(2):
+            for ops in itertools.product(HELP, repeat=1 + more + after):
+                first, second, *third = ((op, 10 * (k + 1)) for k, op in enumerate((a, b, *ops)))
+                cut = len(third) - after
+                scripts = ((first,), (second, *third[cut:]), tuple(third[:cut]))
+                if not stuck(scripts, begin):
+                    return scripts
+    raise AssertionError(f"{name(a)} and {name(b)} cannot be helped")
+
+
+def all_schedules(a: int, b: int, full: bool, retries: int) -> Exploration:
+    """Every outcome, with the state at the end, must be that of some order of the operations."""
+    begin = State(full, 5)
+    scripts = helped(a, b, begin)
+
+    def setup(machine: smp.Machine) -> smp.Cells:
+        cells = machine.cells(1, retries=retries)
+        cells.purge(0, 5)
+        if full:
+            cells.fill(0)
+        return cells
+
+    def program(proc: smp.Processor, cells: smp.Cells) -> list[int]:
+        return [int(act(cells, op, 0, given)) for op, given in scripts[proc.rank]]
+
+    def check(run: smp.Run, cells: smp.Cells) -> bool:
+        history = [
+            [Operation(op, given, result) for (op, given), result in zip(script, results, strict=True)]
+            for script, results in zip(scripts, run.results, strict=True)
+        ]
+        return linearizable(history, begin, State(*cells.peek(0)))
+
+    return smp.explore(program, 3, 2, setup=setup, check=check)
+
+
+def check_pair(a: int, b: int, full: bool) -> None:
+    found = all_schedules(a, b, full, retries=1)
+    assert found.failure is None, f"{name(a)}, {name(b)}, {full=}:\n{found.failure}"
+    assert found.bound == 2
+    assert found.schedules > 10
+
+
+SAMPLE = [
+    (READFE, WRITEEF, False),
+    (READFF, PURGE, False),
+    (WRITEEF, PURGE, True),
+    (FETCH_ADD, WRITEFF, True),
+    (READFE, TRY + WRITEEF, True),
+    (READXX, WRITEXF, False),
+]
+
+
+def said(of: Any) -> str:
+    """A pair, or a part of it, in the name of a test."""
+    return ("empty", "full")[of] if isinstance(of, bool) else name(of)
+
+
+@pytest.mark.parametrize(("a", "b", "full"), SAMPLE, ids=said)
+def test_some_pairs_of_operations(a: int, b: int, full: bool) -> None:
+    check_pair(a, b, full)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("a", "b", "full"), PAIRS, ids=said)
+def test_every_pair_of_operations(a: int, b: int, full: bool) -> None:
+    check_pair(a, b, full)
+
+
+def test_every_pair_is_a_pair() -> None:
+    """Helped, none of them can be left waiting; most of them can without help."""
+    for a, b, full in PAIRS:
+        scripts = helped(a, b, State(full, 5))
+        assert (scripts[0], scripts[1][0][0]) == (((a, 10),), b)
+        assert not stuck(scripts, State(full, 5))
+    assert len(PAIRS) == 2 * 15 * 16 // 2
+    assert sum(stuck((((a, 10),), ((b, 20),)), State(full, 5)) for a, b, full in PAIRS) > 50
+
+
+@pytest.mark.parametrize("op", WAITING, ids=said)
+def test_a_deadline_and_a_fill_under_all_schedules(op: int) -> None:
+    """The wait is served or expires, not both: what was put in is gone, or there; nobody is left in a queue."""
+    full = op == WRITEEF
+    change = READFE if full else WRITEEF
+
+    def setup(machine: smp.Machine) -> smp.Cells:
+        cells = machine.cells(1, full=full, retries=0)
+        return cells
+
+    def program(proc: smp.Processor, cells: smp.Cells) -> Any:
+        if proc.rank == 1:
+            return act(cells, change, 0, 7)
+        given = () if op in (READFE, READFF) else (5,)
+        try:
+            return getattr(cells, name(op))(0, *given, timeout=1e-9), "served"
+        except WaitTimeout:
+            return None, "expired"
+
+    def check(run: smp.Run, cells: smp.Cells) -> bool:
+        (value, how), changed = run.results
+        ends.add(how)
+        after = {READFE: (False, 7), READFF: (True, 7), WRITEEF: (True, 5), WRITEFF: (True, 5), FETCH_ADD: (True, 12)}
+        assert changed == 0
+        if how == "served":
+            assert value == {READFE: 7, READFF: 7, FETCH_ADD: 7}.get(op)
+        left = after[op] if how == "served" else (not full, 0 if full else 7)
+        assert cells.peek(0) == left
+        assert cells.try_writeef(0, 1) is not left[0]
+        return bool(cells.peek(0) == (True, left[1] if left[0] else 1))  # and nobody who had given up is served
+
+    ends: set[str] = set()
+    found = smp.explore(program, 2, 2, setup=setup, check=check)
+    assert found.failure is None, str(found.failure)
+    assert ends == {"served", "expired"}
+
+
+def test_A12_all_are_full_at_the_same_moment() -> None:
+    """By turns one cell is full and the other; only at the end are both."""
+
+    def program(proc: smp.Processor, cells: smp.Cells, words: smp.GlobalArray) -> int:
+        if proc.rank == 1:
+            for k in range(40):
+                cells.readfe(k % 2)
+                cells.writeef(1 - k % 2, 1)
+            words.view[0] = 1
+            cells.writeef(1, 1)
+            return 0
+        with proc.streams(1) as pool:
+            return int(pool.start_when(cells, [0, 1], lambda: words.view[0]).result())
+
+    for seed in range(250):
+        with smp.emulated(2, seed=seed, limit=LIMIT) as machine:
+            cells, words = machine.cells(2, retries=0), machine.zeros(1, np.int64)
+            cells.fill(0)
+            assert machine.run(program, cells, words).results[0] == 1, f"{seed=}"

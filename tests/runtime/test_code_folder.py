@@ -1,0 +1,280 @@
+"""The folder of machine code: nothing is loaded from one that others could change, and nothing is left behind."""
+
+import os
+import pickle
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.machines import ROOT
+
+from smp._runtime.loops import code_folder
+from smp._runtime.protocols import entry_points
+from smp.errors import MachineError
+
+STRANGER = 12345
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+
+LOOP = """
+import smp
+
+@smp.local
+def doubled(a):
+    return a + a
+
+print(doubled(21))
+"""
+
+
+def run(program: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, str(program), *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place for usual folders and one for private ones; nothing is chosen yet in this process."""
+    monkeypatch.setattr(code_folder, "_folder", None)
+    monkeypatch.setattr(code_folder, "_made", [])
+    monkeypatch.setenv("SMP_CACHE_DIR", str(tmp_path / "usual"))
+    monkeypatch.delenv(code_folder.PRIVATE, raising=False)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Path:
+    """The folder of the runtime's own machine code, which takes long to make."""
+    entry_points.core()
+    return entry_points._store_path().parent
+
+
+@pytest.fixture(scope="module")
+def primed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program, and a folder of machine code that holds its loop."""
+    place = tmp_path_factory.mktemp("primed")
+    (place / "program.py").write_text(LOOP)
+    assert run(place / "program.py", SMP_CACHE_DIR=str(place / "usual")).stdout == "42\n"
+    return place
+
+
+def writable(folder: Path) -> None:
+    folder.chmod(0o777)
+
+
+def of_the_group(folder: Path) -> None:
+    folder.chmod(0o770)
+
+
+def in_a_folder_of_all(folder: Path) -> None:
+    folder.parent.chmod(0o777)
+
+
+def writable_within(folder: Path) -> None:
+    folder.chmod(0o755)
+    next(entry for entry in folder.iterdir() if entry.is_dir()).chmod(0o777)
+
+
+def a_link(folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+    folder.symlink_to("elsewhere")
+
+
+def of_another(folder: Path) -> None:
+    os.chown(folder, STRANGER, -1)
+
+
+def in_a_folder_of_another(folder: Path) -> None:
+    os.chown(folder.parent, STRANGER, -1)
+
+
+def holding_a_file_of_another(folder: Path) -> None:
+    folder.chmod(0o711)
+    os.chown(next(folder.rglob("*.nbi")), STRANGER, -1)
+
+
+OPENED = [
+    writable,
+    of_the_group,
+    in_a_folder_of_all,
+    writable_within,
+    a_link,
+    pytest.param(of_another, marks=AS_ROOT),
+    pytest.param(in_a_folder_of_another, marks=AS_ROOT),
+    pytest.param(holding_a_file_of_another, marks=AS_ROOT),
+]
+
+
+@pytest.mark.parametrize("opened", OPENED)
+def test_a_folder_that_others_could_change_is_not_used(fresh: Path, opened: Callable[[Path], None]) -> None:
+    folder = code_folder.cache_folder()
+    assert (folder.parent, stat.S_IMODE(folder.stat().st_mode)) == (fresh / "usual", 0o700)
+    (folder / "sub").mkdir()
+    (folder / "sub" / "index.nbi").touch()
+    opened(folder)
+    with pytest.warns(code_folder.CacheWarning, match="SMP_CACHE_DIR") as told:
+        private = code_folder.cache_folder()
+    assert str(fresh / "usual") in str(told[0].message)
+    assert private.parent.parent == fresh / "tmp"
+    assert stat.S_IMODE(private.parent.stat().st_mode) == 0o700
+    assert code_folder.cache_folder() == private, "it is chosen, and told, once"
+    code_folder._remove()
+    assert not list((fresh / "tmp").iterdir())
+
+
+@pytest.mark.parametrize("opened", [writable, writable_within, a_link, pytest.param(of_another, marks=AS_ROOT)])
+def test_what_others_have_planted_is_not_run(primed: Path, fresh: Path, opened: Callable[[Path], None]) -> None:
+    shutil.copytree(primed / "usual", fresh / "usual")
+    (folder,) = (fresh / "usual").iterdir()
+    for index in folder.rglob("*.nbi"):
+        index.write_bytes(_planted(fresh / "planted"))
+    opened(folder)
+    done = run(primed / "program.py", TMPDIR=str(fresh / "tmp"))
+    assert done.stdout == "42\n"
+    assert not (fresh / "planted").exists()
+    assert done.stderr.count("CacheWarning") == 1
+    assert not list((fresh / "tmp").iterdir())
+
+
+def test_the_plant_would_be_run(primed: Path, fresh: Path) -> None:
+    """In a folder that is trusted; or the test above could not fail."""
+    shutil.copytree(primed / "usual", fresh / "usual")
+    for index in (fresh / "usual").rglob("*.nbi"):
+        index.write_bytes(_planted(fresh / "planted"))
+    assert run(primed / "program.py").stderr == ""
+    assert (fresh / "planted").exists()
+
+
+def _planted(shows: Path) -> bytes:
+    class Plant:
+        def __reduce__(self) -> tuple[Callable[..., object], tuple[str]]:
+            return os.mkdir, (str(shows),)
+
+    return pickle.dumps(Plant())
+
+
+def test_files_and_strangers_in_the_way_are_told_and_passed_by(fresh: Path) -> None:
+    (fresh / "usual").write_text("")
+    with pytest.warns(code_folder.CacheWarning, match=f"{fresh}/usual"):
+        assert code_folder.cache_folder().parent.parent == fresh / "tmp"
+
+
+def test_a_user_without_a_home(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SMP_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    with pytest.warns(code_folder.CacheWarning, match="home"):
+        assert code_folder.cache_folder().parent.parent == fresh / "tmp"
+
+
+def test_a_temporary_directory_that_others_rearrange_is_no_way_out(fresh: Path) -> None:
+    (fresh / "usual").write_text("")
+    (fresh / "tmp").chmod(0o777)
+    with pytest.raises(MachineError, match=r"chmod go-w .*/tmp.*SMP_CACHE_DIR"):
+        code_folder.cache_folder()
+    (fresh / "tmp").chmod(0o1777)
+    with pytest.warns(code_folder.CacheWarning):
+        code_folder.cache_folder()
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o077])
+def test_what_is_made_is_closed_whatever_the_umask(fresh: Path, monkeypatch: pytest.MonkeyPatch, umask: int) -> None:
+    monkeypatch.setenv("SMP_CACHE_DIR", str(fresh / "deep" / "deeper"))
+    before = os.umask(umask)
+    try:
+        folder = code_folder.cache_folder()
+        (folder / "sub").mkdir()  # as Numba does
+        (folder / "sub" / "index.nbi").touch()
+        assert code_folder.cache_folder() == folder
+    finally:
+        os.umask(before)
+    assert folder.parent == fresh / "deep" / "deeper"
+
+
+def test_folders_above_may_be_links_and_of_unknown_owners(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (fresh / "real").mkdir()
+    (fresh / "link").symlink_to("real")
+    if os.geteuid() == 0:  # as in a container: the owner is a user outside it
+        os.chown(fresh / "real", code_folder._UNKNOWN, -1)
+    monkeypatch.setenv("SMP_CACHE_DIR", str(fresh / "link" / "cache"))
+    assert code_folder.cache_folder().parent == fresh / "real" / "cache"
+
+
+MACHINES = """
+import shutil, sys
+from pathlib import Path
+import smp
+from smp._runtime.loops.code_folder import cache_folder
+
+@smp.local
+def doubled(a):
+    return a + a
+
+def made():
+    return {path: path.stat().st_mtime_ns for path in cache_folder().rglob("*") if path.suffix in (".nbc", ".objects")}
+
+def program(proc):
+    return doubled(proc.rank), str(cache_folder())
+
+if __name__ == "__main__":
+    for file in Path(sys.argv[1]).glob("core-*"):
+        shutil.copy(file, cache_folder())
+    assert doubled(21) == 42
+    before = made()
+    for method in ("forkserver", "spawn", "fork"):
+        with smp.host(2, start=method) as machine:
+            assert machine.run(program).results == [(0, str(cache_folder())), (2, str(cache_folder()))]
+    assert made() == before, "nothing is compiled twice"
+    print(cache_folder())
+"""
+
+
+def test_workers_use_the_private_folder_which_is_gone_at_the_end(compiled: Path, fresh: Path) -> None:
+    (fresh / "usual").write_text("")
+    (fresh / "program.py").write_text(MACHINES)
+    done = run(fresh / "program.py", str(compiled), TMPDIR=str(fresh / "tmp"))
+    assert done.stdout.startswith(str(fresh / "tmp"))
+    assert done.stderr.count("CacheWarning") == 1
+    assert not list((fresh / "tmp").iterdir())
+
+
+FORKS = """
+import os, sys, time
+import smp
+from smp._runtime.loops.code_folder import cache_folder
+
+@smp.local
+def doubled(a):
+    return a + a
+
+assert doubled(21) == 42
+before = cache_folder()
+if os.fork():
+    sys.exit()  # and removes what it has made
+while before.exists():
+    time.sleep(0.01)
+assert doubled(1.5) == 3
+assert cache_folder() != before
+assert not before.exists()
+print("right")
+"""
+
+
+def test_a_copy_that_lives_longer_than_the_process_that_made_the_folder(fresh: Path) -> None:
+    (fresh / "usual").write_text("")
+    (fresh / "program.py").write_text(FORKS)
+    done = run(fresh / "program.py", TMPDIR=str(fresh / "tmp"))
+    assert done.stdout == "right\n", done.stderr
+    assert not list((fresh / "tmp").iterdir())

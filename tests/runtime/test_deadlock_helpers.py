@@ -1,0 +1,217 @@
+"""What else may change a cell when no processor can: threads of the parent, and processes that were forked."""
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from support.machines import HARD
+
+import smp
+from smp._runtime.host import helpers
+from smp._runtime.memory.cells import Cells
+from smp.errors import DeadlockError
+
+LATE = 1.0  # seconds: longer than a deadlock without a helper takes to be reported
+LATER = 1.8  # the same where threads are there of which it is open
+LATEST = 2.0
+
+
+def take(proc: smp.Processor, cells: Cells) -> Any:
+    return cells.readfe(proc.rank)
+
+
+def fill(cells: Cells) -> None:
+    for i in range(len(cells)):
+        cells.writeef(i, 10 + i)
+
+
+@pytest.fixture
+def idle() -> Iterator[threading.Thread]:
+    """A thread of the parent that has nothing to do with cells."""
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait, name="idle one", daemon=True)
+    thread.start()
+    yield thread
+    end.set()
+    thread.join()
+
+
+def test_a_deadlock_beside_an_idle_thread(pair: smp.Machine, idle: threading.Thread) -> None:
+    began = time.monotonic()
+    with pytest.raises(DeadlockError, match="all 2 streams wait") as caught:
+        pair.run(take, pair.cells(2))
+    assert time.monotonic() - began < LATEST
+    assert "other threads ('idle one')" in str(caught.value)
+    assert "helpers=True" in str(caught.value)
+    assert pair.run(lambda proc: proc.rank).results == [0, 1]
+
+
+def test_without_helpers_the_deadlock_is_reported_at_once(pair: smp.Machine) -> None:
+    cells = pair.cells(2)
+    timer = threading.Timer(LATER, fill, (cells,))
+    timer.start()
+    try:
+        with pytest.raises(DeadlockError) as caught:
+            pair.run(take, cells, helpers=False)
+        assert "helpers=" not in str(caught.value)
+    finally:
+        timer.cancel()
+
+
+class Filler:
+    """Holds cells in an attribute."""
+
+    def __init__(self, cells: Cells) -> None:
+        self.many = {"cells": [cells]}
+
+    def run(self) -> None:
+        time.sleep(LATER)
+        fill(self.many["cells"][0])
+
+
+def by_a_closure(cells: Cells) -> Callable[[], None]:
+    def help_late() -> None:
+        time.sleep(LATER)
+        fill(cells)
+
+    return help_late
+
+
+def by_a_method(cells: Cells) -> Callable[[], None]:
+    return Filler(cells).run
+
+
+kept: list[Cells] = []
+
+
+def from_a_global() -> None:
+    time.sleep(LATER)
+    fill(kept[-1])
+
+
+def by_a_global(cells: Cells) -> Callable[[], None]:
+    kept.append(cells)
+    return from_a_global
+
+
+@pytest.mark.parametrize("helper", [by_a_closure, by_a_method, by_a_global])
+def test_a_thread_that_holds_the_cells_may_help(pair: smp.Machine, idle: threading.Thread, helper: Any) -> None:
+    cells = pair.cells(2)
+    thread = threading.Thread(target=helper(cells), name="helping")
+    thread.start()
+    with pytest.warns(UserWarning, match="no processor can go on unless thread 'helping' changes a cell") as caught:
+        assert pair.run(take, cells).results == [10, 11]
+    assert len(caught) == 1
+    assert caught[0].filename == __file__  # it names the call of the run
+    thread.join()
+
+
+def test_a_thread_that_has_used_the_cells_may_help(pair: smp.Machine) -> None:
+    """A thread of a pool is idle, and holds nothing, until it is given more to do."""
+    cells = pair.cells(2)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(cells.peek, 0).result()
+        timer = threading.Timer(LATER, lambda name: pool.submit(fill, kept[-1]), ("no cells",))
+        kept.append(cells)
+        timer.start()
+        with pytest.warns(UserWarning, match="thread 'ThreadPoolExecutor-"):
+            assert pair.run(take, cells).results == [10, 11]
+        timer.join()
+
+
+def test_a_helper_that_ends_while_it_is_looked_for(pair: smp.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fills the cells after the look that found all waiting, and is gone when the threads are looked at."""
+    cells = pair.cells(2)
+
+    def look(*_: object) -> helpers.Threads:
+        monkeypatch.undo()
+        fill(cells)
+        return helpers.Threads([], [])
+
+    monkeypatch.setattr(helpers, "threads", look)
+    assert pair.run(take, cells).results == [10, 11]
+
+
+hidden: dict[str, Any] = {}
+
+
+def unhide() -> None:
+    time.sleep(LATER)
+    fill(globals()["hid" + "den"]["cells"])
+
+
+def test_a_helper_that_cannot_be_seen_is_announced(pair: smp.Machine) -> None:
+    cells = hidden["cells"] = pair.cells(2)
+    thread = threading.Thread(target=unhide)
+    thread.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pair.run(take, cells, helpers=True).results == [10, 11]
+    thread.join()
+
+
+def test_another_machines_cells_do_not_make_a_helper(pair: smp.Machine) -> None:
+    with smp.host(1) as other:
+        thread = threading.Thread(target=by_a_closure(other.cells(2)))
+        thread.start()
+        with pytest.raises(DeadlockError):
+            pair.run(take, pair.cells(2))
+        thread.join()
+
+
+def test_a_forked_child_of_the_parent_may_help(pair: smp.Machine) -> None:
+    cells = pair.cells(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        child = os.fork()
+    if child == 0:
+        try:
+            time.sleep(LATE)
+            fill(cells)
+        finally:
+            os._exit(0)
+    with pytest.warns(UserWarning, match=f"unless process {child} "):
+        assert pair.run(take, cells).results == [10, 11]
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_forked_child_of_a_processor_may_help(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor, cells: Cells) -> Any:
+        if proc.rank == 1 and os.fork() == 0:
+            try:
+                time.sleep(LATE)
+                fill(cells)
+            finally:
+                os._exit(0)
+        return cells.readfe(proc.rank)
+
+    with pytest.warns(UserWarning, match="unless process "):
+        assert pair.run(program, pair.cells(2)).results == [10, 11]
+
+
+def test_a_deadlock_is_reported_once_the_forked_child_has_ended(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor, cells: Cells) -> Any:
+        if proc.rank == 1 and os.fork() == 0:
+            time.sleep(1.0)
+            os._exit(0)
+        return cells.readfe(proc.rank)
+
+    began = time.monotonic()
+    with pytest.warns(UserWarning, match="unless process"), pytest.raises(DeadlockError):
+        pair.run(program, pair.cells(2))
+    assert 1.0 < time.monotonic() - began < HARD
+
+
+def test_machines_that_are_copies_of_this_process_do_not_help() -> None:
+    with smp.host(2) as machine, smp.host(1, start="fork"), pytest.raises(DeadlockError):
+        machine.run(take, machine.cells(2))
+
+
+def test_an_emulated_machine_has_no_helpers() -> None:
+    with smp.emulated(2) as machine, pytest.raises(smp.Unsupported, match="helpers=True"):
+        machine.run(take, machine.cells(2), helpers=True)

@@ -1,0 +1,129 @@
+"""A failure is reported whatever else runs on the processor, whatever the exception is, on the host and emulated."""
+
+import pickle
+import time
+from typing import Any
+
+import pytest
+from support.machines import HARD, Machines
+
+import smp
+from smp.errors import Aborted, DeadlockError, NotPicklable, ProcessorRaised
+
+
+@pytest.mark.parametrize("seconds", [0.2, 60.0])
+def test_an_exception_is_reported_while_a_thread_of_the_pool_runs(nothing_left: None, seconds: float) -> None:
+    def program(proc: smp.Processor) -> None:
+        if proc.rank == 0:
+            proc.streams(1).start(time.sleep, seconds)
+            raise KeyError("early")
+        proc.barrier()
+
+    with smp.host(2) as machine:
+        began = time.monotonic()
+        with pytest.raises(ProcessorRaised, match="processor 0 of 2 raised KeyError: 'early'") as caught:
+            machine.run(program)
+        assert time.monotonic() - began < HARD
+        notes = "".join(caught.value.__notes__)
+        assert ("processor 0 did not stop within 0.5 s and was killed" in notes) == (seconds > 1)
+        if seconds < 1:  # its thread ended in time: the machine goes on
+            assert machine.run(lambda proc: proc.rank).results == [0, 1]
+
+
+def test_a_mismatch_is_reported_while_a_thread_of_the_pool_runs(nothing_left: None) -> None:
+    def program(proc: smp.Processor) -> None:
+        if proc.rank == 0:
+            proc.streams(1).start(time.sleep, 60.0)
+            proc.barrier()
+        else:
+            proc.reduce(1)
+
+    with smp.host(2) as machine:
+        began = time.monotonic()
+        with pytest.raises(smp.errors.CollectiveMismatch, match=r"processor 0: barrier at .*\n.*reduce"):
+            machine.run(program)
+        assert time.monotonic() - began < HARD
+
+
+def raise_aborted(proc: smp.Processor) -> None:
+    if proc.rank == 0:
+        raise Aborted("my own")
+    proc.barrier()
+
+
+def raise_again(proc: smp.Processor, kept: list[BaseException]) -> None:
+    if proc.rank == 0:
+        raise kept[0]
+    proc.barrier()
+
+
+def test_a_program_may_raise_aborted_itself(machines: Machines) -> None:
+    with pytest.raises(ProcessorRaised, match="processor 0 of 2 raised Aborted: my own"):
+        machines(2).run(raise_aborted)
+    with pytest.raises(ProcessorRaised, match="processor 0 of 2 raised Aborted: kept"):
+        machines(2).run(raise_again, [Aborted("kept")])
+    assert machines(2).run(lambda proc: proc.rank).results == [0, 1]
+
+
+def test_an_emulated_program_may_raise_aborted_itself() -> None:
+    with smp.emulated(2) as machine:
+        with pytest.raises(ProcessorRaised, match="processor 0 of 2 raised Aborted: my own"):
+            machine.run(raise_aborted)
+        assert machine.run(lambda proc: proc.rank).results == [0, 1]
+        with pytest.raises(DeadlockError):
+            machine.run(lambda proc, cells: cells.readfe(proc.rank), machine.cells(2))
+
+
+class Unreducible(Exception):
+    def __reduce__(self) -> Any:
+        raise SystemExit("no pickle of mine")
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+
+def explode() -> None:
+    raise SystemExit("not here")
+
+
+class Unloadable(Exception):
+    def __reduce__(self) -> Any:
+        return explode, ()
+
+
+@pytest.mark.parametrize("emulated", [False, True])
+@pytest.mark.parametrize("kind", [Unreducible, Unspeakable, Unloadable])
+def test_exceptions_whose_own_methods_raise(machines: Machines, kind: type[Exception], emulated: bool) -> None:
+    def program(proc: smp.Processor) -> None:
+        if proc.rank == 1:
+            raise kind("the text")
+        proc.barrier()
+
+    machine = smp.emulated(2) if emulated else machines(2)
+    with pytest.raises(ProcessorRaised, match=f"processor 1 of 2 raised {kind.__name__}") as caught:
+        machine.run(program)
+    assert caught.value.rank == 1
+    assert "in program" in caught.value.remote_traceback
+    assert machine.run(lambda proc: proc.rank).results == [0, 1]
+
+
+class LoadsNowhereElse:
+    """Comes out of its pickle on the processor that made it, and not in the parent."""
+
+    def __init__(self, rank: int) -> None:
+        self.rank = rank
+
+    def __reduce__(self) -> Any:
+        return refuse, (self.rank,)
+
+
+def refuse(rank: int) -> None:
+    raise pickle.UnpicklingError("this does not load")
+
+
+def test_a_result_that_does_not_load_names_its_processor(machines: Machines) -> None:
+    with pytest.raises(NotPicklable, match=r"the result of processor 1 .*: this does not load"):
+        machines(2).run(lambda proc: LoadsNowhereElse(1) if proc.rank == 1 else 0)
+    assert machines(2).run(lambda proc: proc.rank).results == [0, 1]

@@ -1,0 +1,1 @@
+"""What several tests share: machines, profiles, loops, scenarios, oracles."""

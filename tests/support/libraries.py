@@ -1,0 +1,74 @@
+"""Libraries whose tasks return the seconds that they are to have taken, and a calibration that was interrupted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import smp
+from smp.selection.library import Implementation, Library
+
+Task = Callable[..., float]
+CALLS: list[tuple[str, int]] = []
+
+
+class Told:
+    """A task that takes ``seconds(n)``, by factors in turns at each n; it counts its calls."""
+
+    def __init__(self, seconds: Task, factors: tuple[float, ...] = (1.0,)) -> None:
+        self.seconds, self.factors, self.calls = seconds, factors, Counter[int]()
+
+    def __call__(self, n: int, **_: Any) -> float:
+        self.calls[n] += 1
+        return self.seconds(n) * self.factors[(self.calls[n] - 1) % len(self.factors)]
+
+
+def line(n: float) -> float:
+    return 1e-6 + 1e-9 * n
+
+
+def made_library() -> tuple[Library, dict[str, Told]]:
+    """``straight`` takes `line`, ``steep`` 10 ns an element: they cross at n = 111."""
+    tasks = {"straight": Told(line), "steep": Told(lambda n: 10e-9 * n)}
+    library = Library("two", {"n": "10..1e6 x 12"}, lambda n: (n,))
+    library.add(*(Implementation(name, task, ["n"]) for name, task in tasks.items()))
+    return library, tasks
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path) -> Path:
+    """A file that a calibration of `made_library` has left on Ctrl-C after half of its 102 timings."""
+    library, _ = made_library()
+    made = 0
+
+    def ctrl_c(done: float, text: str) -> None:
+        nonlocal made
+        made += 1
+        if made > 26:
+            raise KeyboardInterrupt
+
+    kept = tmp_path / "under-way.json"
+    with pytest.raises(KeyboardInterrupt):
+        smp.calibrate(library, verification=5, resume=kept, progress=ctrl_c)
+    assert library.models == {}
+    return kept
+
+
+def made_up(name: str) -> Library:
+    """A library whose times are made up: ``first`` takes 1e-6 + n ns, ``second`` 10e-6 + n / 4 ns."""
+
+    def first(n: int, width: int) -> float:
+        CALLS.append((f"{name}/first", n))
+        return 1e-6 + 1e-9 * n
+
+    def second(n: int, width: int) -> float:
+        CALLS.append((f"{name}/second", n))
+        return 1e-5 + 2.5e-10 * n
+
+    library = Library(name, {"n": "100..1e6 x 8", "width": "8, 32"}, lambda n, width: (n, width))
+    library.add(Implementation("first", first, ["n"]), Implementation("second", second, ["n", "n * width"]))
+    return library

@@ -1,0 +1,107 @@
+"""Machines for tests, and what of a process they could leave behind.
+
+By design one idle nursery for each start method stays for ten seconds after its last machine (see
+``forkserver``), with one socket to it and one thread that waits for its end.  Nothing else may stay.
+"""
+
+import contextlib
+import gc
+import os
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+import smp
+from smp._computer.limits import usable_cpus
+
+ROOT = Path(__file__).parents[2]
+"""Of the repository."""
+HARD = 5.0
+"""Seconds within which every failure must have ended; usually it takes milliseconds."""
+Machines = Callable[..., smp.Machine]
+Emulated = Callable[[int], smp.Machine]
+Script = Callable[..., subprocess.Popen[str]]
+
+
+CPUS = len(usable_cpus())
+PLACES: dict[str, dict[str, Any]] = {
+    "two": {"processors": 2},
+    "oversubscribed": {"processors": 4 * CPUS, "start": "fork"},  # with the loops that this process has loaded
+    "pinned": {"processors": 3, "pin": (usable_cpus()[0],) * 3, "start": "fork"},
+}
+
+
+@contextlib.contextmanager
+def guarded(machine: smp.Machine, seconds: float = 60.0) -> Iterator[smp.Machine]:
+    """Close the machine after so long: what waits for ever fails."""
+    timer = threading.Timer(seconds, machine.close)
+    timer.start()
+    try:
+        yield machine
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def is_nursery(process: psutil.Process) -> bool:
+    """Whether a direct child of ours is a nursery for machines to come; its workers have the same command line."""
+    with contextlib.suppress(psutil.Error):
+        return any("forkserver.main(" in word for word in process.cmdline())
+    return False
+
+
+def processes() -> dict[int, str]:
+    """All descendants but idle nurseries, by process id."""
+    me = psutil.Process()
+    ours = {child.pid for child in me.children() if is_nursery(child)}
+    found = {}
+    for child in me.children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if child.pid not in ours:
+                found[child.pid] = f"{child.name()} {child.status()}"
+    return found
+
+
+def descriptors() -> Counter[str]:
+    """Open descriptors by what they are; sockets and pipes without their numbers."""
+    found: Counter[str] = Counter()
+    for entry in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            found[os.readlink(f"/proc/self/fd/{entry}").split(":[")[0]] += 1
+    return found
+
+
+def segments() -> int:
+    """How many machines' segments this process maps."""
+    return Path("/proc/self/maps").read_text().count("/memfd:smp")
+
+
+def state() -> dict[str, Any]:
+    """What must be the same before and after."""
+    gc.collect()
+    return {
+        "processes": processes(),
+        "descriptors": descriptors(),
+        "threads": sorted(t.name for t in threading.enumerate() if t.name != "smp nursery"),
+        "segments": segments(),
+        "files": sorted(os.listdir("/dev/shm")),
+    }
+
+
+def gone(pid: int, seconds: float = 1.0) -> bool:
+    """Whether a process ends in time; one that only waits to be buried by its new parent has ended."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.005)
+    return False
