@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import importlib
 import os
 import time
 import warnings
@@ -27,47 +26,10 @@ from .._computer.system import Stolen
 from ..errors import ProfileError
 from ..profiles.profile import FORMAT, VERSION, Profile, ProfileWarning
 from .method.clocks import clock_rate
-from .method.plan import MODES, Plan, Section, Stopped
+from .method.plan import MODES, Measurement, Plan, Stopped
+from .sections import SECTIONS
 
-SECTIONS = {
-    "latency": "latency.probe",
-    "bandwidth": "bandwidth.probe",
-    "synchronisation": "synchronisation.probe",
-    "access": "access.probe",
-    "lists": "lists.probe",
-    "sorting": "sorting.probe",
-    "stencil": "stencil.probe",
-    "instruction": "instruction.probe",
-    "retries": "retries.probe",
-    "waking": "waking.probe",
-    "chain": "waking.chain_probe",
-    "threads": "threads.probe",
-    "outstanding": "outstanding.probe",
-    "polling": "polling.probe",
-    "fine": "fine.probe",
-}
-"""Section of the profile -> module of sections/, in the order they are measured."""
-PREDICTED = ("lists", "sorting", "stencil")
-"""Sections that set whole programs against the cost functions that have been fitted."""
-
-_EACH = {
-    "latency": (5, 28, 120),
-    "bandwidth": (3, 14, 60),
-    "synchronisation": (2, 10, 40),
-    "access": (9, 78, 600),
-    "lists": (6, 30, 120),
-    "sorting": (2, 12, 25),
-    "stencil": (2, 12, 60),
-    "instruction": (0.7, 4, 20),
-    "retries": (0.3, 1, 5),
-    "waking": (0.5, 3, 20),
-    "chain": (0.6, 3, 20),
-    "threads": (0.7, 3, 20),
-    "outstanding": (1.5, 8, 40),
-    "polling": (1, 5, 20),
-    "fine": (1.5, 8, 60),
-}
-SECONDS = {mode: {name: seconds[k] for name, seconds in _EACH.items()} for k, mode in enumerate(MODES)}
+SECONDS = {mode: {s.name: s.seconds[k] for s in SECTIONS.values()} for k, mode in enumerate(MODES)}
 """About how long each takes on two CPUs; for the progress bar."""
 
 Progress = Callable[[float, str], None]
@@ -172,11 +134,12 @@ class Campaign:
         del self.profile.data["unfinished"]
         self.profile.data["conditions"]["interrupted"] = False
 
-    def _probe(self, name: str) -> Callable[[Callable[[float, str], None]], Section]:
-        module = importlib.import_module(f".sections.{SECTIONS[name]}", __package__)
-        if name in PREDICTED:
-            return lambda tick: module.measure(self.plan, tick, self._fitted())
-        return lambda tick: module.measure(self.plan, tick)
+    def _probe(self, name: str) -> Callable[[Callable[[float, str], None]], Measurement]:
+        section = SECTIONS[name]
+        measure = section.part("probe", "measure")
+        if section.predicted:
+            return lambda tick: measure(self.plan, tick, self._fitted())
+        return lambda tick: measure(self.plan, tick)
 
     def _fitted(self) -> Profile | None:
         """The profile whose cost functions predict: this one, else the last of this machine that has some."""
@@ -187,7 +150,7 @@ class Campaign:
         except ProfileError:
             return None
 
-    def _add(self, name: str, section: Section) -> None:
+    def _add(self, name: str, section: Measurement) -> None:
         self.profile.data[name] = section.data
         self.samples |= section.samples
 

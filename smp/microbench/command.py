@@ -28,9 +28,10 @@ from ..models.fit.fitting import ModelWarning
 from ..profiles.profile import Profile, ProfileWarning
 from .calibration.kernels import KERNELS, Calibration
 from .calibration.kernels import load as load_models
-from .campaign import SECTIONS, Campaign, make_plan, samples_of
+from .campaign import Campaign, make_plan, samples_of
 from .predictions.programs import KERNELS as KERNELS_MODELLED
 from .report import sections as report
+from .sections import SECTIONS
 
 WIDTH = 100  # columns that the tables need
 MOST_NAMES = 30  # of files that are told one by one

@@ -1,51 +1,25 @@
 """The layout of a profile: what of it is read, and what that may hold; see `documents`.
 
-profile_layout      machine, conditions, cost functions      the whole
-profile_sections    latency, bandwidth, synchronisation, and what is measured of cells and streams
-profile_programs    lists, sorting, stencil, fine
+layout      machine, conditions, and with them the records of all sections
+access      the cost functions
+records     what the records of several sections begin with
+
+The record of each other section stands in its folder among the microbenchmarks: their list is known here by its name,
+and imported when a profile is read.
 """
 
 from __future__ import annotations
 
-import math
-from itertools import pairwise
-from typing import Annotated, Literal, Self
+import functools
+import importlib
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import create_model
 
-from .._computer.documents import (
-    ByProcessors,
-    Count,
-    Measured,
-    NotNegative,
-    Number,
-    Positive,
-    Processors,
-    Record,
-    Rows,
-    Size,
-)
-from .programs import Fine, Lists, Sorting, Stencil
-from .sections import (
-    Bandwidth,
-    Chain,
-    Instruction,
-    Judged,
-    Latency,
-    Outstanding,
-    Polling,
-    Retries,
-    Synchronisation,
-    Threads,
-    Waking,
-)
+from smp._computer.documents import Count, Measured, NotNegative, Number, Record, Size
 
-Family = Literal["good", "bad", "random"]
-Name = Literal["H", "HM", "HrHw", "HrHwM", "HrHwM-c"]
-Set = Literal["R0", "R1", "all"]
-Suite = Annotated[int, Field(ge=1, le=3)]
-Term = Annotated[str, Field(pattern=r"^(L|gM|gh|gh[rw][1-9]?)$")]
-Range = Annotated[list[NotNegative], Field(min_length=2, max_length=2)]
+SECTIONS = "smp.microbench.sections"
+"""The module that has the list of all sections."""
 
 
 class Cache(Record):
@@ -84,82 +58,8 @@ class Unfinished(Record):
     added_to: str | None = None
 
 
-class Tier(Record):
-    name: str
-    words: Positive | None
-
-
-class Function(Record):
-    family: Family
-    p: Processors
-    name: Name
-    set: Set
-    fit_suite: Suite | None = None
-    terms: Annotated[list[Term], Field(min_length=1)]
-    coefficients: list[Number]
-    low: list[Number | None] | None = None
-    high: list[Number | None] | None = None
-    unidentified: list[str] | None = None
-
-    @model_validator(mode="after")
-    def _a_number_each(self) -> Self:
-        if len(set(self.terms)) < len(self.terms):
-            raise ValueError(f"the terms {', '.join(self.terms)} are not all different")
-        for name in ("coefficients", "low", "high"):
-            numbers = getattr(self, name)
-            if numbers is not None and len(numbers) != len(self.terms):
-                raise ValueError(f"there are {len(self.terms)} terms and {len(numbers)} numbers in {name!r}")
-        return self
-
-
-class Error(Record):
-    family: Family
-    p: Processors
-    name: Name
-    set: Set
-    suite: Suite
-    average: NotNegative
-    maximum: NotNegative
-    count: Size
-
-
-class Pattern(Record):
-    family: Family
-    p: Processors
-    suite: Suite
-    kind: str
-    x: Count
-    h: Size
-    hr: Count
-    hw: Count
-    m: Count
-    seconds: Positive
-    clean: Count
-    supersteps: Size
-
-
-class Access(Judged):
-    word_bytes: Annotated[int, Field(ge=1, le=64)]
-    tiers: list[Tier]
-    private_words: Positive | None = None
-    overhead_s: dict[ByProcessors, Range] | None = None
-    functions: Rows[Function]
-    validation: Rows[Error]
-    patterns: Rows[Pattern]
-
-    @model_validator(mode="after")
-    def _tiers_ascend(self) -> Self:
-        words = [0.0, *(math.inf if tier.words is None else tier.words for tier in self.tiers)]
-        if words[-1] < math.inf or any(low >= high for low, high in pairwise(words)):
-            raise ValueError(f"the tiers have {words[1:]} words: these must ascend, and the last have none (null)")
-        last = max((int(t[3:]) for function in self.functions for t in function.terms if t[3:]), default=0)
-        if last > len(self.tiers):
-            raise ValueError(f"a function has a term of tier {last}, and there are {len(self.tiers)} tiers")
-        return self
-
-
-class ProfileLayout(Record):
-    """A profile of version 1; a section that is missing was not measured."""
+class Envelope(Record):
+    """A profile of version 1, without its sections."""
 
     version: Literal[1]
     machine: Machine
@@ -168,18 +68,14 @@ class ProfileLayout(Record):
     samples: str | None = None
     conditions: Measured[Conditions] = None
     unfinished: Unfinished | None = None
-    latency: Measured[Latency] = None
-    bandwidth: Measured[Bandwidth] = None
-    synchronisation: Measured[Synchronisation] = None
-    access: Measured[Access] = None
-    lists: Measured[Lists] = None
-    sorting: Measured[Sorting] = None
-    stencil: Measured[Stencil] = None
-    instruction: Measured[Instruction] = None
-    retries: Measured[Retries] = None
-    waking: Measured[Waking] = None
-    chain: Measured[Chain] = None
-    threads: Measured[Threads] = None
-    outstanding: Measured[Outstanding] = None
-    polling: Measured[Polling] = None
-    fine: Measured[Fine] = None
+
+
+@functools.cache
+def profile_layout() -> type[Record]:
+    """Return the layout of a whole profile; a section that is missing was not measured."""
+    sections = importlib.import_module(SECTIONS).SECTIONS
+    fields: dict[str, Any] = {
+        name: (Measured[section.records()], None)  # type: ignore[misc]  # a class that is known only now
+        for name, section in sections.items()
+    }
+    return create_model("ProfileLayout", __base__=Envelope, **fields)

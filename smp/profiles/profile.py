@@ -290,7 +290,7 @@ def _named(described: Mapping[str, Any]) -> str:
 
 def _read(file: Path) -> dict[str, Any]:
     from .._computer import documents  # Pydantic takes a while to import, and a new profile does without it
-    from .layout import ProfileLayout
+    from .layout import profile_layout
 
     data = documents.read(file, ProfileError, "a profile", REMEDY)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -298,5 +298,5 @@ def _read(file: Path) -> dict[str, Any]:
     version = data.get("version")
     if isinstance(version, int) and version > VERSION:
         raise ProfileError(f"{file} is of version {version}, this smp reads up to {VERSION}: upgrade smp-runtime")
-    documents.check(data, ProfileLayout, ProfileError, str(file), REMEDY)
+    documents.check(data, profile_layout(), ProfileError, str(file), REMEDY)
     return data

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from smp.microbench import command as cli
-from smp.microbench.campaign import SECONDS, SECTIONS, Campaign
-from smp.microbench.method.plan import Section, Stopped
+from smp.microbench.campaign import SECONDS, Campaign
+from smp.microbench.method.plan import Measurement, Stopped
+from smp.microbench.sections import SECTIONS
 from smp.profiles.profile import Profile
 
 
@@ -194,9 +195,9 @@ def test_ctrl_c_ends_the_measurement_and_leaves_a_profile_and_no_process(tmp_pat
 def test_ctrl_c_keeps_the_sections_before_and_the_part_of_the_one_under_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def probe(self: Campaign, name: str) -> Callable[..., Section]:
-        def measure(tick: Callable[[float, str], None]) -> Section:
-            section = Section({"valid": True, "why": [], "of": name}, {name: np.arange(3)})
+    def probe(self: Campaign, name: str) -> Callable[..., Measurement]:
+        def measure(tick: Callable[[float, str], None]) -> Measurement:
+            section = Measurement({"valid": True, "why": [], "of": name}, {name: np.arange(3)})
             if name == "bandwidth":
                 raise Stopped(name, section)
             return section

@@ -19,7 +19,7 @@ from smp.kernels.lists.on_streams import by_streams, rank_reid_miller_streams, r
 from smp.kernels.lists.serial import rank_here
 from smp.kernels.lists.stream_barrier import Meeting, meet, meeting
 from smp.kernels.lists.wyllie_cells import MOST, joined, rank_wyllie_cells
-from smp.microbench.method.plan import Plan, Section
+from smp.microbench.method.plan import Measurement, Plan
 from smp.microbench.sections.fine import plots, probe, report
 from smp.microbench.sections.fine.probe import PROGRAMS, SAMPLE, Effort, points_of, section_of
 
@@ -188,7 +188,7 @@ def test_rows_are_medians_over_the_serial_median() -> None:
 
 
 @pytest.fixture(scope="module")
-def section() -> Section:
+def section() -> Measurement:
     patch = pytest.MonkeyPatch()
     patch.setitem(probe.EFFORTS, "quick", Effort((100, 1000), (1, 3), 100, 1000))
     patch.setattr(probe, "REPEATS", 3)
@@ -200,7 +200,7 @@ def section() -> Section:
     return made
 
 
-def test_the_probe_measures_what_it_says(section: Section) -> None:
+def test_the_probe_measures_what_it_says(section: Measurement) -> None:
     data = section.data
     assert json.loads(json.dumps(data)) == data
     expected = [(n, name, s) for n in (100, 1000) for name in PROGRAMS for s in (1, 3)]
@@ -214,7 +214,7 @@ def test_the_probe_measures_what_it_says(section: Section) -> None:
     assert len(section.samples["fine"]) == 3 * (len(expected) + 2 + 6 + 1)
 
 
-def test_the_report_says_the_numbers(section: Section) -> None:
+def test_the_report_says_the_numbers(section: Measurement) -> None:
     data = json.loads(json.dumps(section.data))
     for row in data["rows"]:
         row["ns_per_element"] = row["n"] + row["streams"] + 0.25
@@ -232,7 +232,7 @@ def test_the_report_says_the_numbers(section: Section) -> None:
     assert report.line({}) is None
 
 
-def test_the_plot_draws_the_numbers(section: Section) -> None:
+def test_the_plot_draws_the_numbers(section: Measurement) -> None:
     figure = plots.times({"fine": section.data})
     assert figure is not None
     assert len(figure.axes) == 3

@@ -12,8 +12,8 @@ from support import pictures
 import smp
 from smp._runtime.memory.cells import Cells
 from smp.microbench.method.plan import Plan
-from smp.microbench.sections.waking import chain_probe, chain_report, plots
-from smp.microbench.sections.waking.chain_probe import CHAINED, MASS, PACKED, WORK, Effort, Task, program, visit
+from smp.microbench.sections.chain import plots, probe, report
+from smp.microbench.sections.chain.probe import CHAINED, MASS, PACKED, WORK, Effort, Task, program, visit
 from smp.microbench.sections.waking.loops import SHARED_WORDS
 
 PLAN = Plan("quick", (1,), 7, 64)
@@ -66,8 +66,8 @@ def test_every_visit_leaves_the_cells_empty(machine: smp.Machine) -> None:
 
 
 def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(chain_probe.EFFORTS, "quick", Effort(0.01, (MASS, PACKED), (1, 3)))
-    section = chain_probe.measure(PLAN, lambda *_: None)
+    monkeypatch.setitem(probe.EFFORTS, "quick", Effort(0.01, (MASS, PACKED), (1, 3)))
+    section = probe.measure(PLAN, lambda *_: None)
     data = section.data
     assert json.loads(json.dumps(data)) == data
     keys = [(row["how"], row["work"], row["streams"]) for row in data["rows"]]
@@ -99,17 +99,17 @@ def data() -> dict[str, Any]:
 
 def test_the_tables_have_a_column_for_each_arrangement_and_work() -> None:
     console = Console(file=io.StringIO(), width=100)
-    console.print(chain_report.chain({"chain": data()}))
+    console.print(report.chain({"chain": data()}))
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     share, total = (line.split() for line in lines if line.startswith("60"))
     assert [cell for cell in share if cell != "!"] == ["60", "1.06", "3.06", "2.06", "4.06", "3.06", "5.06", "30-30"]
     assert [cell for cell in total if cell != "!"][1:3] == ["63.6", "184"]
     assert share.count("!") == total.count("!") == 3
-    assert chain_report.line(data()) == (
+    assert report.line(data()) == (
         "Passing on",
         "by 60 streams, each: one cell 1.06 us, chain 2.06 us, chain, packed 3.06 us",
     )
-    assert chain_report.line({"rows": []}) is None
+    assert report.line({"rows": []}) is None
 
 
 def test_the_plot_has_a_line_for_each_arrangement_and_work() -> None:

@@ -9,7 +9,7 @@ import pytest
 from support.profiles import MEASURED, charging
 
 import smp
-from smp.microbench.method.plan import Plan, Section, Stopped
+from smp.microbench.method.plan import Measurement, Plan, Stopped
 from smp.microbench.report import sections
 from smp.microbench.sections.lists import probe
 
@@ -17,7 +17,7 @@ LENGTHS = (300, 5_000)
 
 
 @pytest.fixture(scope="module")
-def section() -> Iterator[Section]:
+def section() -> Iterator[Measurement]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(probe.LENGTHS, "quick", LENGTHS)
         patch.setattr(probe, "REPEATS", 3)
@@ -29,7 +29,7 @@ def section() -> Iterator[Section]:
         yield made
 
 
-def test_every_algorithm_is_measured_beside_the_serial_loop(section: Section) -> None:
+def test_every_algorithm_is_measured_beside_the_serial_loop(section: Measurement) -> None:
     data, samples = section.data, section.samples["lists"]
     assert json.loads(json.dumps(data)) == data
     assert (data["valid"], data["functions_of"]) == (True, MEASURED)

@@ -179,7 +179,7 @@ def test_the_memory_is_a_power_of_two_that_fits() -> None:
 
 
 @pytest.fixture(scope="module")
-def section() -> probe.Section:
+def section() -> probe.Measurement:
     effort = probe.EFFORTS["quick"]
     probe.EFFORTS["quick"] = Effort(0.2, MIB, (1, 2, 4), (1, 8), (1, 3))
     ticks: list[float] = []
@@ -192,7 +192,7 @@ def section() -> probe.Section:
     return made
 
 
-def test_the_probe_measures_what_it_says(section: probe.Section) -> None:
+def test_the_probe_measures_what_it_says(section: probe.Measurement) -> None:
     data, samples = section.data, section.samples
     assert json.loads(json.dumps(data)) == data
     counts = [row["chains"] for row in data["chains"]]
@@ -225,7 +225,7 @@ def printed(renderable: object) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
-def test_the_report_says_the_numbers(section: probe.Section) -> None:
+def test_the_report_says_the_numbers(section: probe.Measurement) -> None:
     data = section.data
     data["sustained"] |= {"misses": 12.34, "latency_ns": 111.4, "best_ns": 9.03, "knee_chains": 14, "flat": True}
     for row in data["saturation"]:
@@ -241,7 +241,7 @@ def test_the_report_says_the_numbers(section: probe.Section) -> None:
     assert report.line({}) is None
 
 
-def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Section) -> None:
+def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Measurement) -> None:
     data = json.loads(json.dumps(section.data))
     del data["sustained"]["flat"]  # as profiles have it whose chains ended at 32
     for flat in (None, False):
@@ -253,7 +253,7 @@ def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Secti
         assert "at least 28.9 misses" in figure.get_suptitle() + "".join(t.get_text() for t in figure.texts)
 
 
-def test_the_plots_draw_the_numbers(section: probe.Section) -> None:
+def test_the_plots_draw_the_numbers(section: probe.Measurement) -> None:
     profile = {"outstanding": section.data}
     places = sorted({1, len(usable_cpus())})
     for order in ("far", "near"):

@@ -9,7 +9,7 @@ from rich.console import Console
 
 import smp
 from smp._computer.limits import usable_cpus
-from smp.microbench.method.plan import Plan, Section
+from smp.microbench.method.plan import Measurement, Plan
 from smp.microbench.method.result import summarise
 from smp.microbench.method.windows import WINDOW
 from smp.microbench.sections.polling import plots, probe, report
@@ -93,7 +93,7 @@ def test_a_look_takes_the_pollers_time_over_their_looks() -> None:
 
 
 @pytest.fixture(scope="module")
-def section(small: object) -> Section:
+def section(small: object) -> Measurement:
     ticks: list[float] = []
     made = probe.measure(PLAN, lambda part, text: ticks.append(part))
     assert ticks == sorted(ticks)
@@ -101,7 +101,7 @@ def section(small: object) -> Section:
     return made
 
 
-def test_the_probe_measures_what_it_says(section: Section) -> None:
+def test_the_probe_measures_what_it_says(section: Measurement) -> None:
     data = section.data
     assert json.loads(json.dumps(data)) == data
     places = [APART, BESIDE] if len(usable_cpus()) > 1 else [BESIDE]
@@ -117,7 +117,7 @@ def test_the_probe_measures_what_it_says(section: Section) -> None:
     assert data["valid"] == (not data["why"])
 
 
-def test_the_report_says_the_numbers(section: Section) -> None:
+def test_the_report_says_the_numbers(section: Measurement) -> None:
     data = json.loads(json.dumps(section.data))
     for row in data["rows"]:
         row["slowdown"] = 1.0 + row["pollers"] * (0.75 if row["limit"] is None else 0.125)
@@ -134,7 +134,7 @@ def test_the_report_says_the_numbers(section: Section) -> None:
     assert report.line({}) is None
 
 
-def test_the_plot_draws_the_numbers(section: Section) -> None:
+def test_the_plot_draws_the_numbers(section: Measurement) -> None:
     figure = plots.slowdown({"polling": section.data})
     assert figure is not None
     axes = figure.axes[-1]

@@ -16,7 +16,7 @@ from support.profiles import MEASURED, charging
 
 import smp
 from smp.microbench.campaign import Campaign
-from smp.microbench.method.plan import Plan, Section, Stopped
+from smp.microbench.method.plan import Measurement, Plan, Stopped
 from smp.microbench.report import plots, sections
 from smp.microbench.sections.programs import report as report_programs
 from smp.microbench.sections.programs.probe import Found, averages, in_supersteps, pooled, steps_of
@@ -108,7 +108,7 @@ def test_supersteps_are_those_of_the_interval(machines: Machines) -> None:
 
 
 @pytest.fixture(scope="module")
-def section() -> Iterator[Section]:
+def section() -> Iterator[Measurement]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(probe.LENGTHS, "quick", LENGTHS)
         patch.setattr(probe, "REPEATS", 3)
@@ -119,7 +119,7 @@ def section() -> Iterator[Section]:
         yield made
 
 
-def test_every_sort_is_measured(section: Section) -> None:
+def test_every_sort_is_measured(section: Measurement) -> None:
     data, samples = section.data, section.samples["sorting"]
     assert json.loads(json.dumps(data)) == data
     assert data["valid"]
@@ -144,7 +144,7 @@ def formula(text: str, n: int, p: int) -> list[int]:
     return [int(eval(part, {"n": n, "p": p})) for part in plain.split(";")]
 
 
-def test_supersteps_are_counted_as_in_the_paper_s_tables(section: Section) -> None:
+def test_supersteps_are_counted_as_in_the_paper_s_tables(section: Measurement) -> None:
     rows = section.data["analysis"]
     for p in (1, 2):
         for name, table in report_sorting.COUNTS.items():
@@ -235,7 +235,7 @@ def printed(*parts: RenderableType) -> str:
 
 
 @pytest.fixture
-def told(section: Section) -> dict[str, Any]:
+def told(section: Measurement) -> dict[str, Any]:
     """The section with numbers that are known."""
     data: dict[str, Any] = json.loads(json.dumps(section.data))
     for row in data["rows"]:
@@ -308,7 +308,7 @@ def test_many_lengths_are_thinned_in_the_table(told: dict[str, Any]) -> None:
     cells(text, "Radix sort", "30,000", "2")
 
 
-def test_figure_3_has_each_sort_against_both_ends(section: Section) -> None:
+def test_figure_3_has_each_sort_against_both_ends(section: Measurement) -> None:
     figure = plots_sorting.predictions({"sorting": section.data})
     assert figure is not None
     pictures.check(figure, "sorting-predicted")
@@ -327,7 +327,7 @@ def test_figure_3_has_each_sort_against_both_ends(section: Section) -> None:
     assert plots_sorting.predictions({}) is None
 
 
-def test_times_stand_beside_numpy_s(section: Section) -> None:
+def test_times_stand_beside_numpy_s(section: Measurement) -> None:
     figure = plots_sorting.times({"sorting": section.data}, section.samples["sorting"])
     assert figure is not None
     pictures.check(figure, "sorting-time")

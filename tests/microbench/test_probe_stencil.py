@@ -15,7 +15,7 @@ from support.machines import Machines
 
 import smp
 from smp.kernels.grids.layouts import rectangles
-from smp.microbench.method.plan import Plan, Section, Stopped
+from smp.microbench.method.plan import Measurement, Plan, Stopped
 from smp.microbench.report import plots, sections
 from smp.microbench.sections.programs.probe import Found
 from smp.microbench.sections.stencil import plots as plots_stencil
@@ -47,7 +47,7 @@ def test_every_way_to_share_out_a_grid_is_measured_once(p: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def section() -> Iterator[Section]:
+def section() -> Iterator[Measurement]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(probe.SIDES, "quick", SIDES)
         patch.setattr(probe, "REPEATS", 3)
@@ -58,7 +58,7 @@ def section() -> Iterator[Section]:
         yield made
 
 
-def test_every_layout_is_measured(section: Section) -> None:
+def test_every_layout_is_measured(section: Measurement) -> None:
     data, samples = section.data, section.samples["stencil"]
     assert json.loads(json.dumps(data)) == data
     found = [(row["rows"], row["p"], row["layout"]) for row in data["rows"]]
@@ -80,7 +80,7 @@ def test_every_layout_is_measured(section: Section) -> None:
         assert form["copies"] == pytest.approx(form["ns_per_cell"] / copy["ns_per_cell"])
 
 
-def test_supersteps_are_taken_together_by_colour(section: Section) -> None:
+def test_supersteps_are_taken_together_by_colour(section: Measurement) -> None:
     side = SIDES[-1]
     for row in section.data["analysis"]:
         assert (row["rows"], row["runs"]) == (side, len(SIDES))
@@ -163,7 +163,7 @@ def cells(text: str, *start: str) -> list[list[str]]:
 
 
 @pytest.fixture
-def told(section: Section) -> dict[str, Any]:
+def told(section: Measurement) -> dict[str, Any]:
     """The section with numbers that are known."""
     data: dict[str, Any] = json.loads(json.dumps(section.data))
     for row in data["rows"]:
@@ -201,14 +201,14 @@ def test_the_first_screen_has_a_line_of_it(told: dict[str, Any]) -> None:
     assert "Relaxation  90 x 90, in ns a cell" in printed(sections.summary({"stencil": told}))
 
 
-def test_without_predictions_there_is_no_table_of_intervals(section: Section) -> None:
+def test_without_predictions_there_is_no_table_of_intervals(section: Measurement) -> None:
     text = section_text(section.data)
     assert "Not valid: no cost functions" in text
     assert "Intervals" not in text
     assert len(cells(text, "uniprocessor", "90 x 90", "1")) == 1
 
 
-def test_the_plot_draws_the_numbers(section: Section) -> None:
+def test_the_plot_draws_the_numbers(section: Measurement) -> None:
     figure = plots_stencil.times({"stencil": section.data})
     pictures.check(figure, "stencil-time")
     assert figure is not None

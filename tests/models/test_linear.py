@@ -223,7 +223,7 @@ def test_what_the_data_leave_open_is_open_in_predictions_that_need_it_only() -> 
 
 
 def test_the_example_of_the_thesis() -> None:
-    # Section 2.2.2: gallons per 100 miles by weight; equations 7, 16, 17 and 21, and the errors in the text.
+    # Measurement 2.2.2: gallons per 100 miles by weight; equations 7, 16, 17 and 21, and the errors in the text.
     gallons = np.array([5.5, 5.9, 6.5, 3.3, 3.6, 4.6, 2.9, 3.6, 3.1, 4.9])
     weight = np.array([3.4, 3.8, 4.1, 2.2, 2.6, 2.9, 2.0, 2.7, 1.9, 3.4])
     columns = np.column_stack([np.ones(10), weight])

@@ -87,7 +87,7 @@ def radix(keys: int, digit: int, width: int) -> float:
 
 @pytest.mark.parametrize(("keys", "digit"), [(1_000, 7), (10_000, 10), (1_000_000, 14)])
 def test_the_digits_that_the_thesis_finds_best_for_28_bit_keys(keys: int, digit: int) -> None:
-    """Section 5.3: around 1,000 keys 7 bits, above 10, for large enough sorts 14; through the number of passes."""
+    """Measurement 5.3: around 1,000 keys 7 bits, above 10, for large enough sorts 14; through the number of passes."""
     assert -(-28 // integer_minimum(1, 28, lambda passes: radix(keys, -(-28 // passes), 28))) == digit
 
 

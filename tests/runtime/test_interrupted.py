@@ -20,7 +20,7 @@ from support.machines import ROOT
 from smp._computer import commands
 from smp.errors import MachineError
 from smp.microbench.campaign import Campaign, samples_of
-from smp.microbench.method.plan import Plan, Section
+from smp.microbench.method.plan import Measurement, Plan
 from smp.perturb import Trials
 from smp.profiles.profile import Profile
 
@@ -33,7 +33,7 @@ from pathlib import Path
 import numpy as np
 from smp._computer import commands
 from smp.microbench import campaign, cli
-from smp.microbench.method.plan import Section
+from smp.microbench.method.plan import Measurement
 
 def probe(self, name):
     def measure(tick):
@@ -42,7 +42,7 @@ def probe(self, name):
         while name == "synchronisation" and not Path("go").exists():
             time.sleep(0.01)
             tick(0.5, "waiting")
-        return Section({"valid": True, "why": []}, {name: np.arange(3)})
+        return Measurement({"valid": True, "why": []}, {name: np.arange(3)})
     return measure
 
 campaign.Campaign._probe = probe
@@ -197,12 +197,12 @@ def test_another_measurement_begins_by_itself(tmp_path: Path, monkeypatch: pytes
         found = campaign.begin(sections, tmp_path)
         count = [0]
 
-        def probe(name: str) -> Callable[..., Section]:
-            def measure(tick: Any) -> Section:
+        def probe(name: str) -> Callable[..., Measurement]:
+            def measure(tick: Any) -> Measurement:
                 count[0] += 1
                 if count[0] > 1:
                     raise KeyboardInterrupt
-                return Section({"of": name}, {})
+                return Measurement({"of": name}, {})
 
             return measure
 

@@ -8,20 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from support.linearizability import (
-    FETCH_ADD,
-    FILL,
-    MISSED,
-    PEEK,
-    PURGE,
-    READFE,
-    READFF,
-    READXX,
-    TRY,
-    WRITEEF,
-    WRITEFF,
-    WRITEXF,
-)
 
 import smp
 from smp._runtime.loops.compiler import inline
@@ -43,6 +29,20 @@ from smp.compiled import (
     writeef,
     writeff,
     writexf,
+)
+from support.linearizability import (
+    FETCH_ADD,
+    FILL,
+    MISSED,
+    PEEK,
+    PURGE,
+    READFE,
+    READFF,
+    READXX,
+    TRY,
+    WRITEEF,
+    WRITEFF,
+    WRITEXF,
 )
 
 

@@ -1,6 +1,6 @@
 """What a probe is asked for and what it hands back.
 
-Plan -> measure(plan, tick) -> Section        one such function for each module of probes/
+Plan -> measure(plan, tick) -> Measurement        one such function for each module of probes/
 """
 
 from collections.abc import Callable
@@ -68,7 +68,7 @@ class Plan:
 
 
 @dataclass
-class Section:
+class Measurement:
     """What one probe measured.
 
     Parameters
@@ -90,10 +90,10 @@ class Stopped(KeyboardInterrupt):
     ----------
     name : str
         The section of the profile.
-    section : Section
+    section : Measurement
         What there is of it.
     """
 
-    def __init__(self, name: str, section: Section) -> None:
+    def __init__(self, name: str, section: Measurement) -> None:
         super().__init__(name)
         self.name, self.section = name, section

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from smp._computer.system import affinity, stolen_ns
 
-from .plan import Section, Stopped, Tick
+from .plan import Measurement, Stopped, Tick
 from .result import Result
 from .rows import complaints, stack
 from .visit import Clock
@@ -112,7 +112,7 @@ class Watch:
 
 def section_of(
     name: str, results: Sequence[Result], data: dict[str, Any], key: Mapping[str, str], cut: bool
-) -> Section:
+) -> Measurement:
     """Return a section with the validity of its results and their windows as samples.
 
     Raises
@@ -123,7 +123,7 @@ def section_of(
     why = complaints(results)
     samples = stack(results, key)
     counts = [np.concatenate([result.windows[count] for result in results]) for count in COUNTS]
-    section = Section(
+    section = Measurement(
         data
         | {
             "clean_fraction": float(np.mean([result.clean_fraction for result in results])),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,74 +11,18 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from smp._output.numbers import NONE as NONE
+from smp._output.numbers import count as count
+from smp._output.numbers import number as number
+from smp._output.numbers import percent as percent
+from smp._output.numbers import size as size
+from smp._output.numbers import time as time
+
 Data = Mapping[str, Any]
 Rows = Sequence[Data]
 
-NONE = "-"
-"""What stands in a table where there is no number."""
 REASONS = 3
 """How many different reasons against the points of a table are printed below it."""
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Return a number with so many significant digits; whole where it has more before the point.
-
-    Examples
-    --------
-    >>> [number(x) for x in (0.0, 1.2999, 12.0, 1234.5, -0.03456, 2.5e-7, None)]
-    ['0', '1.30', '12.0', '1,234', '-0.0346', '2.50e-07', '-']
-    """
-    if value is None or not math.isfinite(value):
-        return NONE
-    if value == 0:
-        return "0"
-    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
-    if exponent < -4:
-        return f"{value:.{digits - 1}e}"
-    return f"{value:,.{max(0, digits - 1 - exponent)}f}"
-
-
-def count(value: float | None) -> str:
-    """Return a whole number in full.
-
-    Examples
-    --------
-    >>> count(16_000_000)
-    '16,000,000'
-    """
-    return NONE if value is None else f"{value:,.0f}"
-
-
-def size(nbytes: float | None) -> str:
-    """Return a size in bytes with its unit.
-
-    Examples
-    --------
-    >>> [size(n) for n in (64, 49152, 748340, 2 << 20)]
-    ['64 B', '48 KiB', '731 KiB', '2 MiB']
-    """
-    if nbytes is None or not math.isfinite(nbytes):
-        return NONE
-    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if nbytes >= scale:
-            return f"{nbytes / scale:.{3 if nbytes < 999.5 * scale else 4}g} {unit}"
-    return f"{nbytes:.0f} B"
-
-
-def time(value: float | None) -> str:
-    """Return a time with three digits and its unit.
-
-    Examples
-    --------
-    >>> [time(t) for t in (180e-9, 12.34e-6, 0.0123, 75.0)]
-    ['180 ns', '12.3 us', '12.3 ms', '75.0 s']
-    """
-    if value is None or not math.isfinite(value):
-        return NONE
-    for unit, scale in (("ns", 1e9), ("us", 1e6), ("ms", 1e3)):
-        if abs(value) * scale < 999.5:
-            return f"{number(value * scale)} {unit}"
-    return f"{number(value)} s"
 
 
 def by_streams(many: int | None) -> str:
@@ -91,20 +34,6 @@ def by_streams(many: int | None) -> str:
     ['1 stream', '2 streams', 'streams']
     """
     return "streams" if many is None else f"{many} stream{'s' * (many != 1)}"
-
-
-def percent(fraction: float | None) -> str:
-    """Return a fraction in per cent, without the sign.
-
-    Examples
-    --------
-    >>> [percent(f) for f in (0.046, 0.1423, 1.2, 0.0)]
-    ['4.6', '14.2', '120', '0']
-    """
-    if fraction is None or not math.isfinite(fraction):
-        return NONE
-    value = 100 * fraction
-    return "0" if value == 0 else f"{value:.1f}" if abs(value) < 99.95 else f"{value:,.0f}"
 
 
 def table(

@@ -23,6 +23,7 @@ from rich.text import Text
 from ..output.format import Data, Notes, number, percent, table
 from ..sections.access.report import cost_table, example, word_costs
 from ..sections.bandwidth.report import processors, stream_row
+from ..sections.chain import report as chain_report
 from ..sections.fine import report
 from ..sections.instruction import report as report_instruction
 from ..sections.latency.report import LEVEL_HEADERS, level_rows, page_walk
@@ -35,7 +36,6 @@ from ..sections.sorting import report as report_sorting
 from ..sections.stencil import report as report_stencil
 from ..sections.synchronisation.report import barriers, operations
 from ..sections.threads import report as report_threads
-from ..sections.waking import chain_report
 from ..sections.waking import report as report_waking
 
 LINES = {

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..output.axes import Data
 from ..sections.access import plots
 from ..sections.bandwidth import plots as plots_bandwidth
+from ..sections.chain import plots as plots_chain
 from ..sections.fine import plots as plots_fine
 from ..sections.instruction import plots as plots_instruction
 from ..sections.latency import plots as plots_latency
@@ -67,7 +68,7 @@ def figures(profile: Data, samples: Samples | None = None) -> Iterator[tuple[str
     yield "instruction", plots_instruction.clocks(profile)
     yield "retries", plots_retries.counted(profile)
     yield "waking", plots_waking.waking(profile)
-    yield "chain", plots_waking.chain(profile)
+    yield "chain", plots_chain.chain(profile)
     yield "threads", plots_threads.threads(profile)
     yield "outstanding-far", plots_outstanding.groups(profile, "far")
     yield "outstanding-near", plots_outstanding.groups(profile, "near")

@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from ..output.format import Data
 from ..sections.access.report import cost_functions
 from ..sections.bandwidth.report import bandwidth
+from ..sections.chain.report import chain
 from ..sections.fine.report import fine_lists
 from ..sections.instruction.report import instruction
 from ..sections.latency.report import latency
@@ -22,7 +23,6 @@ from ..sections.sorting.report import sorting
 from ..sections.stencil.report import stencil
 from ..sections.synchronisation.report import synchronisation
 from ..sections.threads.report import threads
-from ..sections.waking.chain_report import chain
 from ..sections.waking.report import waking
 from .first_screen import summary
 

@@ -1,1 +1,41 @@
-"""The microbenchmarks, a folder each."""
+"""The microbenchmarks, in the order in which they are measured: the only list of them, a folder each."""
+
+from . import (
+    access,
+    bandwidth,
+    chain,
+    fine,
+    instruction,
+    latency,
+    lists,
+    outstanding,
+    polling,
+    retries,
+    sorting,
+    stencil,
+    synchronisation,
+    threads,
+    waking,
+)
+
+SECTIONS = {
+    section.name: section
+    for section in (
+        latency.SECTION,
+        bandwidth.SECTION,
+        synchronisation.SECTION,
+        access.SECTION,
+        lists.SECTION,
+        sorting.SECTION,
+        stencil.SECTION,
+        instruction.SECTION,
+        retries.SECTION,
+        waking.SECTION,
+        chain.SECTION,
+        threads.SECTION,
+        outstanding.SECTION,
+        polling.SECTION,
+        fine.SECTION,
+    )
+}
+"""By name."""

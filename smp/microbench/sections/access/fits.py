@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smp.microbench.method.plan import Plan, Section
+from smp.microbench.method.plan import Measurement, Plan
 from smp.models.supersteps import access
 from smp.models.supersteps.suites import Pattern, sizes
 from smp.profiles.kept_apart import judge
@@ -66,7 +66,7 @@ class Found:
         if clean < CLEAN_ENOUGH:
             self.why.append(f"p = {p}: only {clean:.0%} of the supersteps were undisturbed")
 
-    def section(self) -> Section:
+    def section(self) -> Measurement:
         """The profile's "access" and the samples."""
         samples = np.concatenate(self.samples)
         data = {
@@ -85,7 +85,7 @@ class Found:
         }
         profile = Profile({"access": data})
         judge(profile)
-        return Section(profile.data["access"], {"access": samples})
+        return Measurement(profile.data["access"], {"access": samples})
 
 
 def tiers_of(plan: Plan) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from smp._runtime.machine import Machine, host
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.processor import Processor
 from smp._runtime.protocols import wait
-from smp.microbench.method.plan import Plan, Section, Stopped, Tick
+from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.models.supersteps.suites import T_MAX, Pattern, sizes, suite
 
 from .fits import SAMPLE, Found, of_pattern
@@ -52,7 +52,7 @@ class Visit:
     repeats: int
 
 
-def measure(plan: Plan, tick: Tick) -> Section:
+def measure(plan: Plan, tick: Tick) -> Measurement:
     """Measure the suites for every p of the plan, fit and validate the cost functions.
 
     Parameters
@@ -63,7 +63,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``data`` is the profile's "access"; ``samples`` has every superstep (SAMPLE).
 
     Raises

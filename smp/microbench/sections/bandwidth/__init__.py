@@ -1,1 +1,5 @@
 """Memory bandwidth, and latency under load."""
+
+from smp.microbench.method.section import Section
+
+SECTION = Section(__name__, title="bandwidth", seconds=(3, 14, 60), record="Bandwidth")

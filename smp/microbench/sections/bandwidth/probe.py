@@ -22,7 +22,7 @@ from smp._runtime.machine import Machine, host
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.processor import Processor
 from smp.microbench.method.clocks import clock_rate
-from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result
 from smp.microbench.method.rows import complaints, key_of, row, stack
 from smp.microbench.method.windows import LIMITS
@@ -78,7 +78,7 @@ EFFORTS = {
 """By mode: about 3, 14 and 60 s on two processors."""
 
 
-def measure(plan: Plan, tick: Tick) -> Section:
+def measure(plan: Plan, tick: Tick) -> Measurement:
     """Measure STREAM for each number of processors, and the loaded latency.
 
     Parameters
@@ -90,7 +90,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``data["stream"]`` has a row for each kernel and number of processors: ``GBps``, the best repeat as STREAM
         counts bytes, ``GBps_write_allocate``, ``median_GBps``, ``verified``; ``one_GBps`` and ``all_GBps`` sum up
         triad. ``data["loaded_latency"]`` has ``ns`` by the number of loading processors and what they moved,
@@ -145,7 +145,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
         "bandwidth_stream": np.concatenate(stamps),
         "bandwidth_loaded": stack(loaded, {"loading_processors": "i4"}),
     }
-    return Section(data, samples)
+    return Measurement(data, samples)
 
 
 def counts_of(plan: Plan, cpus: int) -> tuple[list[int], str | None]:

@@ -27,7 +27,7 @@ from smp.kernels.lists.lists import random_list
 from smp.kernels.lists.on_streams import rank_reid_miller_streams, rank_wyllie_streams
 from smp.kernels.lists.serial import rank_here
 from smp.kernels.lists.wyllie_cells import rank_wyllie_cells
-from smp.microbench.method.plan import Plan, Section, Stopped, Tick
+from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.microbench.method.windows import LIMITS
 
 from ..lists.probe import WrongRanks
@@ -71,7 +71,7 @@ EFFORTS = {
 """By mode: about 1.5, 8 and 60 s on two CPUs."""
 
 
-def measure(plan: Plan, tick: Tick) -> Section:
+def measure(plan: Plan, tick: Tick) -> Measurement:
     """Rank lists by streams.
 
     Parameters
@@ -82,7 +82,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``rows``: one for each length, algorithm and number of streams: median, minimum and maximum ns an element,
         ``speedup`` over the serial loop, ``retries`` and ``traps`` at cells (medians of a run), ``oversubscribed``;
         ``serial``: the serial loop; ``setup``: seconds that two nodes take, by algorithm and streams, which is what a
@@ -121,7 +121,7 @@ def points_of(n: int, effort: Effort) -> Iterator[tuple[str, int]]:
             yield from ((name, streams) for streams in effort.streams)
 
 
-def section_of(samples: NDArray[np.void], cpus: int) -> Section:
+def section_of(samples: NDArray[np.void], cpus: int) -> Measurement:
     """Return the section that the repeats make."""
     rows: list[dict[str, Any]] = []
     serial: list[dict[str, Any]] = []
@@ -145,7 +145,7 @@ def section_of(samples: NDArray[np.void], cpus: int) -> Section:
         else []
     )
     data = {"rows": rows, "serial": serial, "setup": _setup(samples[samples["n"] == SETUP]), "cpus": cpus}
-    return Section(data | {"valid": not why, "why": why}, {"fine": samples})
+    return Measurement(data | {"valid": not why, "why": why}, {"fine": samples})
 
 
 def _setup(samples: NDArray[np.void]) -> list[dict[str, Any]]:

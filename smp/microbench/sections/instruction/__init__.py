@@ -1,1 +1,5 @@
 """The cost of an instruction."""
+
+from smp.microbench.method.section import Section
+
+SECTION = Section(__name__, title="clocks per instruction", seconds=(0.7, 4, 20), record="Instruction")

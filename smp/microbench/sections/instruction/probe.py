@@ -33,7 +33,7 @@ from smp._runtime.program.streams import Pool
 from smp.compiled import readff
 from smp.microbench.method.clocks import HostClock, clock_rate
 from smp.microbench.method.overlap import SPAN
-from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rows import key_of, row
 from smp.microbench.method.visits import LIMITS, TURNS, VISIT, Watch, rounds, section_of
@@ -73,7 +73,7 @@ class Task:
     streams: int
 
 
-def measure(plan: Plan, tick: Tick) -> Section:
+def measure(plan: Plan, tick: Tick) -> Measurement:
     """Measure the time of an instruction while others take turns with it on one CPU.
 
     Parameters
@@ -84,7 +84,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``data["rows"]`` has a row for each instruction and number of streams: ``clocks_mean`` and ``clocks_std`` over
         all streams of all visits, ``total_clocks``, the CPU's clocks for one instruction (the median of the visits),
         and the statistics of a stream's instruction. ``instructions`` says how many a stream did. ``samples`` has a

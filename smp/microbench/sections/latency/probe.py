@@ -23,7 +23,7 @@ import numpy as np
 from smp._computer.cpus import DEFAULTS
 from smp._computer.system import memory
 from smp.microbench.method.clocks import HostClock, clock_rate
-from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result
 from smp.microbench.method.rounds import measure_points
 from smp.microbench.method.rows import complaints, key_of, row, stack
@@ -42,7 +42,7 @@ Key = tuple[str, int, int]
 """Curve, bytes of the array, bytes of the stride."""
 
 
-def measure(plan: Plan, tick: Tick) -> Section:
+def measure(plan: Plan, tick: Tick) -> Measurement:
     """Measure the latency of dependent loads.
 
     Parameters
@@ -53,7 +53,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``data`` has a list of rows for each curve, with ``bytes``, ``ns`` and ``cycles`` of one load (median of
         clean windows; cycles by the estimated ``clock_GHz``) and for ``stride`` also ``stride`` in bytes;
         ``levels``, the caches found and memory last; ``page_walk`` in ns by size and ``page_walk_ns`` at the
@@ -93,7 +93,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
     if not data["memory_reached"]:
         why.append(f"no level beyond the caches was found up to {largest / MIB:,.0f} MiB")
     samples = stack(results, {"curve": "U10", "bytes": "i8", "stride": "i8"})
-    return Section(data | {"valid": not why, "why": why}, {"latency": samples})
+    return Measurement(data | {"valid": not why, "why": why}, {"latency": samples})
 
 
 def curves(results: list[Result], GHz: float) -> dict[str, list[dict[str, Any]]]:

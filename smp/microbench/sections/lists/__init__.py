@@ -1,1 +1,5 @@
 """List ranking, set against its prediction."""
+
+from smp.microbench.method.section import Section
+
+SECTION = Section(__name__, title="list ranking by programs", seconds=(6, 30, 120), record="Lists", predicted=True)

@@ -22,7 +22,7 @@ from smp.kernels.in_process import streams_for
 from smp.kernels.lists.functions import PROGRAMS, WORTH_STREAMS, rank_list
 from smp.kernels.lists.lists import random_list
 from smp.kernels.lists.serial import rank_here
-from smp.microbench.method.plan import Plan, Section, Stopped, Tick
+from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.profiles.profile import Profile
 
 from ..programs.probe import Found, Row, sampled
@@ -44,7 +44,7 @@ class WrongRanks(SmpError):
     """An algorithm's ranks are not those of the serial loop: a defect, not a measurement."""
 
 
-def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Section:
+def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measurement:
     """Rank lists and set every superstep against its predictions.
 
     Parameters
@@ -57,7 +57,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``rows``: one for each length, p and algorithm; ``steps``: their supersteps; ``serial``: the serial loop;
         ``fast``: `smp.kernels.rank_list`.
 
@@ -162,10 +162,10 @@ class _Found(Found):
         row["ns_per_element"] = row["seconds"] / n * 1e9
         row["speedup"] = self._serial_seconds[n] / row["seconds"]
 
-    def section(self) -> Section:
+    def section(self) -> Measurement:
         """What there is."""
         data = self.data() | {"serial": self.serials, "fast": self.fasts, "superstep": self._example()}
-        return Section(data, {"lists": np.array(self.samples, SAMPLE)})
+        return Measurement(data, {"lists": np.array(self.samples, SAMPLE)})
 
     def _example(self) -> Row | None:
         """The superstep to show first: the costliest of the fastest algorithm at the largest n and p."""

@@ -28,7 +28,7 @@ import numpy as np
 from smp._computer.limits import usable_cpus
 from smp._computer.system import memory
 from smp.microbench.method.clocks import HostClock, clock_rate
-from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rounds import measure_points
 from smp.microbench.method.rows import complaints, key_of, row, stack
@@ -79,7 +79,7 @@ EFFORTS = {
 """By mode."""
 
 
-def measure(plan: Plan, tick: Tick) -> Section:
+def measure(plan: Plan, tick: Tick) -> Measurement:
     """Measure chains in one thread, then groups of loads by streams.
 
     Parameters
@@ -90,7 +90,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``data["chains"]`` has a row for each number of chains, ns a load, and ``data["sustained"]`` what follows from
         them (`sustained`). ``data["groups"]`` has a row for each order, number of CPUs, work, number of streams and
         depth: ns a load of all streams together and ``GBps``, lines of the far and words of the near loads;
@@ -126,7 +126,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
         "why": why,
     }
     samples = {"outstanding_chains": stack(chains, {"chains": "i4"}), "outstanding_groups": stack(groups, GROUP)}
-    return Section(data, samples)
+    return Measurement(data, samples)
 
 
 def bytes_of(plan: Plan, wanted: int, available: int | None) -> tuple[int, str | None]:

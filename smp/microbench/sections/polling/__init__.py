@@ -1,1 +1,5 @@
 """What polling costs others."""
+
+from smp.microbench.method.section import Section
+
+SECTION = Section(__name__, title="polling", seconds=(1, 5, 20), record="Polling")

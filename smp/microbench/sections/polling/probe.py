@@ -36,7 +36,7 @@ from smp._runtime.program.processor import Processor
 from smp.compiled import readff
 from smp.microbench.method.clocks import timer_cost
 from smp.microbench.method.overlap import SPAN
-from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rows import complaints, row, stack
 from smp.microbench.method.windows import NO_FLAG, WINDOW, Flag, Limits, Windows, flags
@@ -100,7 +100,7 @@ class Task:
         return TURN_NS * (1 + self.pollers) if self.in_turns else VISIT_NS
 
 
-def measure(plan: Plan, tick: Tick) -> Section:
+def measure(plan: Plan, tick: Tick) -> Measurement:
     """Measure triad on one CPU while others poll.
 
     Parameters
@@ -111,7 +111,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``data["rows"]`` has a row for each place, limit (None: for ever) and number of pollers, from 0: ``ns`` an
         element, ``GBps``, ``slowdown`` over the row without pollers in the same place, ``retries`` of all pollers in a
         visit and ``traps``, medians; ``data["look_ns"]``, what one look takes. ``samples`` has every visit as one
@@ -154,7 +154,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
         "valid": not why,
         "why": why,
     }
-    return Section(data, {"polling": stack(list(results.values()), KEY)})
+    return Measurement(data, {"polling": stack(list(results.values()), KEY)})
 
 
 def tasks_of(place: str, effort: Effort) -> list[Task]:

@@ -26,7 +26,7 @@ from smp._runtime.program.processor import Processor
 from smp.compiled import readff
 from smp.errors import WaitTimeout
 from smp.microbench.method.clocks import HostClock, clock_rate
-from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rows import key_of, row
 from smp.microbench.method.visits import LIMITS, TURNS, Watch, rounds, section_of
@@ -48,7 +48,7 @@ class Counted:
     traps: int
 
 
-def measure(plan: Plan, tick: Tick) -> Section:
+def measure(plan: Plan, tick: Tick) -> Measurement:
     """Count the retries of a wait before it traps, and time it.
 
     Parameters
@@ -59,7 +59,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``data["rows"]`` has a row for each limit: the least and the most ``counted`` retries of the ``waits`` of a
         stream, whether all are ``equal`` to the limit, and the time until a wait has trapped and withdrawn, the median
         of ``windows``. ``look_ns`` is the time of a look. ``samples`` has every timed wait, with its retries and traps.

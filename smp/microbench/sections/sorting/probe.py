@@ -21,7 +21,7 @@ from smp.kernels.costs import Costs
 from smp.kernels.in_process import streams_for
 from smp.kernels.sorting import column, radix, sample
 from smp.kernels.sorting.functions import sort
-from smp.microbench.method.plan import Plan, Section, Stopped, Tick
+from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.profiles.profile import Profile
 
 from ..programs.probe import Found, Row, averages, in_supersteps, sampled
@@ -66,7 +66,7 @@ def lengths_of(mode: str, p: int) -> tuple[int, ...]:
     return tuple(sorted(first | {550_000 + 150_000 * p * i for i in range(10)}))
 
 
-def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Section:
+def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measurement:
     """Sort keys and set every superstep against its predictions.
 
     Parameters
@@ -79,7 +79,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``rows``: one for each length, p and algorithm; ``steps``: their supersteps, those of a label together;
         ``analysis``: the paper's tables 9 to 11, the averages over all lengths by algorithm, p and label, with the
         counts of the longest and those of the closed form; ``forms``: NumPy and the fast form by length.
@@ -164,11 +164,11 @@ class _Found(Found):
         super().__init__(profile)
         self.forms: list[Row] = []
 
-    def section(self) -> Section:
+    def section(self) -> Measurement:
         """What there is."""
         analysis = [row | _closed_form(row) for row in averages(self.steps, "algorithm", "p")]
         data = self.data() | {"analysis": analysis, "forms": self.forms}
-        return Section(data, {"sorting": np.array(self.samples, sampled(KEY))})
+        return Measurement(data, {"sorting": np.array(self.samples, sampled(KEY))})
 
 
 def _closed_form(row: Row) -> Row:

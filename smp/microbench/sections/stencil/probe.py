@@ -27,7 +27,7 @@ from smp.kernels.grids.functions import relax
 from smp.kernels.grids.layouts import rectangles
 from smp.kernels.grids.programs import LABELS, relax_red_black
 from smp.kernels.in_process import side_by_side, streams_for
-from smp.microbench.method.plan import Plan, Section, Stopped, Tick
+from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.profiles.profile import Profile
 
 from ..programs.probe import Found, Row, averages, in_supersteps, sampled
@@ -79,7 +79,7 @@ def _blocks(p: int, layout: str) -> tuple[int, int]:
     return len({each.top for each in shares}), len({each.left for each in shares})
 
 
-def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Section:
+def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measurement:
     """Relax grids and set every superstep against its predictions.
 
     Parameters
@@ -92,7 +92,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``rows``: one for each grid, p and layout, with ``ns_per_cell`` of an iteration and ``around_ns`` of all that
         is done once; ``steps``: their supersteps, all reds and all blacks together; ``analysis``: their averages over
         the grids; ``forms``: the fast form and the copy by grid; ``left_out``: grids for which memory is short.
@@ -226,11 +226,11 @@ class _Found(Found):
         self.forms: list[Row] = []
         self.left_out: list[int] = []
 
-    def section(self) -> Section:
+    def section(self) -> Measurement:
         """What there is."""
         more = {
             "analysis": averages(self.steps, "layout", "blocks", "p"),
             "forms": self.forms,
             "left_out": self.left_out,
         }
-        return Section(self.data() | more, {"stencil": np.array(self.samples, sampled(KEY))})
+        return Measurement(self.data() | more, {"stencil": np.array(self.samples, sampled(KEY))})

@@ -26,7 +26,7 @@ import numpy as np
 from smp._computer.limits import usable_cpus
 from smp._runtime.machine import host
 from smp.microbench.method.clocks import clock_rate, timer_cost
-from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rows import complaints, key_of, row, stack
 from smp.microbench.method.windows import NO_FLAG, Flag, Windows
@@ -63,7 +63,7 @@ class Stage:
         return task.what, len(task.ranks), pair[0], pair[1]
 
 
-def measure(plan: Plan, tick: Tick) -> Section:
+def measure(plan: Plan, tick: Tick) -> Measurement:
     """Measure what it costs to synchronise.
 
     Parameters
@@ -74,7 +74,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``data`` has ``fetch_add_ns`` ("alone" and, by p, "contended"), ``handoff_ns`` ("store" and "exchange":
         matrices over ``handoff_cpus``, one way, None on the diagonal) with their medians ``handoff_store_ns``
         and ``handoff_exchange_ns``, ``barrier_us`` (by p, "compiled" and "python"), ``superstep_us`` (by p),
@@ -110,7 +110,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
         "why": why,
     }
     names = {"what": "U10", "processors": "i4", "first_cpu": "i4", "second_cpu": "i4"}
-    return Section(data, {"synchronisation": stack(results, names)})
+    return Measurement(data, {"synchronisation": stack(results, names)})
 
 
 def spread(cpus: Sequence[int], most: int) -> tuple[int, ...]:

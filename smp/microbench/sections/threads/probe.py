@@ -36,7 +36,7 @@ from smp._runtime.program.streams import Pool, Thread
 from smp._runtime.protocols.cell import READFF
 from smp._runtime.protocols.stream_slots import TURN
 from smp.microbench.method.clocks import HostClock, clock_rate
-from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import summarise
 from smp.microbench.method.rows import key_of, row
 from smp.microbench.method.visits import LIMITS, TURNS, Watch, rounds, section_of
@@ -62,7 +62,7 @@ Words = NDArray[np.int64]
 Times = list[int]
 
 
-def measure(plan: Plan, tick: Tick) -> Section:
+def measure(plan: Plan, tick: Tick) -> Measurement:
     """Measure what starting and remapping take, and their parts.
 
     Parameters
@@ -73,7 +73,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``data["rows"]`` has a row for each of `EVENTS`: the median ``ns``, ``mean_ns`` and ``std_ns``;
         ``data["parts"]`` one for each of `PARTS`, ``data["whole"]`` the remapping that they are of;
         ``data["accounting"]`` its ``total_ns`` of a remapping, the sum of

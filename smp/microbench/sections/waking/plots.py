@@ -1,4 +1,4 @@
-"""Plots of streams that wait for cells: woken (after figures 8 and 9 of the MTA evaluation), in a chain (10 and 11)."""
+"""Plots of streams that wait for cells: woken, after figures 8 and 9 of the MTA evaluation."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from smp.microbench.output.axes import COLOURS, MARKERS, Data, Rows, canvas, column, legend, log_plain, unsettled
 from smp.microbench.output.format import time
 
-from . import chain_report, report
+from . import report
 
-LINES = {"mass": "-", "chained": "--", "packed": ":"}
 PARTS = (("total_ns", "in all"), ("ns", "per stream"))
 
 
@@ -35,44 +34,13 @@ def waking(profile: Data) -> Figure | None:
     )
     for line, how in zip(axes, kinds, strict=True):
         mine = [row for row in rows if row["how"] == how]
-        _draw(line, mine, lambda row: row["initial_ns"], _loop_style(mine))
+        draw_parts(line, mine, lambda row: row["initial_ns"], _loop_style(mine))
         line[0].set_ylabel("time (us)")
         line[0].set_title(report.TITLES[how] + "; in all", fontsize=10.5, loc="left")
         line[1].set_title("per stream", fontsize=10.5, loc="left")
     for one in axes[-1]:
         one.set_xlabel("streams that wait")
     legend(axes[0, 1], title="initial loop of\nthe main thread")
-    return figure
-
-
-def chain(profile: Data) -> Figure | None:
-    """Draw the time of passing a value on, in all and per stream; None where it was not measured."""
-    data = profile.get("chain") or {}
-    rows = data.get("rows") or []
-    if not rows:
-        return None
-    figure, axes = canvas(
-        "Passing a value on: one cell against a chain of cells",
-        f"a value through the hands of all, median of the visits; {data['cpus']} CPUs; ringed: not valid "
-        "(after figures 10 and 11 of the MTA evaluation)",
-        columns=2,
-        right=0.82,
-        gap=0.18,
-    )
-    works = sorted({row["work"] for row in rows})
-
-    def style(how_work: Any) -> Mapping[str, Any]:
-        how, work = how_work
-        k = works.index(work)
-        label = f"{chain_report.TITLES[how]},\n{work} iterations"
-        return {"linestyle": LINES[how], "color": COLOURS[k], "marker": MARKERS[list(LINES).index(how)], "label": label}
-
-    _draw(axes[0], rows, lambda row: (row["how"], row["work"]), style)
-    for one, (_, title) in zip(axes[0], PARTS, strict=True):
-        one.set_title(title, fontsize=10.5, loc="left")
-        one.set_xlabel("streams")
-    axes[0, 0].set_ylabel("time (us)")
-    legend(axes[0, 1], title="cells, work")
     return figure
 
 
@@ -87,7 +55,7 @@ def _loop_style(rows: Rows) -> Callable[[Any], Mapping[str, Any]]:
     return style
 
 
-def _draw(
+def draw_parts(
     panels: Any, rows: Rows, series: Callable[[Data], Hashable], style: Callable[[Any], Mapping[str, Any]]
 ) -> None:
     """Draw a line for each series by the number of streams, in each of the two panels."""

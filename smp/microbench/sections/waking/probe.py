@@ -26,7 +26,7 @@ from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor
 from smp._runtime.program.streams import Pool
 from smp.microbench.method.clocks import HostClock, clock_rate
-from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rows import key_of, row
 from smp.microbench.method.visits import LIMITS, TURNS, Watch, counts_of, rounds, section_of
@@ -68,7 +68,7 @@ class Task:
     streams: int
 
 
-def measure(plan: Plan, tick: Tick) -> Section:
+def measure(plan: Plan, tick: Tick) -> Measurement:
     """Measure how long it takes until all who wait for a cell have gone on.
 
     Parameters
@@ -79,7 +79,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``data["rows"]`` has a row for each way, initial loop and number of streams: ``ns`` a stream and ``total_ns``,
         medians of the visits, with the ``retries`` and ``traps`` of a visit. ``samples`` has every visit.
 

@@ -25,14 +25,14 @@ from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor
 from smp._runtime.program.streams import Pool
 from smp.microbench.method.clocks import HostClock, clock_rate
-from smp.microbench.method.plan import Plan, Section, Tick
+from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import summarise
 from smp.microbench.method.rows import key_of
 from smp.microbench.method.visits import LIMITS, TURNS, Watch, rounds, section_of
 from smp.microbench.method.windows import Windows
 
-from .loops import ALL, OPERATIONS, SHARED_WORDS, link, set_off
-from .probe import RETRIES, statistics
+from ..waking.loops import ALL, OPERATIONS, SHARED_WORDS, link, set_off
+from ..waking.probe import RETRIES, statistics
 
 MASS, CHAINED, PACKED = "mass", "chained", "packed"
 WORK = (0, 100, 200)
@@ -66,7 +66,7 @@ class Task:
     streams: int
 
 
-def measure(plan: Plan, tick: Tick) -> Section:
+def measure(plan: Plan, tick: Tick) -> Measurement:
     """Measure how long a value takes through the hands of all streams.
 
     Parameters
@@ -77,7 +77,7 @@ def measure(plan: Plan, tick: Tick) -> Section:
 
     Returns
     -------
-    Section
+    Measurement
         ``data["rows"]`` has a row for each arrangement, work and number of streams: ``ns`` a stream and ``total_ns``,
         medians of the visits, with the ``retries`` and ``traps`` of a visit. ``samples`` has every visit.
 

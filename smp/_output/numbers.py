@@ -1,0 +1,83 @@
+"""Numbers as text, with three digits: counts, sizes, times, shares."""
+
+from __future__ import annotations
+
+import math
+
+NONE = "-"
+"""What stands in a table where there is no number."""
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return a number with so many significant digits; whole where it has more before the point.
+
+    Examples
+    --------
+    >>> [number(x) for x in (0.0, 1.2999, 12.0, 1234.5, -0.03456, 2.5e-7, None)]
+    ['0', '1.30', '12.0', '1,234', '-0.0346', '2.50e-07', '-']
+    """
+    if value is None or not math.isfinite(value):
+        return NONE
+    if value == 0:
+        return "0"
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    if exponent < -4:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:,.{max(0, digits - 1 - exponent)}f}"
+
+
+def count(value: float | None) -> str:
+    """Return a whole number in full.
+
+    Examples
+    --------
+    >>> count(16_000_000)
+    '16,000,000'
+    """
+    return NONE if value is None else f"{value:,.0f}"
+
+
+def size(nbytes: float | None) -> str:
+    """Return a size in bytes with its unit.
+
+    Examples
+    --------
+    >>> [size(n) for n in (64, 49152, 748340, 2 << 20)]
+    ['64 B', '48 KiB', '731 KiB', '2 MiB']
+    """
+    if nbytes is None or not math.isfinite(nbytes):
+        return NONE
+    for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if nbytes >= scale:
+            return f"{nbytes / scale:.{3 if nbytes < 999.5 * scale else 4}g} {unit}"
+    return f"{nbytes:.0f} B"
+
+
+def time(value: float | None) -> str:
+    """Return a time with three digits and its unit.
+
+    Examples
+    --------
+    >>> [time(t) for t in (180e-9, 12.34e-6, 0.0123, 75.0)]
+    ['180 ns', '12.3 us', '12.3 ms', '75.0 s']
+    """
+    if value is None or not math.isfinite(value):
+        return NONE
+    for unit, scale in (("ns", 1e9), ("us", 1e6), ("ms", 1e3)):
+        if abs(value) * scale < 999.5:
+            return f"{number(value * scale)} {unit}"
+    return f"{number(value)} s"
+
+
+def percent(fraction: float | None) -> str:
+    """Return a fraction in per cent, without the sign.
+
+    Examples
+    --------
+    >>> [percent(f) for f in (0.046, 0.1423, 1.2, 0.0)]
+    ['4.6', '14.2', '120', '0']
+    """
+    if fraction is None or not math.isfinite(fraction):
+        return NONE
+    value = 100 * fraction
+    return "0" if value == 0 else f"{value:.1f}" if abs(value) < 99.95 else f"{value:,.0f}"

@@ -1,0 +1,53 @@
+"""One microbenchmark: what it is called, and the modules of its folder.
+
+rows.py      its record: what the probe writes, a profile keeps, and reports and plots read
+probe.py     ``measure(plan, tick)`` measures it
+report.py    ``tables(profile)`` shows it
+plots.py     ``figures(profile, samples)`` draws it, where there is something to draw
+
+A folder's face makes its `Section` of names alone: the modules are imported when they are needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Section:
+    """One microbenchmark.
+
+    Parameters
+    ----------
+    package : str
+        Its folder, whose name is the section's.
+    title : str
+    seconds : tuple of float (3,)
+        About how long it takes on two CPUs, by mode; for the progress bar.
+    record : str
+        The class of its record in ``rows``, or in another module: ``module:class``.
+    predicted : bool
+        Whether it sets whole programs against the cost functions: ``measure`` is given the profile that has them.
+    """
+
+    package: str
+    title: str
+    seconds: tuple[float, float, float]
+    record: str
+    predicted: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called in a profile."""
+        return self.package.rpartition(".")[2]
+
+    def part(self, module: str, name: str) -> Any:
+        """Return what one of its modules holds, importing it."""
+        return getattr(importlib.import_module(f"{self.package}.{module}"), name)
+
+    def records(self) -> Any:
+        """Return the class of its record; Pydantic, which it stands on, takes a while to import."""
+        module, _, name = self.record.rpartition(":")
+        return getattr(importlib.import_module(module), name) if module else self.part("rows", name)

@@ -1,0 +1,43 @@
+"""The record of the section ``latency``, as the probe writes it, a profile keeps it and the report reads it."""
+
+from __future__ import annotations
+
+from smp._computer.documents import Number, Record, Rows, Size
+from smp.profiles.records import Judged, Timed
+
+
+class Level(Record):
+    name: str
+    ns: Number
+    cycles: Number | None = None
+    found_bytes: Size | None = None
+    reported_bytes: Size | None = None
+
+
+class OfArray(Timed):
+    bytes: Size
+
+
+class OfStride(OfArray):
+    stride: Size
+
+
+class HugePages(Record):
+    granted: bool | None = None
+    why: str | None = None
+
+
+class Latency(Judged):
+    levels: Rows[Level]
+    levels_from: str | None = None
+    levels_missing: list[str] | None = None
+    random: Rows[OfArray]
+    page_local: Rows[OfArray]
+    huge: Rows[OfArray]
+    stride: Rows[OfStride]
+    page_walk: Rows[OfArray]
+    page_walk_ns: Number | None = None
+    page_walk_bytes: Size | None = None
+    page_walk_from: str | None = None
+    huge_pages: HugePages | None = None
+    capped: str | None = None

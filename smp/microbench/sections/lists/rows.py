@@ -1,0 +1,25 @@
+"""The record of the section ``lists``, as the probe writes it, a profile keeps it and the report reads it."""
+
+from __future__ import annotations
+
+from smp._computer.documents import Number, Rows, Size
+from smp.microbench.sections.programs.rows import Counted, FastList, OfLength, Predicted, Ran
+
+
+class ListRun(Ran, OfLength):
+    algorithm: str
+    speedup: Number | None = None
+
+
+class ListStep(Counted):
+    n: Size
+    algorithm: str
+    verdict: str | None = None
+
+
+class Lists(Predicted):
+    rows: Rows[ListRun]
+    steps: Rows[ListStep]
+    superstep: ListStep | None = None
+    serial: Rows[OfLength]
+    fast: Rows[FastList]

@@ -1,0 +1,54 @@
+"""The records that the sections on whole programs share."""
+
+from __future__ import annotations
+
+from smp._computer.documents import Count, Number, Positive, Processors, Record, Size
+from smp.profiles.records import Judged
+
+
+class Placed(Record):
+    """Something that was measured, in its interval where it was predicted."""
+
+    p: Processors
+    compute_s: Number | None = None
+    measured_s: Number | None = None
+    good_s: Number | None = None
+    bad_s: Number | None = None
+    random_s: Number | None = None
+    loc: Number | None = None
+    m_over_g: Number | None = None
+    inside: bool | None = None
+
+
+class Ran(Placed):
+    """A run of a program."""
+
+    supersteps: Count | None = None
+    supersteps_inside: Count | None = None
+    note: str | None = None
+    seconds: Number | None = None
+
+
+class Counted(Placed):
+    """A superstep, or several of one label."""
+
+    label: str
+    hr: Count
+    hw: Count
+    m: Count
+
+
+class OfLength(Record):
+    n: Size
+    ns_per_element: Positive
+
+
+class Predicted(Judged):
+    """A section on programs."""
+
+    functions_of: str | None = None
+
+
+class FastList(OfLength):
+    streams: Size | None = None
+    speedup: Number | None = None

@@ -1,0 +1,33 @@
+"""The record of the section ``threads``, as the probe writes it, a profile keeps it and the report reads it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from smp._computer.documents import Count, Number, Positive, Record, Some
+from smp.profiles.records import Judged, Visited
+
+
+class Event(Visited):
+    what: Literal["bare", "stream", "thread", "remap", "at once", "back", "next"]
+    cycles: Number
+    mean_ns: Number
+    std_ns: Number
+
+
+class Part(Visited):
+    what: Literal["looks", "trap", "wake", "python", "call"]
+
+
+class Accounting(Record):
+    total_ns: Positive
+    explained_ns: Number
+    explained: Number
+
+
+class Threads(Judged):
+    rows: Some[Event]
+    parts: list[Part]
+    whole: Visited
+    looks: Count
+    accounting: Accounting

@@ -1,0 +1,22 @@
+"""The record of the section ``waking``, as the probe writes it, a profile keeps it and the report reads it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from smp._computer.documents import Count, Number, Size, Some
+from smp.profiles.records import Judged, Visited
+
+
+class Woken(Visited):
+    how: Literal["many", "one"]
+    initial_ns: Count
+    streams: Size
+    total_ns: Number
+    traps: Number
+
+
+class Waking(Judged):
+    rows: Some[Woken]
+    limit: Count
+    cpus: Size

@@ -1,0 +1,30 @@
+"""What the records of several sections begin with; see `documents` for what a record is."""
+
+from __future__ import annotations
+
+from smp._computer.documents import Count, Number, Record
+
+
+class Judged(Record):
+    """Something that is valid, or not and why: a row or a section."""
+
+    valid: bool | None = None
+    why: list[str] | None = None
+    clean_fraction: Number | None = None
+
+
+class Timed(Judged):
+    """The time of one point, and how far it spreads."""
+
+    ns: Number
+    cycles: Number | None = None
+    minimum_ns: Number | None = None
+    p95_ns: Number | None = None
+
+
+class Visited(Timed):
+    """A point that was timed in several visits."""
+
+    minimum_ns: Number
+    p95_ns: Number
+    windows: Count
