@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from .models.fit.model import Model
     from .models.fit.specification import Specification
     from .profiles.profile import Profile
-    from .selection.calibrate import calibrate
+    from .selection.calibration import calibrate
     from .selection.library import Implementation, Library, Parameter
 
 __version__ = VERSION
@@ -121,7 +121,7 @@ _LATER = {
     "explore": "._runtime.exploring.exploration",  # imports greenlet
     "replay": "._runtime.exploring.exploration",
     "Profile": ".profiles.profile",  # imports SciPy, as what follows does
-    "calibrate": ".selection.calibrate",
+    "calibrate": ".selection.calibration",
     "compare": ".microbench.predictions.compare",
     "Implementation": ".selection.library",
     "Library": ".selection.library",

@@ -24,7 +24,7 @@ PLAN = Plan("quick", (1,), 7, 64)
 @pytest.mark.parametrize("limit", [0, 1, 63, 64, 65, 1024])
 def test_the_counter_says_the_limit(limit: int) -> None:
     with smp.host(1) as machine:
-        cells = {limit: machine.cells(1, probe=limit)}
+        cells = {limit: machine.cells(1, retries=limit)}
         counted, windows = machine.run(_program, cells, [limit] * 3, 2, 20.0).results[0]
         assert [(one.retries, one.traps) for one in counted] == [(limit, 1)] * 3
         # a wait whose time was over looks and traps like any other

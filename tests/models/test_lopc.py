@@ -18,11 +18,11 @@ from smp.models.lopc import (
     client_server,
     client_server_pattern,
     general,
+    general_model,
     matrix_vector,
     most_contention,
     throughput_curve,
 )
-from smp.models.lopc import general as lopc_general
 from smp.profiles.contention import contention_parameters
 
 AGREE = 1e-9
@@ -309,7 +309,7 @@ def test_what_cannot_be_is_refused(call, words: str) -> None:
 
 
 def test_an_iteration_that_does_not_end_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lopc_general, "STEPS", 1)
+    monkeypatch.setattr(general_model, "STEPS", 1)
     with pytest.raises(NotConverged, match=r"X R = 1 holds for all threads to .*at most 1 steps"):
         general([0.0, 0.0], [[0, 1], [1, 0]], 0.0, 1.0)
 

@@ -40,7 +40,7 @@ from smp.profiles.charges import charged
 from smp.profiles.contention import contention_parameters
 from smp.profiles.profile import Profile
 from smp.selection import timings
-from smp.selection.calibrate import _alike, _series
+from smp.selection.calibration import _alike, _series
 
 MEASURED = Path(__file__).parents[1] / "data/profile/quick.json"
 OFTEN = pytest.mark.parametrize(("seed", "count"), [(1, 500), pytest.param(2, 5_000, marks=pytest.mark.slow)])

@@ -138,7 +138,7 @@ def test_steps_without_end_are_an_error_that_names_the_line() -> None:
     assert found.failure is not None
     assert isinstance(found.failure.error, LivelockError)
     assert len(found.failure.steps) <= 300
-    assert "test_explore.py" in str(found.failure.error)
+    assert "test_exploration.py" in str(found.failure.error)
     assert "must pause()" in str(found.failure.error)
 
 

@@ -32,7 +32,8 @@ import os, sys, time
 from pathlib import Path
 import numpy as np
 from smp._computer import commands
-from smp.microbench import campaign, cli
+from smp.microbench import campaign
+from smp.microbench.report import sections
 from smp.microbench.method.plan import Measurement
 
 def probe(self, name):
@@ -46,8 +47,8 @@ def probe(self, name):
     return measure
 
 campaign.Campaign._probe = probe
-cli.report.summary = lambda profile: "the report"
-cli.report.sections = lambda profile: []
+sections.summary = lambda profile: "the report"
+sections.sections = lambda profile: []
 sys.argv[1:] = ["--quick", "--only", "latency,bandwidth,synchronisation,chain", "--out", "out", "--no-plots"]
 commands.run("smp.microbench.command")
 """
@@ -57,7 +58,9 @@ import sys, time
 from pathlib import Path
 from smp._computer import commands
 from smp.selection.library import Implementation, Library
-from smp.microbench import calibrate, calibration, series
+from smp.microbench.calibration import kernels as calibration
+from smp.selection import calibration as calibrating
+from smp.selection import timings
 
 def made_up(name):
     def task(n):
@@ -71,8 +74,8 @@ def made_up(name):
     library.add(Implementation("only", task, ["n"]))
     return library
 
-series.timed = lambda call: call()
-calibrate.SAVE_S = 0.0
+timings.timed = lambda call: call()
+calibrating.SAVE_S = 0.0
 calibration.libraries = lambda kernels: [made_up(name) for name in kernels]
 sys.argv[1:] = ["--calibrate", "sort,lists,stencil", "--out", "out", "--no-plots"]
 commands.run("smp.microbench.command")
@@ -81,7 +84,7 @@ commands.run("smp.microbench.command")
 EXPERIMENT = """
 import sys
 from smp._computer import commands
-from smp.perturb import experiment
+from smp.perturb.experiments import experiment
 
 experiment.SAVE_S = 0.0
 sys.argv[1:] = ["program.py", "--design", "2^2", "--delay", "1us", "--out", "out", "--no-plots"]

@@ -20,7 +20,7 @@ import smp
 from smp.errors import FitError, ModelError
 from smp.models.fit.fitting import ModelWarning
 from smp.models.fit.inputs import Input
-from smp.selection import calibrate as calibrating
+from smp.selection import calibration as calibrating
 from smp.selection import rounds, timings, trial
 from smp.selection.library import Implementation, Library, Parameter
 from smp.selection.rounds import FAR, FEWEST, MOST, in_rounds, interval, ratio

@@ -21,7 +21,7 @@ from smp._computer.data import write
 from smp.errors import ModelError
 from smp.models.fit.model import Model
 from smp.selection import kept
-from smp.selection.calibrate import calibrate
+from smp.selection.calibration import calibrate
 from smp.selection.library import Library
 
 KERNELS = {

@@ -20,11 +20,11 @@ Source: M. Frank, "LoPC: Modeling Contention in Parallel Algorithms", MIT, 1997.
 is from the simulation.
 """
 
-from .all_to_all import AllToAll, all_to_all, most_contention
+from .all_to_all_model import AllToAll, all_to_all, most_contention
 from .batches import Estimate
-from .client_server import ClientServer, client_server, throughput_curve
-from .general import General, general
-from .matrix_vector import MatrixVector, matrix_vector
+from .client_server_model import ClientServer, client_server, throughput_curve
+from .general_model import General, general
+from .matrix_vector_model import MatrixVector, matrix_vector
 from .patterns import all_to_all_pattern, client_server_pattern
 from .servers import Servers, arrival_curve, best_servers
 from .simulation import Simulated, simulate

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._types import FloatArray
-from .client_server import throughput_curve
+from .client_server_model import throughput_curve
 from .node import checked_scalars
 
 

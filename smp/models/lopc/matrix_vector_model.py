@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .all_to_all import AllToAll, all_to_all
+from .all_to_all_model import AllToAll, all_to_all
 from .node import checked_scalars
 
 
