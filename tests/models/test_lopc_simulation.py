@@ -75,10 +75,7 @@ def test_handlers_are_served_in_turn() -> None:
 
 @pytest.mark.parametrize(("processors", "servers", "work"), [(3, 1, 0.0), (5, 1, 3.0), (9, 3, 2.0), (17, 4, 20.0)])
 def test_clients_and_servers_as_their_product_form(processors: int, servers: int, work: float) -> None:
-    # the model has its own test against the product form
-    exact = arrival_curve(work, 0.5, 1.0, processors)[
-        servers - 1
-    ]  # tests/models/test_lopc.py has it against the product form
+    exact = arrival_curve(work, 0.5, 1.0, processors)[servers - 1]  # which has its own test against the product form
     found = simulate(*client_server_pattern(work, processors, servers), 0.5, 1.0, cycles=40_000)
     assert close(found.throughput, exact)
     assert found.throughput.half_width < 0.02

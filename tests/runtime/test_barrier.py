@@ -22,7 +22,7 @@ def entered(machine: smp.Machine) -> smp.GlobalArray:
 
 
 @pytest.mark.parametrize("processors", [1, 2, 3, 4, 8])
-def test_B1_nobody_leaves_before_all_have_entered(machines: Machines, processors: int) -> None:
+def test_nobody_leaves_before_all_have_entered(machines: Machines, processors: int) -> None:
     """10,000 rounds where there are CPUs, 1,000 elsewhere; one in ten from Python."""
     machine = machines(processors)
     turns = 100 if processors <= CPUS else 10
@@ -32,30 +32,30 @@ def test_B1_nobody_leaves_before_all_have_entered(machines: Machines, processors
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processors", range(1, 9))
-def test_B1_in_full(machines: Machines, processors: int) -> None:
+def test_in_full(machines: Machines, processors: int) -> None:
     machine = machines(processors)
     assert machine.run(early, entered(machine), 90, 10, 100).results == [0] * processors
     assert machine.run(early, entered(machine), 90, 10, 10, 300).results == [0] * processors
 
 
-def test_B1_with_random_delays(machines: Machines) -> None:
+def test_with_random_delays(machines: Machines) -> None:
     machine = machines(2)
     assert machine.run(early, entered(machine), 100, 2, 20, 3000).results == [0, 0]
 
 
-def test_B1_pinned_to_one_cpu(machines: Machines) -> None:
+def test_pinned_to_one_cpu(machines: Machines) -> None:
     machine = machines(3, pin=(usable_cpus()[0],) * 3)
     assert machine.run(early, entered(machine), 90, 10, 10).results == [0, 0, 0]
 
 
-def test_B1_four_times_oversubscribed(machines: Machines) -> None:
+def test_four_times_oversubscribed(machines: Machines) -> None:
     machine = machines(4 * CPUS)
     assert machine.run(early, entered(machine), 90, 10, 5, 300).results == [0] * 4 * CPUS
 
 
 @pytest.mark.parametrize("late", range(3))
 @pytest.mark.parametrize("when", ["start", "finish"])
-def test_B2_each_in_turn_is_late(machines: Machines, late: int, when: str) -> None:
+def test_each_in_turn_is_late(machines: Machines, late: int, when: str) -> None:
     machine = machines(3)
 
     def program(proc: smp.Processor, words: smp.GlobalArray) -> list[int]:

@@ -45,6 +45,29 @@ from smp.compiled import (
 )
 from smp.errors import MachineError, ProcessorRaised, WaitTimeout
 
+MANY_THREADS = "threads_in_any_order_all_finish"
+SPINNING = ("each_value_is_consumed_once", "a_cell_is_a_fence", "a_lock_and_a_ticket")
+"""Scenarios whose waits end soon, whatever the retry limit is."""
+WAITING = (
+    "one_producer_for_many_threads",
+    "many_producers_for_one_thread",
+    "a_poller_does_not_starve_the_one_that_fills",
+    MANY_THREADS,
+    "a_token_goes_round_a_ring",
+    "a_stencil_by_cells_is_that_by_supersteps",
+)
+ORDERED = (
+    "writexf_fills_whatever_it_was",
+    "writeff_waits_until_it_is_full",
+    "purge_releases_one_writer",
+    "one_write_serves_all_readffs_and_one_readfe",
+    "in_the_order_of_arrival",
+    "readfes_first_come_first_served",
+    "writeefs_first_come_first_served",
+    "overtaking_is_bounded",
+)
+"""Scenarios of who is served, and in which order."""
+
 
 @pytest.fixture(scope="module")
 def loaded() -> None:
@@ -86,35 +109,31 @@ def test_with_random_delays(place: Place, where: str, name: str) -> None:
         SCENARIOS[name](machine, Way(scale=30, jitter=2000, seed=len(name)))
 
 
-@pytest.mark.parametrize("name", ["A6", "A7", "A11", "A16"])
+@pytest.mark.parametrize("name", ["nothing_tears", "each_value_is_consumed_once", "a_lock_and_a_ticket", MANY_THREADS])
 def test_many_times(place: Place, name: str) -> None:
     """1,000 operations of each processor; 250 threads."""
-    [whole] = [key for key in SCENARIOS if key.startswith(name + "_")]
     with guarded(place("two")) as machine:
-        SCENARIOS[whole](machine, Way(scale=250 if name == "A16" else 1000))
+        SCENARIOS[name](machine, Way(scale=250 if name == MANY_THREADS else 1000))
 
 
 @pytest.mark.parametrize(
     ("retries", "name"),
-    [(few, name) for few in (0, 1, None) for name in ("A7", "A8", "A11", "A12", "A15", "A16", "A18")]
-    + [(1 << 40, name) for name in ("A7", "A8", "A11")],
+    [(few, name) for few in (0, 1, None) for name in (*SPINNING, *WAITING)] + [(1 << 40, name) for name in SPINNING],
 )
 @pytest.mark.parametrize("where", ["two", "pinned"])
-def test_A17_any_retry_limit(place: Place, where: str, retries: int | None, name: str) -> None:
-    chosen = [key for key in SCENARIOS if key.startswith(name + "_")]
+def test_any_retry_limit(place: Place, where: str, retries: int | None, name: str) -> None:
     with guarded(place(where)) as machine:
-        for key in chosen:
-            SCENARIOS[key](machine, Way(scale=16, retries=retries, jitter=100))
+        SCENARIOS[name](machine, Way(scale=16, retries=retries, jitter=100))
 
 
 @pytest.mark.parametrize("retries", [0, 1])
-@pytest.mark.parametrize("name", [name for name in SCENARIOS if name.startswith(("A3", "A4", "A5", "A9", "A10"))])
-def test_A17_those_that_trap(place: Place, name: str, retries: int) -> None:
+@pytest.mark.parametrize("name", ORDERED)
+def test_those_that_trap(place: Place, name: str, retries: int) -> None:
     with guarded(place("two")) as machine:
         SCENARIOS[name](machine, Way(retries=retries))
 
 
-def test_A13_threads_that_are_no_streams(machines: Machines) -> None:
+def test_threads_that_are_no_streams(machines: Machines) -> None:
     """Of the processors' own making, and of the parent's, all at the same cells."""
     machine = machines(2)
     ask, reply = machine.cells(1), machine.cells(1)
@@ -183,7 +202,7 @@ def flat(values: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "bool", "float32"])
-def test_A14_values_in_loops(machines: Machines, dtype: str) -> None:
+def test_values_in_loops(machines: Machines, dtype: str) -> None:
     cells, (low, high) = machines(1).cells(1, dtype), extremes(dtype)
     made = np.dtype(dtype).type
     both = expected_of_every_operation(dtype, low, high)[3]
@@ -192,7 +211,7 @@ def test_A14_values_in_loops(machines: Machines, dtype: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_A14_every_operation_in_loops(machines: Machines, dtype: str) -> None:
+def test_every_operation_in_loops(machines: Machines, dtype: str) -> None:
     machine, (low, high) = machines(1), extremes(dtype)
     made = np.dtype(dtype).type
     seen = flat(all_operations(machine.cells(1, dtype), made(low), made(high)))
@@ -201,7 +220,7 @@ def test_A14_every_operation_in_loops(machines: Machines, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -0.0, 5e-324])
-def test_A14_bits_are_kept(machines: Machines, value: float) -> None:
+def test_bits_are_kept(machines: Machines, value: float) -> None:
     cells = machines(1).cells(1, np.float64)
     cells.writeef(0, value)
     assert np.array([cells.readfe(0)]).tobytes() == np.array([value]).tobytes()

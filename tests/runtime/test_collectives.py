@@ -78,7 +78,7 @@ MISMATCHES["superstep"] = (
 
 @pytest.mark.parametrize("processors", [2, 3])
 @pytest.mark.parametrize("what", MISMATCHES)
-def test_B3_collectives_that_do_not_match_raise_on_all(machines: Machines, processors: int, what: str) -> None:
+def test_collectives_that_do_not_match_raise_on_all(machines: Machines, processors: int, what: str) -> None:
     machine = machines(processors)
     mine, others, said, said_by_others = MISMATCHES[what]
     with pytest.raises(CollectiveMismatch) as caught:
@@ -93,7 +93,7 @@ def test_B3_collectives_that_do_not_match_raise_on_all(machines: Machines, proce
     assert machine.run(lambda proc: proc.reduce(1)).results == [processors] * processors
 
 
-def test_B3_the_line_of_each_is_told(pair: smp.Machine) -> None:
+def test_the_line_of_each_is_told(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> None:
         if proc.rank == 0:
             proc.barrier()
@@ -107,7 +107,7 @@ def test_B3_the_line_of_each_is_told(pair: smp.Machine) -> None:
     assert f"processor 1: gather at {__file__}:{line + 4}" in str(caught.value)
 
 
-def test_B3_in_compiled_loops(pair: smp.Machine) -> None:
+def test_in_compiled_loops(pair: smp.Machine) -> None:
     from smp.compiled import barrier
 
     @smp.stream
@@ -125,7 +125,7 @@ def test_B3_in_compiled_loops(pair: smp.Machine) -> None:
 
 
 @pytest.mark.parametrize("processors", [2, 3])
-def test_B4_back_to_back_with_rotating_roots(machines: Machines, processors: int) -> None:
+def test_back_to_back_with_rotating_roots(machines: Machines, processors: int) -> None:
     rounds = 10_000 if processors == 2 else 2_500
 
     def program(proc: smp.Processor) -> int:
@@ -141,7 +141,7 @@ def test_B4_back_to_back_with_rotating_roots(machines: Machines, processors: int
     assert machines(processors).run(program).results == [0] * processors
 
 
-def test_B4_blocks_longer_than_a_slot_between_short_ones(machines: Machines) -> None:
+def test_blocks_longer_than_a_slot_between_short_ones(machines: Machines) -> None:
     """The slots are used in turn, several times for one long block."""
 
     def program(proc: smp.Processor) -> bool:
@@ -167,7 +167,7 @@ def test_blocks_around_the_length_of_a_slot(pair: smp.Machine, length: int) -> N
     assert pair.run(program).results == [True, True]
 
 
-def test_B5_one_processor_alone(machines: Machines) -> None:
+def test_one_processor_alone(machines: Machines) -> None:
     def program(proc: smp.Processor) -> list[Any]:
         proc.barrier()
         made = [proc.broadcast("x"), proc.reduce(3), proc.scan(2.5), proc.gather(None)]
@@ -179,7 +179,7 @@ def test_B5_one_processor_alone(machines: Machines) -> None:
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 5)])
-def test_B5_zero_length(machines: Machines, shape: tuple[int, ...]) -> None:
+def test_zero_length(machines: Machines, shape: tuple[int, ...]) -> None:
     def program(proc: smp.Processor) -> list[Any]:
         nothing = np.zeros(shape, np.float32)
         return [proc.reduce(nothing), proc.scan(nothing, np.maximum), proc.gather(nothing)[1], proc.broadcast(nothing)]
@@ -188,7 +188,7 @@ def test_B5_zero_length(machines: Machines, shape: tuple[int, ...]) -> None:
         assert all(part.shape == shape and part.dtype == np.float32 for part in results)
 
 
-def test_B5_the_data_given_stays_and_the_result_is_ones_own(pair: smp.Machine) -> None:
+def test_the_data_given_stays_and_the_result_is_ones_own(pair: smp.Machine) -> None:
     """In place equals out of place: a result may be written, also over the data that was given."""
 
     def program(proc: smp.Processor) -> list[Any]:
@@ -251,7 +251,7 @@ def folded(op: np.ufunc, rows: Any) -> Any:
 
 @settings(deadline=None, max_examples=60)
 @given(case=cases())
-def test_B6_reduce_and_scan_are_the_serial_fold_bit_for_bit(machines: Machines, case: tuple[int, Any, Any]) -> None:
+def test_reduce_and_scan_are_the_serial_fold_bit_for_bit(machines: Machines, case: tuple[int, Any, Any]) -> None:
     size, op, data = case
 
     def program(proc: smp.Processor) -> list[Any]:
@@ -269,7 +269,7 @@ def test_B6_reduce_and_scan_are_the_serial_fold_bit_for_bit(machines: Machines, 
 
 
 @pytest.mark.filterwarnings("error")
-def test_B6_integers_wrap_around_as_numpys_arrays_do(pair: smp.Machine) -> None:
+def test_integers_wrap_around_as_numpys_arrays_do(pair: smp.Machine) -> None:
     most = np.iinfo(np.int64).max
 
     def program(proc: smp.Processor) -> list[Any]:

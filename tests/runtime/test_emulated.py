@@ -158,7 +158,7 @@ def test_collectives_and_arrays_of_processors(machines: Machines, size: int) -> 
 
 
 @anyhow
-def test_b1_nobody_leaves_a_round_before_all_have_entered_it(how: How) -> None:
+def test_nobody_leaves_a_round_before_all_have_entered_it(how: How) -> None:
     def program(proc: smp.Processor, counts: smp.GlobalArray) -> None:
         for k in range(20):
             fetch_add(counts.view, k, 1)
@@ -172,14 +172,14 @@ def test_b1_nobody_leaves_a_round_before_all_have_entered_it(how: How) -> None:
 
 @given(st.integers(1, 6), st.integers(0, 1000), st.lists(st.integers(-5, 5), min_size=6, max_size=6))
 @settings(max_examples=15, deadline=None)
-def test_b6_reductions_against_a_serial_oracle(size: int, seed: int, values: list[int]) -> None:
+def test_reductions_against_a_serial_oracle(size: int, seed: int, values: list[int]) -> None:
     with smp.emulated(size, seed=seed) as machine:
         results = machine.run(lambda proc: (proc.reduce(values[proc.rank]), proc.scan(values[proc.rank]))).results
     assert results == [(sum(values[:size]), sum(values[: rank + 1])) for rank in range(size)]
 
 
 @anyhow
-def test_b4_back_to_back_collectives_with_rotating_roots(how: How) -> None:
+def test_back_to_back_collectives_with_rotating_roots(how: How) -> None:
     def program(proc: smp.Processor) -> list[Any]:
         return [proc.broadcast((proc.rank, k), root=k % proc.size) for k in range(12)]
 
@@ -188,7 +188,7 @@ def test_b4_back_to_back_collectives_with_rotating_roots(how: How) -> None:
 
 
 @anyhow
-def test_b2_each_in_turn_is_late(how: How) -> None:
+def test_each_in_turn_is_late(how: How) -> None:
     def program(proc: smp.Processor, words: smp.GlobalArray, late: int, at_the_end: bool) -> Any:
         def dally() -> None:
             for _ in range(200):
@@ -209,7 +209,7 @@ def test_b2_each_in_turn_is_late(how: How) -> None:
 
 
 @anyhow
-def test_b3_collectives_that_do_not_match(how: How) -> None:
+def test_collectives_that_do_not_match(how: How) -> None:
     with smp.emulated(2, **how) as machine:
         for program, names in (
             (lambda proc: proc.reduce(1) if proc.rank else proc.barrier(), ("barrier at", "reduce(add) of int64[] at")),
@@ -225,7 +225,7 @@ def test_b3_collectives_that_do_not_match(how: How) -> None:
 
 
 @anyhow
-def test_b7_reads_of_a_superstep_see_the_old_values(how: How) -> None:
+def test_reads_of_a_superstep_see_the_old_values(how: How) -> None:
     def program(proc: smp.Processor, numbers: smp.GlobalArray) -> int:
         with proc.superstep() as step:
             seen = step.copy_in(numbers)
@@ -238,7 +238,7 @@ def test_b7_reads_of_a_superstep_see_the_old_values(how: How) -> None:
         assert set(numbers[:].tolist()) <= {1, 2, 3}
 
 
-def test_b8_counted_accesses_of_a_transpose() -> None:
+def test_counted_accesses_of_a_transpose() -> None:
     def program(proc: smp.Processor, a: smp.GlobalArray, b: smp.GlobalArray) -> None:
         rows = proc.block(6)
         with proc.superstep("transpose") as step:

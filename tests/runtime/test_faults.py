@@ -77,7 +77,7 @@ def line_of(text: str) -> int:
 
 @pytest.mark.parametrize("others", OTHERS)
 @pytest.mark.parametrize("how", EXITS)
-def test_C1_the_exit_matrix(nothing_left: None, record_property: Record, how: str, others: str) -> None:
+def test_the_exit_matrix(nothing_left: None, record_property: Record, how: str, others: str) -> None:
     size = 2 if others == "deaf" else 3
     wait_for_ever(np.ones(1, np.int64), np.zeros(100, np.int64))  # loaded here once for those who copy this process
     if others == "cell in a loop":
@@ -147,7 +147,7 @@ def check(error: ProgramError, how: str, victim: int, size: int) -> None:
 
 @pytest.mark.parametrize("others", ["barrier", "cell"])
 @pytest.mark.parametrize("how", [*EXITS, "crash in a loop", "raise in a loop"])
-def test_C1_in_a_thread(nothing_left: None, how: str, others: str) -> None:
+def test_in_a_thread(nothing_left: None, how: str, others: str) -> None:
     """One stream ends, while another of its processor waits on a cell, as do other processors, or in a barrier."""
     died = {"_exit": r"ended with status 4, by os\._exit", "crash in a loop": r"was killed by SIGSEGV \(11\)"}
     died |= {name: rf"was killed by {name} \({int(number)}\)" for name, number in SIGNALS.items()}
@@ -177,7 +177,7 @@ def test_C1_in_a_thread(nothing_left: None, how: str, others: str) -> None:
 
 
 @pytest.mark.parametrize("asleep", [False, True])
-def test_C3_killed_while_it_holds_the_lock_of_a_cell(nothing_left: None, asleep: bool) -> None:
+def test_killed_while_it_holds_the_lock_of_a_cell(nothing_left: None, asleep: bool) -> None:
     """Others come to the cell after that, or sleep in its queue, in compiled code and from Python."""
 
     def program(proc: smp.Processor, cells: smp.Cells) -> None:
@@ -286,7 +286,7 @@ def test_a_failure_in_every_phase(nothing_left: None, how: str, phase: str) -> N
         assert f"in the {phase} phase of superstep 0 ('one')" in said
 
 
-def test_C2_what_an_early_one_wrote_survives(pair: smp.Machine) -> None:
+def test_what_an_early_one_wrote_survives(pair: smp.Machine) -> None:
     array = pair.zeros(4)
 
     def program(proc: smp.Processor, early: int) -> None:
@@ -303,7 +303,7 @@ def test_C2_what_an_early_one_wrote_survives(pair: smp.Machine) -> None:
         assert array[:].tolist() == [1, 2, 5, 5]
 
 
-def test_C3_killed_inside_a_barrier(nothing_left: None) -> None:
+def test_killed_inside_a_barrier(nothing_left: None) -> None:
     """Asleep in it, spinning in it, in compiled code and from Python; and another is woken by it at once."""
     from smp.compiled import barrier
 
@@ -335,7 +335,7 @@ def test_C3_killed_inside_a_barrier(nothing_left: None) -> None:
                 killer.join()
 
 
-def test_C3_killed_while_it_holds_the_lock_of_the_compiler(nothing_left: None) -> None:
+def test_killed_while_it_holds_the_lock_of_the_compiler(nothing_left: None) -> None:
     def program(proc: smp.Processor, turn: smp.GlobalArray) -> None:
         from smp._runtime.loops.compiler import compile_lock
 
@@ -728,7 +728,7 @@ def test_an_interpreter_that_does_not_start(
         smp.host(1, start=start)
 
 
-def test_C7_the_tree_of_errors() -> None:
+def test_the_tree_of_errors() -> None:
     """As drawn in the module, each with the builtin that fits."""
     tree = {
         "MachineError": ("SmpError",),

@@ -297,7 +297,7 @@ def test_a_cell_that_is_empty_yet(pair: smp.Machine) -> None:
 
 
 @pytest.mark.parametrize("start", STARTS)
-def test_C6_a_machine_inside_a_program(nothing_left: None, start: str) -> None:
+def test_a_machine_inside_a_program(nothing_left: None, start: str) -> None:
     def program(proc: smp.Processor) -> Any:
         array = None
         with smp.host(2, start=start) as inner:
@@ -312,7 +312,7 @@ def test_C6_a_machine_inside_a_program(nothing_left: None, start: str) -> None:
     assert results == [([3, 3], free), ([6, 6], free)]
 
 
-def test_C6_a_failure_inside_comes_out(nothing_left: None) -> None:
+def test_a_failure_inside_comes_out(nothing_left: None) -> None:
     def inner_program(proc: smp.Processor) -> None:
         if proc.rank == 1:
             os._exit(3)
@@ -333,7 +333,7 @@ def test_C6_a_failure_inside_comes_out(nothing_left: None) -> None:
         assert machine.run(lambda proc: proc.rank).results == [0, 1]
 
 
-def test_C6_a_processor_killed_with_a_machine_inside(nothing_left: None) -> None:
+def test_a_processor_killed_with_a_machine_inside(nothing_left: None) -> None:
     def program(proc: smp.Processor, pids: smp.GlobalArray) -> None:
         inner = smp.host(2)
         pids.view[proc.rank] = inner.run(lambda p: os.getpid()).results
@@ -965,7 +965,7 @@ time.sleep(60)
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("what", ["idle", "busy", "blocked", "spinning"])
-def test_C8_the_parent_is_killed(script: Script, start: str, what: str) -> None:
+def test_the_parent_is_killed(script: Script, start: str, what: str) -> None:
     process = script(KILLED, start, what)
     assert process.stdout is not None
     pids = [int(word) for word in process.stdout.readline().split()]
@@ -976,7 +976,7 @@ def test_C8_the_parent_is_killed(script: Script, start: str, what: str) -> None:
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.1, 0.2, 0.3, 0.4])
-def test_C8_the_parent_is_killed_while_it_starts(wait: float, tmp_path: Path) -> None:
+def test_the_parent_is_killed_while_it_starts(wait: float, tmp_path: Path) -> None:
     source = "import smp\nwhile True:\n    smp.host(2, start='spawn').run(len, ())"
     process = subprocess.Popen(
         [sys.executable, "-c", source],
@@ -997,7 +997,7 @@ def memory() -> int:
     return int(psutil.Process().memory_full_info().uss)
 
 
-def test_C4_machines_after_failures(nothing_left: None) -> None:
+def test_machines_after_failures(nothing_left: None) -> None:
     """A hundred times: a failure, and a new machine that works; nothing grows."""
     failures: list[Callable[[smp.Processor], Any]] = [
         lambda proc: os._exit(3) if proc.rank else proc.barrier(),
@@ -1038,7 +1038,7 @@ def test_C4_machines_after_failures(nothing_left: None) -> None:
         pytest.param("fork", 2_000, marks=pytest.mark.slow),
     ],
 )
-def test_C5_the_smallest_program_again_and_again(nothing_left: None, start: str, times: int) -> None:
+def test_the_smallest_program_again_and_again(nothing_left: None, start: str, times: int) -> None:
     for _ in range(times):
         with smp.host(1, start=start) as machine:
             assert machine.run(repr).results == ["<processor 0 of 1>"]

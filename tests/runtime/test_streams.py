@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support.cells_scenarios import (
-    A12_many_producers_for_one_thread,
-    A12_one_producer_for_many_threads,
     Way,
     await_traps,
+    many_producers_for_one_thread,
+    one_producer_for_many_threads,
     played,
 )
 from support.linearizability import READFE, WRITEEF
@@ -165,7 +165,7 @@ def test_a_trap_gives_the_stream_up(machines: Machines, pinned: bool, retries: i
 
 
 def test_a_retry_limit_without_end_does_not_keep_the_stream(machines: Machines) -> None:
-    """As a thread that polls does not (A15)."""
+    """As a thread that polls does not."""
     machine = machines(1, pin=(usable_cpus()[-1],))
     cells = machine.cells(1, retries=1 << 40)
 
@@ -269,9 +269,9 @@ def test_the_numbers_of_a_pool(one: smp.Machine) -> None:
     ]
 
 
-@pytest.mark.parametrize("scenario", [A12_one_producer_for_many_threads, A12_many_producers_for_one_thread])
+@pytest.mark.parametrize("scenario", [one_producer_for_many_threads, many_producers_for_one_thread])
 @pytest.mark.parametrize("jitter", [0, 500])
-def test_A12_start_when(machines: Machines, scenario: Callable[[smp.Machine, Way], None], jitter: int) -> None:
+def test_start_when(machines: Machines, scenario: Callable[[smp.Machine, Way], None], jitter: int) -> None:
     for processors in (1, 2, 3):
         with guarded(machines(processors)) as machine:
             for seed in range(10):

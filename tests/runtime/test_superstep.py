@@ -28,7 +28,7 @@ def failing(machine: smp.Machine, program: Callable[..., Any], *args: Any) -> Ba
 
 
 @pytest.mark.parametrize("processors", [1, 2, 5])
-def test_B7_reads_see_the_values_before_the_writes_of_the_same_superstep(machines: Machines, processors: int) -> None:
+def test_reads_see_the_values_before_the_writes_of_the_same_superstep(machines: Machines, processors: int) -> None:
     machine = machines(processors)
     shared = machine.array(np.arange(100))
 
@@ -47,7 +47,7 @@ def test_B7_reads_see_the_values_before_the_writes_of_the_same_superstep(machine
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64, np.int32, np.uint8])
-def test_B7_overlapping_writes_end_as_one_of_the_values_whole(machines: Machines, dtype: type) -> None:
+def test_overlapping_writes_end_as_one_of_the_values_whole(machines: Machines, dtype: type) -> None:
     machine = machines(4)
     shared = machine.zeros(5000, dtype)
     patterns = np.array([0x00, 0x55, 0xAA, 0xFF], np.uint8)
@@ -74,7 +74,7 @@ def by_step(run: Run, column: str) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("processors", [1, 3])
-def test_B8_counts_of_a_transpose(machines: Machines, processors: int) -> None:
+def test_counts_of_a_transpose(machines: Machines, processors: int) -> None:
     machine, n = machines(processors), 12
     a = machine.array(np.arange(float(n * n)).reshape(n, n))
     b = machine.zeros((n, n))
@@ -93,7 +93,7 @@ def test_B8_counts_of_a_transpose(machines: Machines, processors: int) -> None:
 
 
 @pytest.mark.parametrize("processors", [2, 4])
-def test_B8_counts_of_an_all_to_all(machines: Machines, processors: int) -> None:
+def test_counts_of_an_all_to_all(machines: Machines, processors: int) -> None:
     """Processor r sends r + s + 1 elements to processor s."""
     machine = machines(processors)
     boxes = machine.zeros((processors, processors, 2 * processors), np.int32)
@@ -117,7 +117,7 @@ def test_B8_counts_of_an_all_to_all(machines: Machines, processors: int) -> None
 
 
 @pytest.mark.parametrize("processors", [1, 3, 7])
-def test_B8_counts_of_a_stencil(machines: Machines, processors: int) -> None:
+def test_counts_of_a_stencil(machines: Machines, processors: int) -> None:
     machine, rows, columns, sweeps = machines(processors), 21, 10, 4
     start = np.random.default_rng(0).random((rows + 2, columns))
     grid = machine.array(start)

@@ -288,8 +288,18 @@ def by_turns(results: Sequence[list[list[int]]], count: int) -> list[int]:
 
 # The scenarios.
 
+SCENARIOS: dict[str, Callable[[smp.Machine, Way], None]] = {}
+"""All of them, by their names."""
 
-def A1_readxx_leaves_the_state_alone(machine: smp.Machine, way: Way) -> None:
+
+def scenario(check: Callable[[smp.Machine, Way], None]) -> Callable[[smp.Machine, Way], None]:
+    """Make a function one of the scenarios."""
+    SCENARIOS[check.__name__] = check
+    return check
+
+
+@scenario
+def readxx_leaves_the_state_alone(machine: smp.Machine, way: Way) -> None:
     cells = machine.cells(machine.size, retries=way.retries)
     script = [(PURGE, 5), (READXX, 0), (PEEK, 0), (READXX, 0), (WRITEEF, 45), (READXX, 0), (PEEK, 0), (READXX, 0)]
 
@@ -299,7 +309,8 @@ def A1_readxx_leaves_the_state_alone(machine: smp.Machine, way: Way) -> None:
     assert machine.run(program).results == [[0, 5, 2 * 5, 5, 0, 45, 2 * 45 + 1, 45]] * machine.size
 
 
-def A2_purge_leaves_a_value_and_empty(machine: smp.Machine, way: Way) -> None:
+@scenario
+def purge_leaves_a_value_and_empty(machine: smp.Machine, way: Way) -> None:
     cells = machine.cells(machine.size, retries=way.retries)
     script = [(WRITEEF, 45), (PURGE, 0), (PEEK, 0), (WRITEEF, 45), (PURGE, 17), (PEEK, 0), (PURGE, -3), (PEEK, 0)]
 
@@ -309,7 +320,8 @@ def A2_purge_leaves_a_value_and_empty(machine: smp.Machine, way: Way) -> None:
     assert machine.run(program).results == [[0, 0, 0, 0, 0, 2 * 17, 0, 2 * -3]] * machine.size
 
 
-def A3_writexf_fills_whatever_it_was(machine: smp.Machine, way: Way) -> None:
+@scenario
+def writexf_fills_whatever_it_was(machine: smp.Machine, way: Way) -> None:
     cells = machine.cells(1, retries=way.retries)
     asked = [(READFF, 0, 0), (READFE, 0, 0), (READFF, 0, 0), (READFE, 0, 0)]
     acts = [(WRITEXF, 0, 45), (WRITEXF, 0, 50), (PEEK, 0, 0), (WRITEXF, 0, 55), (PEEK, 0, 0)]
@@ -319,14 +331,16 @@ def A3_writexf_fills_whatever_it_was(machine: smp.Machine, way: Way) -> None:
     assert cells.peek(0) == (True, 55)
 
 
-def A4_writeff_waits_until_it_is_full(machine: smp.Machine, way: Way) -> None:
+@scenario
+def writeff_waits_until_it_is_full(machine: smp.Machine, way: Way) -> None:
     cells = machine.cells(1, retries=way.retries)
     results = machine.run(served, way, cells, [(WRITEFF, 0, 55)], [(WRITEEF, 0, 35), (PEEK, 0, 0)]).results
     assert results[0] == [[0, 2 * 55 + 1]]
     assert cells.peek(0) == (True, 55)
 
 
-def A5_purge_releases_one_writer(machine: smp.Machine, way: Way) -> None:
+@scenario
+def purge_releases_one_writer(machine: smp.Machine, way: Way) -> None:
     cells, writers = machine.cells(1, full=True, retries=way.retries), 4
     asked = [(WRITEEF, 0, 100 + j) for j in range(writers)]
     acts = [(PURGE, 0, 9), (PEEK, 0, 0)] * (writers + 1)
@@ -335,7 +349,8 @@ def A5_purge_releases_one_writer(machine: smp.Machine, way: Way) -> None:
     assert seen[1::2] == [2 * (100 + j) + 1 for j in range(writers)] + [2 * 9]
 
 
-def A6_nothing_tears(machine: smp.Machine, way: Way) -> None:
+@scenario
+def nothing_tears(machine: smp.Machine, way: Way) -> None:
     """All bits zero or all one when full, 7 when empty: neither another value nor another state with it is seen."""
     cells = machine.cells(1, retries=way.retries)
     cells.purge(0, 7)
@@ -359,7 +374,8 @@ def A6_nothing_tears(machine: smp.Machine, way: Way) -> None:
     assert {seen for result in results for seen in result} <= allowed
 
 
-def A7_each_value_is_consumed_once(machine: smp.Machine, way: Way) -> None:
+@scenario
+def each_value_is_consumed_once(machine: smp.Machine, way: Way) -> None:
     cells, size, count = machine.cells(1, retries=way.retries), machine.size, way.scale
     producers, consumers = (size + 1) // 2, size // 2
 
@@ -380,7 +396,8 @@ def A7_each_value_is_consumed_once(machine: smp.Machine, way: Way) -> None:
     assert cells.peek(0)[0] is False
 
 
-def A8_a_cell_is_a_fence(machine: smp.Machine, way: Way) -> None:
+@scenario
+def a_cell_is_a_fence(machine: smp.Machine, way: Way) -> None:
     """128 KiB, or less in a small run; to be read backwards and forwards, when nothing but the flag was waited for."""
     readers, rounds = machine.size - 1, max(3, way.scale // 8)
     cells = machine.cells(2 * readers, retries=way.retries)
@@ -395,7 +412,8 @@ def A8_a_cell_is_a_fence(machine: smp.Machine, way: Way) -> None:
     assert machine.run(program).results == [0] * machine.size
 
 
-def A9_one_write_serves_all_readffs_and_one_readfe(machine: smp.Machine, way: Way) -> None:
+@scenario
+def one_write_serves_all_readffs_and_one_readfe(machine: smp.Machine, way: Way) -> None:
     cells = machine.cells(1, retries=way.retries)
     asked = [(op, 0, 0) for op in (READFE, READFF, READFE, READFF, READFF, READFE)]
     acts = [(WRITEEF, 0, 7), (PEEK, 0, 0), (WRITEEF, 0, 8), (PEEK, 0, 0), (WRITEEF, 0, 9), (PEEK, 0, 0)]
@@ -404,7 +422,8 @@ def A9_one_write_serves_all_readffs_and_one_readfe(machine: smp.Machine, way: Wa
     assert results[0] == [[0, 2 * 7, 0, 2 * 8, 0, 2 * 9]]  # the readfe is served by the write itself: never seen full
 
 
-def A9_in_the_order_of_arrival(machine: smp.Machine, way: Way) -> None:
+@scenario
+def in_the_order_of_arrival(machine: smp.Machine, way: Way) -> None:
     """Those who leave it full take their turns as they came; then one readfe gets what they have made of it."""
     cells = machine.cells(1, retries=way.retries)
     asked = [(READFE, 0, 0), (READFF, 0, 0), (FETCH_ADD, 0, 10), (WRITEFF, 0, 50), (FETCH_ADD, 0, 1), (READFF, 0, 0)]
@@ -413,7 +432,8 @@ def A9_in_the_order_of_arrival(machine: smp.Machine, way: Way) -> None:
     assert results[0] == [[0, 2 * 51]]
 
 
-def A10_readfes_first_come_first_served(machine: smp.Machine, way: Way) -> None:
+@scenario
+def readfes_first_come_first_served(machine: smp.Machine, way: Way) -> None:
     cells, n = machine.cells(1, retries=way.retries), 6
     acts = [(WRITEEF, 0, 10 + j) for j in range(n + 1)]
     results = machine.run(served, way, cells, [(READFE, 0, 0)] * n, acts).results
@@ -421,7 +441,8 @@ def A10_readfes_first_come_first_served(machine: smp.Machine, way: Way) -> None:
     assert cells.peek(0) == (True, 10 + n)
 
 
-def A10_writeefs_first_come_first_served(machine: smp.Machine, way: Way) -> None:
+@scenario
+def writeefs_first_come_first_served(machine: smp.Machine, way: Way) -> None:
     cells, n = machine.cells(1, full=True, retries=way.retries), 6
     acts = [(READFE, 0, 0)] * (n + 1)
     results = machine.run(served, way, cells, [(WRITEEF, 0, 10 + j) for j in range(n)], acts).results
@@ -429,7 +450,8 @@ def A10_writeefs_first_come_first_served(machine: smp.Machine, way: Way) -> None
     assert cells.peek(0) == (False, 10 + n - 1)
 
 
-def A10_overtaking_is_bounded(machine: smp.Machine, way: Way) -> None:
+@scenario
+def overtaking_is_bounded(machine: smp.Machine, way: Way) -> None:
     """One waits; another fills and empties as fast as it can, and wins until the first has trapped, at the latest."""
     cells = machine.cells(1, retries=way.retries)
     turns = [(TRY + WRITEEF, 0, 5), (TRY + READFE, 0, 0)] * 10
@@ -455,7 +477,8 @@ def A10_overtaking_is_bounded(machine: smp.Machine, way: Way) -> None:
         assert cells.counters()["retries"].sum() - before <= way.retries
 
 
-def A11_a_lock_and_a_ticket(machine: smp.Machine, way: Way) -> None:
+@scenario
+def a_lock_and_a_ticket(machine: smp.Machine, way: Way) -> None:
     """Counted under readfe and writeef the total is exact; fetch_add gives each number to one."""
     locks, tickets = machine.cells(1, full=True, retries=way.retries), machine.cells(1, full=True, retries=way.retries)
     total = machine.zeros(1, np.int64)
@@ -471,7 +494,8 @@ def A11_a_lock_and_a_ticket(machine: smp.Machine, way: Way) -> None:
     assert all(result == sorted(result) for result in results)
 
 
-def A12_one_producer_for_many_threads(machine: smp.Machine, way: Way) -> None:
+@scenario
+def one_producer_for_many_threads(machine: smp.Machine, way: Way) -> None:
     cells, n = machine.cells(5, retries=way.retries), 5
 
     def program(proc: smp.Processor) -> list[list[tuple[bool, int]]]:
@@ -488,7 +512,8 @@ def A12_one_producer_for_many_threads(machine: smp.Machine, way: Way) -> None:
     assert machine.run(program).results == [[[(True, i + 20) for i in range(n)]] * 3] * machine.size
 
 
-def A12_many_producers_for_one_thread(machine: smp.Machine, way: Way) -> None:
+@scenario
+def many_producers_for_one_thread(machine: smp.Machine, way: Way) -> None:
     size = machine.size
     cells = machine.cells(size, retries=way.retries)
 
@@ -504,7 +529,8 @@ def A12_many_producers_for_one_thread(machine: smp.Machine, way: Way) -> None:
     assert machine.run(program).results[0] == [(True, 100 + i) for i in range(size)]
 
 
-def A14_every_dtype_through_every_operation(machine: smp.Machine, way: Way) -> None:
+@scenario
+def every_dtype_through_every_operation(machine: smp.Machine, way: Way) -> None:
     """On the first processor, from Python; read by all."""
     for dtype in DTYPES:
         cells = machine.cells(2, dtype, retries=way.retries)
@@ -524,7 +550,8 @@ def A14_every_dtype_through_every_operation(machine: smp.Machine, way: Way) -> N
         assert others == [high] * (machine.size - 1)
 
 
-def A15_a_poller_does_not_starve_the_one_that_fills(machine: smp.Machine, way: Way) -> None:
+@scenario
+def a_poller_does_not_starve_the_one_that_fills(machine: smp.Machine, way: Way) -> None:
     cells = machine.cells(machine.size, retries=way.retries)
 
     def program(proc: smp.Processor) -> bool:
@@ -536,7 +563,8 @@ def A15_a_poller_does_not_starve_the_one_that_fills(machine: smp.Machine, way: W
     assert all(machine.run(program).results)
 
 
-def A16_threads_in_any_order_all_finish(machine: smp.Machine, way: Way) -> None:
+@scenario
+def threads_in_any_order_all_finish(machine: smp.Machine, way: Way) -> None:
     """As many readers as writers, each for one operation, on few streams."""
     cells, n = machine.cells(1, retries=way.retries), 2 * (way.scale // 2)
     order = way.random().permutation(n).tolist()
@@ -553,7 +581,8 @@ def A16_threads_in_any_order_all_finish(machine: smp.Machine, way: Way) -> None:
     assert cells.peek(0)[0] is False
 
 
-def A18_a_token_goes_round_a_ring(machine: smp.Machine, way: Way) -> None:
+@scenario
+def a_token_goes_round_a_ring(machine: smp.Machine, way: Way) -> None:
     """It is passed on 20 times by each thread; of a large run, 10,000 times by 500."""
     n = 500 if way.scale >= 100 else max(2, way.scale)
     rounds = 20 if way.scale >= 100 else 2
@@ -571,7 +600,8 @@ def A18_a_token_goes_round_a_ring(machine: smp.Machine, way: Way) -> None:
     assert cells.peek(0) == (True, 1000 + n * rounds)
 
 
-def A18_a_stencil_by_cells_is_that_by_supersteps(machine: smp.Machine, way: Way) -> None:
+@scenario
+def a_stencil_by_cells_is_that_by_supersteps(machine: smp.Machine, way: Way) -> None:
     size, steps = machine.size, max(3, way.scale // 4)
     begin = way.random().standard_normal(4 * size)
     edges = machine.cells(2 * size, np.float64, retries=way.retries)  # to the left of each processor, to the right
@@ -605,9 +635,3 @@ def A18_a_stencil_by_cells_is_that_by_supersteps(machine: smp.Machine, way: Way)
     one, other = (np.concatenate(machine.run(program).results) for program in (by_cells, by_supersteps))
     assert one.tobytes() == other.tobytes()
     assert not np.allclose(one, begin)
-
-
-SCENARIOS: dict[str, Callable[[smp.Machine, Way], None]] = {
-    name: made for name, made in list(globals().items()) if name[0] == "A" and name[1:3].strip("_").isdigit()
-}
-"""All of them, by their names."""
