@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 import smp
 from smp.kernels import random_list
-from smp.kernels.lists.functions import PROGRAMS as RANKING
-from smp.kernels.sorting.functions import PROGRAMS as SORTING
+from smp.kernels.lists.forms import FORMS as RANKING
+from smp.kernels.sorting.forms import FORMS as SORTING
 from smp.microbench.predictions.impact import model_of
 from smp.microbench.predictions.programs import KERNELS
 from smp.microbench.sections.programs.probe import in_supersteps
@@ -39,13 +39,13 @@ def runner(machine: smp.Machine, name: str, n: int) -> Callable[[], smp.Run]:
     """What runs a kernel once, on the same input every time."""
     if name in RANKING:
         successor, ranks = machine.array(random_list(n, seed=n)), machine.empty(n, np.int32)
-        return lambda: machine.run(RANKING[name], successor, ranks)
+        return lambda: machine.run(RANKING[name].loaded(), successor, ranks)
     keys = np.random.default_rng(n).integers(0, 1 << 32, n, dtype=np.uint32)
     shared = machine.empty(n, keys.dtype)
 
     def run() -> smp.Run:
         shared.view[:] = keys
-        return machine.run(SORTING[name], shared)
+        return machine.run(SORTING[name].loaded(), shared)
 
     return run
 

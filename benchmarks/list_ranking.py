@@ -16,9 +16,11 @@ import numpy as np
 
 import smp
 from smp.kernels import random_list
-from smp.kernels.lists.functions import PROGRAMS
+from smp.kernels.lists.forms import FORMS
 from smp.kernels.lists.lists import Nodes
 from smp.kernels.lists.serial import rank_here
+
+PROGRAMS = {name: form.loaded() for name, form in FORMS.items() if form.terms}
 
 
 def listed(n: int, order: str) -> Nodes:

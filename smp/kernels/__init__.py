@@ -16,7 +16,7 @@ from typing import Any
 
 from .grids.functions import relax
 from .grids.programs import relax_red_black
-from .lists.functions import ON_STREAMS, rank_list, scan_list
+from .lists.functions import rank_list, scan_list
 from .lists.helman_jaja import rank_helman_jaja
 from .lists.lists import random_list
 from .lists.reid_miller import rank_reid_miller
@@ -55,8 +55,11 @@ __all__ = [
     "sort_sample",
 ]
 
-_NEED_NUMBA = {name: module for module, name in ON_STREAMS.values()} | {
+_NEED_NUMBA = {
     "pass_tokens": ".messages.ring",
+    "rank_reid_miller_streams": ".lists.on_streams",
+    "rank_wyllie_cells": ".lists.wyllie_cells",
+    "rank_wyllie_streams": ".lists.on_streams",
     "relax_mesh_cells": ".messages.mesh_cells",
     "relax_mesh_messages": ".messages.mesh_messages",
     "sort_quick": ".sorting.quick",

@@ -29,7 +29,7 @@ from ..profiles.profile import Profile, ProfileWarning
 from .calibration.kernels import KERNELS, Calibration
 from .calibration.kernels import load as load_models
 from .campaign import Campaign, make_plan, samples_of
-from .predictions.programs import KERNELS as KERNELS_MODELLED
+from .predictions.programs import known_kernels
 from .report import sections as report
 from .sections import SECTIONS
 
@@ -79,8 +79,8 @@ def _kernels(text: str) -> tuple[str, ...]:
 
 def _program(text: str) -> tuple[str, int, int]:
     kernel, _, sizes = text.partition(",")
-    if kernel not in KERNELS_MODELLED:
-        raise argparse.ArgumentTypeError(f"no kernel {kernel!r}: choose from {', '.join(KERNELS_MODELLED)}")
+    if kernel not in known_kernels():
+        raise argparse.ArgumentTypeError(f"no kernel {kernel!r}: choose from {', '.join(known_kernels())}")
     try:
         n, p = (int(float(part)) for part in sizes.split(","))
     except ValueError:
@@ -156,7 +156,7 @@ def parser() -> argparse.ArgumentParser:
         type=_program,
         metavar="KERNEL,N,P",
         help="print what a program costs by the profile (--profile, or the last measured), price by price, and what "
-        f"halving each would give; KERNEL is one of {', '.join(KERNELS_MODELLED)}",
+        f"halving each would give; KERNEL is one of {', '.join(known_kernels())}",
     )
     models.add_argument("--models", type=Path, metavar="FILE", help="print a saved calibration; measures nothing")
     made.add_argument("--json", action="store_true", help="print the profile, or the models, as JSON")

@@ -14,12 +14,13 @@ import smp
 from smp.kernels import random_list, rank_helman_jaja, rank_list, scan_list
 from smp.kernels.lists import choice as list_library
 from smp.kernels.lists import functions
-from smp.kernels.lists.choice import SUBLISTS, libraries, programs, rankings, seen, shuffled
+from smp.kernels.lists.choice import libraries, programs, rankings, seen, shuffled
 from smp.kernels.lists.fast import MOST_SUBLISTS, rank_fast
+from smp.kernels.lists.forms import FORMS
 from smp.kernels.lists.sampling import MOST, NEAR, locality
 from smp.kernels.lists.serial import rank_here
 from smp.models.fit.model import Model
-from smp.selection.library import Library
+from smp.selection.library import Library, Parameter
 
 HERE = ["serial", "fast, 1 stream", "fast, 2 streams"]
 Formulas = dict[str, dict[str, float]]
@@ -240,7 +241,7 @@ def running(patch: pytest.MonkeyPatch, formulas: Formulas) -> Runs:
     return runs
 
 
-@pytest.mark.parametrize("name", functions.PROGRAMS)
+@pytest.mark.parametrize("name", [name for name, form in FORMS.items() if form.terms])
 @settings(max_examples=8, deadline=None)
 @given(n=st.integers(64, 600), seed=st.integers(0, 2**32), from_tail=st.booleans())
 def test_program_runs_what_is_predicted_to_be_the_fastest(
@@ -250,7 +251,7 @@ def test_program_runs_what_is_predicted_to_be_the_fastest(
     with pytest.MonkeyPatch.context() as patch:
         runs = running(patch, {name: {"1": 0.5}})
         ranks = rank_list(successor, machine=emulated, algorithm="program", from_tail=from_tail)
-    assert [program for program, _ in runs] == [functions.PROGRAMS[name]]
+    assert [program for program, _ in runs] == [FORMS[name].program]
     np.testing.assert_array_equal(ranks, rank_here(successor, from_tail))
 
 
@@ -262,7 +263,8 @@ def test_the_number_of_sublists_is_the_best_power_of_two(n: int, links: float, i
     powers = [1 << k for k in range(3, 14) if 1 << k <= n / 8]
     best = min(powers, key=lambda sublists: links * sublists + idle * n / sublists)
     assert choice.keywords == {"sublists": best}
-    assert SUBLISTS.ends((n, 4, 0.0, 10.0))[1] == max(3, min(13, int(math.log2(n / 8))))
+    parameter = Parameter(**FORMS["helman-jaja"].parameter)
+    assert parameter.ends((n, 4, 0.0, 10.0))[1] == max(3, min(13, int(math.log2(n / 8))))
 
 
 def test_the_number_of_sublists_is_handed_on(emulated: smp.Machine, monkeypatch: pytest.MonkeyPatch) -> None:

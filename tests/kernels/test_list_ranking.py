@@ -25,13 +25,14 @@ from smp.kernels import (
     scan_list,
 )
 from smp.kernels.lists import functions
-from smp.kernels.lists.functions import PROGRAMS
+from smp.kernels.lists.forms import FORMS
 from smp.kernels.lists.helman_jaja import walk
 from smp.kernels.lists.lists import describe, fault
 from smp.kernels.lists.reid_miller import advance
 from smp.kernels.lists.serial import rank_here
 from smp.kernels.lists.sublists import UNKNOWN, cut, place
 
+PROGRAMS = {name: form.loaded() for name, form in FORMS.items() if form.terms}
 ALGORITHMS = ["fast", *PROGRAMS]
 DTYPES = [np.int32, np.int64]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import smp
-from smp.kernels.sorting import choice, functions, programs
+from smp.kernels.sorting import choice, forms, functions, programs
 from smp.kernels.sorting import fast as fast_sorting
 from smp.kernels.sorting.choice import Request
 from smp.kernels.sorting.counting import sort_by_counting
@@ -410,7 +410,7 @@ def test_without_models_narrow_keys_go_by_digits(machine: smp.Machine) -> None:
 def test_the_best_digit_is_the_best_of_all(span: int, n: int, each: float) -> None:
     """The predicted time, over all digits: none is better than what is found over rounds."""
     library = programs.program_library(np.dtype(np.int64), 2)
-    term = f"n * {programs.ROUNDS} + {each!r} * 2 ** {programs.USED} * {programs.ROUNDS}"
+    term = f"n * {forms.ROUNDS} + {each!r} * 2 ** {forms.USED} * {forms.ROUNDS}"
     with_models(library, {"radix": term})
     inputs = (float(max(n, 100)), float(span), 10.0, 1.0)
     chosen = library.best(*inputs)

@@ -19,7 +19,8 @@ from smp.kernels import in_process
 from smp.kernels.sorting import counting, fast, partition
 from smp.kernels.sorting.counting import range_around, sort_by_counting
 from smp.kernels.sorting.fast import argsort_fast, entropy, repeats, sort_fast
-from smp.kernels.sorting.functions import PROGRAMS, argsort, sort
+from smp.kernels.sorting.forms import FORMS as PROGRAMS
+from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.halves import halve, pivot_of
 from smp.kernels.sorting.keys import DTYPES
 from smp.kernels.sorting.partition import CELLS, MOST_PARTS, Scale, each_part, heaviest, scale_of

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ def section() -> Iterator[Measurement]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(probe.LENGTHS, "quick", LENGTHS)
         patch.setattr(probe, "REPEATS", 3)
-        patch.setattr(probe, "WYLLIE_UP_TO", 1_000)
+        patch.setitem(probe.FORMS, "wyllie", replace(probe.FORMS["wyllie"], longest=1_000))
         ticks: list[float] = []
         made = probe.measure(Plan("quick", (1, 2), 7, 64), lambda part, text: ticks.append(part), charging())
         assert ticks == sorted(ticks)
@@ -33,7 +34,7 @@ def test_every_algorithm_is_measured_beside_the_serial_loop(section: Measurement
     data, samples = section.data, section.samples["lists"]
     assert json.loads(json.dumps(data)) == data
     assert (data["valid"], data["functions_of"]) == (True, MEASURED)
-    expected = {(n, p, name) for n in LENGTHS for p in (1, 2) for name in probe.ALGORITHMS}
+    expected = {(n, p, name) for n in LENGTHS for p in (1, 2) for name in probe.algorithms()}
     expected -= {(5_000, p, "wyllie") for p in (1, 2)}
     assert {(row["n"], row["p"], row["algorithm"]) for row in data["rows"]} == expected
     serial = {row["n"]: row["ns_per_element"] for row in data["serial"]}
@@ -81,6 +82,6 @@ def test_wrong_ranks_are_a_defect_and_ctrl_c_keeps_what_was_measured(monkeypatch
         probe.measure(plan, lambda part, text: None)
     assert {row["n"] for row in stopped.value.section.data["rows"]} == {50}
     monkeypatch.setattr(probe, "_rank", ranked)
-    monkeypatch.setitem(probe.PROGRAMS, "reid-miller", wrong)
+    monkeypatch.setitem(probe.FORMS, "reid-miller", replace(probe.FORMS["reid-miller"], program=wrong))
     with pytest.raises(probe.WrongRanks, match="reid-miller on 1 processors"):
         probe.measure(plan, lambda part, text: None)

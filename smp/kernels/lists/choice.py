@@ -19,8 +19,9 @@ from smp.selection.kept import recalled
 from smp.selection.library import Implementation, Library, Parameter
 
 from ..in_process import streams_for
-from . import functions
+from . import terms
 from .fast import rank_fast
+from .forms import FORMS, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
 from .sampling import NEAR, locality
 from .serial import rank_here
@@ -31,33 +32,6 @@ LISTS = {"width": "4, 8", "run": "linear -0.5..1.4 x 4 real", "window": "linear 
 """What else makes them, see `shuffled`; ``width`` is the bytes of a node."""
 LOOK = {"width": "4, 8", "far": "linear 0..1 real", "span": f"linear {NEAR}..27 real"}
 """What else the models are given, see `smp.kernels.lists.sampling.locality`."""
-SUBLISTS = Parameter(
-    "sublists",
-    "powers 8..8192",
-    bottom=3,
-    top=lambda n, *_: min(13, max(3, int(n).bit_length() - 4)),
-    value=lambda step, *_: 1 << step,
-)
-"""Of the Helman-JaJa algorithm: many cost their starts and links, few leave cursors idle, longer where links go far."""
-_SIZES = ["n", "n * width", *(f"max(0, n * width - {1 << doublings})" for doublings in (20, 25))]
-"""Beyond about the first 2^20 bytes, the nearer caches hold no list; beyond 2^25, memory comes from the system anew."""
-
-
-def _tiers(*spans: int) -> list[str]:
-    """Terms of the far links: their latency grows with the span, at another rate between any two of these."""
-    ends = [f"min(span, {upper})" for upper in spans[1:]] + ["span"]
-    return [f"n * far * max(0, {end} - {lower})" for lower, end in zip(spans, ends, strict=True)]
-
-
-_WAITS = [*_tiers(12, 18, 20, 22), f"far * max(0, n * width - {1 << 20})"]
-"""Of one cursor; a window that is shuffled within must be read into the nearer caches first."""
-_MISSES = ["n * far", f"far * min(n, {1 << 19})", *_tiers(18, 20, 22)]
-"""Of many cursors, which wait together: for a short list also because parts of it lie in another CPU's cache."""
-_MISSES_SHARED = ["n * far", "n * far * max(0, min(span, 22) - 18)"]
-"""Of the cursors of a program, whose walk is a smaller part of the whole."""
-_ROUNDS = ["ceil(log2(n))", "n * ceil(log2(n))", "n * ceil(log2(n)) * far", "n * log2(n) * far * max(0, span - 17)"]
-MOST_IN_ROUNDS = 100_000
-"""Nodes up to which Wyllie's algorithm is tried: beyond, the rounds over the whole list never pay."""
 
 
 @functools.cache
@@ -66,9 +40,9 @@ def rankings(streams: int) -> Library:
     on_all = f"fast, {streams} streams"
 
     def rule(n: float, *_: float) -> str:
-        if n < functions.WORTH_SUBLISTS:
+        if n < WORTH_SUBLISTS:
             return "serial"
-        return on_all if n >= functions.WORTH_STREAMS and streams > 1 else "fast, 1 stream"
+        return on_all if n >= WORTH_STREAMS and streams > 1 else "fast, 1 stream"
 
     library = Library(
         f"rank_list[{streams} streams]",
@@ -80,11 +54,11 @@ def rankings(streams: int) -> Library:
         loops={"n": HERE, **LISTS},
     )
     library.add(
-        Implementation("serial", rank_here, [*_SIZES, *_WAITS]),
-        Implementation("fast, 1 stream", partial(_fast, 1), [*_SIZES, *_MISSES]),
+        Implementation("serial", rank_here, [*terms.SIZES, *terms.WAITS]),
+        Implementation("fast, 1 stream", partial(_fast, 1), [*terms.SIZES, *terms.MISSES]),
     )
     if streams > 1:
-        library.add(Implementation(on_all, partial(_fast, streams), [*_SIZES, *_MISSES]))
+        library.add(Implementation(on_all, partial(_fast, streams), [*terms.SIZES, *terms.MISSES]))
     return recalled(library)
 
 
@@ -100,14 +74,11 @@ def programs(processors: int) -> Library:
         points=80,
         loops={"n": ON_MACHINE, **LISTS},
     )
-    by = {name: partial(functions.ranked_on, algorithm=name) for name in functions.PROGRAMS}
-    cut = ["n", "n * width", *_MISSES_SHARED, "sublists", "n * (1 + far * max(0, span - 12)) / sublists"]
-    library.add(
-        Implementation("serial", by["serial"], [*_SIZES, *_WAITS]),
-        Implementation("wyllie", by["wyllie"], _ROUNDS, f"n <= {MOST_IN_ROUNDS}"),
-        Implementation("reid-miller", by["reid-miller"], ["log2(n)", *_SIZES, *_MISSES_SHARED]),
-        Implementation("helman-jaja", by["helman-jaja"], cut, "sublists <= n / 8", SUBLISTS),
-    )
+    for name, form in FORMS.items():
+        if form.terms:
+            parameter = Parameter(**form.parameter) if form.parameter else None
+            run = partial(in_shared_memory, algorithm=name)
+            library.add(Implementation(name, run, list(form.terms), form.when, parameter))
     return recalled(library)
 
 

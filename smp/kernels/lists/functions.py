@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -28,36 +27,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from smp import GlobalArray, Machine
 from smp._runtime.program.processor import share
-from smp.errors import InvalidList, ProcessorRaised
 
 from ..in_process import opened, side_by_side, streams_for
 from .fast import rank_fast
-from .helman_jaja import rank_helman_jaja
+from .forms import FORMS, WORTH_STREAMS, WORTH_SUBLISTS, in_shared_memory
 from .lists import Nodes
-from .reid_miller import rank_reid_miller
 from .scan import scan_ranked
-from .serial import rank_here, rank_serial
-from .wyllie import rank_wyllie
+from .serial import rank_here
 
-PROGRAMS: dict[str, Callable[..., None]] = {
-    "serial": rank_serial,
-    "wyllie": rank_wyllie,
-    "reid-miller": rank_reid_miller,
-    "helman-jaja": rank_helman_jaja,
-}
-ON_STREAMS = {
-    "wyllie-cells": ("smp.kernels.lists.wyllie_cells", "rank_wyllie_cells"),
-    "wyllie-streams": ("smp.kernels.lists.on_streams", "rank_wyllie_streams"),
-    "reid-miller-streams": ("smp.kernels.lists.on_streams", "rank_reid_miller_streams"),
-}
-"""Where the others stand, which are imported when they are asked for: their loops need Numba at once."""
 _HERE = ("auto", "fast", "serial")
-_ALGORITHMS = tuple(dict.fromkeys((*_HERE, *PROGRAMS, *ON_STREAMS, "program")))
 _NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
-WORTH_SUBLISTS = 50_000
-"""Nodes from which "auto" is the fast form by rule: below, the serial loop finds its nodes in the caches."""
-WORTH_STREAMS = 1_000_000
-"""Nodes from which the fast form uses all streams by rule: below, they would wait for one another's caches."""
 WORTH_CHOOSING = 32_768
 """Nodes from which models are asked: below, what there is to win is about the 10 us that asking takes."""
 
@@ -120,7 +99,7 @@ def rank_list(
     if _runs_here(algorithm, len(nodes)):
         return _ranked_here(algorithm, nodes, machine, from_tail)
     with opened(machine) as chosen:
-        ranks = ranked_on(chosen, nodes, from_tail, algorithm=algorithm)
+        ranks = _ranked_on(chosen, nodes, from_tail, algorithm)
         return np.array(ranks.view)
 
 
@@ -173,7 +152,7 @@ def scan_list(
         ranks = _ranked_here(algorithm, nodes, machine, from_tail=False)
         return _scanned_here(op, ranks, given, _streams(len(nodes), machine))
     with opened(machine) as chosen:
-        found = ranked_on(chosen, nodes, algorithm=algorithm)
+        found = _ranked_on(chosen, nodes, False, algorithm)
         scanned = chosen.empty(len(nodes), dtype)
         chosen.run(scan_ranked, found, chosen.array(given), scanned, op)
         return np.array(scanned.view)
@@ -196,8 +175,9 @@ def _checked(successor: ArrayLike) -> Nodes:
 
 def _runs_here(algorithm: str, n: int) -> bool:
     """Whether an algorithm is for this process; so are all of them where there is nothing to do."""
-    if algorithm not in _ALGORITHMS:
-        raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(_ALGORITHMS)}")
+    known = dict.fromkeys((*_HERE, *FORMS, "program"))
+    if algorithm not in known:
+        raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(known)}")
     return algorithm in _HERE or n == 0
 
 
@@ -235,29 +215,12 @@ def _scanned_here(op: np.ufunc, ranks: Nodes, values: NDArray[Any], streams: int
     return scanned
 
 
-def ranked_on(
-    machine: Machine, nodes: Nodes, from_tail: bool = False, *, algorithm: str, **parameter: Any
-) -> GlobalArray:
-    """Rank a list by an SPMD program, its parameter among the keywords, and return the ranks."""
+def _ranked_on(machine: Machine, nodes: Nodes, from_tail: bool, algorithm: str) -> GlobalArray:
+    """Rank by an SPMD program; "program" is the one that models, or else the rule, choose."""
     if algorithm == "program":
         ranks: GlobalArray = _libraries().programs(machine.size)(machine, nodes, from_tail)
         return ranks
-    ranks = machine.empty(len(nodes), nodes.dtype)
-    try:
-        machine.run(_program(algorithm), machine.array(nodes), ranks, from_tail=from_tail, **parameter)
-    except ProcessorRaised as error:
-        if isinstance(error.__cause__, InvalidList):
-            raise error.__cause__ from None
-        raise
-    return ranks
-
-
-def _program(algorithm: str) -> Callable[..., None]:
-    if algorithm in PROGRAMS:
-        return PROGRAMS[algorithm]
-    module, name = ON_STREAMS[algorithm]
-    program: Callable[..., None] = getattr(importlib.import_module(module), name)
-    return program
+    return in_shared_memory(machine, nodes, from_tail, algorithm=algorithm)
 
 
 def _accumulated(op: np.ufunc, values: NDArray[Any]) -> np.dtype[Any]:

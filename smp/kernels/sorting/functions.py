@@ -26,11 +26,12 @@ from ..in_process import opened, streams_for
 from .choice import Request, argsort_library, sort_library
 from .counting import WIDEST, sort_by_counting
 from .fast import MOST_KEYS, argsort_fast, repeats, sort_fast
+from .forms import FORMS
 from .keys import DTYPES, Keys
-from .programs import PROGRAMS, ProgramRequest, program_library
+from .programs import ProgramRequest, program_library
 
 ARGSORTS = ("auto", "numpy", "partition")
-SORTS = (*ARGSORTS, "halves", "counting", *PROGRAMS, "program")
+HERE = (*ARGSORTS, "halves", "counting")
 WORTH_A_LOOK, WORTH_A_LOOK_FOR_ORDER = 1 << 21, 1 << 20
 """Bytes of keys from which what a look at them costs is little, when they are sorted and when argsort ranks them."""
 _NATIVE = frozenset(DTYPES)
@@ -90,9 +91,9 @@ def sort(
         made: NDArray[Any] = keys.copy()
         made.sort()
         return made
-    given = _checked(keys, algorithm, SORTS)
+    given = _checked(keys, algorithm, (*HERE, *FORMS, "program"))
     result = np.empty(len(given), given.dtype.newbyteorder("=")) if out is None else _checked_out(out, given)
-    if algorithm in PROGRAMS or algorithm == "program":
+    if algorithm in FORMS or algorithm == "program":
         _run(algorithm, given, result, machine)
     elif algorithm == "counting":
         _count(given, result, machine)

@@ -11,8 +11,6 @@ Source: Brewer, Portable High-Performance Supercomputing, sections 4.5 and 5.3.
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,32 +21,14 @@ from smp.selection.kept import recalled
 from smp.selection.library import Implementation, Library, Parameter
 
 from ..in_process import streams_for
-from .column import sort_column
 from .data import LOOPS, sort_data
+from .forms import FORMS
 from .keys import Keys
-from .radix import DIGIT, WIDEST, sort_radix
-from .sample import sort_sample
 from .sampling import distinct_bits, look, rare_share
 
-PROGRAMS: dict[str, Callable[..., None]] = {"radix": sort_radix, "sample": sort_sample, "column": sort_column}
 KINDS = ("int32", "int64")
 NARROW = 12
 """Bits of keys up to which radix sort is chosen without models."""
-ROUNDS = "ceil(span / digit)"
-USED = f"ceil(span / {ROUNDS})"
-"""Bits of the digit that are used: the rounds take even shares."""
-RADIX = [
-    "n",
-    ROUNDS,
-    f"n * {ROUNDS}",
-    f"n * {ROUNDS} * max(0, {USED} - 6)",
-    f"n * {ROUNDS} * max(0, {USED} - 10)",
-    f"2 ** {USED} * {ROUNDS}",
-    f"max(0, n - 131072) * {ROUNDS}",
-    f"max(0, n - 1048576) * {ROUNDS}",
-]
-LOCAL = ["n", "n * log2(n) * rare", "n * bits * (1 - rare)", "max(0, n - 131072)", "max(0, n - 1048576)"]
-"""What ends with NumPy's sort, see `smp.kernels.sorting.choice.PASSES`."""
 
 
 @dataclass
@@ -86,14 +66,15 @@ class ProgramRequest:
     def run(self, algorithm: str, **keywords: Any) -> Keys:
         """Copy the keys into shared memory, run a program, and copy them back; return where they are."""
         shared = self.machine.array(self.keys.astype(self.keys.dtype.newbyteorder("="), copy=False))
-        self.machine.run(PROGRAMS[algorithm], shared, **keywords)
+        self.machine.run(FORMS[algorithm].loaded(), shared, **keywords)
         self.out[...] = shared.view
         return self.out
 
-    def run_radix(self, digit: int = DIGIT) -> Keys:
-        """Run radix sort over the bits that the keys have."""
-        whole = self.span == 8 * self.keys.dtype.itemsize
-        return self.run("radix", digit=digit, **({} if whole else {"bits": self.span}))
+    def run_chosen(self, algorithm: str, **keywords: Any) -> Keys:
+        """Run a program that was chosen; one that can, goes over no more bits than the keys have."""
+        if FORMS[algorithm].by_bits and self.span < 8 * self.keys.dtype.itemsize:
+            keywords["bits"] = self.span
+        return self.run(algorithm, **keywords)
 
 
 def program_library(dtype: np.dtype[Any], processors: int) -> Library:
@@ -122,26 +103,12 @@ def _program_library(kind: str, processors: int) -> Library:
         points=36,
         loops={"n": "100..2e6 x 25"} | LOOPS,
     )
-    digit = Parameter("digit", "4, 6, 8, 9, 10, 11, 12, 13, 14", _fewest_rounds, _most_rounds, _digit)
-    made.add(
-        Implementation("radix", ProgramRequest.run_radix, RADIX, parameter=digit),
-        Implementation("sample", lambda request: request.run("sample"), LOCAL),
-        Implementation("column", lambda request: request.run("column"), LOCAL),
-    )
+    for name, form in FORMS.items():
+        if form.terms:
+            parameter = Parameter(**form.parameter) if form.parameter else None
+            run = functools.partial(ProgramRequest.run_chosen, algorithm=name)
+            made.add(Implementation(name, run, list(form.terms), form.when, parameter))
     return recalled(made)
-
-
-def _fewest_rounds(n: float, span: float, *_: float) -> int:
-    return math.ceil(span / WIDEST)
-
-
-def _most_rounds(n: float, span: float, *_: float) -> int:
-    """So many rounds that one more has a lesser digit all the same."""
-    return max(_fewest_rounds(n, span), math.isqrt(int(span)))
-
-
-def _digit(rounds: int, n: float, span: float, *_: float) -> int:
-    return math.ceil(span / rounds)
 
 
 @functools.cache

@@ -6,18 +6,16 @@ n          keys                         nodes                                   
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from smp.kernels.costs import Costs, longest_block
-from smp.kernels.grids import programs
-from smp.kernels.lists import helman_jaja, reid_miller, wyllie
-from smp.kernels.sorting import column, radix, sample
+from smp.kernels.grids.forms import FORMS as GRIDS
+from smp.kernels.lists.forms import FORMS as LISTS
+from smp.kernels.sorting.forms import FORMS as SORTS
 
-from ..sections.lists.report import title_of
-from ..sections.stencil.probe import ITERATIONS
+_TABLES = (("sorting", "algorithm", SORTS), ("lists", "algorithm", LISTS), ("stencil", "layout", GRIDS))
+"""Section of a profile, the field of its rows that names a form, and the forms."""
 
 Cost = Callable[[int, int], Costs]
 """The supersteps of a program, from n and p."""
@@ -62,53 +60,21 @@ def kernel_of(kernel: str | Kernel | Cost) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
-        if kernel not in KERNELS:
-            raise ValueError(f"no kernel {kernel!r}; there are {', '.join(KERNELS)}, or give its cost function")
-        return KERNELS[kernel]
+        known = known_kernels()
+        if kernel not in known:
+            raise ValueError(f"no kernel {kernel!r}; there are {', '.join(known)}, or give its cost function")
+        return known[kernel]
     return Kernel(getattr(kernel, "__name__", "the program"), kernel)
 
 
-def _relaxation(n: int, p: int, layout: str) -> Costs:
-    side = math.isqrt(n)
-    return programs.cost(side, side, p, ITERATIONS, layout=layout)
+def known_kernels() -> dict[str, Kernel]:
+    """Return the kernels that have a cost in closed form, by name.
 
-
-def _sorting(n: int, p: int) -> float:
-    longest = longest_block(n, p)
-    return longest * math.log2(longest) if longest > 1 else float(longest)
-
-
-def _jumps(n: int, p: int) -> float:
-    return longest_block(n, p) * max(n - 1, 0).bit_length()
-
-
-KERNELS: dict[str, Kernel] = (
-    {
-        name: Kernel(f"{name} sort", cost, work, 4, "sorting", ("algorithm", name))
-        for name, cost, work in (
-            ("radix", radix.cost, longest_block),
-            ("sample", sample.cost, _sorting),
-            ("column", column.cost, _sorting),
-        )
+    Sorting and list ranking are of 32-bit keys and nodes, relaxation of 64-bit cells.
+    """
+    return {
+        name: Kernel(form.title, form.cost, form.work, form.element_bytes, section, (field, name))
+        for section, field, forms in _TABLES
+        for name, form in forms.items()
+        if form.cost is not None
     }
-    | {
-        name: Kernel(title_of(name), cost, work, 4, "lists", ("algorithm", name))
-        for name, cost, work in (
-            ("wyllie", wyllie.cost, _jumps),
-            ("reid-miller", reid_miller.cost, longest_block),
-            ("helman-jaja", helman_jaja.cost, longest_block),
-        )
-    }
-    | {
-        layout: Kernel(
-            f"relaxation, {layout}",
-            partial(_relaxation, layout=layout),
-            longest_block,
-            8,
-            "stencil",
-            ("layout", layout),
-        )
-        for layout in ("vertical", "horizontal", "square", "shared")
-    }
-)
-"""By name.  Sorting and list ranking are of 32-bit keys and nodes, relaxation of 64-bit cells."""

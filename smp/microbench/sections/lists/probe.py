@@ -19,7 +19,8 @@ from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.run import Run
 from smp.errors import SmpError
 from smp.kernels.in_process import streams_for
-from smp.kernels.lists.functions import PROGRAMS, WORTH_STREAMS, rank_list
+from smp.kernels.lists.forms import FORMS, WORTH_STREAMS
+from smp.kernels.lists.functions import rank_list
 from smp.kernels.lists.lists import random_list
 from smp.kernels.lists.serial import rank_here
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
@@ -32,16 +33,19 @@ LENGTHS = {
     "default": (1_000, 10_000, 100_000, 1_000_000, 4_000_000, 16_000_000),
     "full": (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 4_000_000, 16_000_000, 64_000_000),
 }
-WYLLIE_UP_TO = 1_000_000  # it does n log n work: beyond, it says nothing new and takes most of the time
 REPEATS = 5
 FEWER_FROM, FEWER = 4_000_000, 3
-ALGORITHMS = tuple(name for name in PROGRAMS if name != "serial")
 
 SAMPLE = sampled({"n": "i8", "p": "i4", "algorithm": "U16"})
 
 
 class WrongRanks(SmpError):
     """An algorithm's ranks are not those of the serial loop: a defect, not a measurement."""
+
+
+def algorithms() -> list[str]:
+    """Return the forms of list ranking that are measured: those whose supersteps are known."""
+    return [name for name, form in FORMS.items() if form.cost]
 
 
 def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measurement:
@@ -94,8 +98,8 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
 def _warm(machine: Machine) -> None:
     """Compile or load every loop."""
     successor, ranks = machine.array(random_list(1_000)), machine.empty(1_000, np.int32)
-    for name in ALGORITHMS:
-        machine.run(PROGRAMS[name], successor, ranks)
+    for name in algorithms():
+        machine.run(FORMS[name].loaded(), successor, ranks)
 
 
 def _repeats(n: int) -> int:
@@ -105,8 +109,8 @@ def _repeats(n: int) -> int:
 def _rank(machine: Machine, successor: NDArray[Any], expected: NDArray[Any], found: _Found) -> None:
     n = len(successor)
     shared, ranks = machine.array(successor), machine.empty(n, successor.dtype)
-    for name in ALGORITHMS:
-        if name == "wyllie" and n > WYLLIE_UP_TO:
+    for name in algorithms():
+        if n > (FORMS[name].longest or n):
             continue
         runs = [_ranked(machine, name, shared, ranks, expected) for _ in range(_repeats(n))]
         found.ranked(n, machine.size, name, runs)
@@ -114,7 +118,7 @@ def _rank(machine: Machine, successor: NDArray[Any], expected: NDArray[Any], fou
 
 def _ranked(machine: Machine, name: str, shared: GlobalArray, ranks: GlobalArray, expected: NDArray[Any]) -> Run:
     ranks.view[:] = -1
-    run = machine.run(PROGRAMS[name], shared, ranks)
+    run = machine.run(FORMS[name].loaded(), shared, ranks)
     if not np.array_equal(ranks.view, expected):
         raise WrongRanks(f"{name} on {machine.size} processors gives other ranks than the serial loop")
     return run

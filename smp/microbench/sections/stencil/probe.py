@@ -23,6 +23,7 @@ from smp._runtime.machine import Machine, host
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.run import Run
 from smp.errors import SmpError
+from smp.kernels.grids.forms import ITERATIONS
 from smp.kernels.grids.functions import relax
 from smp.kernels.grids.layouts import rectangles
 from smp.kernels.grids.programs import LABELS, relax_red_black
@@ -36,7 +37,6 @@ SIDES = {"quick": (256, 1024), "default": (256, 1024, 4096), "full": (256, 512, 
 """Rows, and columns, of the grids."""
 ROOM = 8
 """So many times a grid must be free: those here, the shared ones of all sizes, and the processors' own blocks."""
-ITERATIONS = 16
 REPEATS, FEWER_FROM, FEWER = 5, 2048, 3
 KEY = {"rows": "i4", "columns": "i4", "p": "i4", "layout": "U16", "blocks": "U8"}
 Grid = NDArray[np.float64]
