@@ -20,7 +20,7 @@ import smp
 from smp.kernels import random_list
 from smp.kernels.lists.forms import FORMS as RANKING
 from smp.kernels.sorting.forms import FORMS as SORTING
-from smp.microbench.predictions.impact import model_of
+from smp.microbench.predictions.changes import model_of
 from smp.microbench.predictions.programs import KERNELS
 from smp.microbench.sections.programs.probe import in_supersteps
 from smp.models.fit.linear import mean_relative_error

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from smp.microbench.method.clocks import timer_cost
-from smp.microbench.sections.latency.chase import UNROLLED, Walk, random_walk
+from smp.microbench.sections.latency.walks import UNROLLED, Walk, random_walk
 
 SIZES = (16 << 10, 256 << 10, 8 << 20, 256 << 20)
 TARGET = 0.05

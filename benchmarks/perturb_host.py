@@ -29,7 +29,7 @@ import numpy as np
 
 import smp
 from smp.perturb import Trials, factor, screen
-from smp.perturb.analysis.compare import unperturbed
+from smp.perturb.analysis.versions import unperturbed
 from smp.perturb.experiments.runners import runner_of
 
 QUANTUM = 20_000  # numbers of a unit of work: some 30 us

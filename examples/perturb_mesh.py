@@ -21,7 +21,7 @@ from smp.compiled import clock, local
 from smp.kernels.messages.congestion import Timing
 from smp.kernels.messages.mesh import new_state, relax_mesh
 from smp.kernels.messages.mesh_messages import relax_mesh_messages
-from smp.perturb.experiments.climb import climb
+from smp.perturb import climb
 
 NODES, WORDS, ROUNDS = 16, 32, 6
 DELAYS = ("2us", "5us", "10us", "20us", "50us", "100us", "200us")

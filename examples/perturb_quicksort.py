@@ -13,8 +13,8 @@ import smp
 from smp._output.tables import time_text
 from smp.kernels.sorting.quick import sort_quick
 from smp.perturb import screen
-from smp.perturb.analysis.compare import compared, comparison_table
 from smp.perturb.analysis.table import effects_table, trials_table
+from smp.perturb.analysis.versions import compare, comparison_table
 from smp.perturb.experiments.runners import runner_of
 
 PLACES = ["s_lock", "push", "pop", "swap", "bubble_sort", "code1"]
@@ -83,7 +83,7 @@ def tune(machine, n, delay):
     print()
 
     print("Table 2-C. Main effects before and after, in per cent of the time without delays.")
-    print(comparison_table(compared(before, after.analyse(), (old.mean(), new.mean()))))
+    print(comparison_table(compare(before, after.analyse(), (old.mean(), new.mean()))))
 
 
 if "--host" in sys.argv:

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 import smp
-from smp.microbench.predictions.impact import calibrated, cross, impact, opened
+from smp.microbench.predictions.changes import calibrated, cross, impact, opened
 from smp.microbench.predictions.report_impact import impact_report
 
 here, p = opened(Path(__file__).with_suffix(".json")), 4

@@ -3,6 +3,7 @@
     host        open this computer as a machine     emulated    processors that take turns, in virtual time
     explore     run a small program under all schedules         replay      run it once more under one of them
     local       compile a loop over local data          stream      one that touches shared words
+    inline      let compiled loops call a function
     compiled    cells, barrier and atomics for such loops
     Cells       words with a full/empty bit             Pool, Thread   streams of a processor, and their work
     Profile     what was measured of a machine          errors      everything that smp raises, also here
@@ -20,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors
 from ._computer import commands as commands  # the first: it takes Ctrl-C where a command of smp is being imported
+from ._computer.lazy import handed_on
 from ._computer.version import VERSION
-from ._runtime.loops.compiler import local, stream
+from ._runtime.loops.compiler import inline, local, stream
 from ._runtime.machine import Machine, current_machine, emulated, host
 from ._runtime.memory.arrays import GlobalArray
 from ._runtime.memory.cells import Cells
@@ -112,6 +114,7 @@ __all__ = [
     "errors",
     "explore",
     "host",
+    "inline",
     "local",
     "replay",
     "stream",
@@ -132,12 +135,13 @@ _LATER = {
 """Public names whose modules take a while to import: when they are asked for."""
 
 
+_found = handed_on(__name__, _LATER)
+
+
 def __getattr__(name: str) -> Any:
     if name == "compiled":  # imports Numba
         return importlib.import_module(".compiled", __name__)
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name], __name__), name)
-    raise AttributeError(f"module 'smp' has no attribute {name!r}")
+    return _found(name)
 
 
 def __dir__() -> list[str]:

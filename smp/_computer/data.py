@@ -18,9 +18,9 @@ def folder() -> Path:
 
 def fingerprint() -> str:
     """Return a short name of this machine's hardware: see `hardware.fingerprint`."""
-    from . import hardware  # what describes a machine is imported when that is asked
+    from . import description  # what describes a machine is imported when that is asked
 
-    return hardware.fingerprint(hardware.hardware())
+    return description.fingerprint(description.hardware())
 
 
 def write(path: Path, text: str) -> None:

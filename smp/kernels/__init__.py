@@ -11,9 +11,7 @@ The functions choose the fastest form, on streams of the calling process; an alg
 program has ``cost(n, p, ...)``: what its supersteps access, in closed form.
 """
 
-import importlib
-from typing import Any
-
+from .._computer.lazy import handed_on
 from .grids.functions import relax
 from .grids.programs import relax_red_black
 from .lists.functions import rank_list, scan_list
@@ -55,19 +53,16 @@ __all__ = [
     "sort_sample",
 ]
 
-_NEED_NUMBA = {
-    "pass_tokens": ".messages.ring",
-    "rank_reid_miller_streams": ".lists.on_streams",
-    "rank_wyllie_cells": ".lists.wyllie_cells",
-    "rank_wyllie_streams": ".lists.on_streams",
-    "relax_mesh_cells": ".messages.mesh_cells",
-    "relax_mesh_messages": ".messages.mesh_messages",
-    "sort_quick": ".sorting.quick",
-}
+__getattr__ = handed_on(
+    __name__,
+    {
+        "pass_tokens": ".messages.ring",
+        "rank_reid_miller_streams": ".lists.on_streams",
+        "rank_wyllie_cells": ".lists.wyllie_cells",
+        "rank_wyllie_streams": ".lists.on_streams",
+        "relax_mesh_cells": ".messages.mesh_cells",
+        "relax_mesh_messages": ".messages.mesh_messages",
+        "sort_quick": ".sorting.quick",
+    },
+)
 """Where the others stand, which are imported when they are asked for: their loops need Numba at once."""
-
-
-def __getattr__(name: str) -> Any:
-    if name in _NEED_NUMBA:
-        return getattr(importlib.import_module(_NEED_NUMBA[name], __package__), name)
-    raise AttributeError(f"module 'smp.kernels' has no attribute {name!r}")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .._computer import version
 from .._computer.cpus import caches, line_bytes
-from .._computer.hardware import fingerprint, machine, moment
+from .._computer.description import fingerprint, machine, moment
 from .._computer.system import Stolen
 from ..errors import ProfileError
 from ..profiles.profile import FORMAT, VERSION, Profile, ProfileWarning

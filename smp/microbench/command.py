@@ -224,7 +224,7 @@ def _run_predictions(options: argparse.Namespace) -> int:
         found = compare(*options.compare)
         _print(found.to_json(), [found], as_json=options.json)
         return 0
-    from .predictions.impact import calibrated, model_of
+    from .predictions.changes import calibrated, model_of
     from .predictions.report_impact import impact_report
 
     profile = Profile.load(options.profile) if options.profile else Profile.find()

@@ -51,8 +51,9 @@ Analysis
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from smp._computer.lazy import handed_on
 
 from ..errors import TrialFailed
 from .places.counting import Met
@@ -60,7 +61,8 @@ from .places.factors import counted, delay, factor, treated
 from .places.treatments import Buffer, Busy, Cell, Lock, Message, Share, Sleep, Treatment, Work, treatment
 
 if TYPE_CHECKING:
-    from .experiments.climb import climb
+    from .analysis.versions import compare
+    from .experiments.climbing import climb
     from .experiments.confirmation import confirm
     from .experiments.experiment import screen
     from .experiments.trials import Trials
@@ -81,6 +83,7 @@ __all__ = [
     "Work",
     "carried",
     "climb",
+    "compare",
     "confirm",
     "counted",
     "delay",
@@ -90,17 +93,15 @@ __all__ = [
     "treatment",
 ]
 
-_LATER = {
-    "Trials": ".experiments.trials",
-    "carried": ".places.carrying",
-    "climb": ".experiments.climb",
-    "confirm": ".experiments.confirmation",
-    "screen": ".experiments.experiment",
-}
-"""Public names whose modules take a while to import, and those that stand on machines: when they are asked for."""
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name], __name__), name)
-    raise AttributeError(f"module 'smp.perturb' has no attribute {name!r}")
+__getattr__ = handed_on(
+    __name__,
+    {
+        "Trials": ".experiments.trials",
+        "carried": ".places.carrying",
+        "climb": ".experiments.climbing",
+        "compare": ".analysis.versions",
+        "confirm": ".experiments.confirmation",
+        "screen": ".experiments.experiment",
+    },
+)
+"""Of modules that take a while to import, and those that stand on machines."""

@@ -31,7 +31,7 @@ from ..errors import SmpError
 from .analysis.report import places_table
 from .designs.by_name import design as design_of
 from .designs.orthogonal import orthogonal_array
-from .experiments.climb import climb
+from .experiments.climbing import climb
 from .experiments.experiment import screen
 from .experiments.plan import is_array
 from .experiments.runners import runner_of

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .analysis.report import UNITS, constant_text, sections
-from .experiments.climb import FORMAT as LADDER
-from .experiments.climb import Climb
+from .experiments.climbing import FORMAT as LADDER
+from .experiments.climbing import Climb
 from .experiments.trials import Trials
 from .files.saved import read
 

@@ -1,1 +1,30 @@
-"""What was measured of a machine, as a file, and what it charges."""
+"""What was measured of a machine, as a file, and what the machine charges.
+
+Profile                  reads a profile, finds the last of this computer, predicts
+ProfileWarning           a profile that can be used, with a caveat
+charged, between         the factored model of a program's supersteps on the machine of a profile
+contention_parameters    what the contention model needs of a profile
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smp._computer.lazy import handed_on
+
+if TYPE_CHECKING:
+    from .charges import charged
+    from .contention import contention_parameters
+    from .profile import Profile, ProfileWarning
+
+__all__ = ["Profile", "ProfileWarning", "charged", "contention_parameters"]
+
+__getattr__ = handed_on(
+    __name__,
+    {
+        "Profile": ".profile",
+        "ProfileWarning": ".profile",
+        "charged": ".charges",
+        "contention_parameters": ".contention",
+    },
+)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._computer.data import folder, write
-from .._computer.hardware import fingerprint, hardware
+from .._computer.description import fingerprint, hardware
 from ..errors import ProfileError
 from ..models.supersteps.cost import predict
 from ..models.supersteps.interval import Accesses, Interval, interval

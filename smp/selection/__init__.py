@@ -1,1 +1,34 @@
-"""Libraries of implementations: calibrated, chosen from, tried, kept."""
+"""Libraries of implementations: the one that is predicted to be the fastest is called.
+
+    Library, Implementation, Parameter    what there is to choose from
+    calibrate                             measures implementations and fits a model to each
+    try_library, try_parameter            measure how often a choice is right
+
+Models that were calibrated are kept in the user's data folder and found again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from smp._computer.lazy import handed_on
+
+if TYPE_CHECKING:
+    from .calibration import calibrate
+    from .library import Implementation, Library, Parameter
+    from .neighbours import try_parameter
+    from .trial import try_library
+
+__all__ = ["Implementation", "Library", "Parameter", "calibrate", "try_library", "try_parameter"]
+
+__getattr__ = handed_on(
+    __name__,
+    {
+        "Implementation": ".library",
+        "Library": ".library",
+        "Parameter": ".library",
+        "calibrate": ".calibration",
+        "try_library": ".trial",
+        "try_parameter": ".neighbours",
+    },
+)

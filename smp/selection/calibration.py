@@ -20,7 +20,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .._computer.hardware import hardware
+from .._computer.description import hardware
 from .._computer.version import VERSION
 from .._runtime.machine import Machine
 from ..errors import ModelError

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from smp.perturb import Trials, command
-from smp.perturb.experiments.climb import Climb
+from smp.perturb.experiments.climbing import Climb
 
 SCRIPT = """
 import smp

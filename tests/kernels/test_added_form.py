@@ -18,7 +18,7 @@ from smp.kernels.lists import choice
 from smp.kernels.lists.forms import FORMS
 from smp.kernels.lists.serial import rank_here
 from smp.microbench.method.plan import Plan
-from smp.microbench.predictions import impact
+from smp.microbench.predictions import changes
 from smp.microbench.sections.lists import probe
 
 ADDED = Form("Alone", added_form.rank_alone, cost=added_form.cost, element_bytes=4, terms=("n",), longest=50)
@@ -41,7 +41,7 @@ def test_models_can_choose_it() -> None:
 def test_its_time_is_predicted_from_what_it_accesses() -> None:
     (superstep,) = added_form.cost(1000, 2)
     assert superstep["hr"] == 1000
-    assert impact.model_of(charging(), "alone", 1000, 2).total() > 0
+    assert changes.model_of(charging(), "alone", 1000, 2).total() > 0
 
 
 def test_the_microbenchmark_measures_it_up_to_its_longest(monkeypatch: pytest.MonkeyPatch) -> None:

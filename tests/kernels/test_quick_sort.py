@@ -14,10 +14,10 @@ from support.machines import Machines
 import smp
 from smp.compiled import compare_exchange, exchange, load, pause, store, wait
 from smp.errors import CheckFailed, DeadlockError, ProcessorRaised
-from smp.kernels.sorting import quick, shared_stack
+from smp.kernels.sorting import quick, work_stack
 from smp.kernels.sorting.quick import TYPES, Calls, sort_quick
-from smp.kernels.sorting.shared_stack import AWAITED, BALANCE, END, FREE, GUARDS, HELD, LOCK, Stack, pop, push, stack_on
-from smp.kernels.sorting.shared_stack import shared_stack as made_stack
+from smp.kernels.sorting.work_stack import AWAITED, BALANCE, END, FREE, GUARDS, HELD, LOCK, Stack, pop, push, stack_on
+from smp.kernels.sorting.work_stack import shared_stack as made_stack
 from smp.perturb import counted as counted_places
 
 GUARD = pytest.mark.parametrize("guard", GUARDS)
@@ -268,7 +268,7 @@ def counted(lock: Callable[[Stack], tuple[int, int]], guard: str) -> Any:
     def program(proc: smp.Processor, words: Any, top: smp.Cells, orders: smp.Cells) -> None:
         stack = stack_on(words.view, top, orders, guard, proc)
         balance, _ = lock(stack)
-        shared_stack.s_unlock(stack, balance + 1)
+        work_stack.s_unlock(stack, balance + 1)
 
     def all_three(run: smp.Run, words: Any, top: smp.Cells, orders: smp.Cells) -> bool:
         return (top.readxx(0) if guard == "cell" else words.view[BALANCE]) == 3
@@ -278,7 +278,7 @@ def counted(lock: Callable[[Stack], tuple[int, int]], guard: str) -> Any:
 
 @GUARD
 def test_the_guard_lets_one_in_at_a_time_and_nobody_sleeps_for_ever(guard: str) -> None:
-    found = counted(shared_stack.s_lock, guard)
+    found = counted(work_stack.s_lock, guard)
     assert found.failure is None, str(found.failure)
     assert found.bound == 1
 
@@ -313,8 +313,8 @@ def push_without_the_lock(stack: Stack, first: int, stop: int) -> int:
 
 
 def push_that_frees_the_guard_too_early(stack: Stack, first: int, stop: int) -> int:
-    balance, waits = shared_stack.s_lock(stack)
-    shared_stack.s_unlock(stack, balance + 1)
+    balance, waits = work_stack.s_lock(stack)
+    work_stack.s_unlock(stack, balance + 1)
     if balance < 0:
         free = load(stack.waiting, -balance - 1)
         stack.orders.writeef(2 * free, first)
@@ -326,8 +326,8 @@ def push_that_frees_the_guard_too_early(stack: Stack, first: int, stop: int) -> 
 
 
 def pop_that_sees_the_end_when_the_stack_is_empty(stack: Stack) -> tuple[int, int, int]:
-    balance, waits = shared_stack.s_lock(stack)
-    shared_stack.s_unlock(stack, max(balance - 1, 0))
+    balance, waits = work_stack.s_lock(stack)
+    work_stack.s_unlock(stack, max(balance - 1, 0))
     if balance == 0:
         return END, END, waits
     return load(stack.sublists, 2 * balance - 2), load(stack.sublists, 2 * balance - 1), waits
@@ -381,7 +381,7 @@ def test_a_processor_that_fails_in_the_middle_ends_all(machines: Machines, proce
 def fails_with_the_guard_in_hand(proc: smp.Processor, keys: smp.GlobalArray, guard: str) -> None:
     stack = made_stack(proc, len(keys), guard)
     if proc.rank == 0:
-        shared_stack.s_lock(stack)
+        work_stack.s_lock(stack)
         proc.barrier()
         raise RuntimeError("and never frees it")
     proc.barrier()

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 import smp
 from smp.kernels import in_process
-from smp.kernels.sorting import counting, fast, partition
+from smp.kernels.sorting import counting, fast, parts
 from smp.kernels.sorting.counting import range_around, sort_by_counting
 from smp.kernels.sorting.fast import argsort_fast, entropy, repeats, sort_fast
 from smp.kernels.sorting.forms import FORMS as PROGRAMS
 from smp.kernels.sorting.functions import argsort, sort
 from smp.kernels.sorting.halves import halve, pivot_of
 from smp.kernels.sorting.keys import DTYPES
-from smp.kernels.sorting.partition import CELLS, MOST_PARTS, Scale, each_part, heaviest, scale_of
-from smp.kernels.sorting.partition import partition as move_all
+from smp.kernels.sorting.parts import CELLS, MOST_PARTS, Scale, each_part, heaviest, scale_of
+from smp.kernels.sorting.parts import partition as move_all
 
 Array = NDArray[Any]
 INTEGERS = [dtype for dtype in DTYPES if dtype.kind != "f"]
@@ -36,7 +36,7 @@ STREAMS = [1, 2, 4]
 def many_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a handful of keys go into parts, in which hundreds fill all of them."""
     monkeypatch.setattr(fast, "PART_BYTES", 32)
-    monkeypatch.setattr(partition, "_PIECE", 64)
+    monkeypatch.setattr(parts, "_PIECE", 64)
 
 
 @pytest.fixture(scope="module")
@@ -441,7 +441,7 @@ def test_the_largest_part_is_taken_first_and_each_once() -> None:
 def test_memory(algorithm: str, most: float, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Peak beside the input, as a multiple of it; an order of uint32 keys is twice their size."""
     monkeypatch.setattr(fast, "PART_BYTES", 1 << 17)
-    monkeypatch.setattr(partition, "_PIECE", 1 << 12)
+    monkeypatch.setattr(parts, "_PIECE", 1 << 12)
     monkeypatch.setattr(fast, "WORTH_HALVING", 1)
     monkeypatch.setattr(fast, "WORTH_PARTS", 1)
     n = 1 << 20

@@ -11,9 +11,9 @@ import pytest
 from support.profiles import document
 
 from smp.errors import ProfileError
+from smp.microbench.predictions.changes import cross
 from smp.microbench.predictions.compare import Comparison, Row, compare
 from smp.microbench.predictions.figures import SECTIONS, figures_of
-from smp.microbench.predictions.impact import cross
 from smp.profiles.profile import Profile
 
 

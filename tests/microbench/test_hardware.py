@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smp._computer import cpus, hardware, limits, system
+from smp._computer import cpus, description, limits, system
 from smp._computer.cpus import Cache
 from smp.microbench.method.clocks import ClockRate, clock_rate
 
@@ -83,7 +83,7 @@ def server(tmp_path: Path) -> Path:
 
 
 def test_a_machine_is_described_as_its_files_tell(server: Path) -> None:
-    told = hardware.machine(RATE, server)
+    told = description.machine(RATE, server)
     assert list(told) == [
         *("name", "cpu", "cpus", "clock_GHz", "clock_source", "line_bytes", "page_bytes", "huge_pages"),
         *("caches", "virtual", "kernel", "python", "numpy", "numba"),
@@ -107,7 +107,7 @@ def test_a_machine_is_described_as_its_files_tell(server: Path) -> None:
 
 
 def test_a_tree_that_tells_nothing_still_describes_a_machine(tmp_path: Path) -> None:
-    told = hardware.machine(RATE, tmp_path)
+    told = description.machine(RATE, tmp_path)
     assert json.loads(json.dumps(told)) == told
     assert told["virtual"] is None
     assert told["huge_pages"] == {"private": None, "shared": None}
@@ -116,7 +116,7 @@ def test_a_tree_that_tells_nothing_still_describes_a_machine(tmp_path: Path) -> 
     assert told["cpu"]
     assert told["name"]
     assert told["cpus"] >= 1
-    assert hardware.moment(tmp_path) == {
+    assert description.moment(tmp_path) == {
         "load": None,
         "memory_bytes": None,
         "available_bytes": None,
@@ -125,17 +125,17 @@ def test_a_tree_that_tells_nothing_still_describes_a_machine(tmp_path: Path) -> 
 
 
 def test_this_machine_describes_itself() -> None:
-    told = hardware.machine(clock_rate())
+    told = description.machine(clock_rate())
     assert json.loads(json.dumps(told)) == told
     assert told["clock_GHz"] > 0
     sizes = [cache["bytes"] for cache in told["caches"]]
     assert sizes == sorted(sizes)
-    moment = hardware.moment()
+    moment = description.moment()
     assert moment["available_bytes"] is None or 0 <= moment["available_bytes"] <= moment["memory_bytes"]
 
 
 def test_a_moment_is_described(server: Path) -> None:
-    assert hardware.moment(server) == {
+    assert description.moment(server) == {
         "load": 1.75,
         "memory_bytes": 8_000_000 * 1024,
         "available_bytes": 6_000_000 * 1024,
@@ -147,14 +147,14 @@ def test_a_moment_is_described(server: Path) -> None:
 
 
 def test_the_fingerprint_is_of_the_hardware_only(server: Path) -> None:
-    told = hardware.machine(RATE, server)
-    name = hardware.fingerprint(told)
+    told = description.machine(RATE, server)
+    name = description.fingerprint(told)
     assert len(name) == 12
     same = {"kernel": "Linux 7.0", "numpy": "9.9", "clock_GHz": 1.0, "name": "other", "huge_pages": {}}
-    assert hardware.fingerprint(told | same) == name
-    assert hardware.fingerprint(json.loads(json.dumps(told))) == name
+    assert description.fingerprint(told | same) == name
+    assert description.fingerprint(json.loads(json.dumps(told))) == name
     others = [{"cpu": "Z80"}, {"cpus": 99}, {"line_bytes": 32}, {"caches": told["caches"][:2]}]
-    names = {hardware.fingerprint(told | other) for other in others}
+    names = {description.fingerprint(told | other) for other in others}
     assert len(names | {name}) == 5
 
 

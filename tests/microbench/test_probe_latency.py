@@ -16,7 +16,10 @@ from smp.microbench.method.result import summarise
 from smp.microbench.method.rows import complaints, row, stack
 from smp.microbench.method.windows import WINDOW
 from smp.microbench.sections.latency import probe, sizes
-from smp.microbench.sections.latency.chase import (
+from smp.microbench.sections.latency.knees import find_levels, match
+from smp.microbench.sections.latency.pages import HUGE, Pages, huge_between, huge_bytes
+from smp.microbench.sections.latency.sizes import EFFORTS, Effort, largest_array, random_sizes, stride_grid
+from smp.microbench.sections.latency.walks import (
     UNROLLED,
     Walk,
     chase,
@@ -26,9 +29,6 @@ from smp.microbench.sections.latency.chase import (
     page_local_walk,
     random_walk,
 )
-from smp.microbench.sections.latency.knees import find_levels, match
-from smp.microbench.sections.latency.pages import HUGE, Pages, huge_between, huge_bytes
-from smp.microbench.sections.latency.sizes import EFFORTS, Effort, largest_array, random_sizes, stride_grid
 
 KIB, MIB = 1 << 10, 1 << 20
 CACHES = (Cache(1, 32 * KIB, 1), Cache(2, MIB, 1), Cache(3, 32 * MIB, 2))

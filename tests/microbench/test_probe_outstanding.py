@@ -17,8 +17,8 @@ from smp._computer.cpus import Cache
 from smp._computer.limits import usable_cpus
 from smp.microbench.method.plan import Plan
 from smp.microbench.method.visit import Point
-from smp.microbench.sections.latency.chase import link_random
 from smp.microbench.sections.latency.pages import Pages
+from smp.microbench.sections.latency.walks import link_random
 from smp.microbench.sections.outstanding import plots, probe, report
 from smp.microbench.sections.outstanding.loops import DEEPEST, MIX, chase_chains, gather
 from smp.microbench.sections.outstanding.probe import Effort, bytes_of, saturation, sustained

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from smp.errors import SmpError
 from smp.microbench.method import clocks
-from smp.microbench.method.overlap import SPAN, overlap, together
+from smp.microbench.method.overlaps import SPAN, overlap, together
 from smp.microbench.method.plan import Plan, PlanError
 from smp.microbench.method.result import summarise
 from smp.microbench.method.rounds import Clock, Flag, Limits, MeasurementError, Point, measure_points, schedule

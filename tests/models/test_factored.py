@@ -19,8 +19,8 @@ from smp.kernels.costs import COST, costs_of
 from smp.kernels.lists.lists import random_list
 from smp.kernels.lists.wyllie import rank_wyllie
 from smp.kernels.sorting.column import sort_column
-from smp.microbench.predictions.impact import calibrated, cross, impact, model_of
-from smp.microbench.predictions.programs import KERNELS, Kernel
+from smp.microbench import calibrated, cross, impact, model_of
+from smp.microbench.predictions.programs import Kernel, known_kernels
 from smp.microbench.predictions.report_impact import impact_report, meaning
 from smp.models.supersteps.cost import columns
 from smp.models.supersteps.factored import Charge, Factored, between
@@ -237,12 +237,12 @@ def test_a_run_s_counts_give_the_model_of_the_closed_form(profile: Profile, p: i
         assert (found.good, found.bad) == pytest.approx((good.total(), worst.total()))
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", known_kernels())
 @pytest.mark.parametrize("p", [1, 2, 3, 8])
 def test_every_kernel_has_a_model(profile: Profile, name: str, p: int) -> None:
     small, large = (model_of(profile, name, n, p).total() for n in (10_000, 1_000_000))
     assert 0 < small < large
-    assert 0 < KERNELS[name].work(10_000, p) < KERNELS[name].work(1_000_000, p)
+    assert 0 < known_kernels()[name].work(10_000, p) < known_kernels()[name].work(1_000_000, p)
 
 
 def test_the_impact_of_a_faster_barrier_in_closed_form(profile: Profile) -> None:
@@ -312,7 +312,7 @@ def test_what_is_no_hybrid_model_is_refused() -> None:
 
 def test_a_hybrid_is_a_factored_model_too(profile: Profile) -> None:
     hybrid = calibrate([1.0, 2.0, 4.0, 5.0], [3e-3, 5e-3, 9e-3, 13e-3], [1e3, 1e3, 1e3, 3e3])
-    work, plain = KERNELS["sample"].work(10_000, 2), model_of(profile, "sample", 10_000, 2)
+    work, plain = known_kernels()["sample"].work(10_000, 2), model_of(profile, "sample", 10_000, 2)
     model = model_of(profile, "sample", 10_000, 2, hybrid=hybrid)
     assert model.total() == pytest.approx(hybrid.predict(plain.total(), work))
     assert cross(profile, "sample", 10_000, 2, hybrid).seconds == pytest.approx(model.total())
@@ -329,7 +329,7 @@ def planted(profile: Profile, processors: dict[int, tuple[float, float, float]])
             "p": p,
             "measured_s": alpha
             + beta * model_of(profile, "sample", n, p).total()
-            + gamma * KERNELS["sample"].work(n, p),
+            + gamma * known_kernels()["sample"].work(n, p),
         }
         for p, (alpha, beta, gamma) in processors.items()
         for n in (1_000, 10_000, 100_000, 1_000_000)
@@ -351,7 +351,7 @@ def test_too_few_runs_say_what_to_measure(profile: Profile) -> None:
     with pytest.raises(ProfileError, match=r"0 measured runs of radix sort .* --only access,sorting"):
         calibrated(source, "radix", 2)
     with pytest.raises(ProfileError, match="0 measured runs"):
-        calibrated(source, Kernel("mine", KERNELS["radix"].cost), 2)
+        calibrated(source, Kernel("mine", known_kernels()["radix"].cost), 2)
 
 
 # ------------------------------------------------------------------------------------- the report

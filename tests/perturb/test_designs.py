@@ -17,7 +17,7 @@ from smp.perturb.designs.by_name import design, fractional, recognised, screenin
 from smp.perturb.designs.catalogue import PUBLISHED
 from smp.perturb.designs.design import Design
 from smp.perturb.designs.hadamard import plackett_burman, walsh
-from smp.perturb.experiments.schedule import blocked, schedule
+from smp.perturb.experiments.order import blocked, schedule
 
 PAPER = json.loads((Path(__file__).parents[1] / "data/perturb/paper.json").read_text())
 

@@ -11,15 +11,16 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smp.perturb import compare
 from smp.perturb.analysis.anova import anova, anova_table
-from smp.perturb.analysis.compare import compared, comparison_table, normalised, unperturbed
 from smp.perturb.analysis.effects import Analysis, analyse, analyse_all
-from smp.perturb.analysis.lenth import lenth
 from smp.perturb.analysis.table import effects_table, trials_table
+from smp.perturb.analysis.unreplicated import lenth
+from smp.perturb.analysis.versions import comparison_table, normalised, unperturbed
 from smp.perturb.designs import words
 from smp.perturb.designs.by_name import design, fractional, screening
 from smp.perturb.designs.design import Design
-from smp.perturb.experiments.schedule import blocked, schedule
+from smp.perturb.experiments.order import blocked, schedule
 
 PAPER = json.loads((Path(__file__).parents[1] / "data/perturb/paper.json").read_text())
 TEXTS = ["2^1", "2^3", "2^(3-1)", "2^(6-2)", "2^(7-4)", "2^(8-4)", "PB12", "PB20"]
@@ -98,7 +99,7 @@ def test_normalised_effects_are_those_of_table_2c():
     assert 100 * before.effect("pop()&swap()") / 19.11 == pytest.approx(printed["before"]["bubble_sort()"], abs=0.01)
     for factor, percent in printed["after"].items():
         assert normalised(after, 43.74)[factor] == pytest.approx(percent, abs=0.01)
-    rows = {row.factor: row for row in compared(before, after, (None, 43.74))}
+    rows = {row.factor: row for row in compare(before, after, (None, 43.74))}
     assert list(rows) == two["factors"]
     assert math.isnan(rows["swap()"].after)
     assert not rows["swap()"].significant
@@ -116,9 +117,9 @@ def test_a_change_between_versions_is_marked_beyond_the_noise_of_both():
     slope = np.array([10.0, 5.0, 0.0]) / 2
     runs = [100 + 10 * faster + made.levels @ (slope * [1, scale, 1]) for faster, scale in ((1, 1), (0, 4))]
     before, after = (analyse(made, run + rng.normal(0, 0.3, (4, 8))) for run in runs)
-    rows = compared(before, after)
+    rows = compare(before, after)
     assert [row.significant for row in rows] == [True, True, False]
-    given = compared(before, after, (100.0, 90.0))  # exact, so that only the effects are noisy
+    given = compare(before, after, (100.0, 90.0))  # exact, so that only the effects are noisy
     assert given[0].uncertainty == pytest.approx(math.hypot(before.uncertainty, after.uncertainty / 0.9))
 
 
@@ -127,7 +128,7 @@ def test_the_uncertainty_of_a_change_is_the_deviation_of_many_changes():
     rng = np.random.default_rng(5)
     made = fractional("2^(6-2)")
     exact = [10 + (made.levels > 0) @ slope for slope in ([30, 10, 5, 0, 1, 0], [12, 10, 0, 0, 1, 0])]
-    many = [compared(*(analyse(made, run + rng.normal(0, 0.2, (3, 16))) for run in exact)) for _ in range(400)]
+    many = [compare(*(analyse(made, run + rng.normal(0, 0.2, (3, 16))) for run in exact)) for _ in range(400)]
     for factor in range(6):
         deviation = np.std([rows[factor].change for rows in many])
         told = math.sqrt(np.mean([rows[factor].uncertainty ** 2 for rows in many]))

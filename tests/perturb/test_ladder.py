@@ -15,9 +15,9 @@ import smp
 from smp.compiled import local
 from smp.perturb import Work, factor, screen
 from smp.perturb.analysis import plots
-from smp.perturb.analysis.ladder import Ladder, ladder
+from smp.perturb.analysis.ladders import Ladder, ladder
 from smp.perturb.designs.by_name import fractional
-from smp.perturb.experiments.climb import Climb, climb
+from smp.perturb.experiments.climbing import Climb, climb
 
 DELAYS = np.array([1, 2, 5, 10, 20.0])
 

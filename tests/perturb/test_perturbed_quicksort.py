@@ -6,8 +6,7 @@ from support.machines import Machines
 
 import smp
 from smp.kernels.sorting.quick import sort_quick
-from smp.perturb import screen, treated
-from smp.perturb.analysis.compare import compared
+from smp.perturb import compare, screen, treated
 from smp.perturb.analysis.effects import Analysis
 
 PLACES = ["s_lock", "push", "pop", "swap", "bubble_sort", "code1"]
@@ -65,7 +64,7 @@ def test_the_improved_version_no_longer_depends_on_swap() -> None:
         before, after = effects(machine, False), effects(machine, True)
     main = {name: before.effect(name) for name in PLACES}
     assert main["swap"] > 5 * max(effect for name, effect in main.items() if name != "swap")
-    swap = compared(before, after)[PLACES.index("swap")]
+    swap = compare(before, after)[PLACES.index("swap")]
     assert swap.factor == "swap"
     assert swap.after < swap.before / 10
 

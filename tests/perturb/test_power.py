@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from support.machines import Emulated
 
 import smp
-from smp.perturb import factor, screen
+from smp.perturb import climb, factor, screen
 from smp.perturb.analysis.advice import next_steps
 from smp.perturb.analysis.effects import analyse
 from smp.perturb.analysis.power import WORTH, power, worth_having
 from smp.perturb.designs.by_name import fractional
-from smp.perturb.experiments.climb import climb
 
 _scratch = np.empty(1 << 20, np.uint8)  # never touched
 

@@ -23,17 +23,16 @@ from smp.microbench import command
 from smp.microbench.calibration import kernels as calibration
 from smp.microbench.calibration import report as report_models
 from smp.microbench.campaign import Campaign, make_plan, samples_of
+from smp.microbench.predictions.changes import calibrated as hybrid_of
 from smp.microbench.predictions.compare import compare
 from smp.microbench.predictions.figures import SECTIONS
-from smp.microbench.predictions.impact import calibrated as hybrid_of
 from smp.microbench.predictions.report_impact import impact_report
 from smp.microbench.report import sections
 from smp.models.fit.expressions import Expression, python_function
-from smp.perturb import Trials, factor, screen
+from smp.perturb import Trials, climb, factor, screen
 from smp.perturb import command as perturbing
 from smp.perturb.analysis.effects import Analysis
 from smp.perturb.analysis.table import trials_table
-from smp.perturb.experiments.climb import climb
 from smp.perturb.results import loaded
 from smp.profiles import profile
 from smp.profiles.charges import charged

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from smp._computer.hardware import machine
+from smp._computer.description import machine
 from smp.microbench.method.clocks import ClockRate
 from smp.profiles.profile import Profile
 

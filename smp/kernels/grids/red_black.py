@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smp import local
-from smp._runtime.loops.compiler import inline
+from smp import inline, local
 from smp.errors import NotConverged
 
 from .row_pair import VECTOR, relax_row_pair

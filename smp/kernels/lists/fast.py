@@ -31,9 +31,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smp import local, stream
+from smp import inline, local, stream
 from smp._runtime.loops.atomics import fetch_add, prefetch
-from smp._runtime.loops.compiler import inline
 from smp._runtime.program.processor import share
 from smp.errors import InvalidList
 

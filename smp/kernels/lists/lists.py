@@ -16,8 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from smp import GlobalArray, Processor, local
-from smp._runtime.loops.compiler import inline
+from smp import GlobalArray, Processor, inline, local
 from smp.errors import InvalidList
 
 from ..costs import longest_block

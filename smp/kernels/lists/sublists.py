@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smp import GlobalArray, local
-from smp._runtime.loops.compiler import inline
+from smp import GlobalArray, inline, local
 from smp._runtime.program.superstep import Superstep
 
 END = -1

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from smp import GlobalArray, Processor, stream
-from smp._runtime.loops.compiler import inline
+from smp import GlobalArray, Processor, inline, stream
 from smp._runtime.memory.cells import Cells
 from smp.compiled import readfe, readff, readxx, writeef, writexf
 

@@ -20,7 +20,7 @@ from smp._runtime.program.processor import share
 
 from ..in_process import side_by_side
 from .keys import Keys
-from .partition import is_plain, pieces
+from .parts import is_plain, pieces
 
 WIDEST = 1 << 17
 """Integers in a range; so many counters fit a core's second cache."""

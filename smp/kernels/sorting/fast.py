@@ -2,7 +2,7 @@
 
     look        see `smp.kernels.sorting.sampling`: narrow range?  few distinct keys?  a scale that spreads them?
     counting    see `smp.kernels.sorting.counting`
-    partition   see `smp.kernels.sorting.partition`; then NumPy sorts the parts, as many at a time as there are streams
+    partition   see `smp.kernels.sorting.parts`; then NumPy sorts the parts, as many at a time as there are streams
     halves      see `smp.kernels.sorting.halves`; the same with two parts: for arrays of middle length
 
 NumPy's sort holds no lock of the interpreter, and its vector instructions sort a part in a core's cache at about half
@@ -19,7 +19,7 @@ import numpy as np
 from .counting import range_around, sort_by_counting
 from .halves import halve, pivot_of
 from .keys import Keys
-from .partition import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, partition, scale_of
+from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, partition, scale_of
 from .sampling import entropy, look
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24

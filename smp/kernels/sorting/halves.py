@@ -20,7 +20,7 @@ from smp._runtime.program.processor import share
 
 from ..in_process import side_by_side
 from .keys import Keys
-from .partition import Numbers
+from .parts import Numbers
 
 LEAST_SHARE = 0.3
 """Share of a sample that must be below its median, for equal keys stay together."""

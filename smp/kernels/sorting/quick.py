@@ -7,7 +7,7 @@
                ╰───────────── bubble_sort what is left ◀╯
 
     select, partition_list and bubble_sort work on one processor's own sublist: sublists on the stack and in hand
-    are disjoint.  Who may touch which keys when is the stack's business (see `smp.kernels.sorting.shared_stack`).
+    are disjoint.  Who may touch which keys when is the stack's business (see `smp.kernels.sorting.work_stack`).
 
 The pivot is the median of three keys, a third of the sublist apart, the first of them at a place that follows from the
 seed and the sublist: so how the keys are divided does not depend on who does it, or when, and the calls of all
@@ -35,12 +35,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smp import GlobalArray, Processor, stream
+from smp import GlobalArray, Processor, inline, stream
 from smp._runtime.loops.atomics import load, store_release
-from smp._runtime.loops.compiler import inline
 from smp.compiled import delay
 
-from .shared_stack import END, GUARDS, Stack, pop, push, shared_stack
+from .work_stack import END, GUARDS, Stack, pop, push, shared_stack
 
 CUTOFF = 16
 Keys = NDArray[Any]

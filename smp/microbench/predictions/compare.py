@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from smp.errors import ProfileError
 from smp.profiles.profile import Profile
 
+from .changes import Prediction, Source, cross, opened
 from .figures import SECTIONS, Figure, Key, figures_of
-from .impact import Prediction, Source, cross, opened
 from .programs import kernel_of
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def compare(a: Source, b: Source, kernels: Sequence[str] = KERNELS, sizes: Seque
     a, b : Profile or path_like
         Of ``profile.json`` or the folder it is in.
     kernels : sequence of str
-        Whose times are predicted on both, of `smp.microbench.predictions.programs.KERNELS`.
+        Whose times are predicted on both, of `known_kernels`.
     sizes : sequence of int
         At which sizes.
 

@@ -11,7 +11,7 @@ from smp.profiles.charges import BARRIERS
 from smp.profiles.profile import Profile
 
 from ..output.format import count, number, percent, table, time
-from .impact import Source, cross, model_of, opened
+from .changes import Source, cross, model_of, opened
 from .programs import Cost, Kernel, kernel_of
 
 HEADERS = ("price", "", "each\nns", "how many", "time", "share\n%", "half of it:\ntime less, %")
@@ -46,7 +46,7 @@ def impact_report(
     Parameters
     ----------
     profile, kernel, n, p, hybrid
-        As for `smp.microbench.predictions.impact.model_of`.
+        As for `smp.microbench.predictions.changes.model_of`.
 
     Raises
     ------

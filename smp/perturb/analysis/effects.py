@@ -22,8 +22,8 @@ from smp.errors import ExperimentError
 from .._types import FloatArray, IntArray
 from ..designs.design import Design
 from ..files.saved import checked
-from .lenth import lenth
 from .table import effects_table
+from .unreplicated import lenth
 
 SIGMAS = 3.0
 FALSE_ALARM = 0.01

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from smp._output.canvas import COLOURS, GREY, MARKERS, canvas
 
 from .effects import Analysis
-from .ladder import Ladder
+from .ladders import Ladder
 
 _NOISE, _MARKED = COLOURS[5], COLOURS[1]
 _LABELS = 20  # characters of a source

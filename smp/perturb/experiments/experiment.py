@@ -26,10 +26,10 @@ from ..designs.words import named
 from ..places.counting import Met
 from ..places.treatments import checked
 from .observed import Arguments, Outcome
+from .order import blocked, schedule
 from .plan import Levels, Plan, is_array, planned
 from .resuming import about_program, keep, taken_up
 from .runners import Runner, counted, name_of, runner_of
-from .schedule import blocked, schedule
 from .trials import Trials, tabulated
 
 SAVE_S = 2.0

@@ -21,11 +21,11 @@ from smp._computer.system import affinity, stolen_ns
 from smp._runtime.machine import Machine
 from smp._runtime.program.processor import Processor
 from smp.microbench.method.clocks import timer_cost
-from smp.microbench.method.overlap import SPAN, together
+from smp.microbench.method.overlaps import SPAN, together
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.windows import Windows
 
-from ..latency.chase import UNROLLED, random_walk
+from ..latency.walks import UNROLLED, random_walk
 from .loops import BYTES, chase_until, triad_until
 
 TURN_SECONDS = 0.06

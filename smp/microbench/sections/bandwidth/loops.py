@@ -17,7 +17,7 @@ from smp._runtime.loops.atomics import clock, thread_clock
 from smp._runtime.loops.compiler import local
 from smp._runtime.protocols.barrier import barrier
 
-from ..latency.chase import chase
+from ..latency.walks import chase
 
 KERNELS = ("copy", "scale", "add", "triad")
 BYTES = (16, 16, 24, 24)

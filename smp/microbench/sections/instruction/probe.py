@@ -32,7 +32,7 @@ from smp._runtime.program.processor import Processor
 from smp._runtime.program.streams import Pool
 from smp.compiled import readff
 from smp.microbench.method.clocks import HostClock, clock_rate
-from smp.microbench.method.overlap import SPAN
+from smp.microbench.method.overlaps import SPAN
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rows import key_of, row

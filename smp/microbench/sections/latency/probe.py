@@ -29,10 +29,10 @@ from smp.microbench.method.rounds import measure_points
 from smp.microbench.method.rows import complaints, key_of, row, stack
 from smp.microbench.method.visit import Point
 
-from .chase import UNROLLED, Walk, link_strided, page_local_walk, random_walk
 from .knees import find_levels, match
 from .pages import Pages, huge_bytes, read_smaps
 from .sizes import EFFORTS, KIB, MIB, Effort, largest_array, random_sizes, stride_grid
+from .walks import UNROLLED, Walk, link_strided, page_local_walk, random_walk
 
 CURVES = ("stride", "random", "page_local", "huge")
 PAGES_AT_HAND = 32

@@ -35,8 +35,8 @@ from smp.microbench.method.rows import complaints, key_of, row, stack
 from smp.microbench.method.visit import Point
 from smp.microbench.method.windows import Limits, Windows, flags
 
-from ..latency.chase import link_random
 from ..latency.pages import Pages, huge_bytes
+from ..latency.walks import link_random
 from .loops import DEEPEST, Words, chase_chains
 from .together import Crew, Job
 

@@ -22,7 +22,7 @@ from smp._computer.system import stolen_ns
 from smp._runtime.loops.atomics import clock, futex_wait, futex_wake, load, store
 from smp.errors import SmpError
 from smp.microbench.method.clocks import timer_cost
-from smp.microbench.method.overlap import SPAN
+from smp.microbench.method.overlaps import SPAN
 from smp.microbench.method.windows import WINDOW, Windows
 
 from .loops import DEADLINE, DEPTH, DONE, FAR, GO, GROUPS, JOB_WORDS, SLICE_NS, STOP, STREAMS, WORK, Words, serve

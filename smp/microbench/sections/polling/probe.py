@@ -35,7 +35,7 @@ from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor
 from smp.compiled import readff
 from smp.microbench.method.clocks import timer_cost
-from smp.microbench.method.overlap import SPAN
+from smp.microbench.method.overlaps import SPAN
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rows import complaints, row, stack

@@ -18,7 +18,7 @@ from smp._computer.system import affinity, stolen_ns
 from smp._runtime.machine import Machine
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.processor import Processor
-from smp.microbench.method.overlap import SPAN, together
+from smp.microbench.method.overlaps import SPAN, together
 from smp.microbench.method.windows import Windows
 
 from .loops import END, adds, barriers, handoffs

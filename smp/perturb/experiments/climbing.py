@@ -25,7 +25,7 @@ from smp._output.tables import aligned, time_text
 from smp._runtime.machine import Machine
 
 from .._types import IntArray
-from ..analysis.ladder import LEAST, Ladder, ladder
+from ..analysis.ladders import LEAST, Ladder, ladder
 from ..analysis.power import excluded, worth_having
 from ..designs.design import Design
 from ..designs.words import named
@@ -197,7 +197,7 @@ def climb(
     --------
     >>> import smp
     >>> from smp.perturb import factor
-    >>> from smp.perturb.experiments.climb import climb
+    >>> from smp.perturb.experiments.climbing import climb
     >>> def program(proc):
     ...     for _ in range(3):
     ...         with factor("all"):

@@ -60,7 +60,7 @@ def normalised(analysis: Analysis, baseline: float | None = None) -> dict[str, f
     return {factor: scale * analysis.effect(factor) for factor in analysis.design.factors}
 
 
-def compared(
+def compare(
     before: Analysis, after: Analysis, baselines: tuple[float | None, float | None] = (None, None)
 ) -> list[Compared]:
     """Compare the main effects of two versions, factor by factor, those of the first version first.

@@ -38,9 +38,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smp import Processor
+from smp import Processor, inline
 from smp._runtime.loops.atomics import compare_exchange, exchange, load, store_release
-from smp._runtime.loops.compiler import inline
 from smp._runtime.memory.cells import Cells
 from smp.compiled import delay, readfe, try_readfe, wait, wake, writeef
 

@@ -8,7 +8,7 @@
 Small delays may make a program faster (section 4.2), or vanish in the time that a processor waits in any case. Then the
 large ones may lie on a line, but not on one through zero: its offset is what a delay brings or costs however long it
 is. Large ones may saturate a program: others do the work meanwhile, and the small end is the program as it is.
-`smp.perturb.experiments.climb` measures ladders.
+`smp.perturb.experiments.climbing` measures ladders.
 """
 
 from __future__ import annotations

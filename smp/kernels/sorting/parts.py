@@ -27,9 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smp import local
+from smp import inline, local
 from smp._runtime.loops.atomics import prefetch_write
-from smp._runtime.loops.compiler import inline
 from smp._runtime.program.processor import share
 
 from ..in_process import side_by_side

@@ -73,7 +73,7 @@ def model_of(
     ----------
     profile : Profile or path_like
     kernel : str, Kernel or callable
-        A name of `smp.microbench.predictions.programs.KERNELS`, or a cost function of n and p.
+        A name of `known_kernels`, or a cost function of n and p.
     n, p : int
         Size and processors.
     loc : float
