@@ -10,43 +10,12 @@ effect of each place, and of places together, is computed (G. Lyon, R. Snelick a
 
 ``python -m smp.perturb program.py`` does it for a script.
 
-Experiments
-    factors         named places; treated, counted
-    treatments      what is done there: Busy, Work, Sleep, Lock, Cell, Message, Buffer; Share of the time in the place
-    experiment      screen: run the trials of a design on a function, an SPMD program, a script
-    trials          what was measured, and its analyses
-    runners         what runs the trials of a program; counting its places
-    observed, script, carrying, site, memory     how a trial is run and watched, and treatments get to processors
-    resuming        trials kept while an experiment is under way
-    saved           files of trials, and of ladders
-    climb           one design with each of several delays
-    command         the command
-    results         what it makes of trials and of ladders alike
-
-Designs
-    designs         2^p, 2^(p-k), Plackett-Burman, by name; recovered from signs
-    design          what a design is: levels, contrasts, aliases, resolution, foldover
-    hadamard        the matrices that all of them are columns of
-    words           effects as words, products over the two-element field
-    aliases         words counted from the trials, aliases found from the columns
-    catalogue       published generators
-    aberration      generators beyond the tables
-    orthogonal      arrays of more levels, to search
-    schedule        random order, replications, blocks in time
-
-Analysis
-    effects         effects, their uncertainty, marks
-    lenth           the uncertainty where nothing was replicated
-    anova           analysis of variance
-    table           effects and trials as text
-    compare         two versions of a program
-    interactions    conditional effects, saturation
-    ladder          several delays at one place
-    gains           what making a place faster would bring
-    power           what trials could have shown; what would decide
-    advice          the next step
-    search          settings of delays that make a program faster, and their confirmation
-    plots           half-normal, effects, ladders, a response
+places        named places of a program, and what is done there: Busy, Work, Sleep, Lock, Cell, Message, Buffer
+designs       which places are treated in which trial: 2^p, 2^(p-k), Plackett-Burman, orthogonal arrays
+files         experiments as files
+experiments   trials: planned, run, kept, resumed, searched, climbed
+analysis      effects and their uncertainty, gains, the next step, as numbers, text and plots
+command       the command; results is what it makes of trials and of ladders alike
 """
 
 from __future__ import annotations

@@ -1,1 +1,12 @@
-"""What supersteps cost: access suites, cost functions, intervals; factored and hybrid models of programs."""
+"""What supersteps cost on a machine.
+
+suites      the access patterns that are measured (suites 1, 2 and 3 of the SMP cost study)
+measured    counts and times of one suite
+cost        the cost functions H, HM, HrHw, HrHwM of h_r, h_w and M
+access      their fits and validations for an access family
+published   the errors that the SMP cost study printed, to compare with
+locality    Loc, M/G, inside or not, and a verdict in words
+interval    all of that for each superstep and in total, as arrays and as a table
+factored    a program's time from the fitted models of its machine: derivatives, impact of changes
+hybrid      alpha + beta x factored + gamma x local work, calibrated with measured runs
+"""
