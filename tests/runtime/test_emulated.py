@@ -267,7 +267,7 @@ def test_what_a_processor_raises_ends_the_run_with_rank_and_traceback(how: How) 
         assert caught.value.rank == 1
         assert isinstance(caught.value.__cause__, KeyError)
         assert 'raise KeyError("here")' in caught.value.remote_traceback
-        assert "_program.py" not in caught.value.remote_traceback
+        assert "smp/_runtime" not in caught.value.remote_traceback
         assert machine.run(lambda proc: proc.rank).results == [0, 1, 2]
 
 

@@ -489,7 +489,7 @@ def test_the_chain_of_an_exception_is_shown(pair: smp.Machine) -> None:
     trace = caught.value.remote_traceback
     assert "invalid literal for int() with base 10: 'three'" in trace
     assert "direct cause of the following exception" in trace
-    assert "_worker.py" not in trace  # the runtime's own frames say nothing to the user
+    assert "smp/_runtime" not in trace  # the runtime's own frames say nothing to the user
     told_once(caught.value, 'int("three")')
 
 
