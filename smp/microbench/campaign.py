@@ -151,7 +151,7 @@ class Campaign:
             return None
 
     def _add(self, name: str, section: Measurement) -> None:
-        self.profile.data[name] = section.data
+        self.profile.data[name] = section.data.to_json()
         self.samples |= section.samples
 
     def _close_conditions(self) -> None:

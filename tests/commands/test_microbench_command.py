@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from smp._computer.documents import Record
 from smp.microbench import command as cli
 from smp.microbench.campaign import SECONDS, Campaign
 from smp.microbench.method.plan import Measurement, Stopped
@@ -197,7 +198,7 @@ def test_ctrl_c_keeps_the_sections_before_and_the_part_of_the_one_under_way(
 ) -> None:
     def probe(self: Campaign, name: str) -> Callable[..., Measurement]:
         def measure(tick: Callable[[float, str], None]) -> Measurement:
-            section = Measurement({"valid": True, "why": [], "of": name}, {name: np.arange(3)})
+            section = Measurement(Record(valid=True, why=[], of=name), {name: np.arange(3)})
             if name == "bandwidth":
                 raise Stopped(name, section)
             return section

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from support import pictures
+from support.shapes import assert_same_keys, measured
 
 import smp
 from smp.microbench.method.plan import Plan
@@ -24,7 +25,7 @@ PLAN = Plan("quick", (1,), 7, 64)
 @pytest.mark.parametrize("limit", [0, 1, 63, 64, 65, 1024])
 def test_the_counter_says_the_limit(limit: int) -> None:
     with smp.host(1) as machine:
-        cells = {limit: machine.cells(1, probe=limit)}
+        cells = {limit: machine.cells(1, retries=limit)}
         counted, windows = machine.run(_program, cells, [limit] * 3, 2, 20.0).results[0]
         assert [(one.retries, one.traps) for one in counted] == [(limit, 1)] * 3
         # a wait whose time was over looks and traps like any other
@@ -47,8 +48,9 @@ def test_a_look_is_what_the_longest_wait_adds(limit: int, first: int, look: int)
 def test_the_probe_counts_and_times_every_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.SECONDS, "quick", 0.01)
     section = probe.measure(PLAN, lambda *_: None)
-    data = section.data
+    data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("retries"))
     assert [row["limit"] for row in data["rows"]] == list(RETRIES)
     for row in data["rows"]:
         assert row["equal"]

@@ -16,8 +16,8 @@ from smp.kernels.grids import programs
 from smp.kernels.lists import helman_jaja, reid_miller, wyllie
 from smp.kernels.sorting import column, radix, sample
 
-from ..sections.lists.report import title_of
-from ..sections.stencil.probe import ITERATIONS
+from ..sections.lists.facts import title_of
+from ..sections.stencil.facts import ITERATIONS
 
 Cost = Callable[[int, int], Costs]
 """The supersteps of a program, from n and p."""
