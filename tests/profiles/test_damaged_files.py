@@ -24,7 +24,7 @@ from smp.microbench.calibration import kernels as calibration
 from smp.microbench.calibration import report as report_models
 from smp.microbench.campaign import Campaign, make_plan, samples_of
 from smp.microbench.predictions.compare import compare
-from smp.microbench.predictions.figures import SECTIONS
+from smp.microbench.predictions.figures import titles
 from smp.microbench.predictions.impact import calibrated as hybrid_of
 from smp.microbench.predictions.report_impact import impact_report
 from smp.microbench.report import sections
@@ -100,7 +100,7 @@ def test_a_damaged_profile(tmp_path: Path, seed: int, count: int) -> None:
         for name in changed if found.data.get("access") else sections.SECTIONS:
             if found.data.get(name):
                 sections.SECTIONS[name](found.data)
-        if changed & set(SECTIONS):
+        if changed & set(titles()):
             compare(found, whole)
         for named in (_interval, _prices, _contention):
             with contextlib.suppress(ProfileError):  # a section is missing
