@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support import added_section
 from support.added_section.rows import Counted
+from support.shapes import QUICK
 
 from smp.errors import ProfileError
 from smp.microbench import command
@@ -31,8 +32,11 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def measured(added: None, tmp_path_factory: pytest.TempPathFactory) -> Document:
     """The profile of a measurement of this section alone, as it is written."""
-    folder = tmp_path_factory.mktemp("out")
-    assert command.main(["--quick", "-p", "1,2", "--only", NAME, "--no-plots", "--out", str(folder)]) == 0
+    return measure(tmp_path_factory.mktemp("out"))
+
+
+def measure(folder: Path, *more: str) -> Document:
+    assert command.main(["--quick", "-p", "1,2", "--only", NAME, "--no-plots", "--out", str(folder), *more]) == 0
     document: Document = json.loads((folder / "profile.json").read_text())
     return document
 
@@ -64,6 +68,17 @@ def test_an_added_section_is_held_to_its_record(measured: Document, tmp_path: Pa
     with pytest.MonkeyPatch.context() as patch:
         patch.delitem(SECTIONS, NAME)
         assert read(document, tmp_path).data == document, "a key that is no section's may hold anything"
+
+
+@pytest.mark.filterwarnings("ignore::smp.profiles.profile.ProfileWarning")
+def test_what_a_file_holds_besides_is_kept_when_a_section_is_added_to_it(tmp_path: Path) -> None:
+    whole = json.loads(QUICK.read_text())
+    whole |= {"weather": {"sky": None}, "latency": whole["latency"] | {"moon": [1]}}
+    (tmp_path / "mine.json").write_text(json.dumps(whole))
+    found = measure(tmp_path / "out", "--profile", str(tmp_path / "mine.json"))
+    anew = {"created", "smp", "machine", "conditions", "samples", "access", NAME}  # access: judged when it is read
+    assert set(found) == set(whole) | {NAME}
+    assert all(found[name] == whole[name] for name in set(whole) - anew)
 
 
 def test_an_added_section_is_compared(measured: Document) -> None:

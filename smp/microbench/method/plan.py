@@ -1,6 +1,6 @@
 """What a probe is asked for and what it hands back.
 
-Plan -> measure(plan, tick) -> Measurement        one such function for each module of probes/
+Plan -> measure(plan, tick) -> Measurement        one such function for each section
 """
 
 from __future__ import annotations

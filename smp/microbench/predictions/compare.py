@@ -164,7 +164,7 @@ def compare(a: Source, b: Source, kernels: Sequence[str] = KERNELS, sizes: Seque
         kernel_of(name)
     first, second = opened(a), opened(b)
     ours, theirs = figures_of(first), figures_of(second)
-    rows = tuple(_row(key[0], figure, theirs[key]) for key, figure in ours.items() if key in theirs)
+    rows = tuple(_row(key, figure, theirs[key]) for key, figure in ours.items() if key in theirs)
     rows = tuple(row for row in rows if row.a > 0.0 and row.b > 0.0)
     if not rows:
         has = [", ".join(dict.fromkeys(section for section, _, _ in found)) for found in (ours, theirs)]
@@ -176,9 +176,9 @@ def compare(a: Source, b: Source, kernels: Sequence[str] = KERNELS, sizes: Seque
     return Comparison(_named(first), _named(second), rows, foretold, tuple(_missing(ours, theirs)))
 
 
-def _row(section: str, ours: Figure, theirs: Figure) -> Row:
+def _row(key: Key, ours: Figure, theirs: Figure) -> Row:
     valid = ours.valid and theirs.valid
-    return Row(section, ours.what, ours.unit, ours.value, theirs.value, ours.more_is_better, valid)
+    return Row(*key, ours.value, theirs.value, ours.more_is_better, valid)
 
 
 def _foretold(a: Profile, b: Profile, kernels: Sequence[str], sizes: Sequence[int]) -> Iterator[Foretold]:
