@@ -58,7 +58,7 @@ class Repeats(Totals):
     repeats: int
 
 
-class Judgement(TypedDict):
+class Validity(TypedDict):
     """What predicts, and whether anything does: fields of `Predicted`."""
 
     functions_of: str | None
@@ -124,7 +124,7 @@ class Found(Generic[Row, Step]):
         """Keep the raw repeats of something."""
         self.samples += [(*key.values(), repeat, each) for repeat, each in enumerate(seconds)]
 
-    def judged(self) -> Judgement:
+    def judged(self) -> Validity:
         """Return when what predicts was measured, and whether the section is valid: without it there is no interval."""
         why = [NO_FUNCTIONS] if self.profile is None else []
         created = None if self.profile is None else self.profile.data.get("created")
