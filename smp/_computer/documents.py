@@ -4,8 +4,8 @@
                       │       └ an error: access.functions[3].coefficients[1] is 'x'; it should be a valid number
                       └ an error: no file, no text, no JSON
 
-A layout is a class of `Record`s: the fields that readers use, and what each may hold.  Fields that a layout does not
-name are allowed.
+A layout is a class of `Record`s: the fields of a document, and what each may hold.  Fields that a layout does not name
+are allowed, and kept.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ ByProcessors = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,3}$")]
 class Record(BaseModel):
     """A JSON object whose named fields hold what their types say; others may hold anything."""
 
-    model_config = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
+    model_config = ConfigDict(strict=True, allow_inf_nan=False, extra="allow", frozen=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON: the fields that it was made with, and no others."""
+        return self.model_dump(exclude_unset=True)
 
 
 def _none_if_empty(data: Any) -> Any:
@@ -85,8 +89,8 @@ def read(file: Path, error: type[SmpError], what: str, remedy: str) -> Any:
         raise error(f"{file} is damaged or no {name}: {cause}; {remedy}") from cause
 
 
-def check(data: Any, layout: type[Record], error: type[SmpError], what: str, remedy: str = "") -> None:
-    """Hold a document to its layout.
+def check(data: Any, layout: type[Layout], error: type[SmpError], what: str, remedy: str = "") -> Layout:
+    """Hold a document to its layout, and return it as a record.
 
     Parameters
     ----------
@@ -106,7 +110,7 @@ def check(data: Any, layout: type[Record], error: type[SmpError], what: str, rem
         Of the given type: it says which value of the document is wrong, what that is, and what belongs there.
     """
     try:
-        layout.model_validate(data)
+        return layout.model_validate(data)
     except ValidationError as found:
         first = found.errors(include_url=False)[0]
         where = _path(first["loc"])

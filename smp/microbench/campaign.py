@@ -29,9 +29,6 @@ from .method.clocks import clock_rate
 from .method.plan import MODES, Measurement, Plan, Stopped
 from .sections import SECTIONS
 
-SECONDS = {mode: {s.name: s.seconds[k] for s in SECTIONS.values()} for k, mode in enumerate(MODES)}
-"""About how long each takes on two CPUs; for the progress bar."""
-
 Progress = Callable[[float, str], None]
 Samples = dict[str, NDArray[Any]]
 
@@ -111,8 +108,9 @@ class Campaign:
         OSError
             When a section cannot be saved.
         """
-        seconds, unfinished = SECONDS[self.plan.mode], self.profile.data["unfinished"]
+        unfinished = self.profile.data["unfinished"]
         left = [name for name in unfinished["sections"] if name not in unfinished["done"]]
+        seconds = {name: SECTIONS[name].seconds[MODES.index(self.plan.mode)] for name in left}
         whole = float(sum(seconds[name] for name in left))
         before = 0.0
         try:
@@ -151,7 +149,7 @@ class Campaign:
             return None
 
     def _add(self, name: str, section: Measurement) -> None:
-        self.profile.data[name] = section.data
+        self.profile.data[name] = section.data.to_json()
         self.samples |= section.samples
 
     def _close_conditions(self) -> None:

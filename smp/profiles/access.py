@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from smp._computer.documents import ByProcessors, Count, NotNegative, Number, Positive, Processors, Record, Rows, Size
 from smp.profiles.records import Judged
@@ -29,9 +29,19 @@ Term = Annotated[str, Field(pattern=r"^(L|gM|gh|gh[rw][1-9]?)$")]
 Range = Annotated[list[NotNegative], Field(min_length=2, max_length=2)]
 
 
+def _as_it_is(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    check(value)
+    return value
+
+
+Words = Annotated[Positive, WrapValidator(_as_it_is)]
+"""A number of words, which stays a whole number where it is one."""
+
+
 class Tier(Record):
     name: str
-    words: Positive | None
+    words: Words | None
+    shared: bool | None = None
 
 
 class Function(Record):
@@ -45,6 +55,9 @@ class Function(Record):
     low: list[Number | None] | None = None
     high: list[Number | None] | None = None
     unidentified: list[str] | None = None
+    condition: float | None = None
+    count: Count | None = None
+    h_range: Range | None = None
 
     @model_validator(mode="after")
     def _a_number_each(self) -> Self:
@@ -85,8 +98,10 @@ class Pattern(Record):
 
 class Access(Judged):
     word_bytes: Annotated[int, Field(ge=1, le=64)]
+    line_words: Size | None = None
     tiers: list[Tier]
-    private_words: Positive | None = None
+    private_words: Words | None = None
+    processors: list[Processors] | None = None
     overhead_s: dict[ByProcessors, Range] | None = None
     functions: Rows[Function]
     validation: Rows[Error]

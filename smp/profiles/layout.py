@@ -70,12 +70,16 @@ class Envelope(Record):
     unfinished: Unfinished | None = None
 
 
-@functools.cache
 def profile_layout() -> type[Record]:
     """Return the layout of a whole profile; a section that is missing was not measured."""
-    sections = importlib.import_module(SECTIONS).SECTIONS
+    return _layout(tuple(importlib.import_module(SECTIONS).SECTIONS.values()))
+
+
+@functools.cache
+def _layout(sections: tuple[Any, ...]) -> type[Record]:
+    """Return the layout of a profile that has some sections, which takes a while to make."""
     fields: dict[str, Any] = {
-        name: (Measured[section.records()], None)  # type: ignore[misc]  # a class that is known only now
-        for name, section in sections.items()
+        section.name: (Measured[section.records()], None)  # type: ignore[misc]  # a class that is known only now
+        for section in sections
     }
     return create_model("ProfileLayout", __base__=Envelope, **fields)

@@ -20,6 +20,7 @@ class Timed(Judged):
     cycles: Number | None = None
     minimum_ns: Number | None = None
     p95_ns: Number | None = None
+    windows: Count | None = None
 
 
 class Visited(Timed):

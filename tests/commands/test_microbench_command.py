@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from smp._computer.documents import Record
 from smp.microbench import command as cli
-from smp.microbench.campaign import SECONDS, Campaign
-from smp.microbench.method.plan import Measurement, Stopped
+from smp.microbench.campaign import Campaign
+from smp.microbench.method.plan import MODES, Measurement, Stopped
 from smp.microbench.sections import SECTIONS
 from smp.profiles.profile import Profile
 
@@ -197,7 +198,7 @@ def test_ctrl_c_keeps_the_sections_before_and_the_part_of_the_one_under_way(
 ) -> None:
     def probe(self: Campaign, name: str) -> Callable[..., Measurement]:
         def measure(tick: Callable[[float, str], None]) -> Measurement:
-            section = Measurement({"valid": True, "why": [], "of": name}, {name: np.arange(3)})
+            section = Measurement(Record(valid=True, why=[], of=name), {name: np.arange(3)})
             if name == "bandwidth":
                 raise Stopped(name, section)
             return section
@@ -217,7 +218,8 @@ def test_ctrl_c_keeps_the_sections_before_and_the_part_of_the_one_under_way(
 
 
 def test_every_section_has_a_time_in_every_mode() -> None:
-    assert all(set(seconds) == set(SECTIONS) for seconds in SECONDS.values())
+    assert {len(section.seconds) for section in SECTIONS.values()} == {len(MODES)}
+    assert all(0 < quick < default < full for quick, default, full in (s.seconds for s in SECTIONS.values()))
 
 
 def test_default_processors_are_powers_of_two_up_to_the_cpus(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from support.machines import Machines
+from support.shapes import assert_same_keys, measured
 
 import smp
 from smp.compiled import fetch_add
@@ -175,7 +176,7 @@ def sample(n: int, streams: int, name: str, seconds: list[float]) -> list[tuple[
 def test_rows_are_medians_over_the_serial_median() -> None:
     rows = sample(1000, 1, "serial", [1e-5, 3e-5, 1.1e-5]) + sample(1000, 2, "wyllie-cells", [4e-5, 4.4e-5, 5e-4])
     rows += sample(1000, 4, "wyllie-cells", [1e-5, 2e-5, 5e-5]) + sample(2, 2, "wyllie-cells", [3e-6])
-    data = section_of(np.array(rows, SAMPLE), cpus=2).data
+    data = section_of(np.array(rows, SAMPLE), cpus=2).data.to_json()
     two, four = data["rows"]
     assert (two["ns_per_element"], two["minimum_ns"], two["maximum_ns"]) == pytest.approx((44, 40, 500))
     assert two["speedup"] == pytest.approx(1.1e-5 / 4.4e-5)
@@ -201,8 +202,9 @@ def section() -> Measurement:
 
 
 def test_the_probe_measures_what_it_says(section: Measurement) -> None:
-    data = section.data
+    data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("fine"))
     expected = [(n, name, s) for n in (100, 1000) for name in PROGRAMS for s in (1, 3)]
     expected = [one for one in expected if one[:2] != (1000, "wyllie-cells")]
     assert sorted((row["n"], row["algorithm"], row["streams"]) for row in data["rows"]) == sorted(expected)
@@ -215,7 +217,7 @@ def test_the_probe_measures_what_it_says(section: Measurement) -> None:
 
 
 def test_the_report_says_the_numbers(section: Measurement) -> None:
-    data = json.loads(json.dumps(section.data))
+    data = json.loads(json.dumps(section.data.to_json()))
     for row in data["rows"]:
         row["ns_per_element"] = row["n"] + row["streams"] + 0.25
         row["speedup"] = 1 / row["streams"]
@@ -233,12 +235,12 @@ def test_the_report_says_the_numbers(section: Measurement) -> None:
 
 
 def test_the_plot_draws_the_numbers(section: Measurement) -> None:
-    figure = plots.times({"fine": section.data})
+    figure = plots.times({"fine": section.data.to_json()})
     assert figure is not None
     assert len(figure.axes) == 3
     for axes, name in zip(figure.axes, PROGRAMS, strict=True):
         lines = {one.get_label(): one.get_xydata().tolist() for one in axes.get_lines()}
-        rows = [row for row in section.data["rows"] if (row["algorithm"], row["streams"]) == (name, 3)]
+        rows = [row for row in section.data.to_json()["rows"] if (row["algorithm"], row["streams"]) == (name, 3)]
         assert lines["3 streams"] == [[row["n"], row["ns_per_element"]] for row in rows]
-        assert lines["serial"] == [[row["n"], row["ns_per_element"]] for row in section.data["serial"]]
+        assert lines["serial"] == [[row["n"], row["ns_per_element"]] for row in section.data.to_json()["serial"]]
     assert plots.times({}) is None

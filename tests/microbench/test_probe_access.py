@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.shapes import assert_same_keys, measured
 
 import smp
 from smp._computer.cpus import Cache
@@ -13,6 +14,7 @@ from smp.microbench.sections.access import probe
 from smp.microbench.sections.access.fits import Found, tiers_of
 from smp.microbench.sections.access.loops import BAD, GOOD, RANDOM, STAMPS, _scattered, supersteps
 from smp.models.supersteps.suites import suite
+from smp.profiles.access import Access
 
 LINE = 8
 
@@ -95,7 +97,7 @@ def test_overlap_is_that_of_the_processors_that_copied() -> None:
 def test_tiers_hold_a_word_and_its_copy_and_leave_out_what_no_pattern_fits() -> None:
     caches = (Cache(1, 48 << 10, 1), Cache(2, 2 << 20, 1), Cache(3, 32 << 20, 8))
     tiers = tiers_of(Plan("quick", (1,), 0, 64, 8, caches))
-    assert [(tier["name"], tier["words"]) for tier in tiers] == [("L2", 131_072), ("L3", 2_097_152), ("beyond", None)]
+    assert [(tier.name, tier.words) for tier in tiers] == [("L2", 131_072), ("L3", 2_097_152), ("beyond", None)]
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +114,7 @@ def section() -> Any:
 
 
 def test_the_section_has_every_pattern_of_every_suite_and_family(section: Any) -> None:
-    rows = section.data["patterns"]
+    rows = section.data.to_json()["patterns"]
     for p in (1, 2):
         expected = [len(suite(number, p, (5_000, 10_000, 20_000), np.random.default_rng(0))) for number in (1, 2, 3)]
         for family in ("good", "bad", "random"):
@@ -121,13 +123,16 @@ def test_the_section_has_every_pattern_of_every_suite_and_family(section: Any) -
     samples = section.samples["access"]
     assert len(samples) == sum(row["supersteps"] for row in rows)
     assert (samples["copy_in_ns"] > 0).all()
-    assert json.loads(json.dumps(section.data, allow_nan=False)) == section.data
+    assert json.loads(json.dumps(section.data.to_json(), allow_nan=False)) == section.data.to_json()
+    assert_same_keys(section.data.to_json(), measured("access"))
 
 
 def test_a_pattern_takes_the_median_of_its_clean_supersteps(section: Any) -> None:
     samples = section.samples["access"]
     row = next(
-        row for row in section.data["patterns"] if row["family"] == "bad" and row["p"] == 2 and row["suite"] == 2
+        row
+        for row in section.data.to_json()["patterns"]
+        if row["family"] == "bad" and row["p"] == 2 and row["suite"] == 2
     )
     chosen = samples[
         (samples["family"] == BAD) & (samples["p"] == 2) & (samples["suite"] == 2) & (samples["pattern"] == 0)
@@ -138,13 +143,15 @@ def test_a_pattern_takes_the_median_of_its_clean_supersteps(section: Any) -> Non
 
 
 def test_functions_are_fitted_for_every_family_and_p(section: Any) -> None:
-    made = {(row["family"], row["p"], row["name"]) for row in section.data["functions"]}
+    made = {(row["family"], row["p"], row["name"]) for row in section.data.to_json()["functions"]}
     assert {("bad", 2, "HrHwM"), ("random", 2, "HrHwM"), ("good", 2, "HrHwM-c")} <= made
 
 
 def test_bad_costs_more_than_good(section: Any) -> None:
     def total(family: str) -> float:
-        return sum(row["seconds"] for row in section.data["patterns"] if row["family"] == family and row["p"] == 2)
+        return sum(
+            row["seconds"] for row in section.data.to_json()["patterns"] if row["family"] == family and row["p"] == 2
+        )
 
     assert total("bad") > 2 * total("good")
 
@@ -155,14 +162,15 @@ def test_more_processors_than_cpus_are_measured_taking_turns() -> None:
         patch.setattr(probe, "usable_cpus", lambda: [0])
         made = probe.measure(Plan("quick", (2,), 3, 64, 8, (Cache(2, 2 << 20, 1),)), lambda done, text: None)
     assert made.samples["access"]["clean"].all()
-    assert {row["family"] for row in made.data["functions"]} == {"good", "bad", "random"}
+    assert {row["family"] for row in made.data.to_json()["functions"]} == {"good", "bad", "random"}
 
 
 def test_functions_that_are_off_make_the_section_invalid(section: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("smp.profiles.kept_apart.LIMIT", 0.0)
     found = Found(Plan("quick", (1,), 0, 64, 8, (Cache(2, 2 << 20, 1),)))
     found.overheads, found.samples = {"2": [0.0, 0.0]}, [section.samples["access"]]
-    found.functions, found.validation = section.data["functions"], section.data["validation"]
-    data = found.section().data
+    known = Access(**section.data.to_json())
+    found.functions, found.validation = known.functions, known.validation
+    data = found.section().data.to_json()
     assert not data["valid"]
     assert any(why.startswith("p = 2, bad: HrHwM is off by ") for why in data["why"])

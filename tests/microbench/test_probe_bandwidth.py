@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.shapes import assert_same_keys, measured
 
 import smp
 from smp._computer.cpus import Cache
 from smp.microbench.method.plan import Plan
 from smp.microbench.sections.bandwidth import probe
+from smp.microbench.sections.bandwidth.facts import KERNELS
 from smp.microbench.sections.bandwidth.loaded import Load, measure_loaded
 from smp.microbench.sections.bandwidth.loops import (
-    KERNELS,
     SCALAR,
     add,
     chase_until,
@@ -134,24 +135,24 @@ def stamps_of(walls: list[list[tuple[int, int]]], off_cpu: dict[int, int] | None
 def test_bytes_are_counted_as_stream_does_over_the_time_from_first_start_to_last_end() -> None:
     # the first repeat would be the best, but does not count
     walls = [[(0, 10), (1000, 1100), (2000, 2300)], [(0, 10), (1050, 1200), (2100, 2400)]]
-    rows = {row["kernel"]: row for row in stream_rows(stamps_of(walls), 1000, 0.0)}
-    assert {kernel: row["GBps"] for kernel, row in rows.items()} == {"copy": 80, "scale": 80, "add": 120, "triad": 120}
-    assert [rows[kernel]["GBps_write_allocate"] for kernel in KERNELS] == [120, 120, 160, 160]
-    assert rows["copy"]["median_GBps"] == pytest.approx(16 * 1000 / 300)
-    assert (rows["add"]["processors"], rows["add"]["repeats"], rows["add"]["best_ns"]) == (2, 2, 200)
-    assert all(row["valid"] and row["verified"] for row in rows.values())
+    rows = {row.kernel: row for row in stream_rows(stamps_of(walls), 1000, 0.0)}
+    assert {kernel: row.GBps for kernel, row in rows.items()} == {"copy": 80, "scale": 80, "add": 120, "triad": 120}
+    assert [rows[kernel].GBps_write_allocate for kernel in KERNELS] == [120, 120, 160, 160]
+    assert rows["copy"].median_GBps == pytest.approx(16 * 1000 / 300)
+    assert (rows["add"].processors, rows["add"].repeats, rows["add"].best_ns) == (2, 2, 200)
+    assert all(row.valid and row.verified for row in rows.values())
 
 
 def test_the_median_is_of_clean_repeats_and_wrong_values_are_said() -> None:
     walls = [[(0, 10), (1000, 1100), (2000, 2300), (3000, 3100)]]
     (row, *_) = stream_rows(stamps_of(walls, {2: 200}), 1000, 0.0)
-    assert row["clean_fraction"] == pytest.approx(2 / 3)
-    assert row["median_ns"] == 100
+    assert row.clean_fraction == pytest.approx(2 / 3)
+    assert row.median_ns == 100
     (row, *_) = stream_rows(stamps_of(walls), 1000, 1e-9)
-    assert (row["verified"], row["valid"]) == (False, False)
-    assert row["why"] == ["the values are wrong: relative error 1e-09"]
+    assert (row.verified, row.valid) == (False, False)
+    assert row.why == ["the values are wrong: relative error 1e-09"]
     (row, *_) = stream_rows(stamps_of(walls, dict.fromkeys(range(4), 50)), 1000, 0.0)
-    assert row["why"] == ["none of 3 repeats is clean"]
+    assert row.why == ["none of 3 repeats is clean"]
 
 
 # --- sizes and counts
@@ -209,8 +210,9 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(probe.EFFORTS, "quick", Effort(2 * MIB, 4, Load(8 * MIB, MIB, 2)))
     ticks: list[float] = []
     section = probe.measure(plan(processors=(1, 2, 999)), lambda part, text: ticks.append(part))
-    data, samples = section.data, section.samples
+    data, samples = section.data.to_json(), section.samples
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("bandwidth"))
     assert ticks == sorted(ticks)
     assert ticks[-1] == 1
     counts = list(range(1, data["all_processors"] + 1))

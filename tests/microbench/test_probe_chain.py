@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from support import pictures
+from support.shapes import assert_same_keys, measured
 
 import smp
 from smp._runtime.memory.cells import Cells
@@ -68,8 +69,9 @@ def test_every_visit_leaves_the_cells_empty(machine: smp.Machine) -> None:
 def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.EFFORTS, "quick", Effort(0.01, (MASS, PACKED), (1, 3)))
     section = probe.measure(PLAN, lambda *_: None)
-    data = section.data
+    data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("chain"))
     keys = [(row["how"], row["work"], row["streams"]) for row in data["rows"]]
     assert keys == [(how, work, k) for how in (MASS, PACKED) for work in WORK for k in (1, 3)]
     samples = section.samples["chain"]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from support import pictures
+from support.shapes import assert_same_keys, measured
 
 from smp.microbench.method.plan import Plan
 from smp.microbench.method.result import summarise
@@ -59,8 +60,9 @@ def test_the_probe_has_a_window_for_each_stream_of_each_visit(monkeypatch: pytes
     monkeypatch.setitem(probe.EFFORTS, "quick", Effort(0.01, (1, 3)))
     monkeypatch.setattr(probe, "STREAM_SECONDS", 2e-4)
     section = probe.measure(PLAN, lambda *_: None)
-    data = section.data
+    data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("instruction"))
     assert [(row["what"], row["streams"]) for row in data["rows"]] == [(w, s) for w in (ADD, CLOCK) for s in (1, 3)]
     samples = section.samples["instruction"]
     for row in data["rows"]:

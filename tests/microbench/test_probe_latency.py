@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.shapes import assert_same_keys, measured
 
 from smp._computer.cpus import Cache
 from smp.microbench.method.plan import Plan
@@ -306,17 +307,18 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> tuple[dict, dict, list[float]]:
     monkeypatch.setitem(sizes.EFFORTS, "quick", TINY)
     ticks: list[float] = []
     section = probe.measure(plan(), lambda part, text: ticks.append(part))
-    return section.data, section.samples, ticks
+    return section.data.to_json(), section.samples, ticks
 
 
 def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     data, samples, ticks = tiny(monkeypatch)
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("latency"))
     assert ticks == sorted(ticks)
     assert ticks[-1] == 1
     assert [(r["bytes"], r["stride"]) for r in data["stride"]] == stride_grid(TINY, 32 * MIB)
     assert [r["bytes"] for r in data["random"]] == random_sizes(plan(), 32 * MIB)
-    rows = [r for curve in probe.CURVES for r in data[curve]]
+    rows = [r for curve in ("stride", "random", "page_local", "huge") for r in data[curve]]
     assert len(samples["latency"]) == sum(r["windows"] for r in rows)
     for r in rows:
         assert 0 < r["minimum_ns"] <= r["ns"] <= r["p95_ns"]
@@ -341,7 +343,7 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_without_huge_pages_the_curve_is_left_out_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "huge_bytes", lambda pages, smaps: 0)
     monkeypatch.setitem(sizes.EFFORTS, "quick", dataclasses.replace(TINY, seconds=0.2, cap_bytes=2 * MIB))
-    data = probe.measure(plan(), lambda part, text: None).data
+    data = probe.measure(plan(), lambda part, text: None).data.to_json()
     assert data["huge"] == []
     assert data["huge_pages"]["granted"] is False
     assert "0 of 2,097,152 bytes in huge pages" in data["huge_pages"]["why"]

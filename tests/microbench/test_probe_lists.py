@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.profiles import MEASURED, charging
+from support.shapes import assert_same_keys, measured
 
 import smp
 from smp.microbench.method.plan import Measurement, Plan, Stopped
@@ -31,8 +32,9 @@ def section() -> Iterator[Measurement]:
 
 
 def test_every_algorithm_is_measured_beside_the_serial_loop(section: Measurement) -> None:
-    data, samples = section.data, section.samples["lists"]
+    data, samples = section.data.to_json(), section.samples["lists"]
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("lists"))
     assert (data["valid"], data["functions_of"]) == (True, MEASURED)
     expected = {(n, p, name) for n in LENGTHS for p in (1, 2) for name in probe.algorithms()}
     expected -= {(5_000, p, "wyllie") for p in (1, 2)}
@@ -58,7 +60,7 @@ def test_every_algorithm_is_measured_beside_the_serial_loop(section: Measurement
 
 def test_without_cost_functions_supersteps_have_counts_and_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.LENGTHS, "quick", (400,))
-    data = probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None).data
+    data = probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None).data.to_json()
     assert "no cost functions" in data["why"][0]
     assert "good_s" not in data["superstep"]
     assert len(sections.sections({"lists": data})) == 1
@@ -80,7 +82,7 @@ def test_wrong_ranks_are_a_defect_and_ctrl_c_keeps_what_was_measured(monkeypatch
     monkeypatch.setattr(probe, "_rank", first_only)
     with pytest.raises(Stopped) as stopped:
         probe.measure(plan, lambda part, text: None)
-    assert {row["n"] for row in stopped.value.section.data["rows"]} == {50}
+    assert {row["n"] for row in stopped.value.section.data.to_json()["rows"]} == {50}
     monkeypatch.setattr(probe, "_rank", ranked)
     monkeypatch.setitem(probe.FORMS, "reid-miller", replace(probe.FORMS["reid-miller"], program=wrong))
     with pytest.raises(probe.WrongRanks, match="reid-miller on 1 processors"):

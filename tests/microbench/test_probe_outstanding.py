@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from support.shapes import assert_same_keys, measured
 
 from smp._computer.cpus import Cache
 from smp._computer.limits import usable_cpus
@@ -22,6 +23,7 @@ from smp.microbench.sections.latency.walks import link_random
 from smp.microbench.sections.outstanding import plots, probe, report
 from smp.microbench.sections.outstanding.loops import DEEPEST, MIX, chase_chains, gather
 from smp.microbench.sections.outstanding.probe import Effort, bytes_of, saturation, sustained
+from smp.microbench.sections.outstanding.rows import Loads
 from smp.microbench.sections.outstanding.together import Crew, Job
 
 MIB = 1 << 20
@@ -126,10 +128,10 @@ def test_a_crew_ends_when_its_user_fails() -> None:
 def test_a_core_with_so_many_places_sustains_as_many_misses(places: int, latency: float) -> None:
     counts = range(1, 41)
     found = sustained(counts, [latency / min(k, places) for k in counts])
-    assert found["misses"] == pytest.approx(places)
-    assert places / 1.1 <= found["knee_chains"] <= places
-    assert found["flat"] or places > 20  # 40 chains are twice 20
-    assert not found["flat"] or places < 22
+    assert found.misses == pytest.approx(places)
+    assert places / 1.1 <= found.knee_chains <= places
+    assert found.flat or places > 20  # 40 chains are twice 20
+    assert not found.flat or places < 22
 
 
 @pytest.mark.parametrize(("places", "most", "flat"), [(3, 8, True), (48, 128, True), (500, 256, False)])
@@ -146,20 +148,20 @@ def test_chains_are_doubled_until_a_load_gets_no_faster(
     results = probe._chains(Pages(MIB, huge=False), (1, 2, 4, 8), PLAN, 0.1, lambda part, text: None)
     assert max(followed) == most
     assert followed == sorted(set(followed))
-    assert probe.sustained(*probe._times(results))["flat"] is flat
+    assert probe.sustained(*probe._times(results)).flat is flat
 
 
-def group(streams: int, depth: int, rate: float, **more: object) -> dict[str, object]:
-    return {"order": "far", "cpus": 1, "work": 0, "streams": streams, "depth": depth, "GBps": rate, **more}
+def group(streams: int, depth: int, rate: float, cpus: int = 1) -> Loads:
+    return Loads(order="far", cpus=cpus, work=0, streams=streams, depth=depth, GBps=rate, ns=8 / rate)
 
 
 def test_saturation_tells_the_best_and_the_fewest_streams_near_it() -> None:
     rows = [group(1, 1, 1.0), group(1, 8, 4.0), group(2, 8, 7.9), group(4, 8, 8.0), group(4, 1, 3.0)]
     rows += [group(1, 1, 5.0, cpus=2)]
     one, two = saturation(rows)
-    assert (one["best_GBps"], one["best_streams"], one["best_depth"]) == (8.0, 4, 8)
-    assert (one["enough_streams"], one["gain"]) == (2, 2.0)
-    assert (two["cpus"], two["gain"]) == (2, 1.0)
+    assert (one.best_GBps, one.best_streams, one.best_depth) == (8.0, 4, 8)
+    assert (one.enough_streams, one.gain) == (2, 2.0)
+    assert (two.cpus, two.gain) == (2, 1.0)
 
 
 def test_the_memory_is_a_power_of_two_that_fits() -> None:
@@ -193,8 +195,9 @@ def section() -> probe.Measurement:
 
 
 def test_the_probe_measures_what_it_says(section: probe.Measurement) -> None:
-    data, samples = section.data, section.samples
+    data, samples = section.data.to_json(), section.samples
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("outstanding"))
     counts = [row["chains"] for row in data["chains"]]
     assert counts[:3] == [1, 2, 4]
     assert counts[3:] == [c for k in (4, 8, 16, 32, 64, 128) for c in (k + k // 2, 2 * k)][: len(counts) - 3]
@@ -212,7 +215,7 @@ def test_the_probe_measures_what_it_says(section: probe.Measurement) -> None:
         moved = 64 if row["order"] == "far" else 8
         assert row["GBps"] == pytest.approx(moved / row["ns"])
         assert row["windows"] >= 7
-    assert data["sustained"] == sustained(counts, [row["ns"] for row in data["chains"]])
+    assert data["sustained"] == sustained(counts, [row["ns"] for row in data["chains"]]).to_json()
     assert data["sustained"]["flat"] or counts[-1] == 256
     assert len(samples["outstanding_groups"]) == sum(row["windows"] for row in data["groups"])
     assert len(samples["outstanding_chains"]) == sum(row["windows"] for row in data["chains"])
@@ -226,7 +229,7 @@ def printed(renderable: object) -> str:
 
 
 def test_the_report_says_the_numbers(section: probe.Measurement) -> None:
-    data = section.data
+    data = section.data.to_json()
     data["sustained"] |= {"misses": 12.34, "latency_ns": 111.4, "best_ns": 9.03, "knee_chains": 14, "flat": True}
     for row in data["saturation"]:
         row["gain"] = 1.0625 if row["cpus"] == 1 else 1.9375
@@ -242,7 +245,7 @@ def test_the_report_says_the_numbers(section: probe.Measurement) -> None:
 
 
 def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Measurement) -> None:
-    data = json.loads(json.dumps(section.data))
+    data = json.loads(json.dumps(section.data.to_json()))
     del data["sustained"]["flat"]  # as profiles have it whose chains ended at 32
     for flat in (None, False):
         data["sustained"] |= {"misses": 28.94} | ({} if flat is None else {"flat": flat})
@@ -254,7 +257,7 @@ def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Measu
 
 
 def test_the_plots_draw_the_numbers(section: probe.Measurement) -> None:
-    profile = {"outstanding": section.data}
+    profile = {"outstanding": section.data.to_json()}
     places = sorted({1, len(usable_cpus())})
     for order in ("far", "near"):
         figure = plots.groups(profile, order)
@@ -262,13 +265,17 @@ def test_the_plots_draw_the_numbers(section: probe.Measurement) -> None:
         assert len(figure.axes) == 2 * len(places)
         lines = {one.get_label(): one for one in figure.axes[0].get_lines()}
         rows = [
-            r for r in section.data["groups"] if (r["order"], r["cpus"], r["work"], r["streams"]) == (order, 1, 0, 3)
+            r
+            for r in section.data.to_json()["groups"]
+            if (r["order"], r["cpus"], r["work"], r["streams"]) == (order, 1, 0, 3)
         ]
         assert lines["3 streams"].get_xydata().tolist() == [[row["depth"], row["GBps"]] for row in rows]
-        highest = max(row["GBps"] for row in section.data["groups"] if row["order"] == order and row["work"] == 0)
+        highest = max(
+            row["GBps"] for row in section.data.to_json()["groups"] if row["order"] == order and row["work"] == 0
+        )
         assert all(axes.get_ylim()[0] == 0 <= highest < axes.get_ylim()[1] for axes in figure.axes[: len(places)])
     chains = plots.chains(profile)
     assert chains is not None
     lines = {one.get_label(): one for one in chains.axes[0].get_lines()}
-    assert lines["measured"].get_ydata().tolist() == [row["ns"] for row in section.data["chains"]]
+    assert lines["measured"].get_ydata().tolist() == [row["ns"] for row in section.data.to_json()["chains"]]
     assert plots.groups({}, "far") is plots.chains({}) is None

@@ -2,10 +2,12 @@
 
 import io
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
+from support.shapes import assert_same_keys, measured
 
 import smp
 from smp._computer.limits import usable_cpus
@@ -14,6 +16,7 @@ from smp.microbench.method.result import summarise
 from smp.microbench.method.windows import WINDOW
 from smp.microbench.sections.polling import plots, probe, report
 from smp.microbench.sections.polling.probe import APART, BESIDE, FOREVER, Effort, Task, look_ns, rows_of, tasks_of
+from smp.microbench.sections.polling.rows import Poll
 
 PLAN = Plan("quick", (1, 2), 7, 64)
 LIMITS = (0, 50, FOREVER)
@@ -73,14 +76,15 @@ def test_the_slow_down_is_over_nobody_in_the_same_place() -> None:
     tasks = [Task(APART, 0, 0), Task(BESIDE, 0, 0), Task(APART, FOREVER, 2), Task(BESIDE, 1024, 2)]
     results = dict(zip(tasks, map(result, (1.0, 2.0, 1.5, 5.0)), strict=True))
     rows = rows_of(results, {task: np.array([10.0, 2.0]) for task in tasks})  # type: ignore[arg-type]
-    assert [row["slowdown"] for row in rows] == [1.0, 1.0, 1.5, 2.5]
-    assert [row["limit"] for row in rows] == [0, 0, None, 1024]
-    assert rows[3]["GBps"] == pytest.approx(24 / 5)
+    assert [row.slowdown for row in rows] == [1.0, 1.0, 1.5, 2.5]
+    assert [row.limit for row in rows] == [0, 0, None, 1024]
+    assert rows[3].GBps == pytest.approx(24 / 5)
 
 
 def test_a_look_takes_the_pollers_time_over_their_looks() -> None:
-    def row(pollers: int, retries: float, limit: int | None = None) -> dict[str, object]:
-        return {"place": APART, "limit": limit, "pollers": pollers, "visit_ns": 5e6, "retries": retries}
+    def row(pollers: int, retries: float, limit: int | None = None) -> Poll:
+        where: dict[str, Any] = {"place": APART, "limit": limit, "pollers": pollers}
+        return Poll(**where, visit_ns=5e6, retries=retries, traps=0.0, GBps=1.0, slowdown=1.0, ns=1.0, windows=1)
 
     # 5 ms of the visit and 1 ms before it
     assert look_ns([row(4, 9e9), row(1, 6e5), row(0, 0, 0)], cpus=1) == pytest.approx(10.0)
@@ -102,8 +106,9 @@ def section(small: object) -> Measurement:
 
 
 def test_the_probe_measures_what_it_says(section: Measurement) -> None:
-    data = section.data
+    data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("polling"))
     places = [APART, BESIDE] if len(usable_cpus()) > 1 else [BESIDE]
     keys = [(row["place"], row["limit"], row["pollers"]) for row in data["rows"]]
     limits = [None if limit == FOREVER else limit for limit in LIMITS]
@@ -118,7 +123,7 @@ def test_the_probe_measures_what_it_says(section: Measurement) -> None:
 
 
 def test_the_report_says_the_numbers(section: Measurement) -> None:
-    data = json.loads(json.dumps(section.data))
+    data = json.loads(json.dumps(section.data.to_json()))
     for row in data["rows"]:
         row["slowdown"] = 1.0 + row["pollers"] * (0.75 if row["limit"] is None else 0.125)
     console = Console(width=150, file=io.StringIO(), color_system=None)
@@ -135,11 +140,11 @@ def test_the_report_says_the_numbers(section: Measurement) -> None:
 
 
 def test_the_plot_draws_the_numbers(section: Measurement) -> None:
-    figure = plots.slowdown({"polling": section.data})
+    figure = plots.slowdown({"polling": section.data.to_json()})
     assert figure is not None
     axes = figure.axes[-1]
     lines = {one.get_label(): one.get_xydata().tolist() for one in axes.get_lines()}
-    rows = [row for row in section.data["rows"] if row["place"] == BESIDE]
+    rows = [row for row in section.data.to_json()["rows"] if row["place"] == BESIDE]
     for label, limit in (("0", 0), ("50", 50), ("for ever", None)):
         own = [row for row in rows if row["pollers"] == 0 or row["limit"] == limit]
         assert lines[label] == sorted([row["pollers"], row["slowdown"]] for row in own)

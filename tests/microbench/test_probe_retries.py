@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from support import pictures
+from support.shapes import assert_same_keys, measured
 
 import smp
 from smp.microbench.method.plan import Plan
@@ -47,8 +48,9 @@ def test_a_look_is_what_the_longest_wait_adds(limit: int, first: int, look: int)
 def test_the_probe_counts_and_times_every_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.SECONDS, "quick", 0.01)
     section = probe.measure(PLAN, lambda *_: None)
-    data = section.data
+    data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("retries"))
     assert [row["limit"] for row in data["rows"]] == list(RETRIES)
     for row in data["rows"]:
         assert row["equal"]

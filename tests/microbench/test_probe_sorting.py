@@ -4,6 +4,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,20 @@ from rich.console import Console, RenderableType
 from support import pictures
 from support.machines import Machines
 from support.profiles import MEASURED, charging
+from support.shapes import assert_same_keys, measured
 
 import smp
 from smp.microbench.campaign import Campaign
 from smp.microbench.method.plan import Measurement, Plan, Stopped
 from smp.microbench.report import plots, sections
+from smp.microbench.sections.lists.rows import ListStep
 from smp.microbench.sections.programs import report as report_programs
 from smp.microbench.sections.programs.probe import Found, averages, in_supersteps, pooled, steps_of
+from smp.microbench.sections.programs.rows import Ran
 from smp.microbench.sections.sorting import plots as plots_sorting
 from smp.microbench.sections.sorting import probe
 from smp.microbench.sections.sorting import report as report_sorting
+from smp.microbench.sections.sorting.rows import SortSuperstep
 from smp.models.supersteps.locality import SMALL
 
 PLAN = Plan("quick", (1, 2), 7, 64)
@@ -41,23 +46,27 @@ def copied(proc: smp.Processor, given: smp.GlobalArray, out: smp.GlobalArray, ro
 # --- rows of runs
 
 
-def step(label: str, m: int, measured: float, good: float, bad: float, **more: Any) -> dict[str, Any]:
-    times = {"compute_s": 0.5, "measured_s": measured, "good_s": good, "bad_s": bad, "random_s": None}
-    return {"label": label, "hr": m // 2, "hw": m // 2, "m": m, **times, **more}
+def step(
+    label: str, m: int, measured: float, good: float, bad: float, n: int = 1, p: int = 1, **more: Any
+) -> SortSuperstep:
+    times: dict[str, Any] = {"compute_s": 0.5, "measured_s": measured, "good_s": good, "bad_s": bad, "random_s": None}
+    counts: dict[str, Any] = {"label": label, "hr": m // 2, "hw": m // 2, "m": m}
+    return SortSuperstep(n=n, p=p, algorithm="radix", **counts, **times, **more)
 
 
 def test_the_supersteps_of_a_label_are_one() -> None:
     steps = [step("a", SMALL, 2.0, 1.0, 4.0), step("b", SMALL - 1, 1.0, 1.0, 2.0), step("a", 6, 4.0, 2.0, 6.0)]
     a, b = pooled(steps)
-    assert (a["label"], a["times"], a["m"], b["times"]) == ("a", 2, SMALL, 1)
-    assert (a["compute_s"], a["measured_s"], a["good_s"], a["bad_s"], a["random_s"]) == (1.0, 6.0, 3.0, 10.0, None)
-    assert (a["loc"], a["m_over_g"], a["inside"]) == (pytest.approx(1 - 3 / 7), 2.0, True)
-    assert (b["loc"], b["m_over_g"], b["verdict"]) == (None, None, "too small to tell")
+    assert (a.label, a.times, a.m, b.times) == ("a", 2, SMALL, 1)
+    assert (a.compute_s, a.measured_s, a.good_s, a.bad_s, a.random_s) == (1.0, 6.0, 3.0, 10.0, None)
+    assert (a.loc, a.m_over_g, a.inside) == (pytest.approx(1 - 3 / 7), 2.0, True)
+    assert (b.loc, b.m_over_g, b.verdict) == (None, None, "too small to tell")
 
 
 def test_without_predictions_the_supersteps_of_a_label_have_only_counts_and_time() -> None:
-    (only,) = pooled([{"label": "a", "m": 3, "compute_s": 0.5, "measured_s": s} for s in (1.0, 2.0)])
-    assert only == {"label": "a", "m": 3, "compute_s": 1.0, "measured_s": 3.0, "times": 2}
+    what: dict[str, Any] = {"n": 9, "p": 1, "algorithm": "radix", "label": "a", "hr": 1, "hw": 2, "m": 3}
+    (only,) = pooled([SortSuperstep(**what, compute_s=0.5, measured_s=s) for s in (1.0, 2.0)])
+    assert only.to_json() == what | {"compute_s": 1.0, "measured_s": 3.0, "times": 2}
 
 
 def test_averages_leave_small_supersteps_out() -> None:
@@ -69,39 +78,41 @@ def test_averages_leave_small_supersteps_out() -> None:
         step("a", 4, 2.0, 1.0, 2.0, n=2, p=2, loc=0.5, m_over_g=2.0),
     ]
     one, two = averages(steps, "p")
-    assert (one["loc"], one["m_over_g"], one["runs"], one["m"], one["n"]) == (pytest.approx(0.5), 3.0, 3, 4 * SMALL, 3)
-    assert (two["loc"], two["m_over_g"], two["n"]) == (None, None, 2)
+    assert (one.loc, one.m_over_g, one.runs, one.m, one.n) == (pytest.approx(0.5), 3.0, 3, 4 * SMALL, 3)
+    assert (two.loc, two.m_over_g, two.n) == (None, None, 2)
 
 
 def test_a_row_is_of_the_repeat_of_median_time(machines: Machines) -> None:
     two = machines(2)
     given, out = two.array(np.arange(SMALL)), two.empty(SMALL, np.int64)
     runs = [two.run(copied, given, out, rounds) for rounds in (1, 3, 2)]
-    found = Found(charging())
-    row = found.add({"n": 1000}, runs, [0.1, 0.9, 0.4])
+    found: Found[Ran, ListStep] = Found(charging(), ListStep)
+    row = found.add({"n": 1000, "p": 2, "algorithm": "copied"}, runs, [0.1, 0.9, 0.4])
     interval = runs[2].interval(charging())
-    assert (row["n"], row["seconds"], row["repeats"]) == (1000, 0.4, 3)
+    assert (row["seconds"], row["repeats"]) == (0.4, 3)
     assert row["measured_s"] == pytest.approx(in_supersteps(runs[2]))
     assert row["compute_s"] == pytest.approx(interval.compute.sum())
-    assert [row[f"{name}_s"] for name in ("measured", "good", "bad", "random")] == pytest.approx(list(interval.whole))
+    times = (row["measured_s"], row["good_s"], row["bad_s"], row["random_s"])
+    assert times == pytest.approx(tuple(interval.whole))
     assert (row["loc"], row["m_over_g"]) == pytest.approx((interval.total.loc[0], interval.total.m_over_g[0]))
-    assert [step["label"] for step in found.steps] == ["there", "back"] * 2
-    assert found.samples == [(1000, 0, 0.1), (1000, 1, 0.9), (1000, 2, 0.4)]
-    assert found.data()["functions_of"] == MEASURED
+    assert [(step.n, step.label) for step in found.steps] == [(1000, "there"), (1000, "back")] * 2
+    assert found.samples == [(1000, 2, "copied", k, each) for k, each in enumerate((0.1, 0.9, 0.4))]
+    assert found.judged() == {"functions_of": MEASURED, "valid": True, "why": []}
 
 
 def test_supersteps_are_those_of_the_interval(machines: Machines) -> None:
     two = machines(2)
     run = two.run(copied, two.array(np.arange(SMALL)), two.empty(SMALL, np.int64), 2)
-    interval, steps = run.interval(charging()), steps_of(run, charging())
+    copying = partial(ListStep, n=SMALL, p=2, algorithm="copied")
+    interval, steps = run.interval(charging()), steps_of(run, charging(), copying)
     for name in ("step", "hr", "hw", "m", "loc", "m_over_g"):
-        assert [step[name] for step in steps] == pytest.approx(getattr(interval, name).tolist())
+        assert [getattr(step, name) for step in steps] == pytest.approx(getattr(interval, name).tolist())
     for name in ("compute", "measured", "good", "bad", "random"):
-        assert [step[f"{name}_s"] for step in steps] == pytest.approx(getattr(interval, name).tolist())
-    assert [step["verdict"] for step in steps] == interval.verdict.tolist()
-    known = ("step", "hr", "hw", "m", "label", "compute_s", "measured_s")
-    bare = [{name: step[name] for name in known} for step in steps]
-    assert steps_of(run, None) == bare
+        assert [getattr(step, f"{name}_s") for step in steps] == pytest.approx(getattr(interval, name).tolist())
+    assert [step.verdict for step in steps] == interval.verdict.tolist()
+    known = ("n", "p", "algorithm", "step", "hr", "hw", "m", "label", "compute_s", "measured_s")
+    bare = [{name: getattr(step, name) for name in known} for step in steps]
+    assert [step.to_json() for step in steps_of(run, None, copying)] == bare
 
 
 # --- the probe
@@ -120,8 +131,9 @@ def section() -> Iterator[Measurement]:
 
 
 def test_every_sort_is_measured(section: Measurement) -> None:
-    data, samples = section.data, section.samples["sorting"]
+    data, samples = section.data.to_json(), section.samples["sorting"]
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("sorting"))
     assert data["valid"]
     found = [(row["n"], row["p"], row["algorithm"]) for row in data["rows"]]
     assert sorted(found) == sorted((n, p, name) for n in LENGTHS for p in (1, 2) for name in probe.SORTS)
@@ -145,7 +157,7 @@ def formula(text: str, n: int, p: int) -> list[int]:
 
 
 def test_supersteps_are_counted_as_in_the_paper_s_tables(section: Measurement) -> None:
-    rows = section.data["analysis"]
+    rows = section.data.to_json()["analysis"]
     for p in (1, 2):
         for name, table in report_sorting.COUNTS.items():
             mine = [row for row in rows if (row["algorithm"], row["p"]) == (name, p)]
@@ -170,7 +182,7 @@ def test_the_paper_s_lengths() -> None:
 
 def test_without_cost_functions_there_are_counts_and_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.LENGTHS, "quick", (500,))
-    data = probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None).data
+    data = probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None).data.to_json()
     assert not data["valid"]
     assert "no cost functions" in data["why"][0]
     assert {row["loc"] for row in data["analysis"]} == {None}
@@ -187,7 +199,7 @@ def forgotten(proc: smp.Processor, keys: smp.GlobalArray) -> None:
 def test_a_sort_that_does_not_sort_is_a_defect(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.SORTS, "radix", probe.Sort(forgotten, probe.SORTS["radix"].cost))
     with pytest.raises(probe.WrongOrder, match="radix sort on 1 processors: the order of 50 keys"):
-        probe._sort(machines(1), np.arange(50, dtype=np.uint32)[::-1].copy(), Found(None))
+        probe._sort(machines(1), np.arange(50, dtype=np.uint32)[::-1].copy(), probe._Found(None))
     monkeypatch.setitem(probe.FORMS, "fast", np.copy)
     with pytest.raises(probe.WrongOrder, match="sort, fast: the order of 50 keys"):
         probe._sort_here(np.arange(50, dtype=np.uint32)[::-1].copy(), probe._Found(None))
@@ -202,7 +214,7 @@ def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(Stopped) as stopped:
         probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None)
     assert stopped.value.name == "sorting"
-    data = stopped.value.section.data
+    data = stopped.value.section.data.to_json()
     assert (data["rows"], [form["n"] for form in data["forms"]]) == ([], [50, 50, 60, 60])
     assert "NumPy" in printed(report_sorting.sorting({"sorting": data}))
     monkeypatch.setattr(probe, "_sort_here", interrupted)
@@ -237,7 +249,7 @@ def printed(*parts: RenderableType) -> str:
 @pytest.fixture
 def told(section: Measurement) -> dict[str, Any]:
     """The section with numbers that are known."""
-    data: dict[str, Any] = json.loads(json.dumps(section.data))
+    data: dict[str, Any] = json.loads(json.dumps(section.data.to_json()))
     for row in data["rows"]:
         row |= {"ns_per_element": 40.0 / row["p"], "good_s": row["n"] * 8e-9, "loc": 0.75, "m_over_g": 2.5}
         row |= {"supersteps": 5, "supersteps_inside": 4, "inside": True, "compute_s": row["n"] * 3e-9}
@@ -309,7 +321,7 @@ def test_many_lengths_are_thinned_in_the_table(told: dict[str, Any]) -> None:
 
 
 def test_figure_3_has_each_sort_against_both_ends(section: Measurement) -> None:
-    figure = plots_sorting.predictions({"sorting": section.data})
+    figure = plots_sorting.predictions({"sorting": section.data.to_json()})
     assert figure is not None
     pictures.check(figure, "sorting-predicted")
     places = [(p, end) for p in (1, 2) for end in ("good", "bad")]
@@ -318,7 +330,7 @@ def test_figure_3_has_each_sort_against_both_ends(section: Measurement) -> None:
         lines = {one.get_label(): one.get_data() for one in axes.get_lines()}
         assert f"p = {p}" in axes.get_title(loc="left")
         for name, title in report_sorting.TITLES.items():
-            rows = [row for row in section.data["rows"] if (row["algorithm"], row["p"]) == (name, p)]
+            rows = [row for row in section.data.to_json()["rows"] if (row["algorithm"], row["p"]) == (name, p)]
             n, ns = lines[title]
             assert list(n) == list(LENGTHS)
             assert list(ns) == pytest.approx([row["measured_s"] / row["n"] * 1e9 for row in rows])
@@ -328,15 +340,15 @@ def test_figure_3_has_each_sort_against_both_ends(section: Measurement) -> None:
 
 
 def test_times_stand_beside_numpy_s(section: Measurement) -> None:
-    figure = plots_sorting.times({"sorting": section.data}, section.samples["sorting"])
+    figure = plots_sorting.times({"sorting": section.data.to_json()}, section.samples["sorting"])
     assert figure is not None
     pictures.check(figure, "sorting-time")
     lines = {one.get_label(): one.get_xydata().tolist() for one in figure.axes[0].get_lines()}
-    numpy = [[form["n"], form["ns_per_element"]] for form in section.data["forms"] if form["form"] == "numpy"]
+    numpy = [[form["n"], form["ns_per_element"]] for form in section.data.to_json()["forms"] if form["form"] == "numpy"]
     assert lines["NumPy"] == numpy
-    rows = [row for row in section.data["rows"] if (row["algorithm"], row["p"]) == ("sample", 2)]
+    rows = [row for row in section.data.to_json()["rows"] if (row["algorithm"], row["p"]) == ("sample", 2)]
     assert lines["Sample sort, p = 2"] == [[row["n"], row["ns_per_element"]] for row in rows]
     assert len(figure.axes[0].collections) == len(LENGTHS) * (2 * 3 + 2)  # bars
     assert plots_sorting.times({}) is None
-    made = [name for name, drawn in plots.figures({"sorting": section.data}) if drawn is not None]
+    made = [name for name, drawn in plots.figures({"sorting": section.data.to_json()}) if drawn is not None]
     assert made == ["sorting-predicted", "sorting-time"]

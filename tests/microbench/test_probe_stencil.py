@@ -12,12 +12,12 @@ import pytest
 from rich.console import Console, RenderableType
 from support import pictures
 from support.machines import Machines
+from support.shapes import NEWER, PREDICTED, assert_same_keys, measured
 
 import smp
 from smp.kernels.grids.layouts import rectangles
 from smp.microbench.method.plan import Measurement, Plan, Stopped
 from smp.microbench.report import plots, sections
-from smp.microbench.sections.programs.probe import Found
 from smp.microbench.sections.stencil import plots as plots_stencil
 from smp.microbench.sections.stencil import probe
 from smp.microbench.sections.stencil import report as report_stencil
@@ -59,8 +59,9 @@ def section() -> Iterator[Measurement]:
 
 
 def test_every_layout_is_measured(section: Measurement) -> None:
-    data, samples = section.data, section.samples["stencil"]
+    data, samples = section.data.to_json(), section.samples["stencil"]
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("stencil"), but=NEWER | PREDICTED)
     found = [(row["rows"], row["p"], row["layout"]) for row in data["rows"]]
     assert found == [(side, p, name) for p in (1, 2) for side in SIDES for name, _ in layouts_of(p)]
     for row in data["rows"]:
@@ -82,10 +83,10 @@ def test_every_layout_is_measured(section: Measurement) -> None:
 
 def test_supersteps_are_taken_together_by_colour(section: Measurement) -> None:
     side = SIDES[-1]
-    for row in section.data["analysis"]:
+    for row in section.data.to_json()["analysis"]:
         assert (row["rows"], row["runs"]) == (side, len(SIDES))
         assert row["times"] == (ITERATIONS if row["label"] in ("red", "black") else 1)
-    mine = {row["label"]: row for row in section.data["analysis"] if row["layout"] == "vertical"}
+    mine = {row["label"]: row for row in section.data.to_json()["analysis"] if row["layout"] == "vertical"}
     # one edge of each processor has a neighbour: half of it is of one colour
     assert [mine["red"][name] for name in ("hr", "hw", "m")] == [(side - 2) // 2] * 2 + [4 * (side - 2) // 2]
     assert mine["init"]["m"] == 2 * side * (side // 2 + 1)
@@ -95,7 +96,7 @@ def test_supersteps_are_taken_together_by_colour(section: Measurement) -> None:
 def test_a_grid_that_memory_is_short_for_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.SIDES, "quick", (16, 40))
     monkeypatch.setattr(probe, "available_memory", lambda: probe.ROOM * 8 * 16**2)
-    data = probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None).data
+    data = probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None).data.to_json()
     assert {row["rows"] for row in data["rows"]} == {16}
     assert data["left_out"] == [40]
     assert "Left out, for memory is short: 40 x 40." in section_text(data)
@@ -111,7 +112,7 @@ def untouched(proc: smp.Processor, grid: smp.GlobalArray, layout: str, **options
 def test_a_layout_with_another_result_is_a_defect(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "relax_red_black", untouched)
     with pytest.raises(probe.WrongGrid, match="layout shared on 2 processors: 1 of 64 cells differ"):
-        probe._relax(machines(2), np.ones((8, 8)), Found(None))
+        probe._relax(machines(2), np.ones((8, 8)), probe._Found(None))
 
 
 @pytest.mark.parametrize(("wrong", "form"), [("relax", "blocked"), ("side_by_side", "copy")])
@@ -134,7 +135,7 @@ def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(Stopped) as stopped:
         probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None)
     assert stopped.value.name == "stencil"
-    data = stopped.value.section.data
+    data = stopped.value.section.data.to_json()
     assert (data["rows"], len(data["forms"])) == ([], 2 * len(FORMS))
     assert "copy of the grid" in section_text(data)
     monkeypatch.setattr(probe, "_relax_here", interrupted)
@@ -165,7 +166,7 @@ def cells(text: str, *start: str) -> list[list[str]]:
 @pytest.fixture
 def told(section: Measurement) -> dict[str, Any]:
     """The section with numbers that are known."""
-    data: dict[str, Any] = json.loads(json.dumps(section.data))
+    data: dict[str, Any] = json.loads(json.dumps(section.data.to_json()))
     for row in data["rows"]:
         work = row["rows"] ** 2 * ITERATIONS
         row |= {"ns_per_cell": 4.0 - row["p"], "around_ns": 6.0, "measured_s": 3.5e-9 * work, "good_s": 1.25e-9 * work}
@@ -202,24 +203,26 @@ def test_the_first_screen_has_a_line_of_it(told: dict[str, Any]) -> None:
 
 
 def test_without_predictions_there_is_no_table_of_intervals(section: Measurement) -> None:
-    text = section_text(section.data)
+    text = section_text(section.data.to_json())
     assert "Not valid: no cost functions" in text
     assert "Intervals" not in text
     assert len(cells(text, "uniprocessor", "90 x 90", "1")) == 1
 
 
 def test_the_plot_draws_the_numbers(section: Measurement) -> None:
-    figure = plots_stencil.times({"stencil": section.data})
+    figure = plots_stencil.times({"stencil": section.data.to_json()})
     pictures.check(figure, "stencil-time")
     assert figure is not None
     assert len(figure.axes) == 2
     for axes, p in zip(figure.axes, (1, 2), strict=True):
         lines = {one.get_label(): one.get_xydata().tolist() for one in axes.get_lines()}
-        copy = [[form["rows"], form["ns_per_cell"]] for form in section.data["forms"] if form["form"] == "copy"]
+        copy = [
+            [form["rows"], form["ns_per_cell"]] for form in section.data.to_json()["forms"] if form["form"] == "copy"
+        ]
         assert lines["copy of the grid"] == copy
         for name, _ in layouts_of(p):
-            rows = [row for row in section.data["rows"] if (row["layout"], row["p"]) == (name, p)]
+            rows = [row for row in section.data.to_json()["rows"] if (row["layout"], row["p"]) == (name, p)]
             assert lines[name] == [[row["rows"], row["ns_per_cell"]] for row in rows]
     assert plots_stencil.times({}) is None
-    made = [name for name, drawn in plots.figures({"stencil": section.data}) if drawn is not None]
+    made = [name for name, drawn in plots.figures({"stencil": section.data.to_json()}) if drawn is not None]
     assert made == ["stencil-time"]

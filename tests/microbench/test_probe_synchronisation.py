@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.shapes import assert_same_keys, measured
 
 import smp
 from smp._computer.cpus import Cache
@@ -17,6 +18,7 @@ from smp.microbench.method.windows import WINDOW
 from smp.microbench.sections.synchronisation import probe
 from smp.microbench.sections.synchronisation.loops import END, SHARED_WORDS, STOP, TOTAL, TURN, adds, barriers, handoffs
 from smp.microbench.sections.synchronisation.probe import Stage, spread, stages_of, summary
+from smp.microbench.sections.synchronisation.rows import Synchronisation
 from smp.microbench.sections.synchronisation.tasks import HANDOFFS, Task, visit
 
 CACHES = (Cache(1, 32 << 10, 1), Cache(2, 1 << 20, 1))
@@ -167,7 +169,7 @@ def test_the_summary_puts_every_number_in_its_place() -> None:
     results.append(result(("contended", 2, -1, -1), 30))
     for pair, ns in (((4, 6), 50), ((4, 8), 90), ((6, 8), 60)):
         results += [result(("store", 2, *pair), ns), result(("exchange", 2, *pair), 2 * ns)]
-    data = summary(results, (4, 6, 8))
+    data = Synchronisation(**summary(results, (4, 6, 8))).to_json()
     assert data["fetch_add_ns"] == {"alone": 5, "contended": {"2": 30}}
     assert data["handoff_cpus"] == [4, 6, 8]
     assert data["handoff_ns"]["store"] == [[None, 50, 90], [50, None, 60], [90, 60, None]]
@@ -179,7 +181,7 @@ def test_the_summary_puts_every_number_in_its_place() -> None:
 
 def test_one_cpu_has_no_hand_off() -> None:
     results = [result((what, 1, -1, -1), 5) for what in ("alone", "compiled", "python", "superstep")]
-    data = summary(results, (3,))
+    data = Synchronisation(**summary(results, (3,))).to_json()
     assert data["handoff_ns"] == {"store": [[None]], "exchange": [[None]]}
     assert data["handoff_store_ns"] is None
     assert Stage(1, (3,), ()).cpus == (3,)
@@ -194,8 +196,9 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
     over = 2 * len(cpus)
     ticks: list[float] = []
     section = probe.measure(plan((1, 2, over)), lambda part, text: ticks.append(part))
-    data = section.data
+    data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("synchronisation"))
     assert ticks == sorted(ticks)
     assert ticks[-1] == pytest.approx(1)
     assert data["oversubscribed"] == [over]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from support import pictures
+from support.shapes import assert_same_keys, measured
 
 import smp
 from smp._runtime.memory.cells import Cells
@@ -70,18 +71,18 @@ def test_spinning_ends() -> None:
 
 @given(st.floats(1, 1e6), st.lists(st.floats(0, 1e6), min_size=len(PARTS), max_size=len(PARTS)))
 def test_the_accounting_is_of_the_parts_and_the_whole(total: float, parts: list[float]) -> None:
-    rows = [{"what": part, "ns": ns} for part, ns in zip(PARTS, parts, strict=True)]
-    found = accounting([*rows, {"what": WHOLE, "ns": total}, {"what": "next", "ns": 1e9}])
-    assert found["total_ns"] == total
-    assert found["explained_ns"] == pytest.approx(sum(parts))
-    assert found["explained"] * total == pytest.approx(sum(parts))
+    found = accounting({**dict(zip(PARTS, parts, strict=True)), WHOLE: total, "next": 1e9})
+    assert found.total_ns == total
+    assert found.explained_ns == pytest.approx(sum(parts))
+    assert found.explained * total == pytest.approx(sum(parts))
 
 
 def test_the_probe_measures_every_event_and_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.SECONDS, "quick", 0.01)
     section = probe.measure(PLAN, lambda *_: None)
-    data = section.data
+    data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("threads"))
     assert [row["what"] for row in data["rows"]] == list(EVENTS)
     assert [row["what"] for row in data["parts"]] == list(PARTS)
     samples = section.samples["threads"]
@@ -102,7 +103,7 @@ def data() -> dict[str, Any]:
     rows = [row(what, 10.0 * (k + 1)) for k, what in enumerate(EVENTS)]
     parts = [row(what, k + 1) for k, what in enumerate(PARTS)]
     whole = row(WHOLE, 40.0)
-    found = accounting([*rows, whole, *parts])
+    found = accounting({each["what"]: each["ns"] for each in (whole, *parts)}).to_json()
     about = {"rows": rows, "whole": whole, "parts": parts, "accounting": found}
     return about | {"retries": 1024, "looks": 63, "valid": True, "why": []}
 

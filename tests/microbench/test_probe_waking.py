@@ -11,17 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from support import pictures
+from support.shapes import assert_same_keys, measured
 
 import smp
 from smp._runtime.memory.cells import Cells
 from smp.errors import ProcessorRaised
 from smp.microbench.method.plan import Plan, Stopped
 from smp.microbench.method.result import summarise
+from smp.microbench.method.rows import judged
 from smp.microbench.method.visits import COUNTS, FEWEST_ROUNDS, VISIT, rounds, section_of
 from smp.microbench.method.windows import Windows
 from smp.microbench.sections.waking import plots, probe, report
 from smp.microbench.sections.waking.loops import ALL, OPERATIONS, SHARED_WORDS, link, pass_by, set_off, worked
 from smp.microbench.sections.waking.probe import MANY, ONE, Effort, Task, program
+from smp.profiles.records import Judged
 
 PLAN = Plan("quick", (1,), 7, 64)
 
@@ -160,11 +163,11 @@ def test_an_interrupt_keeps_the_rounds_that_are_whole(at: int) -> None:
     assert {len(windows) for windows in taken.values()} == {at}
     results = [summarise((name,), windows, "median") for name, windows in taken.items()]
     with pytest.raises(Stopped) as stopped:
-        section_of("waking", results, {"rows": [1]}, {"name": "U1"}, cut)
+        section_of("waking", results, Judged(**judged(results)), {"name": "U1"}, cut)
     assert stopped.value.name == "waking"
     section = stopped.value.section
-    assert section.data["rows"] == [1]
-    assert not section.data["valid"], "fewer than five windows"
+    assert section.data.to_json()["why"]
+    assert not section.data.to_json()["valid"], "fewer than five windows"
     assert section.samples["waking"]["traps"].tolist() == [ord("a")] * at + [ord("b")] * at
 
 
@@ -193,8 +196,9 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
     ticks: list[float] = []
     section = probe.measure(PLAN, lambda done, _: ticks.append(done))
     assert ticks == sorted(ticks)
-    data = section.data
+    data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
+    assert_same_keys(data, measured("waking"))
     keys = [(row["how"], row["initial_ns"], row["streams"]) for row in data["rows"]]
     assert keys == [(how, ns, k) for how in (MANY, ONE) for ns in (0, 50_000) for k in (1, 3)]
     samples = section.samples["waking"]

@@ -15,6 +15,7 @@ from smp.microbench.method.overlaps import SPAN, overlap, together
 from smp.microbench.method.plan import Plan, PlanError
 from smp.microbench.method.result import summarise
 from smp.microbench.method.rounds import Clock, Flag, Limits, MeasurementError, Point, measure_points, schedule
+from smp.microbench.method.rows import row as row_of
 from smp.microbench.method.visit import FEWEST, LONGEST_NS, MOST, SHORTEST_NS, calibrate
 from smp.microbench.method.windows import WINDOW, Windows, flags, per_operation
 
@@ -223,7 +224,7 @@ def test_what_sleeps_by_nature_is_not_held_against_it() -> None:
 
 
 def test_a_row_is_plain_json_with_its_units() -> None:
-    row = summarise("chase", recorded(RECORDED)).row()
+    row = row_of(summarise("chase", recorded(RECORDED)))
     assert row["minimum_ns"] == pytest.approx(1.283, rel=0.001)
     assert (row["windows"], row["valid"], row["why"]) == (len(RECORDED), True, [])
     assert all(type(value) in (float, str, int, bool, list) for value in row.values())

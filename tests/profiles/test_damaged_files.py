@@ -25,7 +25,7 @@ from smp.microbench.calibration import report as report_models
 from smp.microbench.campaign import Campaign, make_plan, samples_of
 from smp.microbench.predictions.changes import calibrated as hybrid_of
 from smp.microbench.predictions.compare import compare
-from smp.microbench.predictions.figures import SECTIONS
+from smp.microbench.predictions.figures import titles
 from smp.microbench.predictions.report_impact import impact_report
 from smp.microbench.report import sections
 from smp.models.fit.expressions import Expression, python_function
@@ -99,7 +99,7 @@ def test_a_damaged_profile(tmp_path: Path, seed: int, count: int) -> None:
         for name in changed if found.data.get("access") else sections.SECTIONS:
             if found.data.get(name):
                 sections.SECTIONS[name](found.data)
-        if changed & set(SECTIONS):
+        if changed & set(titles()):
             compare(found, whole)
         for named in (_interval, _prices, _contention):
             with contextlib.suppress(ProfileError):  # a section is missing
@@ -396,7 +396,7 @@ def test_the_command_says_in_a_line_what_is_wrong_with_trials(
 
 
 def test_nothing_that_reads_files_is_imported_before_a_file_is_read() -> None:
-    modules = "smp, smp.kernels, smp.perturb, smp.profiles.profile, smp.models.fit.model"
+    modules = "smp, smp.kernels, smp.perturb, smp.profiles.profile, smp.models.fit.model, smp.microbench.command"
     text = f"import sys, {modules}; print('pydantic' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

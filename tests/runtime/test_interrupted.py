@@ -18,6 +18,7 @@ import pytest
 from support.machines import ROOT
 
 from smp._computer import commands
+from smp._computer.documents import Record
 from smp.errors import MachineError
 from smp.microbench.campaign import Campaign, samples_of
 from smp.microbench.method.plan import Measurement, Plan
@@ -34,6 +35,7 @@ import numpy as np
 from smp._computer import commands
 from smp.microbench import campaign
 from smp.microbench.report import sections
+from smp._computer.documents import Record
 from smp.microbench.method.plan import Measurement
 
 def probe(self, name):
@@ -43,7 +45,7 @@ def probe(self, name):
         while name == "synchronisation" and not Path("go").exists():
             time.sleep(0.01)
             tick(0.5, "waiting")
-        return Measurement({"valid": True, "why": []}, {name: np.arange(3)})
+        return Measurement(Record(valid=True, why=[]), {name: np.arange(3)})
     return measure
 
 campaign.Campaign._probe = probe
@@ -205,7 +207,7 @@ def test_another_measurement_begins_by_itself(tmp_path: Path, monkeypatch: pytes
                 count[0] += 1
                 if count[0] > 1:
                     raise KeyboardInterrupt
-                return Measurement({"of": name}, {})
+                return Measurement(Record(of=name), {})
 
             return measure
 

@@ -1,17 +1,22 @@
 """What a probe is asked for and what it hands back.
 
-Plan -> measure(plan, tick) -> Measurement        one such function for each module of probes/
+Plan -> measure(plan, tick) -> Measurement        one such function for each section
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smp._computer.cpus import Cache
 from smp.errors import SmpError
+
+if TYPE_CHECKING:
+    from smp._computer.documents import Record
 
 MODES = ("quick", "default", "full")
 
@@ -73,13 +78,13 @@ class Measurement:
 
     Parameters
     ----------
-    data : dict
-        Plain JSON: rows and summary numbers with their units in the names, ``valid`` and ``why``.
+    data : Record
+        The section's: rows and summary numbers with their units in the names, ``valid`` and ``why``.
     samples : dict of str to ndarray
         The raw samples, structured arrays such as those of `windows.WINDOW`.
     """
 
-    data: dict[str, Any]
+    data: Record
     samples: dict[str, NDArray[np.void]]
 
 

@@ -6,7 +6,7 @@ windows -> clean ones -> minimum, median, 95th percentile       in ns an operati
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -56,19 +56,6 @@ class Result:
     def value(self) -> float:
         """The quoted statistic, ns an operation."""
         return self.minimum if self.quoted == "minimum" else self.median
-
-    def row(self) -> dict[str, Any]:
-        """Return the statistics as plain JSON, units in the names."""
-        return {
-            "minimum_ns": self.minimum,
-            "median_ns": self.median,
-            "p95_ns": self.p95,
-            "quoted": self.quoted,
-            "windows": self.count,
-            "clean_fraction": self.clean_fraction,
-            "valid": self.valid,
-            "why": self.why,
-        }
 
 
 def summarise(

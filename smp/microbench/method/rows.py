@@ -1,9 +1,9 @@
-"""Results of measured points as the rows of a section: plain JSON for the profile, one array for the samples."""
+"""Results of measured points as parts of a section: the fields that records share, one array for the samples."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NotRequired, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,30 @@ from .result import Result
 from .windows import WINDOW
 
 
+class Judgement(TypedDict):
+    """What of a section says how well it was measured: fields of `smp.profiles.records.Judged`."""
+
+    clean_fraction: float
+    valid: bool
+    why: list[str]
+
+
+class Times(Judgement):
+    """The statistics of a point: fields of `smp.profiles.records.Visited`."""
+
+    ns: float
+    cycles: NotRequired[float]
+    minimum_ns: float
+    p95_ns: float
+    windows: int
+
+
 def key_of(result: Result) -> tuple[Any, ...]:
     """Return the key of a point whose keys are tuples."""
     return cast("tuple[Any, ...]", result.key)
 
 
-def row(result: Result, GHz: float | None = None) -> dict[str, Any]:
+def row(result: Result, GHz: float | None = None) -> Times:
     """Return a point's statistics in ns an operation, the median first, and in cycles if the rate is given.
 
     Parameters
@@ -28,14 +46,11 @@ def row(result: Result, GHz: float | None = None) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        ``ns`` and ``cycles`` of the median of clean windows, ``minimum_ns``, ``p95_ns``, ``windows``,
-        ``clean_fraction``, ``valid`` and ``why``.
+    Times
+        ``ns`` and ``cycles`` are of the median of clean windows.
     """
-    cycles = {} if GHz is None else {"cycles": result.median * GHz}
-    return {
+    made: Times = {
         "ns": result.median,
-        **cycles,
         "minimum_ns": result.minimum,
         "p95_ns": result.p95,
         "windows": result.count,
@@ -43,6 +58,24 @@ def row(result: Result, GHz: float | None = None) -> dict[str, Any]:
         "valid": result.valid,
         "why": result.why,
     }
+    if GHz is not None:
+        made["cycles"] = result.median * GHz
+    return made
+
+
+def judged(results: Sequence[Result], why: list[str] | None = None) -> Judgement:
+    """Return how well a section was measured.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Its points.
+    why : list of str, optional
+        What speaks against it; default: the `complaints` of its points.
+    """
+    against = complaints(results) if why is None else why
+    clean = float(np.mean([result.clean_fraction for result in results]))
+    return {"clean_fraction": clean, "valid": not against, "why": against}
 
 
 def stack(results: Sequence[Result], names: Mapping[str, str]) -> NDArray[np.void]:

@@ -2,6 +2,7 @@
 
 rows.py      its record: what the probe writes, a profile keeps, and reports and plots read
 probe.py     ``measure(plan, tick)`` measures it
+facts.py     ``compared(record)`` says which of its figures another machine's are compared with, where it has some
 report.py    ``tables(profile)`` shows it
 plots.py     ``figures(profile, samples)`` draws it, where there is something to draw
 
@@ -11,6 +12,7 @@ A folder's face makes its `Section` of names alone: the modules are imported whe
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,8 +46,9 @@ class Section:
         return self.package.rpartition(".")[2]
 
     def part(self, module: str, name: str) -> Any:
-        """Return what one of its modules holds, importing it."""
-        return getattr(importlib.import_module(f"{self.package}.{module}"), name)
+        """Return what one of its modules holds, importing it; None where the folder has no such module."""
+        whole = f"{self.package}.{module}"
+        return getattr(importlib.import_module(whole), name) if importlib.util.find_spec(whole) else None
 
     def records(self) -> Any:
         """Return the class of its record; Pydantic, which it stands on, takes a while to import."""

@@ -9,7 +9,7 @@ Ctrl-C ends the rounds; those that are whole are kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import numpy as np
 from numpy.lib.recfunctions import append_fields
@@ -19,9 +19,12 @@ from smp._computer.system import affinity, stolen_ns
 
 from .plan import Measurement, Stopped, Tick
 from .result import Result
-from .rows import complaints, stack
+from .rows import stack
 from .visit import Clock
 from .windows import WINDOW, Flag, Limits, Windows, flags
+
+if TYPE_CHECKING:
+    from smp._computer.documents import Record
 
 COUNTS = ("retries", "traps")
 VISIT = np.dtype([*WINDOW.descr, *((name, "i8") for name in COUNTS)])
@@ -110,33 +113,30 @@ class Watch:
         return tuple(int(counted[name].sum()) for name in COUNTS)
 
 
-def section_of(
-    name: str, results: Sequence[Result], data: dict[str, Any], key: Mapping[str, str], cut: bool
-) -> Measurement:
-    """Return a section with the validity of its results and their windows as samples.
+def section_of(name: str, results: Sequence[Result], record: Record, key: Mapping[str, str], cut: bool) -> Measurement:
+    """Return a section with the windows of its results as samples.
 
     Raises
     ------
     Stopped
         With the section, where the rounds were cut short.
     """
-    why = complaints(results)
     samples = stack(results, key)
     counts = [np.concatenate([result.windows[count] for result in results]) for count in COUNTS]
-    section = Measurement(
-        data
-        | {
-            "clean_fraction": float(np.mean([result.clean_fraction for result in results])),
-            "valid": not why,
-            "why": why,
-        },
-        {name: np.asarray(append_fields(samples, list(COUNTS), counts, usemask=False))},
-    )
+    section = Measurement(record, {name: np.asarray(append_fields(samples, list(COUNTS), counts, usemask=False))})
     if cut:
         raise Stopped(name, section)
     return section
 
 
-def counts_of(result: Result) -> dict[str, float]:
+class Counts(TypedDict):
+    """The retries and the traps of a visit."""
+
+    retries: float
+    traps: float
+
+
+def counts_of(result: Result) -> Counts:
     """Return the median retries and traps of a visit."""
-    return {name: float(np.median(result.windows[name])) for name in COUNTS}
+    retries, traps = (float(np.median(result.windows[name])) for name in COUNTS)
+    return {"retries": retries, "traps": traps}

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from smp.errors import ProfileError
 from smp.profiles.profile import Profile
 
+from ..method.figures import Figure
 from .changes import Prediction, Source, cross, opened
-from .figures import SECTIONS, Figure, Key, figures_of
+from .figures import Key, figures_of, titles
 from .programs import kernel_of
 
 if TYPE_CHECKING:
@@ -163,10 +164,10 @@ def compare(a: Source, b: Source, kernels: Sequence[str] = KERNELS, sizes: Seque
         kernel_of(name)
     first, second = opened(a), opened(b)
     ours, theirs = figures_of(first), figures_of(second)
-    rows = tuple(_row(figure, theirs[key]) for key, figure in ours.items() if key in theirs)
+    rows = tuple(_row(key, figure, theirs[key]) for key, figure in ours.items() if key in theirs)
     rows = tuple(row for row in rows if row.a > 0.0 and row.b > 0.0)
     if not rows:
-        has = [", ".join(dict.fromkeys(figure.section for figure in found.values())) for found in (ours, theirs)]
+        has = [", ".join(dict.fromkeys(section for section, _, _ in found)) for found in (ours, theirs)]
         raise ProfileError(
             f"the profiles have no figure in common: a has {has[0] or 'none'}, b has {has[1] or 'none'}; "
             "measure the same sections of both with python -m smp.microbench --only"
@@ -175,9 +176,9 @@ def compare(a: Source, b: Source, kernels: Sequence[str] = KERNELS, sizes: Seque
     return Comparison(_named(first), _named(second), rows, foretold, tuple(_missing(ours, theirs)))
 
 
-def _row(ours: Figure, theirs: Figure) -> Row:
+def _row(key: Key, ours: Figure, theirs: Figure) -> Row:
     valid = ours.valid and theirs.valid
-    return Row(ours.section, ours.what, ours.unit, ours.value, theirs.value, ours.more_is_better, valid)
+    return Row(*key, ours.value, theirs.value, ours.more_is_better, valid)
 
 
 def _foretold(a: Profile, b: Profile, kernels: Sequence[str], sizes: Sequence[int]) -> Iterator[Foretold]:
@@ -190,7 +191,7 @@ def _foretold(a: Profile, b: Profile, kernels: Sequence[str], sizes: Sequence[in
 
 
 def _missing(ours: dict[Key, Figure], theirs: dict[Key, Figure]) -> Iterator[str]:
-    for section, title in SECTIONS.items():
+    for section, title in titles().items():
         a, b = ({key for key in found if key[0] == section} for found in (ours, theirs))
         for has, other, name in ((a, b, "b"), (b, a, "a")):
             if has and not other:

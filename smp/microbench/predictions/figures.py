@@ -1,154 +1,44 @@
 """The figures of a profile, each by itself: what can be compared with the same of another machine.
 
 ("latency", "random order, 64 KiB", "ns")  ->  Figure: the value, whether more is better, whether it is valid
+
+Each section says its own, in ``facts.compared``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from smp.errors import ProfileError
-from smp.profiles.profile import BEST, Profile
+from smp.profiles.profile import Profile
 
-from ..output.format import Data, count, size
-from ..sections.bandwidth.report import KERNELS
-from ..sections.lists.report import title_of
-from ..sections.synchronisation.report import barriers, operations
-from .report_impact import meaning
-
-FAMILIES = ("good", "bad", "random")
-WORDS = (10_000, 1_000_000)
-"""Words that each processor reads, and writes as many, where whole cost functions are compared."""
-
+from ..method.figures import Figure
+from ..sections import SECTIONS
 
 Key = tuple[str, str, str]
-
-
-class Figure(NamedTuple):
-    """One number of a profile.
-
-    Attributes
-    ----------
-    section, what, unit : str
-    value : float
-    more_is_better : bool
-    valid : bool
-    """
-
-    section: str
-    what: str
-    unit: str
-    value: float
-    more_is_better: bool = False
-    valid: bool = True
+"""The section, what it is, its unit."""
 
 
 def figures_of(profile: Profile) -> dict[Key, Figure]:
-    """Return the figures that a profile has, by section, what they are and their unit."""
-    made = (figure for figures in _FIGURES for figure in figures(profile))
-    return {(figure.section, figure.what, figure.unit): figure for figure in made}
+    """Return the figures that a profile has.
+
+    Raises
+    ------
+    ProfileError
+        When a section does not hold what it should; says which value is wrong.
+    """
+    return {(name, figure.what, figure.unit): figure for name in titles() for figure in _figures(profile, name)}
 
 
-def _latency(profile: Profile) -> Iterator[Figure]:
-    data = profile.data.get("latency") or {}
-    pages = ", huge pages" if data.get("levels_from") == "huge" else ""
-    for level in data.get("levels", []):
-        yield Figure("latency", f"{level['name']}{pages}", "ns", level["ns"])
-    for row in data.get("random", []):
-        yield Figure("latency", f"random order, {size(row['bytes'])}", "ns", row["ns"], valid=_valid(row))
+def titles() -> dict[str, str]:
+    """Return the sections that have figures to compare, each with its title."""
+    return {name: section.title for name, section in SECTIONS.items() if section.part("facts", "compared")}
 
 
-def _bandwidth(profile: Profile) -> Iterator[Figure]:
-    rows = (profile.data.get("bandwidth") or {}).get("stream", [])
-    for row in sorted(rows, key=lambda row: (row["processors"], KERNELS.index(row["kernel"]))):
-        what = f"{row['kernel']}, p = {row['processors']}"
-        yield Figure("bandwidth", what, "GB/s", row["GBps"], more_is_better=True, valid=_valid(row))
+def _figures(profile: Profile, name: str) -> Iterator[Figure]:
+    from smp._computer.documents import check  # Pydantic takes a while to import
 
-
-def _synchronisation(profile: Profile) -> Iterator[Figure]:
-    data = profile.data.get("synchronisation") or {}
-    for what, ns, row in operations(data):
-        yield Figure("synchronisation", what.replace("  by", "line handed over by"), "ns", ns, valid=_valid(row))
-    for p, (compiled, python), row in barriers(data):
-        for how, each in (("compiled", compiled), ("from Python", python)):
-            if each is not None:
-                yield Figure("synchronisation", f"barrier {how}, p = {p}", "ns", each, valid=_valid(row))
-    for p, us in (data.get("superstep_us") or {}).items():
-        yield Figure("synchronisation", f"empty superstep, p = {p}", "ns", us * 1e3)
-
-
-def _access(profile: Profile) -> Iterator[Figure]:
-    """What a word costs in each family, and the coefficients that the measurements tell apart."""
-    try:
-        processors = profile.processors
-    except ProfileError:
-        return
-    for p in processors:
-        for family in FAMILIES:
-            try:
-                function = profile.function(family, p)
-            except ProfileError:
-                continue
-            for words in WORDS:
-                seconds = float(profile.predict(family, p, words, words, 2 * p * words)[0])
-                what = f"{family}, {count(words)} words, p = {p}"
-                yield Figure("access", what, "ns/word", seconds / (2 * words) * 1e9)
-            if function["name"] != BEST[family]:
-                continue
-            for term, price in zip(function["terms"], function["coefficients"], strict=True):
-                if term not in (function.get("unidentified") or ()):
-                    unit, scale = ("us", 1e6) if term == "L" else ("ns", 1e9)
-                    yield Figure("access", f"{family}: {meaning(term, profile)}, p = {p}", unit, price * scale)
-
-
-def _lists(profile: Profile) -> Iterator[Figure]:
-    data = profile.data.get("lists") or {}
-    for name, rows in (("serial loop", "serial"), ("fast form", "fast")):
-        for row in data.get(rows, []):
-            yield Figure("lists", f"{name}, n = {count(row['n'])}", "ns/node", row["ns_per_element"])
-    yield from _runs("lists", "node", data, "ns_per_element")
-
-
-def _sorting(profile: Profile) -> Iterator[Figure]:
-    data = profile.data.get("sorting") or {}
-    for row in data.get("forms", []):
-        name = "NumPy" if row["form"] == "numpy" else f"{row['form']} form"
-        yield Figure("sorting", f"{name}, n = {count(row['n'])}", "ns/key", row["ns_per_element"])
-    yield from _runs("sorting", "key", data, "ns_per_element")
-
-
-def _stencil(profile: Profile) -> Iterator[Figure]:
-    data = profile.data.get("stencil") or {}
-    for row in data.get("forms", []):
-        yield Figure("stencil", f"{row['form']}, {_grid(row)}", "ns/cell", row["ns_per_cell"])
-    for row in data.get("rows", []):
-        what = f"{row['layout']} {row['blocks']}, {_grid(row)}, p = {row['p']}"
-        yield Figure("stencil", what, "ns/cell", row["ns_per_cell"])
-
-
-def _runs(section: str, unit: str, data: Data, value: str) -> Iterator[Figure]:
-    for row in data.get("rows", []):
-        name = title_of(row["algorithm"]) if section == "lists" else f"{row['algorithm']} sort"
-        yield Figure(section, f"{name}, n = {count(row['n'])}, p = {row['p']}", f"ns/{unit}", row[value])
-
-
-def _grid(row: Data) -> str:
-    return f"{count(row['rows'])} x {count(row['columns'])}"
-
-
-def _valid(row: Data) -> bool:
-    return row.get("valid") is not False
-
-
-SECTIONS = {
-    "latency": "memory latency",
-    "bandwidth": "bandwidth",
-    "synchronisation": "synchronisation",
-    "access": "cost functions",
-    "lists": "list ranking",
-    "sorting": "sorting",
-    "stencil": "relaxation",
-}
-"""Section of a profile -> what it is called."""
-_FIGURES = (_latency, _bandwidth, _synchronisation, _access, _lists, _sorting, _stencil)
+    found, section = profile.data.get(name), SECTIONS[name]
+    if found:
+        record = check(found, section.records(), ProfileError, f"the section {name} of the profile")
+        yield from section.part("facts", "compared")(record)

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..output.format import count, number, table
-from .figures import SECTIONS
+from .figures import titles
 from .programs import kernel_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def comparison(found: Comparison) -> Group:
     """Return the report of a comparison."""
     by_title = {
         title[0].upper() + title[1:]: [row for row in found.rows if row.section == section]
-        for section, title in SECTIONS.items()
+        for section, title in titles().items()
     }
     sections = {title: rows for title, rows in by_title.items() if rows}
     short = [_in_short(title, rows) for title, rows in sections.items()]

@@ -11,6 +11,7 @@ from smp.profiles.charges import BARRIERS
 from smp.profiles.profile import Profile
 
 from ..output.format import count, number, percent, table, time
+from ..sections.access.facts import price_name
 from .changes import Source, cross, model_of, opened
 from .programs import Cost, Kernel, kernel_of
 
@@ -19,11 +20,6 @@ LEAST = 0.001
 """Share of the time below which a price is left out."""
 SENTENCES = 3
 PRICES = {
-    "L": "the start of a superstep's accesses",
-    "gh": "a word moved",
-    "ghr": "a word read",
-    "ghw": "a word written",
-    "gM": "a word moved by any processor",
     "barrier": "the barrier",
     "runtime": "the runtime's work in a superstep",
     "local": "local computation",
@@ -103,16 +99,8 @@ def meaning(term: str, profile: Profile) -> str:
     if term in PRICES:
         return PRICES[term]
     family, _, own = term.rpartition(" ")
-    name = own.rstrip("0123456789")
-    words = PRICES.get(name, own)
-    if own != name:
-        words += f" ({tier_name(profile, int(own[len(name) :]))})"
+    words = price_name(own, profile)
     return f"{words}, {family}" if family else words
-
-
-def tier_name(profile: Profile, k: int) -> str:
-    """Return the name of the k-th tier, from 1."""
-    return str(profile.access["tiers"][k - 1]["name"])
 
 
 def _upper(words: str) -> str:

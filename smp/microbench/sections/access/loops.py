@@ -14,6 +14,8 @@ section 4; Random is what its section 6 left open.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,8 +24,11 @@ from smp._runtime.loops.compiler import inline, stream
 from smp._runtime.protocols.barrier import IN_A_LOOP, synchronise
 from smp._runtime.protocols.wait import OK
 
+if TYPE_CHECKING:
+    from smp.profiles.access import Family
+
 GOOD, BAD, RANDOM = 0, 1, 2
-FAMILIES = ("good", "bad", "random")
+FAMILIES: tuple[Family, ...] = ("good", "bad", "random")
 FRESH = 1 << 22  # so far apart begin the random sequences of two phases: neither meets words that the other cached
 STAMPS = 6  # columns of a repeat: copy-in ns, copy-out ns, CPU ns of both, own start and end of copying, ok
 

@@ -19,7 +19,6 @@ from smp._runtime.protocols.barrier import barrier
 
 from ..latency.walks import chase
 
-KERNELS = ("copy", "scale", "add", "triad")
 BYTES = (16, 16, 24, 24)
 """Moved by an element, as STREAM counts."""
 WRITE_ALLOCATE = 8

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from smp.microbench.output.axes import COLOURS, MARKERS, Data, canvas, column, unsettled, whole_numbers
 
-KERNELS = ("copy", "scale", "add", "triad")
+from .facts import KERNELS
 
 
 def bandwidth(profile: Data) -> Figure | None:

@@ -11,7 +11,6 @@ all repeats but the first; beside it stands the median.  See `loaded` for the la
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +26,10 @@ from smp.microbench.method.result import Result
 from smp.microbench.method.rows import complaints, key_of, row, stack
 from smp.microbench.method.windows import LIMITS
 
+from .facts import KERNELS
 from .loaded import Load, measure_loaded
-from .loops import BYTES, KERNELS, SCALAR, WRITE_ALLOCATE, expected, stream
+from .loops import BYTES, SCALAR, WRITE_ALLOCATE, expected, stream
+from .rows import Bandwidth, Loaded, Stream
 
 MIB = 1 << 20
 FEWEST_ELEMENTS = 10_000_000
@@ -91,9 +92,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     Returns
     -------
     Measurement
-        ``data["stream"]`` has a row for each kernel and number of processors: ``GBps``, the best repeat as STREAM
+        ``data.stream`` has a row for each kernel and number of processors: ``GBps``, the best repeat as STREAM
         counts bytes, ``GBps_write_allocate``, ``median_GBps``, ``verified``; ``one_GBps`` and ``all_GBps`` sum up
-        triad. ``data["loaded_latency"]`` has ``ns`` by the number of loading processors and what they moved,
+        triad. ``data.loaded_latency`` has ``ns`` by the number of loading processors and what they moved,
         ``load_GBps``. ``capped`` says why the arrays are smaller than STREAM asks for, or is None.
     """
     effort = EFFORTS[plan.mode]
@@ -101,7 +102,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     available = memory()[1]
     nbytes, capped = array_bytes(plan, available)
     load = effort.load if available is None else effort.load.fitting(available // 2, counts[-1])
-    rows: list[dict[str, Any]] = []
+    rows: list[Stream] = []
     stamps: list[NDArray[np.void]] = []
     loaded: list[Result] = []
     loads: list[float] = []
@@ -116,31 +117,31 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
                 loading = loading_of(plan, p)
                 loaded, loads = measure_loaded(machine, loading, load, plan.line_bytes, plan.seed)
     tick(1.0, "bandwidth")
-    triads = [one["GBps"] for one in rows if one["kernel"] == "triad"]
+    triads = [one.GBps for one in rows if one.kernel == "triad"]
     GHz = clock_rate().GHz
     why = complaints(loaded, 0.5, lambda result: f"latency beside {key_of(result)[0]} loading processors") + [
-        f"p = {one['processors']}, {one['kernel']}: {one['why'][0]}" for one in rows if not one["valid"]
+        f"p = {one.processors}, {one.kernel}: {one.why[0]}" for one in rows if one.why
     ]
-    data = {
-        "stream": rows,
-        "one_GBps": triads[0],
-        "all_GBps": triads[-1],
-        "all_processors": counts[-1],
-        "loaded_latency": [
-            {"loading_processors": key_of(result)[0], "load_GBps": moved} | row(result, GHz)
+    data = Bandwidth(
+        stream=rows,
+        one_GBps=triads[0],
+        all_GBps=triads[-1],
+        all_processors=counts[-1],
+        loaded_latency=[
+            Loaded(loading_processors=key_of(result)[0], load_GBps=moved, **row(result, GHz))
             for result, moved in zip(loaded, loads, strict=True)
         ],
-        "array_bytes": nbytes,
-        "elements": nbytes // 8,
-        "repeats": effort.repeats,
-        "memory": "shared by the processors",
-        "chase_bytes": load.chase_bytes,
-        "left_out": left_out,
-        "capped": capped,
-        "clean_fraction": float(np.mean([one["clean_fraction"] for one in rows])),
-        "valid": not why,
-        "why": why,
-    }
+        array_bytes=nbytes,
+        elements=nbytes // 8,
+        repeats=effort.repeats,
+        memory="shared by the processors",
+        chase_bytes=load.chase_bytes,
+        left_out=left_out,
+        capped=capped,
+        clean_fraction=float(np.mean([one.clean_fraction for one in rows])),
+        valid=not why,
+        why=why,
+    )
     samples = {
         "bandwidth_stream": np.concatenate(stamps),
         "bandwidth_loaded": stack(loaded, {"loading_processors": "i4"}),
@@ -180,7 +181,7 @@ def array_bytes(plan: Plan, available: int | None) -> tuple[int, str | None]:
     )
 
 
-def stream_rows(stamps: NDArray[np.void], elements: int, error: float) -> list[dict[str, Any]]:
+def stream_rows(stamps: NDArray[np.void], elements: int, error: float) -> list[Stream]:
     """Return a row for each kernel of one run of STREAM.
 
     Parameters
@@ -208,21 +209,21 @@ def stream_rows(stamps: NDArray[np.void], elements: int, error: float) -> list[d
         if not clean.any():
             why.append(f"none of {wall.size} repeats is clean")
         rows.append(
-            {
-                "processors": p,
-                "kernel": kernel,
-                "GBps": moved * elements / float(wall.min()),
-                "GBps_write_allocate": (moved + WRITE_ALLOCATE) * elements / float(wall.min()),
-                "median_GBps": moved * elements / median,
-                "best_ns": int(wall.min()),
-                "median_ns": median,
-                "repeats": int(wall.size),
-                "clean_fraction": float(clean.mean()),
-                "verified": error <= TOLERANCE,
-                "relative_error": error,
-                "valid": not why,
-                "why": why,
-            }
+            Stream(
+                processors=p,
+                kernel=kernel,
+                GBps=moved * elements / float(wall.min()),
+                GBps_write_allocate=(moved + WRITE_ALLOCATE) * elements / float(wall.min()),
+                median_GBps=moved * elements / median,
+                best_ns=int(wall.min()),
+                median_ns=median,
+                repeats=int(wall.size),
+                clean_fraction=float(clean.mean()),
+                verified=error <= TOLERANCE,
+                relative_error=error,
+                valid=not why,
+                why=why,
+            )
         )
     return rows
 

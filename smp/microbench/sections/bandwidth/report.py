@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 
 from smp.microbench.output.format import Data, Rows, flag, flagged, number, section, size, table
 
-KERNELS = ("copy", "scale", "add", "triad")
+from .facts import KERNELS as KERNELS
 
 
 def bandwidth(profile: Data) -> Group:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from smp._computer.documents import Count, Number, Processors, Rows, Size
 from smp.profiles.records import Judged, Timed
+
+from .facts import Kernel
 
 
 class Stream(Judged):
     processors: Processors
-    kernel: Literal["copy", "scale", "add", "triad"]
+    kernel: Kernel
     GBps: Number
     median_GBps: Number | None = None
     GBps_write_allocate: Number | None = None
+    best_ns: Count | None = None
+    median_ns: Number | None = None
+    repeats: Count | None = None
     verified: bool | None = None
+    relative_error: Number | None = None
 
 
 class Loaded(Timed):
@@ -24,8 +28,13 @@ class Loaded(Timed):
 
 class Bandwidth(Judged):
     stream: Rows[Stream]
+    one_GBps: Number | None = None
+    all_GBps: Number | None = None
+    all_processors: Processors | None = None
     loaded_latency: Rows[Loaded]
     array_bytes: Size | None = None
+    elements: Size | None = None
+    memory: str | None = None
     chase_bytes: Size | None = None
     repeats: Count | None = None
     left_out: str | None = None

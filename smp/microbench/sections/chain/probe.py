@@ -26,13 +26,14 @@ from smp._runtime.program.processor import Processor
 from smp._runtime.program.streams import Pool
 from smp.microbench.method.clocks import HostClock, clock_rate
 from smp.microbench.method.plan import Measurement, Plan, Tick
-from smp.microbench.method.result import summarise
-from smp.microbench.method.rows import key_of
+from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.rows import judged, key_of
 from smp.microbench.method.visits import LIMITS, TURNS, Watch, rounds, section_of
 from smp.microbench.method.windows import Windows
 
 from ..waking.loops import ALL, OPERATIONS, SHARED_WORDS, link, set_off
 from ..waking.probe import RETRIES, statistics
+from .rows import Chain, Passed
 
 MASS, CHAINED, PACKED = "mass", "chained", "packed"
 WORK = (0, 100, 200)
@@ -78,7 +79,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     Returns
     -------
     Measurement
-        ``data["rows"]`` has a row for each arrangement, work and number of streams: ``ns`` a stream and ``total_ns``,
+        ``data.rows`` has a row for each arrangement, work and number of streams: ``ns`` a stream and ``total_ns``,
         medians of the visits, with the ``retries`` and ``traps`` of a visit. ``samples`` has every visit.
 
     Raises
@@ -107,13 +108,19 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         summarise((task.how, task.work, task.streams), windows, "median", TURNS, LIMITS)
         for task, windows in taken.items()
     ]
-    data = {
-        "rows": [{**dict(zip(KEY, key_of(result), strict=True)), **statistics(result, GHz)} for result in results],
-        "limit": RETRIES,
-        "operations": OPERATIONS,
-        "cpus": len(usable_cpus()),
-    }
+    data = Chain(
+        rows=[_row(result, GHz) for result in results],
+        limit=RETRIES,
+        operations=OPERATIONS,
+        cpus=len(usable_cpus()),
+        **judged(results),
+    )
     return section_of("chain", results, data, KEY, cut)
+
+
+def _row(result: Result, GHz: float) -> Passed:
+    how, work, streams = key_of(result)
+    return Passed(how=how, work=work, streams=streams, **statistics(result, GHz))
 
 
 def program(

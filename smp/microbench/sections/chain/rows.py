@@ -13,6 +13,7 @@ class Passed(Visited):
     work: Count
     streams: Size
     total_ns: Number
+    retries: Number | None = None
     traps: Number
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.microbench.method.windows import LIMITS
 
 from ..lists.probe import WrongRanks
+from .rows import Fine, Ranked, RankedByStreams, Setup
 
 PROGRAMS = {
     "wyllie-cells": rank_wyllie_cells,
@@ -123,41 +124,60 @@ def points_of(n: int, effort: Effort) -> Iterator[tuple[str, int]]:
 
 def section_of(samples: NDArray[np.void], cpus: int) -> Measurement:
     """Return the section that the repeats make."""
-    rows: list[dict[str, Any]] = []
-    serial: list[dict[str, Any]] = []
+    rows: list[RankedByStreams] = []
+    serial: list[Ranked] = []
     for n in np.unique(samples["n"][samples["n"] > SETUP]).tolist():
         mine = samples[samples["n"] == n]
         alone = float(np.median(mine["seconds"][mine["algorithm"] == SERIAL]))
         for name, streams in dict.fromkeys(zip(mine["algorithm"].tolist(), mine["streams"].tolist(), strict=True)):
             repeats = mine[(mine["algorithm"] == name) & (mine["streams"] == streams)]
-            row = {"n": n, **_statistics(repeats["seconds"], n)}
+            times = _statistics(repeats["seconds"], n)
             if name == SERIAL:
-                serial.append(row)
+                serial.append(Ranked(n=n, **times))
                 continue
             median = float(np.median(repeats["seconds"]))
-            row |= {"algorithm": name, "streams": streams, "seconds": median, "speedup": alone / median}
-            row |= {what: float(np.median(repeats[what])) for what in ("retries", "traps")}
-            rows.append(row | {"oversubscribed": streams > cpus})
-    bad = [row for row in rows if not row["valid"]]
-    why = (
-        [f"{len(bad)} of {len(rows)} times are not valid; the first: {bad[0]['why'][0]}"]
-        if 4 * len(bad) > len(rows)
-        else []
+            rows.append(
+                RankedByStreams(
+                    n=n,
+                    algorithm=name,
+                    streams=streams,
+                    seconds=median,
+                    speedup=alone / median,
+                    retries=float(np.median(repeats["retries"])),
+                    traps=float(np.median(repeats["traps"])),
+                    oversubscribed=streams > cpus,
+                    **times,
+                )
+            )
+    bad = [row.why[0] for row in rows if row.why]
+    why = [f"{len(bad)} of {len(rows)} times are not valid; the first: {bad[0]}"] if 4 * len(bad) > len(rows) else []
+    setup = _setup(samples[samples["n"] == SETUP])
+    return Measurement(
+        Fine(rows=rows, serial=serial, setup=setup, cpus=cpus, valid=not why, why=why), {"fine": samples}
     )
-    data = {"rows": rows, "serial": serial, "setup": _setup(samples[samples["n"] == SETUP]), "cpus": cpus}
-    return Measurement(data | {"valid": not why, "why": why}, {"fine": samples})
 
 
-def _setup(samples: NDArray[np.void]) -> list[dict[str, Any]]:
+def _setup(samples: NDArray[np.void]) -> list[Setup]:
     made = []
     for name, streams in dict.fromkeys(zip(samples["algorithm"].tolist(), samples["streams"].tolist(), strict=True)):
         seconds = samples["seconds"][(samples["algorithm"] == name) & (samples["streams"] == streams)]
         if name != SERIAL:
-            made.append({"algorithm": name, "streams": streams, "seconds": float(np.median(seconds))})
+            made.append(Setup(algorithm=name, streams=streams, seconds=float(np.median(seconds))))
     return made
 
 
-def _statistics(seconds: NDArray[np.float64], n: int) -> dict[str, Any]:
+class Statistics(TypedDict):
+    """The times of some repeats: fields of `Ranked`."""
+
+    ns_per_element: float
+    minimum_ns: float
+    maximum_ns: float
+    repeats: int
+    valid: bool
+    why: list[str]
+
+
+def _statistics(seconds: NDArray[np.float64], n: int) -> Statistics:
     low, first, median, third, high = np.percentile(seconds, [0, 25, 50, 75, 100]) / n * 1e9
     stable = bool(third <= LIMITS.spread * first)
     why = (

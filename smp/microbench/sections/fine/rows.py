@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from smp._computer.documents import Number, Record, Rows, Size
+from smp._computer.documents import Count, Number, Record, Rows, Size
 from smp.microbench.sections.programs.rows import OfLength
 from smp.profiles.records import Judged
 
@@ -15,11 +15,13 @@ class Ranked(Judged, OfLength):
     ns_per_element: Number
     minimum_ns: Number
     maximum_ns: Number
+    repeats: Count | None = None
 
 
 class RankedByStreams(Ranked):
     algorithm: Streams
     streams: Size
+    seconds: Number | None = None
     speedup: Number
     retries: Number
     traps: Number
@@ -28,6 +30,7 @@ class RankedByStreams(Ranked):
 
 class Setup(Record):
     algorithm: str
+    streams: Size | None = None
     seconds: Number
 
 
@@ -35,3 +38,4 @@ class Fine(Judged):
     rows: list[RankedByStreams]
     serial: list[Ranked]
     setup: Rows[Setup]
+    cpus: Size | None = None

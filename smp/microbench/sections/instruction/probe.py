@@ -14,10 +14,10 @@ Source: the study of the Tera MTA, section 3.1.2.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +35,15 @@ from smp.microbench.method.clocks import HostClock, clock_rate
 from smp.microbench.method.overlaps import SPAN
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
-from smp.microbench.method.rows import key_of, row
+from smp.microbench.method.rows import Times, judged, key_of, row
 from smp.microbench.method.visits import LIMITS, TURNS, VISIT, Watch, rounds, section_of
 from smp.microbench.method.windows import Windows
 
-ADD, CLOCK = "add", "clock"
+from .rows import Instruction, Instructions
+
+What = Literal["add", "clock"]
+ADD: What = "add"
+CLOCK: What = "clock"
 STREAM_SECONDS = 6e-3
 """What a stream's instructions take when it is alone: longer than its turn on the CPU."""
 TRIAL = 1 << 15
@@ -69,7 +73,7 @@ EFFORTS = {
 class Task:
     """One thing to measure: which instruction, by how many streams."""
 
-    what: str
+    what: What
     streams: int
 
 
@@ -85,7 +89,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     Returns
     -------
     Measurement
-        ``data["rows"]`` has a row for each instruction and number of streams: ``clocks_mean`` and ``clocks_std`` over
+        ``data.rows`` has a row for each instruction and number of streams: ``clocks_mean`` and ``clocks_std`` over
         all streams of all visits, ``total_clocks``, the CPU's clocks for one instruction (the median of the visits),
         and the statistics of a stream's instruction. ``instructions`` says how many a stream did. ``samples`` has a
         window for each stream of each visit.
@@ -104,7 +108,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     tick(0.0, "instruction")
     with host(1, pin=usable_cpus()[:1]) as machine:
         gate = machine.cells(1, padded=True, retries=0)
-        counts = {what: _enough(what) for what in (ADD, CLOCK)}
+        counts: dict[What, int] = {what: _enough(what) for what in (ADD, CLOCK)}
 
         def take(order: list[Task], turn: int) -> list[Windows]:
             windows: list[Windows] = machine.run(_program, gate, order, counts, turn, clock.timer_ns).results[0]
@@ -115,11 +119,22 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     results = [
         summarise((task.what, task.streams), windows, "median", TURNS, LIMITS) for task, windows in taken.items()
     ]
-    rows = [{**dict(zip(KEY, key_of(result), strict=True)), **statistics(result, GHz)} for result in results]
-    return section_of("instruction", results, {"rows": rows, "instructions": counts}, KEY, cut)
+    rows = [
+        Instructions(what=key_of(result)[0], streams=key_of(result)[1], **statistics(result, GHz)) for result in results
+    ]
+    data = Instruction(rows=rows, instructions=counts, **judged(results))
+    return section_of("instruction", results, data, KEY, cut)
 
 
-def statistics(result: Result, GHz: float) -> dict[str, Any]:
+class Statistics(Times):
+    """Fields of `Instructions`."""
+
+    clocks_mean: float
+    clocks_std: float
+    total_clocks: float
+
+
+def statistics(result: Result, GHz: float) -> Statistics:
     """Return the mean and the deviation over all streams, what an instruction takes of the CPU, and the statistics."""
     windows = result.windows
     clocks = GHz * windows["wall_ns"] / windows["operations"]
@@ -133,7 +148,7 @@ def statistics(result: Result, GHz: float) -> dict[str, Any]:
     }
 
 
-def _enough(what: str) -> int:
+def _enough(what: What) -> int:
     """How many instructions take `STREAM_SECONDS`; a multiple of 16."""
     span = np.zeros(4, np.int64)
     _LOOPS[what](TRIAL, 1, 2, span)
@@ -174,7 +189,7 @@ def read(instructions: int, a: int, b: int, span: Words) -> int:
     return x
 
 
-_LOOPS = {ADD: add, CLOCK: read}
+_LOOPS: dict[What, Callable[[int, int, int, Words], int]] = {ADD: add, CLOCK: read}
 
 
 @stream
@@ -183,13 +198,13 @@ def sleep(gate: Cells) -> None:
     readff(gate, 0)
 
 
-def _after(gate: Cells, what: str, instructions: int, span: Words) -> None:
+def _after(gate: Cells, what: What, instructions: int, span: Words) -> None:
     sleep(gate)
     _LOOPS[what](instructions, 1, 2, span)
 
 
 def _program(
-    proc: Processor, gate: Cells, order: Sequence[Task], counts: dict[str, int], turn: int, timer_ns: float
+    proc: Processor, gate: Cells, order: Sequence[Task], counts: Mapping[What, int], turn: int, timer_ns: float
 ) -> list[Windows]:
     """The program of the processor: visit every task once."""
     with proc.streams(max(task.streams for task in order)) as pool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import mmap
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -26,15 +26,15 @@ from smp.microbench.method.clocks import HostClock, clock_rate
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result
 from smp.microbench.method.rounds import measure_points
-from smp.microbench.method.rows import complaints, key_of, row, stack
+from smp.microbench.method.rows import complaints, judged, key_of, row, stack
 from smp.microbench.method.visit import Point
 
 from .knees import find_levels, match
 from .pages import Pages, huge_bytes, read_smaps
+from .rows import HugePages, Latency, Level, OfArray, OfStride
 from .sizes import EFFORTS, KIB, MIB, Effort, largest_array, random_sizes, stride_grid
 from .walks import UNROLLED, Walk, link_strided, page_local_walk, random_walk
 
-CURVES = ("stride", "random", "page_local", "huge")
 PAGES_AT_HAND = 32
 """Small pages that every first-level TLB holds."""
 
@@ -76,59 +76,76 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     points += [_random(plan, key, walk) for key, walk in walks.items()]
     left = max(0.1, 0.97 * (effort.seconds - (time.monotonic() - start)))
     results = measure_points(points, left, rng, clock, tick=lambda part, text: tick(0.2 + 0.8 * part, text))
-    data = {
-        **curves(results, GHz),
-        **page_walks(results, GHz),
-        **levels(plan, results, GHz),
-        "line_bytes": plan.line_bytes,
-        "page_bytes": mmap.PAGESIZE,
-        "huge_pages": {"granted": not without, "why": without or None},
-        "clock_GHz": GHz,
-        "timer_ns": clock.timer_ns,
-        "largest_bytes": largest,
-        "capped": capped,
-        "clean_fraction": float(np.mean([result.clean_fraction for result in results])),
-    }
+    found = levels(plan, results, GHz)
     why = complaints(results, name=_name)
-    if not data["memory_reached"]:
+    if not found["memory_reached"]:
         why.append(f"no level beyond the caches was found up to {largest / MIB:,.0f} MiB")
-    samples = stack(results, {"curve": "U10", "bytes": "i8", "stride": "i8"})
-    return Measurement(data | {"valid": not why, "why": why}, {"latency": samples})
+    data = Latency(
+        stride=[
+            OfStride(bytes=key_of(one)[1], stride=key_of(one)[2], **row(one, GHz)) for one in _of(results, "stride")
+        ],
+        random=rows_of(results, "random", GHz),
+        page_local=rows_of(results, "page_local", GHz),
+        huge=rows_of(results, "huge", GHz),
+        **page_walks(results, GHz),
+        **found,
+        line_bytes=plan.line_bytes,
+        page_bytes=mmap.PAGESIZE,
+        huge_pages=HugePages(granted=not without, why=without or None),
+        clock_GHz=GHz,
+        timer_ns=clock.timer_ns,
+        largest_bytes=largest,
+        capped=capped,
+        **judged(results, why),
+    )
+    return Measurement(data, {"latency": stack(results, {"curve": "U10", "bytes": "i8", "stride": "i8"})})
 
 
-def curves(results: list[Result], GHz: float) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of each curve."""
-    made: dict[str, list[dict[str, Any]]] = {curve: [] for curve in CURVES}
-    for result in results:
-        curve, nbytes, stride = key_of(result)
-        sizes = {"bytes": nbytes, "stride": stride} if curve == "stride" else {"bytes": nbytes}
-        made[curve].append(sizes | row(result, GHz))
-    return made
+def rows_of(results: list[Result], name: str, GHz: float) -> list[OfArray]:
+    """Return the rows of a random curve."""
+    return [OfArray(bytes=key_of(result)[1], **row(result, GHz)) for result in _of(results, name)]
 
 
-def page_walks(results: list[Result], GHz: float) -> dict[str, Any]:
+class Walks(TypedDict):
+    """What page walks cost: fields of `Latency`."""
+
+    page_walk: list[OfArray]
+    page_walk_from: str
+    page_walk_ns: float | None
+    page_walk_bytes: int | None
+
+
+def page_walks(results: list[Result], GHz: float) -> Walks:
     """Return what page walks cost by size: random order in small pages, less the same without page walks."""
     known = {key_of(result)[:2]: result for result in results if key_of(result)[0] != "stride"}
     without = "huge" if any(curve == "huge" for curve, _ in known) else "page_local"
-    rows = []
+    rows: list[OfArray] = []
     for (curve, nbytes), result in known.items():
         base = known.get((without, nbytes))
         if curve == "random" and base is not None:
             ns = result.median - base.median
             valid = result.valid and base.valid
-            rows.append({"bytes": nbytes, "ns": ns, "cycles": ns * GHz, "valid": valid})
+            rows.append(OfArray(bytes=nbytes, ns=ns, cycles=ns * GHz, valid=valid))
     return {
         "page_walk": rows,
         "page_walk_from": without,
-        "page_walk_ns": rows[-1]["ns"] if rows else None,
-        "page_walk_bytes": rows[-1]["bytes"] if rows else None,
+        "page_walk_ns": rows[-1].ns if rows else None,
+        "page_walk_bytes": rows[-1].bytes if rows else None,
     }
 
 
-def levels(plan: Plan, results: list[Result], GHz: float) -> dict[str, Any]:
+class Levels(TypedDict):
+    """The levels of memory: fields of `Latency`."""
+
+    levels: list[Level]
+    levels_from: str
+    levels_missing: list[str]
+    memory_reached: bool
+
+
+def levels(plan: Plan, results: list[Result], GHz: float) -> Levels:
     """Return the levels found in the random curve, in huge pages if there is one, named after the caches."""
-    huge = {key_of(result)[1]: result for result in results if key_of(result)[0] == "huge"}
-    small = {key_of(result)[1]: result for result in results if key_of(result)[0] == "random"}
+    huge, small = ({key_of(result)[1]: result for result in _of(results, name)} for name in ("huge", "random"))
     # where there is no huge page for a size, there is no page walk either
     curve = small | huge
     sizes = sorted(curve)
@@ -136,13 +153,14 @@ def levels(plan: Plan, results: list[Result], GHz: float) -> dict[str, Any]:
     found = find_levels(sizes, [curve[size].median for size in sizes], len(reported) + 1)
     knees = [level.knee_bytes for level in found if level.knee_bytes is not None]
     caches = [reported[i] for i in match(knees, [cache.bytes for cache in reported])]
-    rows: list[dict[str, Any]] = [
-        {"name": f"L{cache.level}", "found_bytes": round(knee), "reported_bytes": cache.bytes}
-        for knee, cache in zip(knees, caches, strict=True)
+    named: list[tuple[str, int | None, int | None]] = [
+        *((f"L{cache.level}", round(knee), cache.bytes) for knee, cache in zip(knees, caches, strict=True)),
+        ("DRAM", None, None),
     ]
-    rows.append({"name": "DRAM", "found_bytes": None, "reported_bytes": None})
-    for named, level in zip(rows, found, strict=True):
-        named |= {"ns": level.ns, "cycles": level.ns * GHz}
+    rows = [
+        Level(name=name, ns=level.ns, cycles=level.ns * GHz, found_bytes=at, reported_bytes=size)
+        for (name, at, size), level in zip(named, found, strict=True)
+    ]
     missing = [f"L{cache.level}" for cache in reported if cache not in caches]
     # the level after the last knee is memory only if it is entered well before the arrays end
     return {
@@ -151,6 +169,11 @@ def levels(plan: Plan, results: list[Result], GHz: float) -> dict[str, Any]:
         "levels_missing": missing,
         "memory_reached": bool(knees) and sizes[-1] >= 4 * knees[-1],
     }
+
+
+def _of(results: list[Result], curve: str) -> list[Result]:
+    """The results of one curve."""
+    return [result for result in results if key_of(result)[0] == curve]
 
 
 def _strided(effort: Effort, largest: int) -> list[Point]:

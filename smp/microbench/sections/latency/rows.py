@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smp._computer.documents import Number, Record, Rows, Size
+from smp._computer.documents import NotNegative, Number, Record, Rows, Size
 from smp.profiles.records import Judged, Timed
 
 
@@ -31,6 +31,7 @@ class Latency(Judged):
     levels: Rows[Level]
     levels_from: str | None = None
     levels_missing: list[str] | None = None
+    memory_reached: bool | None = None
     random: Rows[OfArray]
     page_local: Rows[OfArray]
     huge: Rows[OfArray]
@@ -39,5 +40,10 @@ class Latency(Judged):
     page_walk_ns: Number | None = None
     page_walk_bytes: Size | None = None
     page_walk_from: str | None = None
+    line_bytes: Size | None = None
+    page_bytes: Size | None = None
     huge_pages: HugePages | None = None
+    clock_GHz: NotNegative | None = None
+    timer_ns: Number | None = None
+    largest_bytes: Size | None = None
     capped: str | None = None

@@ -9,7 +9,7 @@ Source: the study of the Tera MTA, section 4, figure 17; the SMP cost study, sec
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,9 @@ from smp.kernels.lists.serial import rank_here
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.profiles.profile import Profile
 
-from ..programs.probe import Found, Row, sampled
+from ..programs.probe import Found, sampled
+from ..programs.rows import FastList, Repeated
+from .rows import ListRun, Lists, ListStep
 
 LENGTHS = {
     "quick": (10_000, 100_000, 1_000_000),
@@ -124,20 +126,29 @@ def _ranked(machine: Machine, name: str, shared: GlobalArray, ranks: GlobalArray
     return run
 
 
-class _Found(Found):
+class _Timing(TypedDict):
+    """What a list takes without a machine: fields of `Repeated`."""
+
+    n: int
+    seconds: float
+    ns_per_element: float
+    repeats: int
+
+
+class _Found(Found[ListRun, ListStep]):
     """The rows so far, and those of the serial loop."""
 
     def __init__(self, profile: Profile | None) -> None:
-        super().__init__(profile)
-        self.serials: list[Row] = []
-        self.fasts: list[Row] = []
+        super().__init__(profile, ListStep)
+        self.serials: list[Repeated] = []
+        self.fasts: list[FastList] = []
         self._serial_seconds: dict[int, float] = {}
 
     def serial(self, successor: NDArray[Any]) -> NDArray[Any]:
         """Time the serial loop; return its ranks."""
         ranks, row = self._timed("serial", rank_here, successor, 1)
         self._serial_seconds[row["n"]] = row["seconds"]
-        self.serials.append(row)
+        self.serials.append(Repeated(**row))
         return ranks
 
     def fast(self, successor: NDArray[Any], expected: NDArray[Any]) -> None:
@@ -147,9 +158,10 @@ class _Found(Found):
         ranks, row = self._timed("fast", rank_list, successor, streams)
         if not np.array_equal(ranks, expected):
             raise WrongRanks("rank_list gives other ranks than the serial loop")
-        self.fasts.append(row | {"streams": streams, "speedup": self._serial_seconds[row["n"]] / row["seconds"]})
+        speedup = self._serial_seconds[row["n"]] / row["seconds"]
+        self.fasts.append(FastList(streams=streams, speedup=speedup, **row))
 
-    def _timed(self, name: str, rank: Any, successor: NDArray[Any], streams: int) -> tuple[NDArray[Any], Row]:
+    def _timed(self, name: str, rank: Any, successor: NDArray[Any], streams: int) -> tuple[NDArray[Any], _Timing]:
         n = len(successor)
         seconds = []
         for _ in range(_repeats(n)):
@@ -162,19 +174,26 @@ class _Found(Found):
 
     def ranked(self, n: int, p: int, name: str, runs: list[Run]) -> None:
         """Add the repeats of one algorithm."""
-        row = self.add({"n": n, "p": p, "algorithm": name}, runs, [run.wall for run in runs])
-        row["ns_per_element"] = row["seconds"] / n * 1e9
-        row["speedup"] = self._serial_seconds[n] / row["seconds"]
+        took = self.add({"n": n, "p": p, "algorithm": name}, runs, [run.wall for run in runs])
+        each, speedup = took["seconds"] / n * 1e9, self._serial_seconds[n] / took["seconds"]
+        self.rows.append(ListRun(n=n, p=p, algorithm=name, ns_per_element=each, speedup=speedup, **took))
 
     def section(self) -> Measurement:
         """What there is."""
-        data = self.data() | {"serial": self.serials, "fast": self.fasts, "superstep": self._example()}
+        data = Lists(
+            rows=self.rows,
+            steps=self.steps,
+            serial=self.serials,
+            fast=self.fasts,
+            superstep=self._example(),
+            **self.judged(),
+        )
         return Measurement(data, {"lists": np.array(self.samples, SAMPLE)})
 
-    def _example(self) -> Row | None:
+    def _example(self) -> ListStep | None:
         """The superstep to show first: the costliest of the fastest algorithm at the largest n and p."""
-        best = min(self.rows, key=lambda row: (-row["n"], -row["p"], row["seconds"]), default=None)
+        best = min(self.rows, key=lambda row: (-row.n, -row.p, row.seconds), default=None)
         if best is None:
             return None
-        own = [step for step in self.steps if all(step[key] == best[key] for key in ("n", "p", "algorithm"))]
-        return max(own, key=lambda step: float(step["measured_s"]), default=None)
+        own = [step for step in self.steps if (step.n, step.p, step.algorithm) == (best.n, best.p, best.algorithm)]
+        return max(own, key=lambda step: step.measured_s or 0.0, default=None)

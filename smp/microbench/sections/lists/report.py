@@ -12,6 +12,7 @@ from smp.models.supersteps.locality import SMALL
 
 from ..programs import report as programs
 from ..programs.report import INTERVAL_HEADERS, TIMES, each, interval_cells, ratio
+from .facts import title_of as title_of
 
 HEADERS = ("algorithm", "n", "p", "run\nns", "speed-\nup")
 STEP_HEADERS = (
@@ -67,17 +68,6 @@ def serial_time(lists: Data, n: int) -> float | None:
     """Return the ns an element of the serial loop on a list of n; None where it was not measured."""
     found = (row["ns_per_element"] for row in lists.get("serial", []) if row["n"] == n)
     return next(found, None)
-
-
-def title_of(algorithm: str) -> str:
-    """Return an algorithm's name in print.
-
-    Examples
-    --------
-    >>> [title_of(name) for name in ("wyllie", "reid-miller", "helman-jaja")]
-    ['Wyllie', 'Reid-Miller', 'Helman-JaJa']
-    """
-    return {"helman-jaja": "Helman-JaJa"}.get(algorithm, "-".join(map(str.capitalize, algorithm.split("-"))))
 
 
 def describe_step(step: Data) -> str:

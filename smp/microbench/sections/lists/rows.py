@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smp._computer.documents import Number, Rows, Size
-from smp.microbench.sections.programs.rows import Counted, FastList, OfLength, Predicted, Ran
+from smp.microbench.sections.programs.rows import Counted, FastList, OfLength, Predicted, Ran, Repeated
 
 
 class ListRun(Ran, OfLength):
@@ -14,12 +14,11 @@ class ListRun(Ran, OfLength):
 class ListStep(Counted):
     n: Size
     algorithm: str
-    verdict: str | None = None
 
 
 class Lists(Predicted):
     rows: Rows[ListRun]
     steps: Rows[ListStep]
     superstep: ListStep | None = None
-    serial: Rows[OfLength]
+    serial: Rows[Repeated]
     fast: Rows[FastList]

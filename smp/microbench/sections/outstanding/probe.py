@@ -21,7 +21,6 @@ import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -31,13 +30,14 @@ from smp.microbench.method.clocks import HostClock, clock_rate
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rounds import measure_points
-from smp.microbench.method.rows import complaints, key_of, row, stack
+from smp.microbench.method.rows import judged, key_of, row, stack
 from smp.microbench.method.visit import Point
 from smp.microbench.method.windows import Limits, Windows, flags
 
 from ..latency.pages import Pages, huge_bytes
 from ..latency.walks import link_random
 from .loops import DEEPEST, Words, chase_chains
+from .rows import Chains, Enough, Loads, Outstanding, Sustained
 from .together import Crew, Job
 
 MIB = 1 << 20
@@ -91,10 +91,10 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     Returns
     -------
     Measurement
-        ``data["chains"]`` has a row for each number of chains, ns a load, and ``data["sustained"]`` what follows from
-        them (`sustained`). ``data["groups"]`` has a row for each order, number of CPUs, work, number of streams and
+        ``data.chains`` has a row for each number of chains, ns a load, and ``data.sustained`` what follows from
+        them (`sustained`). ``data.groups`` has a row for each order, number of CPUs, work, number of streams and
         depth: ns a load of all streams together and ``GBps``, lines of the far and words of the near loads;
-        ``data["saturation"]`` what is enough for nearly the best (`saturation`). ``capped`` says that the memory is
+        ``data.saturation`` what is enough for nearly the best (`saturation`). ``capped`` says that the memory is
         smaller than four times the last cache, or is None. ``samples`` has every window.
 
     Notes
@@ -111,20 +111,16 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     left = effort.seconds - (time.monotonic() - begun)
     groups = _groups(pages.words, effort, plan, left, rng, lambda part, text: tick(0.2 + 0.8 * part, text))
     rows = [_group_row(result, GHz, plan) for result in groups]
-    everything = [*chains, *groups]
-    why = complaints(everything)
-    data = {
-        "chains": [{"chains": key_of(result)[0], **row(result, GHz)} for result in chains],
-        "sustained": sustained(*_times(chains)),
-        "groups": rows,
-        "saturation": saturation(rows),
-        "bytes": nbytes,
-        "huge_bytes": huge_bytes(pages),
-        "capped": capped,
-        "clean_fraction": float(np.mean([result.clean_fraction for result in everything])),
-        "valid": not why,
-        "why": why,
-    }
+    data = Outstanding(
+        chains=[Chains(chains=key_of(result)[0], **row(result, GHz)) for result in chains],
+        sustained=sustained(*_times(chains)),
+        groups=rows,
+        saturation=saturation(rows),
+        bytes=nbytes,
+        huge_bytes=huge_bytes(pages),
+        capped=capped,
+        **judged([*chains, *groups]),
+    )
     samples = {"outstanding_chains": stack(chains, {"chains": "i4"}), "outstanding_groups": stack(groups, GROUP)}
     return Measurement(data, samples)
 
@@ -143,7 +139,7 @@ def bytes_of(plan: Plan, wanted: int, available: int | None) -> tuple[int, str |
     )
 
 
-def sustained(chains: Sequence[int], ns: Sequence[float]) -> dict[str, Any]:
+def sustained(chains: Sequence[int], ns: Sequence[float]) -> Sustained:
     """Return how many misses are under way at once, from the time of a load by the number of chains.
 
     Parameters
@@ -154,7 +150,7 @@ def sustained(chains: Sequence[int], ns: Sequence[float]) -> dict[str, Any]:
 
     Returns
     -------
-    dict
+    Sustained
         ``latency_ns``, of one chain; ``best_ns``, the least time a load; ``misses``, their ratio: by Little's law the
         mean number under way; ``knee_chains``, the fewest chains within 10% of the best; ``flat``, whether more chains
         gain nothing (`flat`): where they still do, the core sustains more misses than that.
@@ -162,17 +158,11 @@ def sustained(chains: Sequence[int], ns: Sequence[float]) -> dict[str, Any]:
     Examples
     --------
     >>> sustained([1, 4, 8, 16], [100.0, 25.0, 12.8, 12.5])
-    {'latency_ns': 100.0, 'best_ns': 12.5, 'misses': 8.0, 'knee_chains': 8, 'flat': True}
+    Sustained(latency_ns=100.0, best_ns=12.5, misses=8.0, knee_chains=8, flat=True)
     """
     best = min(ns)
     knee = next(k for k, each in zip(chains, ns, strict=True) if each <= 1.1 * best)
-    return {
-        "latency_ns": ns[0],
-        "best_ns": best,
-        "misses": ns[0] / best,
-        "knee_chains": knee,
-        "flat": flat(chains, ns),
-    }
+    return Sustained(latency_ns=ns[0], best_ns=best, misses=ns[0] / best, knee_chains=knee, flat=flat(chains, ns))
 
 
 def flat(chains: Sequence[int], ns: Sequence[float]) -> bool:
@@ -187,32 +177,34 @@ def flat(chains: Sequence[int], ns: Sequence[float]) -> bool:
     return bool(before) and min(before) <= NEARLY * min(ns)
 
 
-def saturation(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def saturation(rows: Sequence[Loads]) -> list[Enough]:
     """Return for each order, number of CPUs and work the best bandwidth, and what is enough for nearly as much.
 
     Parameters
     ----------
-    rows : sequence of dict
-        With ``order``, ``cpus``, ``work``, ``streams``, ``depth`` and ``GBps``.
+    rows : sequence of Loads
 
     Returns
     -------
-    list of dict
+    list of Enough
         ``best_GBps`` with its ``best_streams`` and ``best_depth``; ``enough_streams``, the fewest within 5% of it at
         any depth; ``gain``, the best of several streams over the best of one.
     """
     found = []
-    for place in dict.fromkeys((one["order"], one["cpus"], one["work"]) for one in rows):
-        mine = [one for one in rows if (one["order"], one["cpus"], one["work"]) == place]
-        best = max(mine, key=lambda one: one["GBps"])
-        alone = max(one["GBps"] for one in mine if one["streams"] == 1)
+    for order, cpus, work in dict.fromkeys((one.order, one.cpus, one.work) for one in rows):
+        mine = [one for one in rows if (one.order, one.cpus, one.work) == (order, cpus, work)]
+        best = max(mine, key=lambda one: one.GBps)
         found.append(
-            dict(zip(("order", "cpus", "work"), place, strict=True))
-            | {f"best_{name}": best[name] for name in ("GBps", "streams", "depth")}
-            | {
-                "enough_streams": min(one["streams"] for one in mine if NEARLY * one["GBps"] >= best["GBps"]),
-                "gain": best["GBps"] / alone,
-            }
+            Enough(
+                order=order,
+                cpus=cpus,
+                work=work,
+                best_GBps=best.GBps,
+                best_streams=best.streams,
+                best_depth=best.depth,
+                enough_streams=min(one.streams for one in mine if NEARLY * one.GBps >= best.GBps),
+                gain=best.GBps / max(one.GBps for one in mine if one.streams == 1),
+            )
         )
     return found
 
@@ -273,6 +265,8 @@ def _groups(
     return results
 
 
-def _group_row(result: Result, GHz: float, plan: Plan) -> dict[str, Any]:
-    moved = plan.line_bytes if key_of(result)[0] == FAR else plan.word_bytes
-    return dict(zip(GROUP, key_of(result), strict=True)) | {"GBps": moved / result.median} | row(result, GHz)
+def _group_row(result: Result, GHz: float, plan: Plan) -> Loads:
+    order, cpus, work, streams, depth = key_of(result)
+    moved = plan.line_bytes if order == FAR else plan.word_bytes
+    GBps = moved / result.median
+    return Loads(order=order, cpus=cpus, work=work, streams=streams, depth=depth, GBps=GBps, **row(result, GHz))

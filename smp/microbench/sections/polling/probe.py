@@ -20,7 +20,7 @@ import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,14 +38,17 @@ from smp.microbench.method.clocks import timer_cost
 from smp.microbench.method.overlaps import SPAN
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
-from smp.microbench.method.rows import complaints, row, stack
+from smp.microbench.method.rows import judged, row, stack
 from smp.microbench.method.windows import NO_FLAG, WINDOW, Flag, Limits, Windows, flags
 
 from ..bandwidth.loops import BYTES, triad_until
+from .rows import Poll, Polling
 
 FOREVER = 1 << 40
 """A limit that no wait of a visit comes to."""
-APART, BESIDE = "apart", "beside"
+Place = Literal["apart", "beside"]
+APART: Place = "apart"
+BESIDE: Place = "beside"
 FEWEST_ROUNDS = 7
 SETTLE = 1e-3
 """Seconds between the beginning of the last wait and that of triad."""
@@ -85,7 +88,7 @@ VISIT_NS, TURN_NS = 6_000_000, 20_000_000
 class Task:
     """One thing to measure: where the pollers are, after how many looks they trap, how many there are."""
 
-    place: str
+    place: Place
     limit: int
     pollers: int
 
@@ -112,9 +115,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     Returns
     -------
     Measurement
-        ``data["rows"]`` has a row for each place, limit (None: for ever) and number of pollers, from 0: ``ns`` an
+        ``data.rows`` has a row for each place, limit (None: for ever) and number of pollers, from 0: ``ns`` an
         element, ``GBps``, ``slowdown`` over the row without pollers in the same place, ``retries`` of all pollers in a
-        visit and ``traps``, medians; ``data["look_ns"]``, what one look takes. ``samples`` has every visit as one
+        visit and ``traps``, medians; ``data.look_ns``, what one look takes. ``samples`` has every visit as one
         window.
 
     Notes
@@ -127,7 +130,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     rng = np.random.default_rng([plan.seed, 8])
     tick(0.0, "polling")
     found: dict[Task, Visits] = {}
-    places = [APART, BESIDE] if processors > 1 else [BESIDE]
+    places: list[Place] = [APART, BESIDE] if processors > 1 else [BESIDE]
     left_ns = sum(task.visit_ns for place in places for task in tasks_of(place, effort))
     for place in places:
         tasks = tasks_of(place, effort)
@@ -143,27 +146,25 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     tick(1.0, "polling")
     results = {task: _result(task, [window for window, _ in visits]) for task, visits in found.items()}
     counted = {task: np.median([counts for _, counts in visits], axis=0) for task, visits in found.items()}
-    rows, why = rows_of(results, counted), complaints(list(results.values()))
-    data = {
-        "rows": rows,
-        "look_ns": look_ns(rows, processors - 1),
-        "cpus": len(cpus),
-        "poller_cpus": processors - 1,
-        "array_bytes": ARRAY_BYTES,
-        "clean_fraction": float(np.mean([result.clean_fraction for result in results.values()])),
-        "valid": not why,
-        "why": why,
-    }
+    rows = rows_of(results, counted)
+    data = Polling(
+        rows=rows,
+        look_ns=look_ns(rows, processors - 1),
+        cpus=len(cpus),
+        poller_cpus=processors - 1,
+        array_bytes=ARRAY_BYTES,
+        **judged(list(results.values())),
+    )
     return Measurement(data, {"polling": stack(list(results.values()), KEY)})
 
 
-def tasks_of(place: str, effort: Effort) -> list[Task]:
+def tasks_of(place: Place, effort: Effort) -> list[Task]:
     """Return what to measure in one place: nobody polls, and then each limit with each number of pollers."""
     waiting = itertools.product(effort.limits, effort.pollers)
     return [Task(place, 0, 0), *(Task(place, limit, pollers) for limit, pollers in waiting)]
 
 
-def rows_of(results: dict[Task, Result], counted: dict[Task, NDArray[Any]]) -> list[dict[str, Any]]:
+def rows_of(results: dict[Task, Result], counted: dict[Task, NDArray[Any]]) -> list[Poll]:
     """Return the rows of the section, each with its slow-down over that of its place without pollers.
 
     ``counted`` are the retries and traps of a visit.
@@ -173,29 +174,29 @@ def rows_of(results: dict[Task, Result], counted: dict[Task, NDArray[Any]]) -> l
         alone = next(one for other, one in results.items() if (other.place, other.pollers) == (task.place, 0))
         retries, traps = counted[task]
         rows.append(
-            {
-                "place": task.place,
-                "limit": None if task.limit == FOREVER else task.limit,
-                "pollers": task.pollers,
-                "GBps": BYTES[3] / result.median,
-                "slowdown": result.median / alone.median,
-                "visit_ns": float(np.median(result.windows["wall_ns"])),
-                "retries": float(retries),
-                "traps": float(traps),
+            Poll(
+                place=task.place,
+                limit=None if task.limit == FOREVER else task.limit,
+                pollers=task.pollers,
+                GBps=BYTES[3] / result.median,
+                slowdown=result.median / alone.median,
+                visit_ns=float(np.median(result.windows["wall_ns"])),
+                retries=float(retries),
+                traps=float(traps),
                 **row(result),
-            }
+            )
         )
     return rows
 
 
-def look_ns(rows: Sequence[dict[str, Any]], cpus: int) -> float | None:
+def look_ns(rows: Sequence[Poll], cpus: int) -> float | None:
     """Return the time of one look, from the fewest who poll for ever on so many other CPUs; None where nobody does."""
-    polling = [row for row in rows if row["pollers"] and (row["place"], row["limit"]) == (APART, None)]
-    fewest = min(polling, key=lambda row: row["pollers"], default=None)
-    if fewest is None or not fewest["retries"]:
+    polling = [row for row in rows if row.pollers and (row.place, row.limit) == (APART, None)]
+    fewest = min(polling, key=lambda row: row.pollers, default=None)
+    if fewest is None or not fewest.retries or fewest.visit_ns is None:
         return None
     # they share the CPUs: the looks of all of them together take as long as they wait
-    return float((fewest["visit_ns"] + 1e9 * SETTLE) * min(fewest["pollers"], cpus) / fewest["retries"])
+    return (fewest.visit_ns + 1e9 * SETTLE) * min(fewest.pollers, cpus) / fewest.retries
 
 
 def _visited(

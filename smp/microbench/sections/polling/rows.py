@@ -14,6 +14,7 @@ class Poll(Timed):
     pollers: Count
     GBps: Number
     slowdown: Number
+    visit_ns: Number | None = None
     retries: Number
     traps: Number
     windows: Count
@@ -22,5 +23,6 @@ class Poll(Timed):
 class Polling(Judged):
     rows: Some[Poll]
     look_ns: Number | None = None
+    cpus: Size | None = None
     poller_cpus: Size = 1
     array_bytes: Size | None = None

@@ -12,8 +12,9 @@ communication alone everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Generic, TypedDict, TypeVar
 
 import numpy as np
 
@@ -22,7 +23,10 @@ from smp.models.supersteps.interval import Interval
 from smp.models.supersteps.locality import SMALL, place
 from smp.profiles.profile import Profile
 
-Row = dict[str, Any]
+from .rows import Counted, Ran
+
+Row = TypeVar("Row", bound=Ran)
+Step = TypeVar("Step", bound=Counted)
 
 ENDS = ("good_s", "bad_s", "random_s")
 """The predictions of a row, in seconds."""
@@ -31,36 +35,70 @@ NO_FUNCTIONS = (
 )
 
 
-class Found:
+class Totals(TypedDict, total=False):
+    """What a run took, and where that lies, where there is a profile to predict with: fields of `Ran`."""
+
+    compute_s: float
+    measured_s: float
+    good_s: float | None
+    bad_s: float | None
+    random_s: float | None
+    loc: float | None
+    m_over_g: float | None
+    inside: bool
+    supersteps: int
+    supersteps_inside: int
+    note: str
+
+
+class Repeats(Totals):
+    """What the repeats of a program took: fields of `Ran`."""
+
+    seconds: float
+    repeats: int
+
+
+class Validity(TypedDict):
+    """What predicts, and whether anything does: fields of `Predicted`."""
+
+    functions_of: str | None
+    valid: bool
+    why: list[str]
+
+
+class Found(Generic[Row, Step]):
     """What a probe has measured so far.
 
     Parameters
     ----------
     profile : Profile, optional
         With fitted cost functions; without it there are no intervals.
+    step : type of Counted
+        The record of a superstep.
 
     Attributes
     ----------
-    rows : list of dict
-        One for each program that was run; `add` makes them.
-    steps : list of dict
+    rows : list of Ran
+        One for each program that was run; the probe makes them of what `add` returns.
+    steps : list of Counted
         Their supersteps.
     samples : list of tuple
         A row's key, the number of the repeat and its seconds.
     """
 
-    def __init__(self, profile: Profile | None) -> None:
+    def __init__(self, profile: Profile | None, step: type[Step]) -> None:
         self.profile = profile
         self.rows: list[Row] = []
-        self.steps: list[Row] = []
+        self.steps: list[Step] = []
         self.samples: list[tuple[Any, ...]] = []
+        self._step = step
 
-    def add(self, key: Row, runs: Sequence[Run], seconds: Sequence[float], pool: bool = False) -> Row:
-        """Add the repeats of one program.
+    def add(self, key: Mapping[str, Any], runs: Sequence[Run], seconds: Sequence[float], pool: bool = False) -> Repeats:
+        """Add the supersteps and the samples of one program's repeats.
 
         Parameters
         ----------
-        key : dict
+        key : mapping
             What was run: the fields that its row and its supersteps begin with.
         runs : sequence of Run
         seconds : sequence of float
@@ -70,35 +108,27 @@ class Found:
 
         Returns
         -------
-        dict
-            The row, for the probe to add to: the median of ``seconds``, ``repeats`` and the totals of the interval
-            of the repeat nearest to it.
+        Repeats
+            For the program's row: the median of ``seconds``, ``repeats`` and the totals of the interval of the repeat
+            nearest to it.
         """
         median = float(np.median(seconds))
         typical = runs[int(np.abs(np.asarray(seconds) - median).argmin())]
-        steps = steps_of(typical, self.profile)
-        row = key | {"seconds": median, "repeats": len(runs)}
-        if self.profile is not None:
-            row |= totals(typical.interval(self.profile))
-        self.rows.append(row)
-        self.steps += [key | step for step in (pooled(steps) if pool else steps)]
+        steps = steps_of(typical, self.profile, partial(self._step, **key))
+        self.steps += pooled(steps) if pool else steps
         self.sample(key, seconds)
-        return row
+        found: Totals = {} if self.profile is None else totals(typical.interval(self.profile))
+        return {"seconds": median, "repeats": len(runs), **found}
 
-    def sample(self, key: Row, seconds: Sequence[float]) -> None:
+    def sample(self, key: Mapping[str, Any], seconds: Sequence[float]) -> None:
         """Keep the raw repeats of something."""
         self.samples += [(*key.values(), repeat, each) for repeat, each in enumerate(seconds)]
 
-    def data(self) -> Row:
-        """Return what all such sections hold; ``functions_of`` says when what predicts was measured."""
+    def judged(self) -> Validity:
+        """Return when what predicts was measured, and whether the section is valid: without it there is no interval."""
         why = [NO_FUNCTIONS] if self.profile is None else []
-        return {
-            "rows": self.rows,
-            "steps": self.steps,
-            "functions_of": None if self.profile is None else self.profile.data.get("created"),
-            "valid": not why,
-            "why": why,
-        }
+        created = None if self.profile is None else self.profile.data.get("created")
+        return {"functions_of": created, "valid": not why, "why": why}
 
 
 def in_supersteps(run: Run, labels: Sequence[str] | None = None) -> float:
@@ -108,14 +138,16 @@ def in_supersteps(run: Run, labels: Sequence[str] | None = None) -> float:
     return float(sum(chosen[phase].sum() for phase in ("copy_in", "compute", "copy_out")))
 
 
-def totals(interval: Interval) -> Row:
+def totals(interval: Interval) -> Totals:
     """Return the totals of a run, and how many of its supersteps that are not too small to tell lie inside."""
     total, whole = interval.total, interval.whole
     large = interval.m >= SMALL
     return {
         "compute_s": float(total.compute[0]),
         "measured_s": whole.measured,
-        **{name: _number(getattr(whole, name.removesuffix("_s"))) for name in ENDS},
+        "good_s": _number(whole.good),
+        "bad_s": _number(whole.bad),
+        "random_s": _number(whole.random),
         "loc": _number(total.loc[0]),
         "m_over_g": _number(total.m_over_g[0]),
         "inside": bool(total.inside[0]),
@@ -125,66 +157,76 @@ def totals(interval: Interval) -> Row:
     }
 
 
-def steps_of(run: Run, profile: Profile | None) -> list[Row]:
-    """Return a row for each superstep: its counts and what it took; with a profile, where that lies as well."""
+def steps_of(run: Run, profile: Profile | None, step: Callable[..., Step]) -> list[Step]:
+    """Return a row for each superstep: its counts and what it took; with a profile, where that lies as well.
+
+    Parameters
+    ----------
+    run : Run
+    profile : Profile, optional
+    step : callable
+        Makes a row of what is measured of a superstep: its record, with what was run filled in.
+    """
     rows = [
-        {
+        step(
             **{name: int(one[name]) for name in ("step", "hr", "hw", "m")},
-            "label": str(one["label"]),
-            "compute_s": float(one["compute"]),
-            "measured_s": float(one["copy_in"] + one["copy_out"]),
-        }
+            label=str(one["label"]),
+            compute_s=float(one["compute"]),
+            measured_s=float(one["copy_in"] + one["copy_out"]),
+        )
         for one in run.summary()
     ]
     if profile is None:
         return rows
     interval = run.interval(profile)
     return [
-        _placed(row | {name: _number(getattr(interval, name.removesuffix("_s"))[i]) for name in ENDS})
+        _placed(row, {name: _number(getattr(interval, name.removesuffix("_s"))[i]) for name in ENDS})
         for i, row in enumerate(rows)
     ]
 
 
-def pooled(steps: Iterable[Row]) -> list[Row]:
+def pooled(steps: Iterable[Step]) -> list[Step]:
     """Return one row for the supersteps of a label: the counts of the first, ``times`` and the sum of the seconds."""
-    found: dict[str, Row] = {}
+    labels: dict[str, list[Step]] = {}
     for step in steps:
-        times = ("compute_s", "measured_s", *_ends(step))
-        same = found.setdefault(step["label"], step | {"times": 0} | dict.fromkeys(times, 0.0))
-        same["times"] += 1
-        for name in times:
-            same[name] += step[name]
-    return [_placed(row) if _ends(row) else row for row in found.values()]
+        labels.setdefault(step.label, []).append(step)
+    return [_sum(same) for same in labels.values()]
 
 
-def averages(steps: Iterable[Row], *by: str) -> list[Row]:
+def _sum(steps: Sequence[Step]) -> Step:
+    ends = [name for name in ENDS if getattr(steps[0], name) is not None]
+    whole = {name: sum(getattr(step, name) for step in steps) for name in ("compute_s", "measured_s", *ends)}
+    row = steps[0].model_copy(update={"times": len(steps), **whole})
+    return _placed(row) if ends else row
+
+
+def averages(steps: Iterable[Step], *by: str) -> list[Step]:
     """Return the paper's analysis of supersteps: a row for each label of a program, averaged over its runs.
 
     Parameters
     ----------
-    steps : iterable of dict
+    steps : iterable of Counted
         As `pooled` returns them, with what was run.
     *by : str
         The fields that tell programs apart, such as ``"algorithm", "p"``.
 
     Returns
     -------
-    list of dict
+    list of Counted
         ``runs``; ``loc`` and ``m_over_g``: the means over the runs in which the superstep is significant, with M of
         `SMALL` and more, None where it never is; and the counts and times of the last of the runs in which M is the
         largest.
     """
-    groups: dict[tuple[Any, ...], list[Row]] = {}
+    groups: dict[tuple[Any, ...], list[Step]] = {}
     for step in steps:
-        groups.setdefault((*(step[name] for name in by), step["label"]), []).append(step)
-    return [
-        max(reversed(same), key=lambda step: int(step["m"]))
-        | {
-            "runs": len(same),
-            **{name: _mean(step.get(name) for step in same if step["m"] >= SMALL) for name in ("loc", "m_over_g")},
-        }
-        for same in groups.values()
-    ]
+        groups.setdefault((*(getattr(step, name) for name in by), step.label), []).append(step)
+    return [_average(same) for same in groups.values()]
+
+
+def _average(steps: Sequence[Step]) -> Step:
+    large = [step for step in steps if step.m >= SMALL]
+    means = {"loc": _mean(step.loc for step in large), "m_over_g": _mean(step.m_over_g for step in large)}
+    return max(reversed(steps), key=lambda step: step.m).model_copy(update={"runs": len(steps), **means})
 
 
 def sampled(names: Mapping[str, str]) -> np.dtype[np.void]:
@@ -192,20 +234,20 @@ def sampled(names: Mapping[str, str]) -> np.dtype[np.void]:
     return np.dtype([*names.items(), ("repeat", "i4"), ("seconds", "f8")])
 
 
-def _placed(row: Row) -> Row:
-    """Add where a row's measured time lies between its predictions."""
-    measured, good, bad, random = (np.nan if row[name] is None else row[name] for name in ("measured_s", *ENDS))
-    found = place(measured, good, np.fmax(bad, random), row["m"])
-    return row | {
-        "loc": _number(found.loc),
-        "m_over_g": _number(found.m_over_g),
-        "inside": bool(found.inside),
-        "verdict": str(found.verdict),
-    }
-
-
-def _ends(row: Row) -> tuple[str, ...]:
-    return tuple(name for name in ENDS if row.get(name) is not None)
+def _placed(row: Step, predicted: Mapping[str, float | None] | None = None) -> Step:
+    """Add where a row's measured time lies between its predictions, which may be added as well."""
+    row = row.model_copy(update=predicted)
+    times = (row.measured_s, row.good_s, row.bad_s, row.random_s)
+    measured, good, bad, random = (np.nan if seconds is None else seconds for seconds in times)
+    found = place(measured, good, np.fmax(bad, random), row.m)
+    return row.model_copy(
+        update={
+            "loc": _number(found.loc),
+            "m_over_g": _number(found.m_over_g),
+            "inside": bool(found.inside),
+            "verdict": str(found.verdict),
+        }
+    )
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

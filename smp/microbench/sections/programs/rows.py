@@ -27,15 +27,20 @@ class Ran(Placed):
     supersteps_inside: Count | None = None
     note: str | None = None
     seconds: Number | None = None
+    repeats: Count | None = None
 
 
 class Counted(Placed):
     """A superstep, or several of one label."""
 
+    step: Count | None = None
     label: str
     hr: Count
     hw: Count
     m: Count
+    times: Count | None = None
+    runs: Count | None = None
+    verdict: str | None = None
 
 
 class OfLength(Record):
@@ -49,6 +54,13 @@ class Predicted(Judged):
     functions_of: str | None = None
 
 
-class FastList(OfLength):
+class Repeated(OfLength):
+    """What needs no machine, timed a few times."""
+
+    seconds: Number | None = None
+    repeats: Count | None = None
+
+
+class FastList(Repeated):
     streams: Size | None = None
     speedup: Number | None = None

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -28,9 +27,11 @@ from smp.errors import WaitTimeout
 from smp.microbench.method.clocks import HostClock, clock_rate
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
-from smp.microbench.method.rows import key_of, row
+from smp.microbench.method.rows import judged, key_of, row
 from smp.microbench.method.visits import LIMITS, TURNS, Watch, rounds, section_of
 from smp.microbench.method.windows import Windows
+
+from .rows import Retries, Wait
 
 RETRIES = (0, 1, 10, 100, 1024, 10_000)
 """The limits; 1,024 is the Tera's."""
@@ -60,7 +61,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     Returns
     -------
     Measurement
-        ``data["rows"]`` has a row for each limit: the least and the most ``counted`` retries of the ``waits`` of a
+        ``data.rows`` has a row for each limit: the least and the most ``counted`` retries of the ``waits`` of a
         stream, whether all are ``equal`` to the limit, and the time until a wait has trapped and withdrawn, the median
         of ``windows``. ``look_ns`` is the time of a look. ``samples`` has every timed wait, with its retries and traps.
 
@@ -89,10 +90,8 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         seconds = SECONDS[plan.mode]
         taken, cut = rounds(RETRIES, take, seconds, np.random.default_rng([plan.seed, 13]), clock, tick)
     results = [summarise((limit,), windows, "median", TURNS, LIMITS) for limit, windows in taken.items()]
-    data = {
-        "rows": [_row(result, counted[key_of(result)[0]], GHz) for result in results],
-        "look_ns": look_of(results),
-    }
+    rows = [_row(result, counted[key_of(result)[0]], GHz) for result in results]
+    data = Retries(rows=rows, look_ns=look_of(results), **judged(results))
     return section_of("retries", results, data, KEY, cut)
 
 
@@ -102,17 +101,17 @@ def look_of(results: list[Result]) -> float:
     return float((times[max(times)] - times[0]) / max(times))
 
 
-def _row(result: Result, counted: list[Counted], GHz: float) -> dict[str, Any]:
+def _row(result: Result, counted: list[Counted], GHz: float) -> Wait:
     limit = key_of(result)[0]
     found = [counts.retries for counts in counted]
-    return {
-        "limit": limit,
-        "counted_least": min(found),
-        "counted_most": max(found),
-        "equal": set(found) == {limit},
-        "waits": len(found),
+    return Wait(
+        limit=limit,
+        counted_least=min(found),
+        counted_most=max(found),
+        equal=set(found) == {limit},
+        waits=len(found),
         **row(result, GHz),
-    }
+    )
 
 
 @stream

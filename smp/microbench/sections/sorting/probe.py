@@ -24,7 +24,8 @@ from smp.kernels.sorting.functions import sort
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.profiles.profile import Profile
 
-from ..programs.probe import Found, Row, averages, in_supersteps, sampled
+from ..programs.probe import Found, averages, in_supersteps, sampled
+from .rows import Form, SortForm, Sorting, SortName, SortRun, SortStep, SortSuperstep
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,12 @@ class Sort:
     cost: Callable[[int, int], Costs]
 
 
-SORTS = {
+SORTS: dict[SortName, Sort] = {
     "radix": Sort(radix.sort_radix, radix.cost),
     "sample": Sort(sample.sort_sample, sample.cost),
     "column": Sort(column.sort_column, column.cost),
 }
-FORMS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {"numpy": np.sort, "fast": sort}
+FORMS: dict[Form, Callable[[NDArray[Any]], NDArray[Any]]] = {"numpy": np.sort, "fast": sort}
 """What needs no machine: arrays in, arrays out."""
 LENGTHS = {"quick": (10_000, 100_000, 1_000_000), "default": (10_000, 100_000, 1_000_000, 4_000_000, 16_000_000)}
 REPEATS = 5
@@ -100,7 +101,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
             tick(float(next(done)), f"sorting without a machine, n = {n:,}")
         for p in plan.processors:
             with host(p) as machine:
-                _sort(machine, _keys(1_000, plan.seed), Found(None))  # compiles or loads every loop
+                _sort(machine, _keys(1_000, plan.seed), _Found(None))  # compiles or loads every loop
                 for n in lengths_of(plan.mode, p):
                     _sort(machine, _keys(n, plan.seed), found)
                     tick(float(next(done)), f"sorting, n = {n:,}, p = {p}")
@@ -119,7 +120,7 @@ def _repeats(n: int) -> int:
     return FEWER if n >= FEWER_FROM else REPEATS
 
 
-def _sort(machine: Machine, keys: NDArray[np.uint32], found: Found) -> None:
+def _sort(machine: Machine, keys: NDArray[np.uint32], found: _Found) -> None:
     """Sort some keys by every program."""
     n, p = len(keys), machine.size
     expected, shared = np.sort(keys), machine.empty(n, keys.dtype)
@@ -129,14 +130,14 @@ def _sort(machine: Machine, keys: NDArray[np.uint32], found: Found) -> None:
             shared.view[:] = keys
             runs.append(machine.run(chosen.program, shared))
             _check(f"{name} sort on {p} processors", shared.view, expected)
-        row = found.add({"n": n, "p": p, "algorithm": name}, runs, list(map(in_supersteps, runs)), pool=True)
-        row["ns_per_element"] = row["seconds"] / n * 1e9
+        took = found.add({"n": n, "p": p, "algorithm": name}, runs, list(map(in_supersteps, runs)), pool=True)
+        found.rows.append(SortRun(n=n, p=p, algorithm=name, ns_per_element=took["seconds"] / n * 1e9, **took))
 
 
 def _sort_here(keys: NDArray[np.uint32], found: _Found) -> None:
     """Sort some keys by what needs no machine, in turns."""
     n, expected = len(keys), np.sort(keys)
-    seconds: dict[str, list[float]] = {name: [] for name in FORMS}
+    seconds: dict[Form, list[float]] = {name: [] for name in FORMS}
     sort(keys)  # compiles or loads its loops
     for _ in range(_repeats(n)):
         for name, form in FORMS.items():
@@ -148,8 +149,8 @@ def _sort_here(keys: NDArray[np.uint32], found: _Found) -> None:
     for name, taken in seconds.items():
         streams, median = streams_for(None) if name == "fast" else 1, float(np.median(taken))
         found.sample({"n": n, "p": streams, "algorithm": name}, taken)
-        key = {"n": n, "form": name, "streams": streams}
-        found.forms.append(key | {"ns_per_element": median / n * 1e9, "speedup": alone / median})
+        each, speedup = median / n * 1e9, alone / median
+        found.forms.append(SortForm(n=n, form=name, streams=streams, ns_per_element=each, speedup=speedup))
 
 
 def _check(what: str, result: NDArray[Any], expected: NDArray[Any]) -> None:
@@ -157,22 +158,22 @@ def _check(what: str, result: NDArray[Any], expected: NDArray[Any]) -> None:
         raise WrongOrder(f"{what}: the order of {len(expected):,} keys is not that of NumPy")
 
 
-class _Found(Found):
+class _Found(Found[SortRun, SortSuperstep]):
     """The rows so far, and those of what needs no machine."""
 
     def __init__(self, profile: Profile | None) -> None:
-        super().__init__(profile)
-        self.forms: list[Row] = []
+        super().__init__(profile, SortSuperstep)
+        self.forms: list[SortForm] = []
 
     def section(self) -> Measurement:
         """What there is."""
-        analysis = [row | _closed_form(row) for row in averages(self.steps, "algorithm", "p")]
-        data = self.data() | {"analysis": analysis, "forms": self.forms}
+        analysis = [_with_closed_form(row) for row in averages(self.steps, "algorithm", "p")]
+        data = Sorting(rows=self.rows, steps=self.steps, analysis=analysis, forms=self.forms, **self.judged())
         return Measurement(data, {"sorting": np.array(self.samples, sampled(KEY))})
 
 
-def _closed_form(row: Row) -> Row:
-    """The counts that the closed form gives for a superstep, with the shares of all processors alike."""
-    foretold = SORTS[row["algorithm"]].cost(row["n"], row["p"])
-    (same,) = foretold[foretold["label"] == row["label"]][:1]
-    return {f"{name}_closed": int(same[name]) for name in ("hr", "hw", "m")}
+def _with_closed_form(row: SortSuperstep) -> SortStep:
+    """Add the counts that the closed form gives for a superstep, with the shares of all processors alike."""
+    foretold = SORTS[row.algorithm].cost(row.n, row.p)
+    (same,) = foretold[foretold["label"] == row.label][:1]
+    return SortStep(**(row.to_json() | {f"{name}_closed": int(same[name]) for name in ("hr", "hw", "m")}))

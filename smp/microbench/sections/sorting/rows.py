@@ -7,20 +7,24 @@ from typing import Literal
 from smp._computer.documents import Count, Rows, Size
 from smp.microbench.sections.programs.rows import Counted, FastList, OfLength, Predicted, Ran
 
-Sort = Literal["radix", "sample", "column"]
+SortName = Literal["radix", "sample", "column"]
+Form = Literal["numpy", "fast"]
 
 
 class SortRun(Ran, OfLength):
-    algorithm: Sort
+    algorithm: SortName
 
 
 class SortForm(FastList):
-    form: Literal["numpy", "fast"]
+    form: Form
 
 
-class SortStep(Counted):
+class SortSuperstep(Counted):
     n: Size
-    algorithm: Sort
+    algorithm: SortName
+
+
+class SortStep(SortSuperstep):
     times: Count
     hr_closed: Count
     hw_closed: Count
@@ -29,5 +33,6 @@ class SortStep(Counted):
 
 class Sorting(Predicted):
     rows: Rows[SortRun]
+    steps: Rows[SortSuperstep]
     forms: Rows[SortForm]
     analysis: Rows[SortStep]

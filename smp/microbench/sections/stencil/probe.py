@@ -31,7 +31,8 @@ from smp.kernels.in_process import side_by_side, streams_for
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.profiles.profile import Profile
 
-from ..programs.probe import Found, Row, averages, in_supersteps, sampled
+from ..programs.probe import Found, averages, in_supersteps, sampled
+from .rows import Form, GridForm, GridRun, GridStep, Stencil
 
 SIDES = {"quick": (256, 1024), "default": (256, 1024, 4096), "full": (256, 512, 1024, 2048, 4096, 8192)}
 """Rows, and columns, of the grids."""
@@ -116,7 +117,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
             tick(float(next(done)), f"relaxation without a machine, {side:,} x {side:,}")
         for p in plan.processors:
             with host(p) as machine:
-                _relax(machine, _grid(16 * p, plan.seed), Found(None))  # compiles or loads every loop
+                _relax(machine, _grid(16 * p, plan.seed), _Found(None))  # compiles or loads every loop
                 for side in fits:
                     _relax(machine, _grid(side, plan.seed), found)
                     tick(float(next(done)), f"relaxation, {side:,} x {side:,}, p = {p}")
@@ -147,39 +148,39 @@ def _alone(machine: Machine, grid: Grid) -> Grid:
     return shared.view.copy()
 
 
-def _relax(machine: Machine, grid: Grid, found: Found) -> None:
+def _relax(machine: Machine, grid: Grid, found: _Found) -> None:
     """Relax a grid by every layout."""
     expected, shared, p = _alone(machine, grid), machine.empty(grid.shape, grid.dtype), machine.size
+    rows, columns = grid.shape
     for name, blocks in layouts_of(p):
         runs = []
         for _ in range(_repeats(len(grid))):
             runs.append(_run(machine, shared, grid, name, blocks if name == "rectangular" else None))
             _check(f"layout {name} on {p} processors", shared.view, expected)
-        key = {
-            "rows": grid.shape[0],
-            "columns": grid.shape[1],
-            "p": p,
-            "layout": name,
-            "blocks": "{}x{}".format(*blocks),
-        }
+        key = {"rows": rows, "columns": columns, "p": p, "layout": name, "blocks": "{}x{}".format(*blocks)}
         whole = np.array([in_supersteps(run) for run in runs])
         relaxing = np.array([in_supersteps(run, LABELS) for run in runs])
-        found.add(key, runs, whole.tolist(), pool=True).update(
-            iterations=ITERATIONS,
-            ns_per_cell=float(np.median(relaxing)) / ITERATIONS / grid.size * 1e9,
-            around_ns=float(np.median(whole - relaxing)) / grid.size * 1e9,
+        took = found.add(key, runs, whole.tolist(), pool=True)
+        found.rows.append(
+            GridRun(
+                **key,
+                iterations=ITERATIONS,
+                ns_per_cell=float(np.median(relaxing)) / ITERATIONS / grid.size * 1e9,
+                around_ns=float(np.median(whole - relaxing)) / grid.size * 1e9,
+                **took,
+            )
         )
 
 
 def _relax_here(grid: Grid, expected: Grid, found: _Found) -> None:
     """Relax a grid by the fast form, and copy it as often, in turns."""
     work, streams = grid.copy(), streams_for(None)
-    forms: dict[str, Callable[[], object]] = {
+    forms: dict[Form, Callable[[], object]] = {
         "blocked": partial(relax, work, iterations=ITERATIONS, out=work),
         "one by one": partial(relax, work, iterations=ITERATIONS, depth=1, out=work),
         "copy": partial(_copy, grid, work, streams),
     }
-    seconds: dict[str, list[float]] = {name: [] for name in forms}
+    seconds: dict[Form, list[float]] = {name: [] for name in forms}
     for repeat in range(1 + _repeats(len(grid))):  # the first compiles or loads the loops
         for name, form in forms.items():
             work[:] = 0 if name == "copy" else grid
@@ -195,8 +196,14 @@ def _relax_here(grid: Grid, expected: Grid, found: _Found) -> None:
         median = float(np.median(each))
         found.sample({"rows": rows, "columns": columns, "p": streams, "layout": name, "blocks": ""}, each)
         found.forms.append(
-            {"rows": rows, "columns": columns, "form": name, "streams": streams}
-            | {"ns_per_cell": median / ITERATIONS / grid.size * 1e9, "copies": median / copied}
+            GridForm(
+                rows=rows,
+                columns=columns,
+                form=name,
+                streams=streams,
+                ns_per_cell=median / ITERATIONS / grid.size * 1e9,
+                copies=median / copied,
+            )
         )
 
 
@@ -218,19 +225,22 @@ def _check(what: str, result: Grid, expected: Grid) -> None:
         )
 
 
-class _Found(Found):
+class _Found(Found[GridRun, GridStep]):
     """The rows so far, and those of what needs no machine."""
 
     def __init__(self, profile: Profile | None) -> None:
-        super().__init__(profile)
-        self.forms: list[Row] = []
+        super().__init__(profile, GridStep)
+        self.forms: list[GridForm] = []
         self.left_out: list[int] = []
 
     def section(self) -> Measurement:
         """What there is."""
-        more = {
-            "analysis": averages(self.steps, "layout", "blocks", "p"),
-            "forms": self.forms,
-            "left_out": self.left_out,
-        }
-        return Measurement(self.data() | more, {"stencil": np.array(self.samples, sampled(KEY))})
+        data = Stencil(
+            rows=self.rows,
+            steps=self.steps,
+            analysis=averages(self.steps, "layout", "blocks", "p"),
+            forms=self.forms,
+            left_out=self.left_out,
+            **self.judged(),
+        )
+        return Measurement(data, {"stencil": np.array(self.samples, sampled(KEY))})

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from smp._computer.documents import Count, Number, Positive, Record, Rows, Size
 from smp.microbench.sections.programs.rows import Counted, Predicted, Ran
 
+Form = Literal["blocked", "one by one", "copy"]
 Side = Annotated[int, Field(ge=1, le=1 << 24)]
 
 
@@ -32,7 +33,7 @@ class GridRun(Ran, OnGrid):
 
 
 class GridForm(OnGrid):
-    form: Literal["blocked", "one by one", "copy"]
+    form: Form
     streams: Size | None = None
     ns_per_cell: Positive
     copies: Number | None = None
@@ -45,6 +46,7 @@ class GridStep(Counted, OnGrid):
 
 class Stencil(Predicted):
     rows: Rows[GridRun]
+    steps: Rows[GridStep]
     forms: Rows[GridForm]
     analysis: Rows[GridStep]
     left_out: list[Count] | None = None

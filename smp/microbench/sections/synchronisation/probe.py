@@ -19,7 +19,7 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -28,10 +28,11 @@ from smp._runtime.machine import host
 from smp.microbench.method.clocks import clock_rate, timer_cost
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
-from smp.microbench.method.rows import complaints, key_of, row, stack
+from smp.microbench.method.rows import complaints, judged, key_of, row, stack
 from smp.microbench.method.windows import NO_FLAG, Flag, Windows
 
 from .loops import SHARED_WORDS
+from .rows import Adds, Barrier, Matrices, Matrix, Operation, Synchronisation
 from .tasks import HANDOFFS, Task, visit, warm_up
 
 FEWEST_ROUNDS = 3
@@ -102,13 +103,12 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         results += _measure_stage(stage, share, timer_ns, rng, told)
         done += len(stage.tasks)
     why = complaints(results, name=lambda result: "{}, p = {}".format(*key_of(result)))
-    data = summary(results, chosen) | {
-        "rows": [_row(result, GHz, len(cpus)) for result in results],
-        "oversubscribed": [p for p in sorted(set(plan.processors)) if p > len(cpus)],
-        "clean_fraction": float(np.mean([result.clean_fraction for result in results])),
-        "valid": not why,
-        "why": why,
-    }
+    data = Synchronisation(
+        **summary(results, chosen),
+        rows=[_row(result, GHz, len(cpus)) for result in results],
+        oversubscribed=[p for p in sorted(set(plan.processors)) if p > len(cpus)],
+        **judged(results, why),
+    )
     names = {"what": "U10", "processors": "i4", "first_cpu": "i4", "second_cpu": "i4"}
     return Measurement(data, {"synchronisation": stack(results, names)})
 
@@ -155,10 +155,22 @@ def stages_of(counts: Sequence[int], cpus: tuple[int, ...], chosen: tuple[int, .
     return stages
 
 
-def summary(results: Sequence[Result], chosen: Sequence[int]) -> dict[str, Any]:
+class Summary(TypedDict):
+    """The numbers that a reader asks for first: fields of `Synchronisation`."""
+
+    fetch_add_ns: Adds
+    handoff_cpus: list[int]
+    handoff_ns: Matrices
+    handoff_store_ns: float | None
+    handoff_exchange_ns: float | None
+    barrier_us: dict[str, Barrier]
+    superstep_us: dict[str, float]
+
+
+def summary(results: Sequence[Result], chosen: Sequence[int]) -> Summary:
     """Return the numbers that a reader asks for first, from the results of all tasks."""
     by_p: dict[str, dict[str, float]] = {}
-    matrices: dict[str, list[list[float | None]]] = {what: [[None] * len(chosen) for _ in chosen] for what in HANDOFFS}
+    matrices: dict[str, Matrix] = {what: [[None] * len(chosen) for _ in chosen] for what in HANDOFFS}
     for result in results:
         what, p, *pair = key_of(result)
         if what in HANDOFFS:
@@ -167,28 +179,28 @@ def summary(results: Sequence[Result], chosen: Sequence[int]) -> dict[str, Any]:
         else:
             by_p.setdefault(what, {})[str(p)] = result.median
     return {
-        "fetch_add_ns": {"alone": by_p["alone"]["1"], "contended": by_p.get("contended", {})},
+        "fetch_add_ns": Adds(alone=by_p["alone"]["1"], contended=by_p.get("contended", {})),
         "handoff_cpus": list(chosen),
-        "handoff_ns": matrices,
+        "handoff_ns": Matrices(store=matrices["store"], exchange=matrices["exchange"]),
         "handoff_store_ns": _middle(matrices["store"]),
         "handoff_exchange_ns": _middle(matrices["exchange"]),
         "barrier_us": {
-            p: {"compiled": ns / 1e3, "python": by_p["python"][p] / 1e3} for p, ns in by_p["compiled"].items()
+            p: Barrier(compiled=ns / 1e3, python=by_p["python"][p] / 1e3) for p, ns in by_p["compiled"].items()
         },
         "superstep_us": {p: ns / 1e3 for p, ns in by_p["superstep"].items()},
     }
 
 
-def _middle(matrix: list[list[float | None]]) -> float | None:
+def _middle(matrix: Matrix) -> float | None:
     """The median of a matrix; None for one CPU, which has nobody to hand to."""
     values = [value for line in matrix for value in line if value is not None]
     return float(np.median(values)) if values else None
 
 
-def _row(result: Result, GHz: float, cpus: int) -> dict[str, Any]:
+def _row(result: Result, GHz: float, cpus: int) -> Operation:
     what, p, *pair = key_of(result)
-    places = {"cpus": pair} if what in HANDOFFS else {}
-    return {"what": what, "processors": p, **places, "oversubscribed": p > cpus, **row(result, GHz)}
+    places: dict[str, Any] = {"cpus": pair} if what in HANDOFFS else {}
+    return Operation(what=what, processors=p, **places, oversubscribed=p > cpus, **row(result, GHz))
 
 
 def _measure_stage(

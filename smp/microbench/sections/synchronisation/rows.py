@@ -30,6 +30,7 @@ class Matrices(Record):
 class Operation(Timed):
     what: Literal["alone", "contended", "store", "exchange", "compiled", "python", "superstep"]
     processors: Processors
+    cpus: list[Count] | None = None
     oversubscribed: bool | None = None
     clean_fraction: Number = 1.0
 
@@ -43,6 +44,7 @@ class Synchronisation(Judged):
     barrier_us: dict[ByProcessors, Barrier] | None = None
     superstep_us: dict[ByProcessors, Number] | None = None
     rows: list[Operation] | None = None
+    oversubscribed: list[Processors] | None = None
 
     @model_validator(mode="after")
     def _a_row_and_a_column_for_each_cpu(self) -> Self:

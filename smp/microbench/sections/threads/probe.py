@@ -22,8 +22,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,16 +36,17 @@ from smp._runtime.protocols.cell import READFF
 from smp._runtime.protocols.stream_slots import TURN
 from smp.microbench.method.clocks import HostClock, clock_rate
 from smp.microbench.method.plan import Measurement, Plan, Tick
-from smp.microbench.method.result import summarise
-from smp.microbench.method.rows import key_of, row
+from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.rows import Times, judged, key_of, row
 from smp.microbench.method.visits import LIMITS, TURNS, Watch, rounds, section_of
 from smp.microbench.method.windows import Windows
 
 from ..retries.probe import NAP
 from .loops import BEFORE, HANDOFF_WORDS, WOKEN, answer, remap, sleep_once, spin_out, stamp, wake_once, write_time
+from .rows import Accounting, Event, EventName, Part, PartName, Threads, Whole
 
-EVENTS = ("stream", "thread", "bare", "remap", "at once", "back", "next")
-PARTS = ("looks", "trap", "wake", "python", "call")
+EVENTS: tuple[EventName, ...] = ("stream", "thread", "bare", "remap", "at once", "back", "next")
+PARTS: tuple[PartName, ...] = ("looks", "trap", "wake", "python", "call")
 WHOLE = "whole"
 """The remapping that the parts are of."""
 RETRIES, LOOKS = 1024, TURN - 1
@@ -59,7 +59,6 @@ SPIN_NS = 200_000
 """How long a stream keeps its CPU before it traps or wakes another."""
 KEY = {"what": "U8"}
 Words = NDArray[np.int64]
-Times = list[int]
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
@@ -74,9 +73,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     Returns
     -------
     Measurement
-        ``data["rows"]`` has a row for each of `EVENTS`: the median ``ns``, ``mean_ns`` and ``std_ns``;
-        ``data["parts"]`` one for each of `PARTS`, ``data["whole"]`` the remapping that they are of;
-        ``data["accounting"]`` its ``total_ns`` of a remapping, the sum of
+        ``data.rows`` has a row for each of `EVENTS`: the median ``ns``, ``mean_ns`` and ``std_ns``;
+        ``data.parts`` one for each of `PARTS`, ``data.whole`` the remapping that they are of;
+        ``data.accounting`` its ``total_ns`` of a remapping, the sum of
         its parts as ``explained_ns``, and the ratio, ``explained``. ``samples`` has every event.
 
     Raises
@@ -110,37 +109,47 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         rng = np.random.default_rng([plan.seed, 14])
         taken, cut = rounds(everything, take, seconds, rng, clock, tick)
     results = [summarise((what,), windows, "median", TURNS, LIMITS) for what, windows in taken.items()]
-    rows = [
-        {
-            "what": key_of(result)[0],
-            "mean_ns": float(result.windows["wall_ns"].mean()),
-            "std_ns": float(result.windows["wall_ns"].std()),
-            **row(result, GHz),
-        }
-        for result in results
-    ]
-    data = {
-        "rows": [each for each in rows if each["what"] in EVENTS],
-        "whole": next(each for each in rows if each["what"] == WHOLE),
-        "parts": [each for each in rows if each["what"] in PARTS],
-        "retries": RETRIES,
-        "looks": LOOKS,
-    }
-    return section_of("threads", results, data | {"accounting": accounting(rows)}, KEY, cut)
+    found = {key_of(result)[0]: statistics(result, GHz) for result in results}
+    data = Threads(
+        rows=[Event(what=what, **found[what]) for what in EVENTS],
+        whole=Whole(what=WHOLE, **found[WHOLE]),
+        parts=[Part(what=what, **found[what]) for what in PARTS],
+        retries=RETRIES,
+        looks=LOOKS,
+        accounting=accounting({what: each["ns"] for what, each in found.items()}),
+        **judged(results),
+    )
+    return section_of("threads", results, data, KEY, cut)
 
 
-def accounting(rows: list[dict[str, Any]]) -> dict[str, float]:
+class Statistics(Times):
+    """What the rows have in common."""
+
+    mean_ns: float
+    std_ns: float
+
+
+def statistics(result: Result, GHz: float) -> Statistics:
+    """Return the numbers of a row."""
+    ns = result.windows["wall_ns"]
+    return {"mean_ns": float(ns.mean()), "std_ns": float(ns.std()), **row(result, GHz)}
+
+
+def accounting(times: Mapping[str, float]) -> Accounting:
     """Return the time of a remapping, the sum of its parts, and how much of the time they explain.
+
+    Parameters
+    ----------
+    times : mapping of str to float
+        ns of each of `PARTS`, and of the `WHOLE`.
 
     Examples
     --------
-    >>> rows = [{"what": part, "ns": 10.0} for part in PARTS]
-    >>> accounting([{"what": "whole", "ns": 80.0}, *rows])
-    {'total_ns': 80.0, 'explained_ns': 50.0, 'explained': 0.625}
+    >>> accounting({"whole": 80.0, **dict.fromkeys(PARTS, 10.0)})
+    Accounting(total_ns=80.0, explained_ns=50.0, explained=0.625)
     """
-    times = {each["what"]: each["ns"] for each in rows}
     total, explained = times[WHOLE], sum(times[part] for part in PARTS)
-    return {"total_ns": total, "explained_ns": explained, "explained": explained / total}
+    return Accounting(total_ns=total, explained_ns=explained, explained=explained / total)
 
 
 def _program(proc: Processor, cells: dict[int, Cells], order: list[str], turn: int, timer_ns: float) -> list[Windows]:

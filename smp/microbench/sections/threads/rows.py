@@ -7,16 +7,27 @@ from typing import Literal
 from smp._computer.documents import Count, Number, Positive, Record, Some
 from smp.profiles.records import Judged, Visited
 
+EventName = Literal["bare", "stream", "thread", "remap", "at once", "back", "next"]
+PartName = Literal["looks", "trap", "wake", "python", "call"]
+
 
 class Event(Visited):
-    what: Literal["bare", "stream", "thread", "remap", "at once", "back", "next"]
+    what: EventName
     cycles: Number
     mean_ns: Number
     std_ns: Number
 
 
 class Part(Visited):
-    what: Literal["looks", "trap", "wake", "python", "call"]
+    what: PartName
+    mean_ns: Number | None = None
+    std_ns: Number | None = None
+
+
+class Whole(Visited):
+    what: str | None = None
+    mean_ns: Number | None = None
+    std_ns: Number | None = None
 
 
 class Accounting(Record):
@@ -28,6 +39,7 @@ class Accounting(Record):
 class Threads(Judged):
     rows: Some[Event]
     parts: list[Part]
-    whole: Visited
+    whole: Whole
+    retries: Count | None = None
     looks: Count
     accounting: Accounting

@@ -28,11 +28,12 @@ from smp._runtime.program.streams import Pool
 from smp.microbench.method.clocks import HostClock, clock_rate
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
-from smp.microbench.method.rows import key_of, row
-from smp.microbench.method.visits import LIMITS, TURNS, Watch, counts_of, rounds, section_of
+from smp.microbench.method.rows import Times, judged, key_of, row
+from smp.microbench.method.visits import LIMITS, TURNS, Counts, Watch, counts_of, rounds, section_of
 from smp.microbench.method.windows import Windows
 
 from .loops import ALL, SHARED_WORDS, link, pass_by, set_off
+from .rows import Waking, Woken
 
 MANY, ONE = "many", "one"
 RETRIES = 1024
@@ -80,7 +81,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     Returns
     -------
     Measurement
-        ``data["rows"]`` has a row for each way, initial loop and number of streams: ``ns`` a stream and ``total_ns``,
+        ``data.rows`` has a row for each way, initial loop and number of streams: ``ns`` a stream and ``total_ns``,
         medians of the visits, with the ``retries`` and ``traps`` of a visit. ``samples`` has every visit.
 
     Raises
@@ -108,11 +109,23 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         summarise((task.how, task.initial_ns, task.streams), windows, "median", TURNS, LIMITS)
         for task, windows in taken.items()
     ]
-    rows = [{**dict(zip(KEY, key_of(result), strict=True)), **statistics(result, GHz)} for result in results]
-    return section_of("waking", results, {"rows": rows, "limit": RETRIES, "cpus": len(usable_cpus())}, KEY, cut)
+    rows = [_row(result, GHz) for result in results]
+    data = Waking(rows=rows, limit=RETRIES, cpus=len(usable_cpus()), **judged(results))
+    return section_of("waking", results, data, KEY, cut)
 
 
-def statistics(result: Result, GHz: float) -> dict[str, object]:
+def _row(result: Result, GHz: float) -> Woken:
+    how, initial_ns, streams = key_of(result)
+    return Woken(how=how, initial_ns=initial_ns, streams=streams, **statistics(result, GHz))
+
+
+class Statistics(Times, Counts):
+    """What rows on streams that pass a cell have in common."""
+
+    total_ns: float
+
+
+def statistics(result: Result, GHz: float) -> Statistics:
     """Return the numbers of a row whose last key is the number of streams."""
     return {"total_ns": result.median * key_of(result)[-1], **row(result, GHz), **counts_of(result)}
 

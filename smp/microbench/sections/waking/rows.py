@@ -13,6 +13,7 @@ class Woken(Visited):
     initial_ns: Count
     streams: Size
     total_ns: Number
+    retries: Number | None = None
     traps: Number
 
 

@@ -1,0 +1,64 @@
+"""What the prices of the cost functions are called, and the figures that are compared with those of other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from smp._output.numbers import count
+from smp.errors import ProfileError
+from smp.microbench.method.figures import Figure
+from smp.profiles.kept_apart import FAMILIES
+from smp.profiles.profile import BEST, Profile
+
+if TYPE_CHECKING:
+    from smp.profiles.access import Access
+
+PRICES = {
+    "L": "the start of a superstep's accesses",
+    "gh": "a word moved",
+    "ghr": "a word read",
+    "ghw": "a word written",
+    "gM": "a word moved by any processor",
+}
+WORDS = (10_000, 1_000_000)
+"""Words that each processor reads, and writes as many, where whole cost functions are compared."""
+
+
+def price_name(term: str, profile: Profile) -> str:
+    """Return what a term of a cost function is the price of, in words.
+
+    Parameters
+    ----------
+    term : str
+        As in a function's terms: "L", "ghr2".
+    profile : Profile
+        Names the tiers.
+    """
+    name = term.rstrip("0123456789")
+    words = PRICES.get(name, term)
+    if name == term:
+        return words
+    return f"{words} ({profile.access['tiers'][int(term[len(name) :]) - 1]['name']})"
+
+
+def compared(found: Access) -> Iterator[Figure]:
+    """Yield what a word costs in each family, and the coefficients that the measurements tell apart."""
+    if not found.functions:
+        return
+    profile = Profile({"access": found.to_json()})
+    for p in profile.processors:
+        for family in FAMILIES:
+            try:
+                function = profile.function(family, p)
+            except ProfileError:
+                continue
+            for words in WORDS:
+                seconds = float(profile.predict(family, p, words, words, 2 * p * words)[0])
+                yield Figure(f"{family}, {count(words)} words, p = {p}", "ns/word", seconds / (2 * words) * 1e9)
+            if function["name"] != BEST[family]:
+                continue
+            for term, price in zip(function["terms"], function["coefficients"], strict=True):
+                if term not in (function.get("unidentified") or ()):
+                    unit, scale = ("us", 1e6) if term == "L" else ("ns", 1e9)
+                    yield Figure(f"{family}: {price_name(term, profile)}, p = {p}", unit, price * scale)

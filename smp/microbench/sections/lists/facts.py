@@ -1,0 +1,33 @@
+"""What the algorithms of list ranking are called, and the figures that are compared with those of other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from smp._output.numbers import count
+from smp.microbench.method.figures import Figure
+
+if TYPE_CHECKING:
+    from .rows import Lists
+
+
+def title_of(algorithm: str) -> str:
+    """Return an algorithm's name in print.
+
+    Examples
+    --------
+    >>> [title_of(name) for name in ("wyllie", "reid-miller", "helman-jaja")]
+    ['Wyllie', 'Reid-Miller', 'Helman-JaJa']
+    """
+    return {"helman-jaja": "Helman-JaJa"}.get(algorithm, "-".join(map(str.capitalize, algorithm.split("-"))))
+
+
+def compared(found: Lists) -> Iterator[Figure]:
+    """Yield what a node takes in the serial loop, in the fast form, and by each program."""
+    for name, rows in (("serial loop", found.serial), ("fast form", found.fast)):
+        for row in rows:
+            yield Figure(f"{name}, n = {count(row.n)}", "ns/node", row.ns_per_element)
+    for run in found.rows:
+        what = f"{title_of(run.algorithm)}, n = {count(run.n)}, p = {run.p}"
+        yield Figure(what, "ns/node", run.ns_per_element)

@@ -1,0 +1,17 @@
+"""What is compared with other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from smp.microbench.method.figures import Figure
+
+if TYPE_CHECKING:
+    from .rows import Counted
+
+
+def compared(found: Counted) -> Iterator[Figure]:
+    """Yield the time of each length."""
+    for row in found.rows:
+        yield Figure(f"a step of {row.length}", "ns", row.ns)

@@ -1,0 +1,50 @@
+"""The keys of a section, wherever they stand in it: what two documents of one format have in common."""
+
+import json
+from collections.abc import Set
+from pathlib import Path
+from typing import Any
+
+QUICK = Path(__file__).parents[1] / "data/profile/quick.json"
+NEWER = frozenset({"compute_s", "flat"})
+"""What is measured since that profile was."""
+PREDICTED = frozenset(
+    {
+        "measured_s",
+        "good_s",
+        "bad_s",
+        "random_s",
+        "loc",
+        "m_over_g",
+        "inside",
+        "supersteps",
+        "supersteps_inside",
+        "note",
+        "verdict",
+    }
+)
+"""What only a section that was predicted has."""
+
+
+def measured(name: str) -> Any:
+    """A section of a profile that was written when sections were dictionaries."""
+    return json.loads(QUICK.read_text())[name]
+
+
+def assert_same_keys(found: Any, expected: Any, but: Set[str] = NEWER, where: str = "") -> None:
+    """Hold a document to the keys of another: all numbers of processors are one key, and all rows of a list one row.
+
+    A list that is empty in one of the two, or a part that is null there, says nothing.
+    """
+    if isinstance(found, dict) and isinstance(expected, dict):
+        ours, theirs = _merged([found]), _merged([expected])
+        assert set(ours) - but == set(theirs) - but, where
+        for key in set(ours) & set(theirs):
+            assert_same_keys(ours[key], theirs[key], but, f"{where}.{key}")
+    elif isinstance(found, list) and isinstance(expected, list) and found and expected and isinstance(found[0], dict):
+        assert_same_keys(_merged(found), _merged(expected), but, f"{where}[]")
+
+
+def _merged(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """One mapping with the keys of all."""
+    return {"p" if key.isdecimal() else key: value for row in rows for key, value in row.items()}
