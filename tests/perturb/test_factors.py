@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.machines import Script
 
 import smp
-from smp._runtime.loops import places
+from smp._runtime.loops.places import PLACES, slot_of
 from smp.compiled import delay, fetch_add, readfe, writeef
 from smp.perturb import (
     Buffer,
@@ -81,10 +81,11 @@ def clocks() -> Iterator[dict[int, smp.Machine]]:
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
     yield
-    assert not places.orders()
-    assert not places.actions
-    assert not places.timing
-    assert not places.TABLE.any()
+    assert not PLACES.orders()
+    assert not PLACES.actions
+    assert PLACES.timer is None
+    assert PLACES.carrier is None
+    assert not PLACES.table.any()
 
 
 def passed(do: Callable[[], object], name: str) -> int:
@@ -170,7 +171,7 @@ def test_work_takes_as_long_as_its_units() -> None:
 
 def test_treatments_nest_and_end() -> None:
     def named() -> set[str]:
-        return set(places.orders())
+        return set(PLACES.orders())
 
     with treated({"a": "1us", "b": "1us"}):
         with treated({"a": None, "c": Busy(5)}):
@@ -192,7 +193,7 @@ def test_blocks_that_do_not_nest_leave_nothing_behind(clocks: dict[int, smp.Mach
     assert current() == {"two": Busy(2000), "both": Busy(2000)}
     second.__exit__(None, None, None)
     assert not current()
-    assert not places.orders()
+    assert not PLACES.orders()
 
     def program(proc: Any) -> None:
         with treated({"k": "1ms"}):
@@ -203,7 +204,7 @@ def test_blocks_that_do_not_nest_leave_nothing_behind(clocks: dict[int, smp.Mach
 
     clocks[3].run(program)
     assert not current()
-    assert not places.orders()
+    assert not PLACES.orders()
     with pytest.raises(ValueError, match="which only an experiment counts"), treated({"a": "20%"}):
         pass
     with treated({"a": "1us"}):
@@ -255,7 +256,7 @@ def test_names_of_one_slot_are_told_apart() -> None:
     slots: dict[int, str] = {}
     for k in range(10_000):
         name = f"place{k}"
-        other = slots.setdefault(places.slot_of(name), name)
+        other = slots.setdefault(slot_of(name), name)
         if other != name:
             break
     loops = [f"    for _ in range({k} * n):\n        delay({place!r})\n" for k, place in ((1, name), (2, other))]
@@ -496,9 +497,9 @@ def test_treatments_reach_closures_and_end_with_the_program(pair: smp.Machine) -
         return time.monotonic_ns() - began
 
     def left(proc: Any) -> int:
-        from smp._runtime.loops import places
+        from smp._runtime.loops.places import PLACES
 
-        return len(places.orders())
+        return len(PLACES.orders())
 
     with treated({"closed": Sleep(0.003)}):
         assert min(pair.run(carried(program, pair)).results) >= 3_000_000

@@ -21,8 +21,9 @@ from support.machines import HARD, Machines, Script
 
 import smp
 from smp._runtime.exploring.exploration import Exploration
-from smp._runtime.loops import place_actions, places
+from smp._runtime.loops import place_actions
 from smp._runtime.loops.place_actions import LOCK, MET, MET_WORDS, RECORD_WORDS, WORD, act, machine_code, meet
+from smp._runtime.loops.places import PLACES
 from smp.compiled import compare_exchange, delay, load, store
 from smp.errors import ProcessorDied, ProcessorRaised
 from smp.perturb import treated
@@ -213,7 +214,7 @@ def through(passes: int) -> None:
 def test_killed_while_it_has_the_cell(nothing_left: None) -> None:
     def program(proc: smp.Processor) -> None:
         if proc.rank == 1:
-            call = places.orders()["x"].call
+            call = PLACES.orders()["x"].call
             site = call.__self__  # type: ignore[union-attr]
             site.cells.readfe(site.size)
             os.kill(os.getpid(), signal.SIGKILL)
@@ -248,7 +249,7 @@ HAMMER = """
     import os, sys, threading
     import numpy as np
     import smp
-    from smp._runtime.loops import places
+    from smp._runtime.loops.places import PLACES
     from smp.compiled import delay, load, store
     from smp.perturb import carried, counted, treated
 
@@ -291,7 +292,7 @@ HAMMER = """
     assert [met[name].passes for name in "xy"] == [20_000 * count] * 2, met
     with treated({"x": "lock", "y": "lock"}):
         joined(together(loop, 2_000))
-    assert places._lock_word[0] == 0
+    assert PLACES._lock_word[0] == 0
 
     over[0] = 0
     threads = together(until, over)
@@ -303,20 +304,20 @@ HAMMER = """
         with treated({"x": "lock", "y": ("lock", "100ns", "work:10", "buffer:64KiB", "sleep:1us")[k % 5]}):
             if k % 10 == 0 and not os.fork():
                 loop(10)
-                os._exit(places._lock_word[0])
+                os._exit(PLACES._lock_word[0])
             if k % 10 == 0:
                 assert os.wait()[1] == 0
     over[0] = 1
     joined(threads)
-    assert places._lock_word[0] == 0 and not places.TABLE.any()
+    assert PLACES._lock_word[0] == 0 and not PLACES.table.any()
 
-    places._lock_word[0] = 1  # a thread of this process holds it
+    PLACES._lock_word[0] = 1  # a thread of this process holds it
     with treated({"x": "lock"}):
         if not os.fork():
             loop(1)
-            os._exit(places._lock_word[0])
+            os._exit(PLACES._lock_word[0])
         assert os.wait()[1] == 0
-    assert places._lock_word[0] == 1
+    assert PLACES._lock_word[0] == 1
 
     with smp.host(count) as machine:
         with treated({"x": "cell", "y": "message"}):

@@ -262,9 +262,9 @@ def test_processors_of_the_host_are_treated_and_timed(pair: smp.Machine) -> None
 
 def test_runs_inside_treated_carry_the_treatments(pair: smp.Machine) -> None:
     def program(proc: Any) -> int:
-        from smp._runtime.loops import places
+        from smp._runtime.loops.places import PLACES
 
-        return len(places.orders())
+        return len(PLACES.orders())
 
     with treated({"a": "1us", "b": "cell"}):
         assert pair.run(program).results == [2, 2]

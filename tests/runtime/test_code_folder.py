@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.machines import ROOT
 
-from smp._runtime.loops import code_folder
+from smp._runtime.loops import code_folder, kept_code
 from smp._runtime.protocols import entry_points
 from smp.errors import MachineError
 
@@ -102,7 +102,7 @@ def in_a_folder_of_another(folder: Path) -> None:
 
 def holding_a_file_of_another(folder: Path) -> None:
     folder.chmod(0o711)
-    os.chown(next(folder.rglob("*.nbi")), STRANGER, -1)
+    os.chown(next(folder.rglob("*.code")), STRANGER, -1)
 
 
 OPENED = [
@@ -122,7 +122,7 @@ def test_a_folder_that_others_could_change_is_not_used(fresh: Path, opened: Call
     folder = code_folder.cache_folder()
     assert (folder.parent, stat.S_IMODE(folder.stat().st_mode)) == (fresh / "usual", 0o700)
     (folder / "sub").mkdir()
-    (folder / "sub" / "index.nbi").touch()
+    (folder / "sub" / "some.code").touch()
     opened(folder)
     with pytest.warns(code_folder.CacheWarning, match="SMP_CACHE_DIR") as told:
         private = code_folder.cache_folder()
@@ -138,8 +138,9 @@ def test_a_folder_that_others_could_change_is_not_used(fresh: Path, opened: Call
 def test_what_others_have_planted_is_not_run(primed: Path, fresh: Path, opened: Callable[[Path], None]) -> None:
     shutil.copytree(primed / "usual", fresh / "usual")
     (folder,) = (fresh / "usual").iterdir()
-    for index in folder.rglob("*.nbi"):
-        index.write_bytes(_planted(fresh / "planted"))
+    (folder / "sub").mkdir()
+    for path in folder.glob("*.code"):
+        kept_code.write(path, _planted(fresh / "planted"))
     opened(folder)
     done = run(primed / "program.py", TMPDIR=str(fresh / "tmp"))
     assert done.stdout == "42\n"
@@ -151,8 +152,8 @@ def test_what_others_have_planted_is_not_run(primed: Path, fresh: Path, opened: 
 def test_the_plant_would_be_run(primed: Path, fresh: Path) -> None:
     """In a folder that is trusted; or the test above could not fail."""
     shutil.copytree(primed / "usual", fresh / "usual")
-    for index in (fresh / "usual").rglob("*.nbi"):
-        index.write_bytes(_planted(fresh / "planted"))
+    for path in (fresh / "usual").rglob("*.code"):
+        kept_code.write(path, _planted(fresh / "planted"))
     assert run(primed / "program.py").stderr == ""
     assert (fresh / "planted").exists()
 
@@ -195,8 +196,7 @@ def test_what_is_made_is_closed_whatever_the_umask(fresh: Path, monkeypatch: pyt
     before = os.umask(umask)
     try:
         folder = code_folder.cache_folder()
-        (folder / "sub").mkdir()  # as Numba does
-        (folder / "sub" / "index.nbi").touch()
+        (folder / "some.code").touch()
         assert code_folder.cache_folder() == folder
     finally:
         os.umask(before)
@@ -223,7 +223,7 @@ def doubled(a):
     return a + a
 
 def made():
-    return {path: path.stat().st_mtime_ns for path in cache_folder().rglob("*") if path.suffix in (".nbc", ".objects")}
+    return {path: path.stat().st_mtime_ns for path in cache_folder().rglob("*") if path.suffix in (".code", ".objects")}
 
 def program(proc):
     return doubled(proc.rank), str(cache_folder())

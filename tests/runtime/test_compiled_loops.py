@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from support.machines import HARD, ROOT, Script
 
 import smp
-from smp._runtime.loops import compiler
+from smp._runtime.loops import compiler, kept_code, machine_code
 from smp._runtime.loops.fingerprint import fingerprint
 from smp._runtime.protocols import entry_points
 
@@ -77,43 +77,32 @@ DAMAGES = (truncated, emptied, garbled)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_cache_is_made_anew(primed: Path, tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     shutil.copytree(primed / "cache", tmp_path / "cache")
-    files = [path for path in (tmp_path / "cache").rglob("*") if path.suffix in (".nbi", ".nbc", ".objects")]
-    assert {path.suffix for path in files} == {".nbi", ".nbc", ".objects"}
+    files = [path for path in (tmp_path / "cache").rglob("*") if path.suffix in (".code", ".objects")]
+    assert {path.suffix for path in files} == {".code", ".objects"}
     for path in files:
         path.write_bytes(damage(path.read_bytes()))
     assert run(primed / "program.py", tmp_path / "cache") == ANSWER
 
 
-def test_damage_to_any_one_kind_of_file_is_survived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one process, where only the loops are made anew: index and code, damaged in each way, one at a time."""
-    monkeypatch.setattr(compiler, "cache_folder", lambda: tmp_path)
+def test_damage_to_the_code_of_a_loop_is_survived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one process, where only the loop is compiled again; the file is damaged in each way."""
+    monkeypatch.setattr(kept_code, "cache_folder", lambda: tmp_path)
 
     def doubled(a: Any) -> Any:
         return a + a
 
     assert smp.local(doubled)(4) == 8
-    for suffix in ("*.nbi", "*.nbc"):
-        for damage in DAMAGES:
-            (path,) = tmp_path.rglob(suffix)
-            path.write_bytes(damage(path.read_bytes()))
-            assert smp.local(doubled)(21) == 42
-            (path,) = tmp_path.rglob(suffix)  # and is whole again
-            assert smp.local(doubled)(10) == 20
-
-
-def test_an_error_of_the_loop_itself_is_not_taken_for_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiler, "cache_folder", lambda: tmp_path)
-    kept = smp.local(lambda a: a + 1)
-    assert kept(1) == 2
-    before = sorted(tmp_path.rglob("*.nb?"))
-
-    @smp.local
-    def wrong(a: Any) -> Any:
-        return a.no_such_attribute
-
-    with pytest.raises(Exception, match="no_such_attribute"):
-        wrong(1)
-    assert sorted(tmp_path.rglob("*.nb?")) == before
+    for damage in DAMAGES:
+        (path,) = tmp_path.glob("*.code")
+        whole = path.read_bytes()
+        path.write_bytes(damage(whole))
+        compiler._dispatchers.clear()
+        assert smp.local(doubled)(21) == 42
+        assert kept_code.read(path) is not None, "it is whole again"
+        found = path.stat().st_mtime_ns
+        compiler._dispatchers.clear()
+        assert smp.local(doubled)(10) == 20
+        assert path.stat().st_mtime_ns == found, "and is found"
 
 
 @settings(deadline=None, max_examples=100)
@@ -136,32 +125,6 @@ def test_any_damage_to_the_runtimes_own_code_is_noticed(where: float, flipped: i
     assert kept is not None
     assert len(kept) == len(entry_points.Core._entries)
     assert all(code.startswith(b"\x7fELF") for code in kept)
-
-
-def test_the_folder_is_named_by_the_sources(tmp_path: Path) -> None:
-    copy = tmp_path / "smp"
-    shutil.copytree(ROOT / "smp", copy, ignore=shutil.ignore_patterns("microbench", "kernels", "models", "__pycache__"))
-
-    def folder(**environment: str) -> Path:
-        code = "from smp._runtime.loops.compiler import cache_folder; print(cache_folder())"
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(tmp_path), "SMP_CACHE_DIR": str(tmp_path / "cache"), **environment},
-        )
-        return Path(done.stdout.strip())
-
-    first = folder()
-    assert first.parent == tmp_path / "cache"
-    assert folder() == first
-    with (copy / "_wait.py").open("a") as file:
-        file.write("# a callee in another file has changed\n")
-    assert folder() != first
-    elsewhere = folder(SMP_CACHE_DIR="", XDG_CACHE_HOME=str(tmp_path / "xdg"))
-    assert elsewhere.parent == tmp_path / "xdg" / "smp"
 
 
 SIGNATURES = """
@@ -197,11 +160,11 @@ def test_first_compilations_at_the_same_time(script: Script, tmp_path: Path) -> 
     for process in running:
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out) == (0, "right\n"), err
-    made = {path: path.stat().st_mtime_ns for path in Path(cache).rglob("*.nbc")}
+    made = {path: path.stat().st_mtime_ns for path in Path(cache).rglob("*.code")}
     assert len(made) == 4
     out, err = script(source, "3", SMP_CACHE_DIR=cache).communicate(timeout=60)  # finds it all on disk
     assert out == "right\n", err
-    assert {path: path.stat().st_mtime_ns for path in Path(cache).rglob("*.nbc")} == made
+    assert {path: path.stat().st_mtime_ns for path in Path(cache).rglob("*.code")} == made
 
 
 def test_a_change_in_what_a_loop_calls_is_not_missed(script: Script, tmp_path: Path) -> None:
@@ -230,7 +193,10 @@ def test_a_change_in_what_a_loop_calls_is_not_missed(script: Script, tmp_path: P
     assert result(1, 10) == "20\n"
     assert result(1, 11) == "22\n"
     assert result(2, 11) == "33\n"
-    assert len(list((tmp_path / "cache").rglob("scaled*.nbc"))) <= 1  # what is stale is overwritten
+    kept = len(list((tmp_path / "cache").rglob("__main__.scaled-*.code")))
+    assert kept == 3
+    assert result(1, 10) == "20\n"
+    assert len(list((tmp_path / "cache").rglob("__main__.scaled-*.code"))) == kept, "the first is found again"
 
 
 def test_a_fingerprint_tells_loops_apart() -> None:
@@ -274,7 +240,7 @@ def test_a_fingerprint_tells_loops_apart() -> None:
 def test_who_is_killed_while_it_compiles_holds_nobody_up(script: Script) -> None:
     holder = script("""
         import time
-        from smp._runtime.loops.compiler import compile_lock
+        from smp._runtime.loops.machine_code import compile_lock
         with compile_lock():
             print("locked", flush=True)
             time.sleep(60)
@@ -283,18 +249,18 @@ def test_who_is_killed_while_it_compiles_holds_nobody_up(script: Script) -> None
     assert holder.stdout.readline() == "locked\n"
     os.kill(holder.pid, signal.SIGKILL)
     before = time.monotonic()
-    with compiler.compile_lock():
+    with machine_code.compile_lock():
         assert time.monotonic() - before < HARD
 
 
 def test_a_fork_does_not_keep_the_lock_of_another_thread() -> None:
-    with compiler.compile_lock():
+    with machine_code.compile_lock():
         child = os.fork()
         if child == 0:
             time.sleep(60)
             os._exit(0)
     try:
-        code = "from smp._runtime.loops.compiler import compile_lock\nwith compile_lock(): print('free')"
+        code = "from smp._runtime.loops.machine_code import compile_lock\nwith compile_lock(): print('free')"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=HARD, env=environment

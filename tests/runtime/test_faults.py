@@ -337,7 +337,7 @@ def test_killed_inside_a_barrier(nothing_left: None) -> None:
 
 def test_killed_while_it_holds_the_lock_of_the_compiler(nothing_left: None) -> None:
     def program(proc: smp.Processor, turn: smp.GlobalArray) -> None:
-        from smp._runtime.loops.compiler import compile_lock
+        from smp._runtime.loops.machine_code import compile_lock
 
         if proc.rank == 0:
             with compile_lock():

@@ -1,6 +1,7 @@
 """Where machine code is kept: a folder that no other user can change, because what lies in it is run.
 
-    usual       $SMP_CACHE_DIR, or $XDG_CACHE_HOME/smp, or ~/.cache/smp; in it a folder for each version of the sources
+    usual       $SMP_CACHE_DIR, or $XDG_CACHE_HOME/smp, or ~/.cache/smp; in it a folder for each version of Python and
+                of the packages that make the code; its files are named by what the code is made of (`kept_code`)
     private     where others could change the usual one, or it cannot be written: made in the temporary directory by the
                 first process that needs it, found by its children through the environment, and removed when it ends
 
@@ -8,6 +9,8 @@ Numba unpickles what it finds, and smp runs the object code that it finds.  So a
 one, belongs to this user and is closed to the writing of others, with all that they could reach in it; and if no
 other user may put another in its place, by writing to a folder above it.  A process that is killed by SIGKILL leaves
 its private folder in the temporary directory: none of its own code runs at its end.
+
+When the folder of a new version is made, those of other versions go in which no code was sought for 30 days.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import stat
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -31,6 +35,10 @@ from smp.errors import MachineError
 
 PRIVATE = "SMP_PRIVATE_CACHE"
 """Variable of the environment by which children find the private folder of the process that made it."""
+LOCK = "lock"
+"""File of the folder that is opened for writing whenever a loop's code is sought."""
+_LAYOUT = 2  # of the folder: counted up when the files in it are named otherwise, or hold something else
+_UNUSED = 30 * 86_400  # s
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 _UNKNOWN = 65534  # whom a container takes for the owner of what belongs to a user outside it, as the system's root
 _folder: Path | None = None
@@ -104,7 +112,9 @@ def _private(why: Exception) -> Path:
 def _opened(base: Path) -> Path:
     """Return the folder of this version in another one, made if absent; OSError says why it cannot be used."""
     folder = base.resolve() / _version()
-    _make(folder)
+    if not folder.exists():
+        _make(folder)
+        _remove_unused(folder)
     if flaw := _flaw(folder):
         raise PermissionError(flaw)
     if not os.access(folder, os.W_OK):
@@ -119,16 +129,21 @@ def _make(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
+def _remove_unused(new: Path) -> None:
+    """Remove the folders of other versions that have not been in use for long."""
+    for lock in new.parent.glob(f"{'[0-9a-f]' * len(new.name)}/{LOCK}"):
+        with contextlib.suppress(OSError):  # another process removes it, or it belongs to another user
+            if lock.stat().st_mtime < time.time() - _UNUSED:
+                shutil.rmtree(lock.parent, ignore_errors=True)
+
+
 @functools.cache
 def _version() -> str:
-    """Name the sources, by a hash: Numba's own check does not see a change in a callee of another file."""
-    digest = hashlib.blake2b(digest_size=8)
-    root = Path(__file__).parents[2]  # the whole of smp
-    for source in sorted(root.rglob("*.py")):
-        digest.update(str(source.relative_to(root)).encode())
-        digest.update(source.read_bytes())
-    digest.update(sys.version.encode())
-    return digest.hexdigest()
+    """Name what all machine code depends on: the layout of the folder, Python, the packages that make the code."""
+    import importlib.metadata
+
+    made_by = (_LAYOUT, sys.version, *map(importlib.metadata.version, ("numba", "llvmlite", "numpy")))
+    return hashlib.blake2b(repr(made_by).encode(), digest_size=8).hexdigest()
 
 
 def _flaw(folder: Path) -> str:

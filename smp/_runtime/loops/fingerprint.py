@@ -1,64 +1,192 @@
-"""What the machine code of a loop depends on beside its own file: the functions that it calls, and the globals.
+"""What the machine code of a loop is made of: the functions that it calls, the globals, the instructions of primitives.
 
-Numba takes cached code for fresh when the loop's own file has not changed.  But a function of another file that the
-loop calls is compiled into it, and a global number is a constant of it: either may have changed since.
+A function that a loop calls is compiled into it, and a global number is a constant of it.  So the key under which
+machine code is kept is a walk from the loop over all that it reaches:
+
+    function            byte code, constants, names, defaults, what it closes over, what its globals are
+    primitive, cell     the text of the module in which its instructions are generated, and what that calls
+    module              those attributes whose names the code holds
+    numbers, arrays     type and value
+    packages            nothing: the versions of Python and of packages are in the folder's name
+
+A docstring is in no key, nor is a comment.  Line numbers are, of functions that raise: Numba shows them in tracebacks.
 """
 
 from __future__ import annotations
 
 import contextlib
+import enum
+import functools
 import hashlib
-import inspect
+import importlib.util
+import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dis import hasconst, opmap
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-_PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic)
-_STABLE = {"numpy", "numba", "llvmlite", "scipy", "smp", *sys.stdlib_module_names} - {"__main__"}
+LOOP, MERGED = "__smp_loop__", "__smp_merged__"
+"""Attributes of a compiled loop, and of a function that is merged into loops."""
+_PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, enum.Enum, range, slice)
+_PACKAGES = {"numpy", "numba", "llvmlite", "scipy", *sys.stdlib_module_names} - {"__main__"}
+_OF_ALL = (f"{__package__}.instructions", f"{__package__}.machine_code")  # modules whose text is in every key
+_replaced: dict[int, Callable[..., Any]] = {}
+
+
+def replace(function: Callable[..., Any], implementation: Callable[..., Any]) -> None:
+    """Note that loops compile what ``implementation`` makes where they call ``function``; neither ever goes."""
+    _replaced[id(function)] = implementation
+    _text_of(implementation.__module__)  # now, for a later edit of the file does not change what is imported
 
 
 def fingerprint(function: Any) -> str:
-    """Return a text that differs where another loop, or the same among other functions and globals, differs."""
-    digest = hashlib.blake2b(digest_size=16)
-    _enter(function, (), digest, set())
-    return digest.hexdigest()
+    """Return a text that differs where another loop, or the same among other functions and globals, differs.
+
+    Between the processes of one run: smp itself does not change there, and Numba is not needed.
+    """
+    walk = _Walk({*_PACKAGES, "smp"}, {})
+    walk.enter(function)
+    return walk.digest.hexdigest()
 
 
-def _enter(value: Any, names: Iterable[str], digest: hashlib.blake2b, seen: set[object]) -> None:
-    """Take up a value; of a module, the ``names`` that occur in the code: which of them are its own is not told."""
-    value = inspect.unwrap(getattr(value, "py_func", value))  # a loop of ours, or Numba's own
-    if isinstance(value, FunctionType):
-        if value.__code__ not in seen and not _stable(value.__module__):
-            seen.add(value.__code__)
-            _enter_function(value, digest, seen)
-    elif isinstance(value, ModuleType):
-        if value not in seen and not _stable(value.__name__):
-            seen.add(value)
-            for name in names:
-                _enter(getattr(value, name, None), names, digest, seen)
-    elif isinstance(value, _PLAIN):
-        digest.update(f"{type(value).__name__} {value!r};".encode())
-    elif isinstance(value, tuple):
-        for part in value:
-            _enter(part, names, digest, seen)
-    elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        digest.update(f"{value.dtype} {value.shape}".encode())
-        digest.update(value.tobytes())
+def key_of(function: Any, *types: Any) -> str:
+    """Return the key of a loop's machine code for arguments of Numba's ``types``, once primitives are registered."""
+    walk = _made(_replaced)
+    walk.note(function.__module__, function.__qualname__)
+    walk.enter(function)
+    walk.enter(types)
+    return walk.digest.hexdigest()
 
 
-def _enter_function(function: FunctionType, digest: hashlib.blake2b, seen: set[object]) -> None:
-    for code in codes(function.__code__):
-        digest.update(code.co_code)
-        digest.update(repr([c for c in code.co_consts if not isinstance(c, CodeType)]).encode())
-        for name in code.co_names:
-            digest.update(name.encode() + b"\0")
-            _enter(function.__globals__.get(name), code.co_names, digest, seen)
-    for cell in function.__closure__ or ():
-        with contextlib.suppress(ValueError):  # not assigned yet
-            _enter(cell.cell_contents, (), digest, seen)
+def key_without_numba(functions: Iterable[Any]) -> str:
+    """Return the key of machine code of functions that use no primitives but those of `atomics`."""
+    walk = _made({})
+    for function in functions:
+        walk.enter(function)
+    return walk.digest.hexdigest()
+
+
+def _made(replaced: dict[int, Callable[..., Any]]) -> _Walk:
+    walk = _Walk(_PACKAGES, replaced)
+    for module in _OF_ALL:
+        walk.note(_text_of(module))
+    for name in sorted(os.environ):  # Numba reads its options there
+        if name.startswith("NUMBA_") and name != "NUMBA_CACHE_DIR":
+            walk.note(name, os.environ[name])
+    return walk
+
+
+class _Walk:
+    """A walk over what a function reaches; ``stable`` packages are known by their names alone."""
+
+    def __init__(self, stable: set[str], replaced: dict[int, Callable[..., Any]]) -> None:
+        self.digest = hashlib.blake2b(digest_size=16)
+        self._stable, self._replaced = stable, replaced
+        self._seen: dict[object, tuple[int, object]] = {}  # with what lives as long as its id is in use
+
+    def note(self, *parts: object) -> None:
+        for part in parts:
+            data = part if isinstance(part, bytes) else str(part).encode()
+            self.digest.update(len(data).to_bytes(8, "little") + data)
+
+    def enter(self, value: Any, names: Iterable[str] = ()) -> None:
+        """Take up a value; of a module, the ``names`` that occur in the code, of which some may be its own."""
+        if id(value) in self._replaced:
+            value = self._replaced[id(value)]
+            self.note(_text_of(value.__module__))
+        else:
+            value = self._unwrapped(value)
+        if isinstance(value, FunctionType):
+            if not self._again(id(value), value):
+                self._enter_function(value)
+        elif isinstance(value, ModuleType):
+            self.note(value.__name__)
+            for name in () if self._is_stable(value.__name__) else names:
+                if not self._again((value.__name__, name), value):
+                    self.enter(getattr(value, name, None), names)
+        elif isinstance(value, type):
+            self._enter_class(value)
+        elif isinstance(value, _PLAIN):
+            self.note(type(value).__name__, repr(value))
+        elif isinstance(value, tuple):
+            self.note(type(value).__name__, str(len(value)), repr(getattr(value, "_fields", ())))
+            for part in value:
+                self.enter(part, names)
+        elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            self.note(repr((value.dtype, value.shape, value.strides)), value.tobytes())
+        elif _is_numbas(type(value)):
+            self._enter_type(value)
+        else:
+            self.note(type(value).__qualname__, str(getattr(value, "__name__", "")))
+
+    def _unwrapped(self, value: Any) -> Any:
+        """Return the function of a loop of ours, or of one that Numba has made."""
+        while True:
+            inner = value
+            if isinstance(value, FunctionType):
+                inner = vars(value)["__wrapped__"] if LOOP in vars(value) else value
+            elif not isinstance(value, type | ModuleType):
+                inner = getattr(value, "py_func", None) or getattr(value, "__wrapped__", value)
+                for option, chosen in getattr(value, "targetoptions", {}).items():
+                    self.note(option, _constant(chosen))
+            if inner is value:
+                return value
+            value = inner
+
+    def _again(self, key: object, value: object) -> bool:
+        """Whether this was met before: then as which one is noted."""
+        if key in self._seen:
+            self.note(str(self._seen[key][0]))
+            return True
+        self._seen[key] = len(self._seen), value
+        return False
+
+    def _is_stable(self, module: str | None) -> bool:
+        return (module or "").partition(".")[0] in self._stable
+
+    def _enter_function(self, function: FunctionType) -> None:
+        if self._is_stable(function.__module__) or hasattr(function, "meaning"):  # of a primitive, see `atomics`
+            self.note(function.__module__, function.__qualname__)
+            return
+        self.note(MERGED if MERGED in vars(function) else "")
+        inside = list(codes(function.__code__))
+        names = [name for code in inside for name in code.co_names]
+        self.note(*map(_of_code, inside))
+        for name in names:  # a builtin is known by its name: what else it may mean depends on the types
+            self.enter(function.__globals__.get(name), names)
+        self.enter(function.__defaults__)
+        self.enter(tuple((function.__kwdefaults__ or {}).items()))
+        for cell in function.__closure__ or ():
+            with contextlib.suppress(ValueError):  # not assigned yet
+                self.enter(cell.cell_contents, names)
+
+    def _enter_class(self, value: type) -> None:
+        """Take up a class by its name; of an enumeration the members too, of a type of Numba's the functions."""
+        self.note(value.__module__, value.__qualname__, repr(getattr(value, "_fields", ())))
+        if self._is_stable(value.__module__) or self._again(id(value), value):
+            return
+        if issubclass(value, enum.Enum):
+            self.note(*map(repr, value))
+        elif _is_numbas(value):
+            self.note(_text_of(value.__module__))  # that says what its values are in a loop
+            for member in vars(value).values():
+                self.enter(member if isinstance(member, FunctionType) else None)
+
+    def _enter_type(self, value: Any) -> None:
+        """Take up one of Numba's types."""
+        self.note(str(value))
+        if not self._again(id(value), value):
+            self._enter_class(type(value))
+            self.enter(getattr(value, "instance_class", None))  # of named tuples and enumerations
+            self.enter(tuple(getattr(value, "types", ())))
+
+
+def _is_numbas(value: type) -> bool:
+    """Whether a class is a type for Numba."""
+    return any(base.__module__ == "numba.core.types.abstract" for base in value.__mro__)
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
@@ -69,6 +197,39 @@ def codes(code: CodeType) -> Iterator[CodeType]:
             yield from codes(constant)
 
 
-def _stable(module: str | None) -> bool:
-    """Whether a module does not change between two runs, or (smp itself) is known by the folder's name."""
-    return (module or "").partition(".")[0] in _STABLE
+@functools.lru_cache(maxsize=10_000)
+def _of_code(code: CodeType) -> bytes:
+    """What one code object says by itself."""
+    operations = code.co_code[::2]
+    constants = code.co_consts
+    if constants and isinstance(constants[0], str) and not _loads_first(code):
+        constants = constants[1:]  # the docstring
+    kept = [
+        *(code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_exceptiontable),
+        *(code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars),
+        *(_constant(one) for one in constants if not isinstance(one, CodeType)),
+    ]
+    if opmap["RAISE_VARARGS"] in operations:
+        kept += [code.co_filename, code.co_firstlineno, code.co_linetable]
+    return hashlib.blake2b(code.co_code + repr(kept).encode(), digest_size=16).digest()
+
+
+def _loads_first(code: CodeType) -> bool:
+    """Whether the code uses the first of its constants, which a docstring can be as well."""
+    return any(op in hasconst and arg == 0 for op, arg in zip(code.co_code[::2], code.co_code[1::2], strict=True))
+
+
+def _constant(value: Any) -> str:
+    """The text of a constant, the same in all processes: the order of a set is not."""
+    if isinstance(value, set | frozenset):
+        return f"{type(value).__name__} {sorted(map(repr, value))}"
+    return f"{type(value).__name__} {value!r}"
+
+
+@functools.cache
+def _text_of(module: str) -> bytes:
+    """A hash of the text of a module; of one that is in no file, nothing."""
+    with contextlib.suppress(ImportError, OSError, ValueError, AttributeError):
+        spec: Any = importlib.util.find_spec(module)
+        return hashlib.blake2b(spec.loader.get_data(spec.origin), digest_size=16).digest()
+    return b""

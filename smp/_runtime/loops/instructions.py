@@ -309,7 +309,7 @@ _float64_of, _bits_of_float64 = _bits_to(types.float64, _I64), _bits_of(types.fl
 _float32_of, _bits_of_float32 = _bits_to(types.float32, _I32), _bits_of(types.float32, _I32)
 
 
-add_symbol(places.SYMBOL, places.TABLE.ctypes.data)
+add_symbol(places.SYMBOL, places.PLACES.table.ctypes.data)
 
 
 @intrinsic

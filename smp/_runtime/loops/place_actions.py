@@ -14,7 +14,7 @@ lock      0 free, 1 held: taken by compare_exchange, left by store; between the 
 counts    rows of MET_WORDS, open addressing by key: a row is claimed by compare_exchange of its key from 0, its name is
           stored by who claimed it, its passes grow by fetch_add; nothing is taken back while they are counted.
           A pass that comes late, after they have been read, is lost, or is one of the next count
-records   never change once the table leads to them; the table is written under `places.setting`
+records   never change once the table leads to them; the table is written under `Places.setting`
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The runtime's own entry points as machine code that needs no Numba to be called.
 
 Importing Numba and setting up its compiler takes about half a second; loading finished machine code through
-LLVM takes some milliseconds.  So these few functions are compiled once, kept as an object file beside Numba's
-cache, and loaded by every process; programs whose loops are Numba's pay for Numba themselves.
+LLVM takes some milliseconds.  So these few functions are compiled once, kept in a file with the code of
+loops, and loaded by every process; programs whose loops are Numba's pay for Numba themselves.
 
 Every argument and result is an int64.  The first is the address of what the call is about: for the barrier the
 processor's own words, for ``abort`` and ``join`` the shared ones (see ``wait``), for cells the cell, for streams the
@@ -15,21 +15,20 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..loops import atomics, compiler
+from ..loops import atomics, compiler, kept_code
 from ..loops.atomics import words_at
-from ..loops.code_folder import cache_folder
+from ..loops.fingerprint import key_without_numba
+from ..loops.machine_code import compile_lock
 from . import barrier as _barrier
 from . import cell, stream_slots, wait, waiters
 from .waiters import BITS, record_at
 
 Entry = Callable[..., int]
-_SUM = 16  # bytes of the check sum at the start of the file: damaged machine code would crash, not raise
-_LENGTH = 8  # bytes of the length before each object that follows it, little-endian
+_LENGTH = 8  # bytes of the length before each object of the file, little-endian
 
 
 def arrive(address: int, sign: int) -> int:
@@ -170,34 +169,25 @@ class Core:
 
 
 def _store_path() -> Path:
-    import llvmlite
+    """Where the object files are kept."""
     import llvmlite.binding as llvm
 
-    host = f"{llvm.get_host_cpu_name()}-{llvmlite.__version__}"
-    return cache_folder() / f"core-{host}.objects"
+    cpu = f"{llvm.get_host_cpu_name()}{llvm.get_host_cpu_features().flatten()}"
+    key = key_without_numba([function for function, _ in Core._entries])
+    return kept_code.path_of("core", hashlib.blake2b(f"{cpu} {key}".encode(), digest_size=16).hexdigest(), "objects")
 
 
 def _made(path: Path) -> list[bytes]:
-    """Compile the entry points and keep them; the file is written beside and renamed."""
+    """Compile the entry points and keep them."""
     objects = [compiler.object_code(function, arguments) for function, arguments in Core._entries]
-    data = b"".join(len(code).to_bytes(_LENGTH, "little") + code for code in objects)
-    beside = path.with_suffix(f".{os.getpid()}")
-    try:
-        beside.write_bytes(_sum(data) + data)
-        beside.replace(path)
-    except OSError:  # a full disk: the next process compiles again
-        beside.unlink(missing_ok=True)
+    kept_code.write(path, b"".join(len(code).to_bytes(_LENGTH, "little") + code for code in objects))
     return objects
 
 
 def _kept(path: Path) -> list[bytes] | None:
     """The kept object files, or None where there are none or they are damaged."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    data = content[_SUM:]
-    if not data or content[:_SUM] != _sum(data):
+    data = kept_code.read(path)
+    if data is None:
         return None
     objects = []
     while data:
@@ -205,10 +195,6 @@ def _kept(path: Path) -> list[bytes] | None:
         objects.append(data[_LENGTH:end])
         data = data[end:]
     return objects
-
-
-def _sum(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=_SUM).digest()
 
 
 @functools.cache
@@ -219,7 +205,7 @@ def core() -> Core:
     path = _store_path()
     objects = _kept(path)
     if objects is None:
-        with compiler.compile_lock():
+        with compile_lock():
             objects = _kept(path) or _made(path)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

@@ -10,8 +10,8 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from smp._runtime.loops import places
 from smp._runtime.loops.interpreter import here
+from smp._runtime.loops.places import PLACES, Enclosing, Order
 from smp._runtime.machine import Machine
 from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor
@@ -21,10 +21,10 @@ from .site import Site
 from .treatments import Cell, Message, Treatment
 
 _inside = 0  # programs of an emulated machine that run treated in this process
-_before: dict[str, places.Order] = {}
+_before: dict[str, Order] = {}
 
 
-class Carried(places.Enclosing):
+class Carried(Enclosing):
     """A program with treatments: called in its place.
 
     Parameters
@@ -50,15 +50,15 @@ class Carried(places.Enclosing):
         interpreted = here.interpreter is not None
         site = None if self.cells is None else Site(self.cells, proc.rank, proc.size)
         if not _inside:
-            _before = places.orders()
-            places.install({name: one.order(site) for name, one in self.treatments.items()}, interpreted)
+            _before = PLACES.orders()
+            PLACES.install({name: one.order(site) for name, one in self.treatments.items()}, interpreted)
         _inside += 1
         try:
             yield
         finally:
             _inside -= 1
             if not _inside:
-                places.install(_before)
+                PLACES.install(_before)
 
 
 def carried(program: Callable[..., Any], machine: Machine) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from smp._runtime.loops.interpreter import here
 from smp._runtime.loops.place_actions import ENTRY, MET, MET_WORDS, RECORD_WORDS, WORD, machine_code, meet
-from smp._runtime.loops.places import ANY, TABLE, Enclosing, actions, install, now, orders, setting, timing
+from smp._runtime.loops.places import ANY, PLACES, Enclosing, now
 
 
 class Met(NamedTuple):
@@ -49,22 +49,22 @@ class Counter:
 
     def start(self) -> None:
         """Count from here on."""
-        with setting():
-            self._before = orders()
-            install({})
+        with PLACES.setting:
+            self._before = PLACES.orders()
+            PLACES.install({})
             _met[:] = 0
             _record[[ENTRY, WORD]] = machine_code(meet).address, _met.ctypes.data
-            TABLE[:] = _record.ctypes.data
-            actions[ANY] = self._pass
-            timing.append(self)
+            PLACES.table[:] = _record.ctypes.data
+            PLACES.actions[ANY] = self._pass
+            PLACES.timer = self
 
     def stop(self) -> dict[str, Met]:
         """Return what was met, and set what was set before."""
-        with setting():
-            TABLE[:] = 0
-            if self in timing:  # else this is a fork of the process that counts
-                timing.remove(self)
-            install(self._before)
+        with PLACES.setting:
+            PLACES.table[:] = 0
+            if PLACES.timer is self:  # else this is a fork of the process that counts
+                PLACES.timer = None
+            PLACES.install(self._before)
         for _key, passes, name, _ in _met.reshape(-1, MET_WORDS).tolist():
             if name:  # a loop of another thread may have claimed the row only just now
                 text = ctypes.string_at(name).decode()
@@ -144,7 +144,7 @@ class Counting(Enclosing):
         return Counting, (self.program,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Met] | None]:
-        if timing:  # on an emulated machine, whose programs run where the counter is
+        if PLACES.timer is not None:  # on an emulated machine, whose programs run where the counter is
             return self.program(*args, **kwargs), None
         counter = Counter()
         counter.start()

@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from smp._runtime.loops.compiler import loop_name
-from smp._runtime.loops.places import actions, carriers, delay, enter, setting, timing
+from smp._runtime.loops.places import PLACES, delay
 
 from .counting import Counter, Met
 from .settings import Layer, begin, end
@@ -31,6 +31,7 @@ from .treatments import Treatment, check_name, checked
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_actions = PLACES.actions  # one look-up less at each place
 __all__ = ["Factor", "counted", "delay", "factor", "treated"]
 
 
@@ -49,16 +50,16 @@ class Factor:
         self.name = name
 
     def __enter__(self) -> None:
-        if actions:
-            enter(self.name)
-            if timing:
-                timing[0].enter(self.name)
+        if _actions:
+            PLACES.enter(self.name)
+            if PLACES.timer is not None:
+                PLACES.timer.enter(self.name)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if timing:
-            timing[0].leave(self.name)
+        if _actions and PLACES.timer is not None:
+            PLACES.timer.leave(self.name)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         if loop_name(function):
@@ -73,7 +74,7 @@ class Factor:
 
         @functools.wraps(function)
         def placed(*args: P.args, **kwargs: P.kwargs) -> R:
-            if not actions:
+            if not _actions:
                 return function(*args, **kwargs)
             with self:
                 return function(*args, **kwargs)
@@ -139,14 +140,12 @@ def treated(treatments: Mapping[str, Treatment | str | None]) -> Iterator[None]:
     for one in layer.values():
         if one is not None:
             one.order(None)  # raises where it is nothing to be set
-    with setting():
-        begin(layer)
-        carriers.append(_carried)
+    with PLACES.setting:
+        begin(layer, _carried)
     try:
         yield
     finally:
-        with setting():
-            carriers.pop()
+        with PLACES.setting:
             end(layer)
 
 
@@ -169,7 +168,7 @@ def counted() -> Iterator[dict[str, Met]]:
         of `delay`; both added over all threads and processors; and ``by``, how many processors these were. Places not
         passed are absent.
     """
-    if timing:
+    if PLACES.timer is not None:
         raise RuntimeError("places are being counted already: counted() is no block inside another")
     counter = Counter()
     met: dict[str, Met] = {}

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from smp._runtime.loops import places
 from smp._runtime.loops.interpreter import here
+from smp._runtime.loops.places import PLACES, Carrier, Order
 
 from .treatments import Treatment, checked, treatment
 
@@ -20,22 +20,27 @@ VARIABLE = "SMP_TREATMENTS"
 Layer = dict[str, Treatment | None]
 _layers: list[Layer] = []
 """Of the blocks of `treated` that are open, the first to be entered first: they need not end in the opposite order."""
-_below: dict[str, places.Order] = {}
+_outside: Layer = {}
+"""Of the environment."""
+_below: dict[str, Order] = {}
 """What was set when the first of them was entered."""
 
 
-def begin(layer: Layer) -> None:
-    """Set a layer above those that are set; to be called with `setting` held."""
+def begin(layer: Layer, carrier: Carrier) -> None:
+    """Set a layer above those that are set, which ``carrier`` takes to machines; `Places.setting` is held."""
     global _below
     if not _layers:
-        _below = places.orders()
+        _below = PLACES.orders()
     _layers.append(layer)
+    PLACES.carrier = carrier
     _install()
 
 
 def end(layer: Layer) -> None:
-    """Take a layer away; to be called with `setting` held."""
+    """Take a layer away; `Places.setting` is held."""
     _layers[:] = [one for one in _layers if one is not layer]
+    if not _layers:
+        PLACES.carrier = None
     _install()
 
 
@@ -43,12 +48,12 @@ def _install() -> None:
     """Set what is below the layers, and they."""
     orders = {name: order for name, order in _below.items() if all(name not in layer for layer in _layers)}
     orders.update((name, one.order(None)) for name, one in current().items())
-    places.install(orders, interpreted=here.interpreter is not None)
+    PLACES.install(orders, interpreted=here.interpreter is not None)
 
 
 def current() -> dict[str, Treatment]:
     """Return the treatments of this process, by factor."""
-    merged: Layer = {}
+    merged = dict(_outside)
     for layer in _layers:
         merged |= layer
     return {name: one for name, one in merged.items() if one is not None}
@@ -66,7 +71,7 @@ def carry_over() -> None:
         return
     pairs = [part.partition("=") for part in text.split(";")]
     try:
-        _layers.append(dict(checked({name: treatment(given) for name, _, given in pairs})))
+        _outside.update(checked({name: treatment(given) for name, _, given in pairs}))
     except ValueError as error:
         raise ValueError(f"the environment variable {VARIABLE}={text}: {error}") from None
     _install()

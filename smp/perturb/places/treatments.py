@@ -29,9 +29,8 @@ from typing import Protocol
 
 import numpy as np
 
-from smp._runtime.loops import places
 from smp._runtime.loops.place_actions import BUFFER, BUSY, CALL, LOCK, SLEEP, WORK
-from smp._runtime.loops.places import Order
+from smp._runtime.loops.places import PLACES, Order
 
 from ..designs.words import named
 from .counting import Met
@@ -109,12 +108,12 @@ class Work:
         On an emulated machine it is 4.
         """
         units, name = 20_000, "a unit of work"
-        before = places.orders()
-        places.install({name: Work(units).order(None)})
+        before = PLACES.orders()
+        PLACES.install({name: Work(units).order(None)})
         try:
             return min(_timed(name) for _ in range(20)) / units
         finally:
-            places.install(before)
+            PLACES.install(before)
 
 
 @dataclass(frozen=True)
@@ -298,5 +297,5 @@ def _check(kind: str, number: float, unit: str, most: float) -> None:
 
 def _timed(name: str) -> int:
     began = time.perf_counter_ns()
-    places.enter(name)
+    PLACES.enter(name)
     return time.perf_counter_ns() - began

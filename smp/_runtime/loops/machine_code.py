@@ -1,0 +1,131 @@
+"""How machine code is made, by Numba, of functions whose primitives are registered; its callers see to that.
+
+One lock file serialises compilation between processes: what one has compiled the next one finds.  The text of this
+module is in the key of all machine code (see `fingerprint`), because the options of the compiler stand here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import weakref
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any, TextIO
+
+from smp._computer.interrupt import HeldBack
+
+from .code_folder import LOCK, cache_folder
+
+_locks: weakref.WeakSet[TextIO] = weakref.WeakSet()
+
+
+@contextlib.contextmanager
+def compile_lock() -> Iterator[None]:
+    """Hold the one lock under which machine code is made; the kernel frees it if the holder dies."""
+    with open(cache_folder() / LOCK, "w") as file:
+        _locks.add(file)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _let_go() -> None:
+    for file in list(_locks):
+        file.close()
+
+
+os.register_at_fork(after_in_child=_let_go)  # or a child would hold the lock for as long as it lives
+
+
+@contextlib.contextmanager
+def _compiling() -> Iterator[None]:
+    """Hold the lock of the compiler, and Ctrl-C back: in LLVM's call back into Python it would be lost."""
+    with compile_lock(), HeldBack():
+        yield
+
+
+def dispatcher(function: Callable[..., Any]) -> Any:
+    """Return Numba's dispatcher of a function, which compiles under the lock, and keeps what it compiles."""
+    from numba import njit
+
+    from .numba_cache import Kept
+
+    copy = _copy(function)
+    made = njit(nogil=True)(copy)
+    compile_one, made._cache = made.compile, Kept(function, copy, "loop")
+
+    def compile_locked(signature: Any) -> Any:
+        with _compiling():
+            return compile_one(signature)
+
+    made.compile = compile_locked
+    return made
+
+
+def c_entry(function: Callable[..., int], arguments: int) -> Any:
+    """Return ``function`` of int64 to int64 as C calls it, at its ``address``; kept on disk as loops are."""
+    from numba import types
+    from numba.core.ccallback import CFunc
+
+    from .numba_cache import Kept
+
+    copy = _copy(function)
+    made: Any = CFunc(copy, ((types.int64,) * arguments, types.int64), locals={}, options={})
+    made._cache = Kept(function, copy, "C")
+    with _compiling():
+        made.compile()
+    return made
+
+
+def _copy(function: Any) -> FunctionType:
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__, copy.__module__, copy.__doc__ = function.__kwdefaults__, function.__module__, function.__doc__
+    return copy
+
+
+def object_code(function: Callable[..., Any], arguments: int) -> bytes:
+    """Compile ``function`` of ``arguments`` int64 to int64 into an object file that exports its name.
+
+    The object refers to nothing but libc: no reference counts, no exceptions, none of Numba's helpers.
+    """
+    import llvmlite.binding as llvm
+    from numba.core import compiler, registry, types
+
+    flags = compiler.Flags()
+    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+    flags.nrt = True
+    flags.error_model = "numpy"  # a division never raises
+    target = registry.cpu_target
+    compiled = compiler.compile_extra(
+        target.typing_context,
+        target.target_context,
+        function,
+        (types.int64,) * arguments,
+        types.int64,
+        flags,
+        {},
+    )
+    names = [f"i64 %a{k}" for k in range(arguments)]
+    inner = compiled.fndesc.llvm_func_name
+    wrapper = f"""
+define i64 @"{function.__name__}"({", ".join(names)}) {{
+  %result = alloca i64
+  %error = alloca ptr
+  %status = call i32 @"{inner}"(ptr %result, ptr %error{"".join(", " + name for name in names)})
+  %value = load i64, ptr %result
+  ret i64 %value
+}}
+"""
+    module = llvm.parse_assembly(compiled.library.get_llvm_str() + wrapper)
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), opt=3, reloc="static", codemodel="large"
+    )
+    for defined in [*module.functions, *module.global_variables]:
+        if not defined.is_declaration and defined.name != function.__name__:
+            defined.linkage = "internal"
+    passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+    passes.getModulePassManager().run(module, passes)  # inlines, then drops what nobody calls
+    return bytes(machine.emit_object(module))

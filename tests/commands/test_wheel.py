@@ -1,0 +1,105 @@
+"""What users install: every module and `py.typed` are in it, and it works where the checkout is not."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from support.machines import ROOT
+
+IMPORTS = """
+import importlib, pathlib, sys
+import smp
+
+root = pathlib.Path(smp.__file__).parent
+assert root == pathlib.Path(sys.argv[1]) / "smp", root
+for path in sorted(root.rglob("*.py")):
+    name = ".".join(path.relative_to(root.parent).with_suffix("").parts)
+    module = importlib.import_module(name.removesuffix(".__init__"))
+    assert pathlib.Path(module.__file__) == path, module
+print(smp.__version__)
+"""
+
+
+def run(*command: object, **environment: str) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, **environment},
+        cwd=environment.get("PWD"),
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def copy_of_the_sources(place: Path) -> Path:
+    """What setuptools reads, where it may leave its own folders."""
+    shutil.copytree(ROOT / "smp", place / "smp", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, place)
+    return place
+
+
+def modules(root: Path) -> set[str]:
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.suffix == ".py" or path.name == "py.typed"}
+
+
+def programs_of_the_readme() -> str:
+    """The first two; without the line for which a profile has to be measured first."""
+    blocks = [part.split("```")[0] for part in (ROOT / "README.md").read_text().split("```python")[1:3]]
+    kept = [line for block in blocks for line in block.splitlines() if "run.interval()" not in line]
+    return "\n".join(kept)
+
+
+def check_programs(python: object, place: Path, **environment: str) -> None:
+    (place / "program.py").write_text(programs_of_the_readme())
+    printed = run(python, place / "program.py", PWD=str(place), **environment).splitlines()
+    assert printed[0] == "[500000, 500000]"
+    assert any("count" in line for line in printed[1:-1])
+    assert printed[-1] == "(True, 2000)"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What setuptools packs into a wheel."""
+    source = copy_of_the_sources(tmp_path_factory.mktemp("source"))
+    library = tmp_path_factory.mktemp("library")
+    build = "import setuptools; setuptools.setup()"
+    run(sys.executable, "-c", build, "-q", "build", "--build-lib", library, PWD=str(source), PYTHONPATH="")
+    return library
+
+
+def test_all_modules_are_packed(built: Path) -> None:
+    assert modules(built / "smp") == modules(ROOT / "smp")
+    assert "py.typed" in modules(built / "smp")
+    assert [path.name for path in built.iterdir()] == ["smp"]
+
+
+def test_what_is_packed_works_by_itself(built: Path, tmp_path: Path) -> None:
+    import smp
+
+    alone = {"PYTHONPATH": str(built), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert run(sys.executable, "-c", IMPORTS, built, PWD=str(tmp_path), **alone) == f"{smp.__version__}\n"
+    check_programs(sys.executable, tmp_path, **alone)
+
+
+@pytest.mark.slow
+def test_a_wheel_installs_into_an_empty_environment(tmp_path: Path) -> None:
+    """With its dependencies, from the index."""
+    source = copy_of_the_sources(tmp_path / "source")
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, source, PYTHONPATH="")
+    (wheel,) = tmp_path.glob("smp_runtime-*.whl")
+    packed = {name.removeprefix("smp/") for name in zipfile.ZipFile(wheel).namelist() if name.startswith("smp/")}
+    assert packed == modules(ROOT / "smp")
+    run(sys.executable, "-m", "venv", tmp_path / "env")
+    python = tmp_path / "env" / "bin" / "python"
+    run(python, "-m", "pip", "install", "-q", wheel, PYTHONPATH="")
+    own = {"PYTHONPATH": "", "SMP_CACHE_DIR": str(tmp_path / "cache")}
+    (installed,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
+    run(python, "-c", IMPORTS, installed, PWD=str(tmp_path), **own)
+    check_programs(python, tmp_path, **own)
