@@ -85,8 +85,8 @@ def read(file: Path, error: type[SmpError], what: str, remedy: str) -> Any:
         raise error(f"{file} is damaged or no {name}: {cause}; {remedy}") from cause
 
 
-def check(data: Any, layout: type[Record], error: type[SmpError], what: str, remedy: str = "") -> None:
-    """Hold a document to its layout.
+def check(data: Any, layout: type[Layout], error: type[SmpError], what: str, remedy: str = "") -> Layout:
+    """Hold a document to its layout, and return it as a record.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def check(data: Any, layout: type[Record], error: type[SmpError], what: str, rem
         Of the given type: it says which value of the document is wrong, what that is, and what belongs there.
     """
     try:
-        layout.model_validate(data)
+        return layout.model_validate(data)
     except ValidationError as found:
         first = found.errors(include_url=False)[0]
         where = _path(first["loc"])

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from smp._output.numbers import count, size
 from smp.errors import ProfileError
 from smp.profiles.profile import BEST, Profile
 
-from ..output.format import Data, count, size
+from ..output.format import Data
 from ..sections.bandwidth.report import KERNELS
 from ..sections.lists.report import title_of
 from ..sections.synchronisation.report import barriers, operations
@@ -68,12 +69,14 @@ def _bandwidth(profile: Profile) -> Iterator[Figure]:
 
 def _synchronisation(profile: Profile) -> Iterator[Figure]:
     data = profile.data.get("synchronisation") or {}
-    for what, ns, row in operations(data):
-        yield Figure("synchronisation", what.replace("  by", "line handed over by"), "ns", ns, valid=_valid(row))
-    for p, (compiled, python), row in barriers(data):
+    found = profile.section("synchronisation")
+    for what, ns, op in operations(found) if found else ():
+        valid = op is None or op.valid is not False
+        yield Figure("synchronisation", what.replace("  by", "line handed over by"), "ns", ns, valid=valid)
+    for p, (compiled, python), bad in barriers(found) if found else ():
         for how, each in (("compiled", compiled), ("from Python", python)):
             if each is not None:
-                yield Figure("synchronisation", f"barrier {how}, p = {p}", "ns", each, valid=_valid(row))
+                yield Figure("synchronisation", f"barrier {how}, p = {p}", "ns", each, valid=bad is None)
     for p, us in (data.get("superstep_us") or {}).items():
         yield Figure("synchronisation", f"empty superstep, p = {p}", "ns", us * 1e3)
 
