@@ -3,8 +3,6 @@
 import copy
 from pathlib import Path
 
-from rich.console import Console
-
 import smp
 from smp.microbench.predictions.changes import calibrated, cross, impact, opened
 from smp.microbench.predictions.report_impact import impact_report
@@ -18,7 +16,7 @@ for n in (10_000, 4_000_000):
 print()
 
 hybrid = calibrated(here, "radix", p)  # with the sorts that the profile has measured: local computation too
-Console(width=100).print(impact_report(here, "radix", 4_000_000, p, hybrid=hybrid))
+print(impact_report(here, "radix", 4_000_000, p, hybrid=hybrid))
 print()
 
 proposed = copy.deepcopy(here.data)  # a machine that is not built: the same with memory twice as fast

@@ -1,8 +1,10 @@
-"""Numbers as text, with three digits: counts, sizes, times, shares."""
+"""Numbers as text, with three digits: counts, sizes, times, shares; the forms of the columns of tables."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 NONE = "-"
 """What stands in a table where there is no number."""
@@ -81,3 +83,44 @@ def percent(fraction: float | None) -> str:
         return NONE
     value = 100 * fraction
     return "0" if value == 0 else f"{value:.1f}" if abs(value) < 99.95 else f"{value:,.0f}"
+
+
+def fixed(value: float | None, digits: int = 2) -> str:
+    """Return a number with so many decimals.
+
+    Examples
+    --------
+    >>> [fixed(x) for x in (0.666, 12.0, math.inf)] + [fixed(1234.5, 0)]
+    ['0.67', '12.00', '-', '1,234']
+    """
+    return NONE if value is None or not math.isfinite(value) else f"{value:,.{digits}f}"
+
+
+def shown(value: Any, form: str, digits: int | None = None) -> str:
+    """Return a value in one of the `FORMS`; texts, and yes and no, are the same in all.
+
+    Examples
+    --------
+    >>> [shown(value, "number") for value in (1.2999, 12, None, "?", True)]
+    ['1.30', '12.0', '-', '?', 'yes']
+    >>> shown(14.2, "percent"), shown(0.0123, "time"), shown(1.23456, "fixed", 3)
+    ('14.2', '12.3 ms', '1.235')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    return FORMS[form](value) if digits is None else FORMS[form](value, digits)
+
+
+FORMS: dict[str, Callable[..., str]] = {
+    "text": lambda value: NONE if value is None else str(value),
+    "number": number,
+    "fixed": fixed,
+    "count": count,
+    "bytes": size,
+    "time": time,
+    "signed": lambda value: NONE if value is None else f"{value:+.0f}",
+    "percent": lambda value: percent(None if value is None else value / 100),
+}
+"""Form of a column -> what shows a number in it."""

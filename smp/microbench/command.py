@@ -9,18 +9,21 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import shutil
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .._computer.commands import interruptible
 from .._computer.limits import usable_cpus
 from .._computer.version import VERSION
+from .._output import delimited, markdown, terminal
+from .._output.table import Part
 from .._runtime.loops.code_folder import cache_folder
 from .._runtime.program.processor import MOST
 from ..errors import ProfileError, SmpError
@@ -33,7 +36,7 @@ from .predictions.programs import known_kernels
 from .report import sections as report
 from .sections import SECTIONS
 
-WIDTH = 100  # columns that the tables need
+WIDTH = 100  # columns of a report that is printed to a file
 MOST_NAMES = 30  # of files that are told one by one
 
 EXAMPLES = """
@@ -45,6 +48,7 @@ examples:
   python -m smp.microbench --profile smp-report/profile.json            print it again, measure nothing
   python -m smp.microbench --profile smp-report/profile.json --only sorting   sort anew, with its cost functions
   python -m smp.microbench --quick --json | jq .access.functions
+  python -m smp.microbench --profile smp-report --csv > report.csv            its tables, all digits
   python -m smp.microbench --calibrate         some minutes: models by which sort, rank_list and relax choose
   python -m smp.microbench --models smp-report/calibration.json         print them again, measure nothing
 """
@@ -159,7 +163,13 @@ def parser() -> argparse.ArgumentParser:
         f"halving each would give; KERNEL is one of {', '.join(known_kernels())}",
     )
     models.add_argument("--models", type=Path, metavar="FILE", help="print a saved calibration; measures nothing")
-    made.add_argument("--json", action="store_true", help="print the profile, or the models, as JSON")
+    form = made.add_mutually_exclusive_group()
+    for name, what in (
+        ("json", "print the profile, the models, the comparison or the prices as JSON"),
+        ("csv", "print the tables as CSV: raw numbers, their units in the headers, titles and notes behind #"),
+        ("markdown", "print the tables in Markdown"),
+    ):
+        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, default="text", help=what)
     made.add_argument("--no-plots", action="store_true", help="draw nothing")
     made.add_argument("--version", action="version", version=f"smp {VERSION}")
     return made
@@ -206,9 +216,9 @@ def _run_models(options: argparse.Namespace, talk: Console) -> int:
             code = 130
             talk.print("interrupted: saving what was measured; the same command goes on with it")
         data, files = calibration.data, calibration.save()
-    from .calibration import report as report_models
+    from .calibration.report import report as report_models
 
-    _print(data, [report_models.summary(data), *report_models.sections(data)], as_json=options.json)
+    _print(data, report_models(data), options.form)
     if not options.no_plots:
         from .calibration import plots as plots_calibration
 
@@ -222,10 +232,10 @@ def _run_predictions(options: argparse.Namespace) -> int:
         from .predictions.compare import compare
 
         found = compare(*options.compare)
-        _print(found.to_json(), [found], as_json=options.json)
+        _print(found.to_json(), [found.report()], options.form)
         return 0
     from .predictions.changes import calibrated, model_of
-    from .predictions.report_impact import impact_report
+    from .predictions.report_impact import report as impact_report
 
     profile = Profile.load(options.profile) if options.profile else Profile.find()
     kernel, n, p = options.impact
@@ -234,11 +244,8 @@ def _run_predictions(options: argparse.Namespace) -> int:
     except ProfileError:  # no measured runs of it: what the machine charges is told without them
         hybrid = None
     rows = [row._asdict() for row in model_of(profile, kernel, n, p, hybrid=hybrid).derivatives()]
-    _print(
-        {"kernel": kernel, "n": n, "p": p, "prices": rows},
-        [impact_report(profile, kernel, n, p, hybrid=hybrid)],
-        options.json,
-    )
+    data = {"kernel": kernel, "n": n, "p": p, "prices": rows}
+    _print(data, [impact_report(profile, kernel, n, p, hybrid=hybrid)], options.form)
     return 0
 
 
@@ -274,7 +281,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
     else:
         assert base is not None
         profile, samples, files = base, samples_of(base), []
-    _print(profile.data, [report.summary(profile.data), *report.sections(profile.data)], as_json=options.json)
+    _print(profile.data, report.whole(profile), options.form)
     if not options.no_plots:
         from .report import plots
 
@@ -293,15 +300,17 @@ def _tell(talk: Console, folder: Path, files: Sequence[Path]) -> None:
         talk.print(f"written to {folder}: {', '.join(names)}")
 
 
-def _print(data: Mapping[str, Any], parts: Iterable[RenderableType], as_json: bool) -> None:
+def _print(data: Mapping[str, Any], parts: Sequence[Part], form: str) -> None:
     """Print a document as JSON, or its report."""
-    if as_json:
+    if form == "json":
         print(json.dumps(data, indent=1))
+    elif form == "csv":
+        print(delimited.report(parts))
+    elif form == "markdown":
+        print(markdown.report(parts))
     else:
-        narrow = not sys.stdout.isatty() or Console().width < WIDTH
-        screen = Console(width=WIDTH if narrow else None)
-        for part in parts:
-            screen.print(part)
+        screen = sys.stdout.isatty()
+        print(terminal.report(parts, shutil.get_terminal_size().columns if screen else WIDTH, bold=screen))
     sys.stdout.flush()
 
 

@@ -70,6 +70,12 @@ class Envelope(Record):
     unfinished: Unfinished | None = None
 
 
+def section_layout(name: str) -> type[Record]:
+    """Return the class of a section's record."""
+    found: type[Record] = importlib.import_module(SECTIONS).SECTIONS[name].records()
+    return found
+
+
 def profile_layout() -> type[Record]:
     """Return the layout of a whole profile; a section that is missing was not measured."""
     return _layout(tuple(importlib.import_module(SECTIONS).SECTIONS.values()))

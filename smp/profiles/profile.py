@@ -127,6 +127,31 @@ class Profile:
         """Make this the profile that `find` returns on the machine it was measured on."""
         self.save(kept_at(self.data["machine"]))
 
+    def section(self, name: str) -> Any:
+        """Return what was measured in one section, as the record of its microbenchmark.
+
+        Parameters
+        ----------
+        name : str
+            As in the profile's file: "latency".
+
+        Returns
+        -------
+        Record or None
+            None where it was not measured.
+
+        Raises
+        ------
+        ProfileError
+            When it does not hold what the section should; says which value is wrong.
+        """
+        if not self.data.get(name):
+            return None
+        from .._computer import documents  # Pydantic takes a while to import, and a new profile does without it
+        from .layout import section_layout
+
+        return documents.check(self.data[name], section_layout(name), ProfileError, f"section {name!r}", REMEDY)
+
     @property
     def kind(self) -> str:
         """The kind of machine that was measured, "host" or "emulated"; it says whose seconds they are."""

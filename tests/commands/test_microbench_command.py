@@ -206,8 +206,7 @@ def test_ctrl_c_keeps_the_sections_before_and_the_part_of_the_one_under_way(
         return measure
 
     monkeypatch.setattr(Campaign, "_probe", probe)
-    monkeypatch.setattr(cli.report, "summary", lambda profile: [])
-    monkeypatch.setattr(cli.report, "sections", lambda profile: [])
+    monkeypatch.setattr(cli.report, "whole", lambda profile: [])
     assert cli.main(["--quick", "--out", str(tmp_path), "--no-plots"]) == 130
     profile = json.loads((tmp_path / "profile.json").read_text())
     assert (profile["latency"]["of"], profile["bandwidth"]["of"]) == ("latency", "bandwidth")
@@ -260,3 +259,45 @@ def test_an_impact_that_does_not_read(text: str, capsys: pytest.CaptureFixture[s
         cli.main(["--impact", text])
     assert ended.value.code == 2
     assert "KERNEL,N,P such as radix,1e5,2" in capsys.readouterr().err or text.startswith("bubble")
+
+
+MEASURED = str(Path(__file__).parents[1] / "data" / "profile" / "quick.json")
+
+
+@pytest.mark.filterwarnings("ignore::smp.profiles.profile.ProfileWarning")
+@pytest.mark.parametrize(
+    ("what", "title", "shown", "raw"),
+    [
+        (["--profile", MEASURED, "--no-plots"], "Memory latency: Levels", "| L1 | 1.09 |", "L1,1.0857,"),
+        (
+            ["--compare", MEASURED, MEASURED],
+            "Memory latency",
+            "| DRAM, huge pages | ns | 139 |",
+            '"DRAM, huge pages",ns,138.57',
+        ),
+        (
+            ["--impact", "radix,1e5,4", "--profile", STORED],
+            "What it is made of",
+            "| barrier | the barrier |",
+            "barrier,the barrier,",
+        ),
+    ],
+    ids=["report", "comparison", "impact"],
+)
+def test_tables_as_csv_and_markdown(
+    what: list[str], title: str, shown: str, raw: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([*what, "--csv"]) == 0
+    found = capsys.readouterr().out
+    assert f"\n# {title}\n" in found
+    assert raw in found
+    assert cli.main([*what, "--markdown"]) == 0
+    found = capsys.readouterr().out
+    assert f"\n**{title.rpartition(': ')[2]}**\n" in found
+    assert shown in found
+
+
+def test_a_report_has_one_form() -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--profile", STORED, "--csv", "--markdown"])
+    assert ended.value.code == 2

@@ -93,3 +93,12 @@ def test_an_added_section_is_compared(measured: Document) -> None:
 def test_a_module_that_a_section_does_not_have_is_none() -> None:
     assert SECTIONS[NAME].part("plots", "figures") is None
     assert SECTIONS[NAME].part("probe", "measure") is not None
+
+
+def test_an_added_section_is_printed(measured: Document, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read(measured, tmp_path)
+    assert command.main(["--profile", str(tmp_path), "--no-plots"]) == 0
+    printed = capsys.readouterr().out
+    assert "An added section" in printed
+    (line,) = [line.split() for line in printed.splitlines() if line.split()[:1] == ["2"]]
+    assert line == ["2", "5.00"]

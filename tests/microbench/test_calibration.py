@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import subprocess
@@ -11,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 from support.libraries import CALLS, made_up
+from support.reports import printed
 
 import smp
 from smp.errors import ModelError
@@ -35,13 +34,6 @@ def made_up_times(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def quiet(done: float, text: str) -> None:
     assert 0 <= done <= 1
     assert text
-
-
-def printed(parts: object) -> str:
-    screen = Console(file=io.StringIO(), width=100)
-    for part in parts:  # type: ignore[attr-defined]
-        screen.print(part)
-    return screen.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_models_are_saved_kept_and_found_again(tmp_path: Path) -> None:
@@ -83,7 +75,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
         first.measure(interrupts)
     first.save()
     assert (tmp_path / calibration.UNDER_WAY).exists()
-    assert "interrupted" in printed([report.summary(calibration.load(tmp_path))])
+    assert "interrupted" in report.summary(calibration.load(tmp_path))
     before = list(CALLS)
     assert {name for name, _ in before} > {"toy sort/first"}
 
@@ -146,6 +138,11 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert command.main(["--calibrate", "sort", "--out", str(tmp_path)]) == 0
     told = capsys.readouterr()
     assert "2 models of 1 libraries" in told.out
+    file = tmp_path / "calibration.json"
+    assert command.main(["--models", str(file), "--no-plots", "--csv"]) == 0
+    assert "implementation,points fitted,error [%]," in capsys.readouterr().out
+    assert command.main(["--models", str(file), "--no-plots", "--markdown"]) == 0
+    assert "| implementation | points fitted | error (%) |" in capsys.readouterr().out
     assert "calibration.json, models.py, models.c, choice-toy-sort.png" in " ".join(told.err.split())
     assert "residuals-toy-sort-first.png" in told.err
     calls = len(CALLS)
@@ -160,7 +157,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_the_report_gives_the_errors_and_the_formulas(tmp_path: Path) -> None:
     made = calibration.Calibration(["sort"], tmp_path, seed=1)
     made.measure(quiet)
-    told = printed(report.sections(made.data))
+    told = printed(*report.report(made.data))
     model = next(calibration.models(made.data))
     assert f"{100 * model.quality.mre:.1f}" in told
     assert model.formula() in " ".join(told.split())

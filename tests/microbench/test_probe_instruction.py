@@ -1,6 +1,5 @@
 """Instructions: the loops do what they say, every stream does all of them, and the statistics are those of NumPy."""
 
-import io
 import json
 from typing import Any
 
@@ -8,14 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 from support import pictures
+from support.reports import section_text, summed_up
 from support.shapes import assert_same_keys, measured
 
 from smp.microbench.method.plan import Plan
 from smp.microbench.method.result import summarise
 from smp.microbench.method.visits import VISIT
-from smp.microbench.sections.instruction import plots, probe, report
+from smp.microbench.sections.instruction import plots, probe
 from smp.microbench.sections.instruction.probe import ADD, CLOCK, Effort, add, read, statistics
 
 PLAN = Plan("quick", (1,), 7, 64)
@@ -97,17 +96,14 @@ def data() -> dict[str, Any]:
 
 
 def test_the_table_has_the_rows() -> None:
-    console = Console(file=io.StringIO(), width=100)
-    console.print(report.instruction({"instruction": data()}))
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    lines = section_text("instruction", data()).splitlines()
     found = [line.split()[-8:] for line in lines if line.startswith("read of the clock !")]
     assert found == [
         [str(s), f"{80 * s:,}", number, "80.0", "0.250", "0.200", "0.300", str(5 * s)]
         for s, number in ((4, "0.500"), (32, "4.00"))
     ]
-    _, text = report.line(data()) or ("", "")
+    _, text = summed_up("instruction", data())
     assert text.startswith("1.00 clocks an addition alone, 32.0 with 32 streams on one CPU")
-    assert report.line({}) is None
 
 
 def test_the_plot_shows_mean_and_deviation() -> None:

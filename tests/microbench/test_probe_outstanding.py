@@ -1,6 +1,5 @@
 """Loads under way: the loops load what they say, crews do their jobs and end, and the numbers follow from the times."""
 
-import io
 import json
 import threading
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
+from support.reports import section_text, summed_up
 from support.shapes import assert_same_keys, measured
 
 from smp._computer.cpus import Cache
@@ -20,7 +19,7 @@ from smp.microbench.method.plan import Plan
 from smp.microbench.method.visit import Point
 from smp.microbench.sections.latency.pages import Pages
 from smp.microbench.sections.latency.walks import link_random
-from smp.microbench.sections.outstanding import plots, probe, report
+from smp.microbench.sections.outstanding import plots, probe
 from smp.microbench.sections.outstanding.loops import DEEPEST, MIX, chase_chains, gather
 from smp.microbench.sections.outstanding.probe import Effort, bytes_of, saturation, sustained
 from smp.microbench.sections.outstanding.rows import Loads
@@ -222,26 +221,19 @@ def test_the_probe_measures_what_it_says(section: probe.Measurement) -> None:
     assert data["valid"] == (not data["why"])
 
 
-def printed(renderable: object) -> str:
-    console = Console(width=150, file=io.StringIO(), color_system=None)
-    console.print(renderable)
-    return console.file.getvalue()  # type: ignore[attr-defined]
-
-
 def test_the_report_says_the_numbers(section: probe.Measurement) -> None:
     data = section.data.to_json()
     data["sustained"] |= {"misses": 12.34, "latency_ns": 111.4, "best_ns": 9.03, "knee_chains": 14, "flat": True}
     for row in data["saturation"]:
         row["gain"] = 1.0625 if row["cpus"] == 1 else 1.9375
-    text = printed(report.outstanding({"outstanding": data}))
+    text = section_text("outstanding", data, 150)
     assert "sustains 12.3 misses, 111 ns a load in one chain, 9.03 at best; 14 chains come within 10%" in text
     assert "Streams on one CPU: 1.06 times one stream" in text
     assert all(f"depth {depth}" in text for depth in (1, 8))
-    heading, said = report.line(data) or ("", "")
+    heading, said = summed_up("outstanding", data)
     assert heading == "Loads under way"
     assert "12.3 misses" in said
     assert "1.06 times" in said
-    assert report.line({}) is None
 
 
 def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Measurement) -> None:
@@ -249,8 +241,8 @@ def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Measu
     del data["sustained"]["flat"]  # as profiles have it whose chains ended at 32
     for flat in (None, False):
         data["sustained"] |= {"misses": 28.94} | ({} if flat is None else {"flat": flat})
-        assert "sustains at least 28.9 misses" in printed(report.outstanding({"outstanding": data}))
-        assert "a core sustains at least 28.9 misses (" in (report.line(data) or ("", ""))[1]
+        assert "sustains at least 28.9 misses" in section_text("outstanding", data, 150)
+        assert "a core sustains at least 28.9 misses (" in summed_up("outstanding", data)[1]
         figure = plots.chains({"outstanding": data})
         assert figure is not None
         assert "at least 28.9 misses" in figure.get_suptitle() + "".join(t.get_text() for t in figure.texts)

@@ -1,12 +1,11 @@
 """Polling: who waits looks as often as its limit says, the stream beside it does its work, and the rows follow."""
 
-import io
 import json
 from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
+from support.reports import section_text, summed_up
 from support.shapes import assert_same_keys, measured
 
 import smp
@@ -14,7 +13,7 @@ from smp._computer.limits import usable_cpus
 from smp.microbench.method.plan import Measurement, Plan
 from smp.microbench.method.result import summarise
 from smp.microbench.method.windows import WINDOW
-from smp.microbench.sections.polling import plots, probe, report
+from smp.microbench.sections.polling import plots, probe
 from smp.microbench.sections.polling.probe import APART, BESIDE, FOREVER, Effort, Task, look_ns, rows_of, tasks_of
 from smp.microbench.sections.polling.rows import Poll
 
@@ -126,17 +125,14 @@ def test_the_report_says_the_numbers(section: Measurement) -> None:
     data = json.loads(json.dumps(section.data.to_json()))
     for row in data["rows"]:
         row["slowdown"] = 1.0 + row["pollers"] * (0.75 if row["limit"] is None else 0.125)
-    console = Console(width=150, file=io.StringIO(), color_system=None)
-    console.print(report.polling({"polling": data | {"look_ns": 12.5}}))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
+    text = section_text("polling", data | {"look_ns": 12.5}, 150)
     assert "3.250" in text
     assert "1.375" in text
     assert "A look takes about 12.5 ns: a wait that traps after 1,024 holds its CPU for 12.8 us" in text
-    heading, said = report.line(data) or ("", "")
+    heading, said = summed_up("polling", data)
     assert heading == "Polling"
     assert "by 3 that poll for ever on its own CPU" in said
     assert "3.25 times" in said
-    assert report.line({}) is None
 
 
 def test_the_plot_draws_the_numbers(section: Measurement) -> None:

@@ -1,6 +1,5 @@
 """Sorting is measured, counted and predicted as the SMP paper does; and what whole programs' probes share."""
 
-import io
 import json
 import re
 from collections.abc import Iterator
@@ -10,16 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console, RenderableType
 from support import pictures
 from support.machines import Machines
 from support.profiles import MEASURED, charging
+from support.reports import cells, first_screen, section_text, summed_up
 from support.shapes import assert_same_keys, measured
 
 import smp
 from smp.microbench.campaign import Campaign
 from smp.microbench.method.plan import Measurement, Plan, Stopped
-from smp.microbench.report import plots, sections
+from smp.microbench.report import plots
 from smp.microbench.sections.lists.rows import ListStep
 from smp.microbench.sections.programs import report as report_programs
 from smp.microbench.sections.programs.probe import Found, averages, in_supersteps, pooled, steps_of
@@ -186,7 +185,7 @@ def test_without_cost_functions_there_are_counts_and_times(monkeypatch: pytest.M
     assert not data["valid"]
     assert "no cost functions" in data["why"][0]
     assert {row["loc"] for row in data["analysis"]} == {None}
-    text = printed(report_sorting.sorting({"sorting": data}))
+    text = section_text("sorting", data)
     assert "Not valid: no cost functions" in text
     assert "steps inside" not in text
 
@@ -216,7 +215,7 @@ def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None
     assert stopped.value.name == "sorting"
     data = stopped.value.section.data.to_json()
     assert (data["rows"], [form["n"] for form in data["forms"]]) == ([], [50, 50, 60, 60])
-    assert "NumPy" in printed(report_sorting.sorting({"sorting": data}))
+    assert "NumPy" in section_text("sorting", data)
     monkeypatch.setattr(probe, "_sort_here", interrupted)
     with pytest.raises(KeyboardInterrupt) as nothing:
         probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None)
@@ -239,13 +238,6 @@ def test_predictions_come_from_this_profile_or_the_last_of_the_machine(
 # --- its report and its plots
 
 
-def printed(*parts: RenderableType) -> str:
-    console = Console(width=100, file=io.StringIO(), color_system=None)
-    for part in parts:
-        console.print(part)
-    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
-
-
 @pytest.fixture
 def told(section: Measurement) -> dict[str, Any]:
     """The section with numbers that are known."""
@@ -261,63 +253,59 @@ def told(section: Measurement) -> dict[str, Any]:
     return data
 
 
-def cells(text: str, *start: str) -> list[str]:
-    """The cells of the only line that begins with these."""
-    found = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
-    (row,) = [row for row in found if tuple(row[: len(start)]) == start]
-    return row[len(start) :]
-
-
 def test_the_report_says_the_numbers(told: dict[str, Any]) -> None:
-    text = printed(*sections.sections({"sorting": told}))
-    row = cells(text, "Radix sort", "12,000", "2")
-    assert (row[:4], row[-4:]) == (["20.0", "0.400", "3.00", "8.00"], ["0.75", "2.50", "yes", "4/5"])
-    assert cells(text, "fast form", "400", "2")[:2] == ["4.00", "2.00"]
-    assert cells(text, "1", "count")[-6:] == ["n/p; 64; n + 64p", "0.60", "2.00", "0.70", "3.00", "2.00"]
-    assert cells(text, "6,000; 64; 12,128") == []
-    assert cells(text, "3", "offsets")[-5:] == ["-", "-", "-", "-", "2.00"]  # too small to tell
+    text = section_text("sorting", told)
+    (row,) = cells(text, "Radix sort", "12,000", "2")
+    assert (row[:4], row[-5:]) == (["20.0", "0.400", "3.00", "8.00"], ["0.75", "2.50", "yes", "4", "5"])
+    assert cells(text, "fast form", "400", "2")[0][:2] == ["4.00", "2.00"]
+    (row,) = cells(text, "1", "count")
+    assert row == ["paper", "n/p", "64", "n + 64p", "0.60", "2.00", "0.70", "3.00", "2.00"]
+    assert cells(text, "counted", "6,000", "64", "12,128") == [[]]
+    assert cells(text, "3", "offsets")[0][-5:] == ["-", "-", "-", "-", "2.00"]  # too small to tell
     assert "after table 10" in text
     assert report_programs.EARLIER not in " ".join(text.split())
     assert f"measured on {MEASURED}" in " ".join(text.split())
-    assert f"measured on {MEASURED}" not in printed(report_sorting.sorting({"sorting": told, "created": MEASURED}))
+    assert f"measured on {MEASURED}" not in section_text("sorting", told, created=MEASURED)
 
 
 def test_a_section_of_an_earlier_version_says_that_computation_is_included(told: dict[str, Any]) -> None:
     for row in [*told["rows"], *told["analysis"]]:
         del row["compute_s"]
-    text = printed(report_sorting.sorting({"sorting": told}))
+    text = section_text("sorting", told)
     assert report_programs.EARLIER in " ".join(text.split())
-    assert cells(text, "1", "count")[-5:] == ["0.60", "2.00", "0.70", "3.00", "-"]
+    assert cells(text, "1", "count")[0][-5:] == ["0.60", "2.00", "0.70", "3.00", "-"]
 
 
 def test_predictions_of_functions_that_are_not_valid_say_so(told: dict[str, Any]) -> None:
-    profile = {"sorting": told, "created": MEASURED, "access": {"valid": False}}
-    assert report_programs.INVALID in printed(report_sorting.sorting(profile))
-    assert report_programs.INVALID not in printed(report_sorting.sorting(profile | {"access": {"valid": True}}))
+    for valid in (False, True):
+        text = section_text("sorting", told, created=MEASURED, access={"valid": valid})
+        assert (report_programs.INVALID in text) is not valid
 
 
 def test_the_closed_form_is_told_where_it_differs(told: dict[str, Any]) -> None:
     row = told["analysis"][0] | {"hr": 7, "hw": 8, "m": 9000, "hr_closed": 7, "hw_closed": 8, "m_closed": 9000}
-    assert report_sorting.counts(row) == ["n/p; 64; n + 64p", "7; 8; 9,000"]
-    assert report_sorting.counts(row | {"hw_closed": 6})[2:] == ["7; 6; 9,000"]
+    for closed in (8, 6):
+        text = section_text("sorting", told | {"analysis": [row | {"hw_closed": closed}]})
+        assert cells(text, "1", "count", "paper", "n/p", "64", "n + 64p")
+        assert cells(text, "counted", "7", "8", "9,000")
+        assert bool(cells(text, "closed form", "7", "6", "9,000")) == (closed != 8)
 
 
 def test_the_first_screen_has_a_line_of_it(told: dict[str, Any]) -> None:
-    assert report_sorting.describe(told) == (
+    assert summed_up("sorting", told) == (
+        "Sorting",
         "n = 12,000, in ns an element: radix sort 20.0 (Loc 0.75), sample sort 20.0 (Loc 0.75), column sort 20.0 "
-        "(Loc 0.75) with p = 2; fast form 4.00 with 2 streams, 2.00 times as fast as NumPy"
+        "(Loc 0.75) with p = 2; fast form 4.00 with 2 streams, 2.00 times as fast as NumPy",
     )
-    assert report_sorting.describe({}) is None
-    assert "Sorting  n = 12,000, in ns" in printed(sections.summary({"sorting": told}))
+    assert "Sorting  n = 12,000, in ns" in first_screen({"sorting": told})
 
 
 def test_many_lengths_are_thinned_in_the_table(told: dict[str, Any]) -> None:
     told["rows"] = [row | {"n": n} for row in told["rows"] if row["n"] == 400 for n in range(1000, 31_000, 1000)]
-    text = printed(report_sorting.sorting({"sorting": told}))
+    text = section_text("sorting", told)
     assert "6 of 30 lengths; the profile has all." in text
     assert len(re.findall(r"^Radix sort +\d", text, re.MULTILINE)) == 2 * 6
-    cells(text, "Radix sort", "1,000", "1")
-    cells(text, "Radix sort", "30,000", "2")
+    assert len(cells(text, "Radix sort", "1,000", "1")) == len(cells(text, "Radix sort", "30,000", "2")) == 1
 
 
 def test_figure_3_has_each_sort_against_both_ends(section: Measurement) -> None:

@@ -1,6 +1,5 @@
 """Threads and streams: what is timed happens in its order, and the accounting adds up."""
 
-import io
 import json
 from typing import Any
 
@@ -8,14 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 from support import pictures
+from support.reports import section_text, summed_up
 from support.shapes import assert_same_keys, measured
 
 import smp
 from smp._runtime.memory.cells import Cells
 from smp.microbench.method.plan import Plan
-from smp.microbench.sections.threads import plots, probe, report
+from smp.microbench.sections.threads import plots, probe
 from smp.microbench.sections.threads.loops import BACK, BEFORE, GO, WOKEN, spin_out
 from smp.microbench.sections.threads.probe import EVENTS, LOOKS, PARTS, REPEATS, RETRIES, WHOLE, _Bench, accounting
 
@@ -109,20 +108,17 @@ def data() -> dict[str, Any]:
 
 
 def test_the_tables_have_every_event_and_the_rest() -> None:
-    console = Console(file=io.StringIO(), width=100)
-    console.print(report.threads({"threads": data()}))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
+    text = section_text("threads", data())
     (remapped,) = [line.split()[-7:] for line in text.splitlines() if line.startswith("a waiting thread's stream")]
     assert remapped == ["40.0", "160,000", "44.0", "4.00", "20.0", "80.0", "50"]
     (rest,) = [line.split()[-2:] for line in text.splitlines() if line.startswith("not explained")]
     assert rest == ["25.0", "62.5"], "40 us less 1 + 2 + 3 + 4 + 5"
     assert "the parts explain 37.5% of the time" in text
     assert "a thread of Python's own starts !" in text
-    heading, said = report.line(data()) or ("", "")
+    heading, said = summed_up("threads", data())
     assert heading == "Threads"
     assert "a stream starts in 10.0 us, a thread on an idle one in 20.0 us" in said
     assert said.endswith("remapping takes 40.0 us, 50.0 us by a trap")
-    assert report.line({}) is None
 
 
 def test_the_plot_has_a_bar_for_each() -> None:

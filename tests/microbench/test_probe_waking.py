@@ -1,6 +1,5 @@
 """Waking: everyone is woken once, rounds are whole, a failure ends the wait; numbers, table and plot agree."""
 
-import io
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -9,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 from support import pictures
+from support.reports import section_text, summed_up
 from support.shapes import assert_same_keys, measured
 
 import smp
@@ -21,7 +20,7 @@ from smp.microbench.method.result import summarise
 from smp.microbench.method.rows import judged
 from smp.microbench.method.visits import COUNTS, FEWEST_ROUNDS, VISIT, rounds, section_of
 from smp.microbench.method.windows import Windows
-from smp.microbench.sections.waking import plots, probe, report
+from smp.microbench.sections.waking import plots, probe
 from smp.microbench.sections.waking.loops import ALL, OPERATIONS, SHARED_WORDS, link, pass_by, set_off, worked
 from smp.microbench.sections.waking.probe import MANY, ONE, Effort, Task, program
 from smp.profiles.records import Judged
@@ -219,8 +218,24 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def row(how: str, initial_ns: int, streams: int, ns: float, traps: float) -> dict[str, Any]:
-    about = {"how": how, "initial_ns": initial_ns, "streams": streams, "total_ns": ns * streams, "ns": ns}
-    return about | {"traps": traps, "retries": 9.0, "windows": 7, "valid": streams != 64, "why": ["unstable"]}
+    about = {
+        "how": how,
+        "initial_ns": initial_ns,
+        "streams": streams,
+        "total_ns": ns * streams,
+        "ns": ns,
+        "minimum_ns": ns,
+        "p95_ns": ns,
+    }
+    return about | {
+        "traps": traps,
+        "retries": 9.0,
+        "windows": 7,
+        "minimum_ns": ns,
+        "p95_ns": ns,
+        "valid": streams != 64,
+        "why": ["unstable"],
+    }
 
 
 def data() -> dict[str, Any]:
@@ -234,15 +249,12 @@ def data() -> dict[str, Any]:
 
 
 def test_the_table_has_total_share_and_traps() -> None:
-    console = Console(file=io.StringIO(), width=100)
-    console.print(report.waking({"waking": data()}))
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    found = [line.split() for line in lines if line.startswith("64")]
+    lines = section_text("waking", data()).splitlines()
+    found = [line.split() for line in lines if line.startswith("     64")]
     assert found == [["64", "192", "!", "3.00", "50.0", "384", "!", "6.00", "100"]] * 2
-    heading, text = report.line(data()) or ("", "")
+    heading, text = summed_up("waking", data())
     assert heading == "Waking"
     assert text == "64 streams at once in 384 us, 6.00 us each; 64 streams one by one in 384 us, 6.00 us each"
-    assert report.line({}) is None
 
 
 def test_the_plot_shows_the_rows() -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from rich.console import Console
 from support.profiles import charging, document
 
 import smp
@@ -358,10 +357,7 @@ def test_too_few_runs_say_what_to_measure(profile: Profile) -> None:
 
 
 def printed(*args: Any, **options: Any) -> str:
-    console = Console(width=120, color_system=None)
-    with console.capture() as text:
-        console.print(impact_report(*args, **options))
-    return text.get()
+    return impact_report(*args, **options)
 
 
 def test_the_report_says_what_halving_gives(profile: Profile) -> None:

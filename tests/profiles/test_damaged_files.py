@@ -94,11 +94,11 @@ def test_a_damaged_profile(tmp_path: Path, seed: int, count: int) -> None:
         nonlocal uses
         found = Profile.load(file)
         uses += 1
-        sections.summary(found.data)
+        sections.summary(found)
         changed = {name for name in sections.SECTIONS if found.data.get(name) != whole.data[name]}
         for name in changed if found.data.get("access") else sections.SECTIONS:
             if found.data.get(name):
-                sections.SECTIONS[name](found.data)
+                sections.part(found, name)
         if changed & set(titles()):
             compare(found, whole)
         for named in (_interval, _prices, _contention):
@@ -190,15 +190,15 @@ def test_a_partial_profile_is_read_and_reported(tmp_path: Path) -> None:
     for name in sections.SECTIONS:
         (tmp_path / "profile.json").write_text(json.dumps({**whole, name: None, "extra": {"a": [1]}}))
         found = Profile.load(tmp_path)
-        sections.summary(found.data)
-        assert len(sections.sections(found.data)) == len(sections.SECTIONS) - 1
+        sections.summary(found)
+        assert len(sections.sections(found)) == len(sections.SECTIONS) - 1
     added = Campaign(make_plan("quick", (1,), 1), found)
     added.begin((), tmp_path / "added")
     added.measure(lambda done, text: None)
     added.save()
     assert added.profile.data["conditions"]["clean_fraction"] == pytest.approx(0.87, abs=0.05)
     made_up = Profile.load(Path(__file__).parents[2] / "examples/what_if.json")
-    assert sections.sections(made_up.data)
+    assert sections.sections(made_up)
 
 
 # Models.
@@ -221,8 +221,7 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
 def test_damaged_models(models: dict[str, Any], tmp_path: Path, seed: int, count: int) -> None:
     def use(file: Path) -> None:
         data = calibration.load(file)
-        report_models.summary(data)
-        list(report_models.sections(data))
+        report_models.report(data)
         for model in calibration.models(data):
             str(model), model.python(), model.c()
             lows = {given.name: given.low for given in model.inputs}

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from rich.console import Group, RenderableType
-from rich.text import Text
 
+from smp._output.table import Cell, Part, Table, counted, share, text
 from smp.models.fit.fitting import TOLERATED
 from smp.models.fit.model import Model
 
-from ..output.format import Data, percent, section, table
+from ..output.format import Data
 from .kernels import models
 
-HEADERS = (
-    "implementation",
-    "points\nfitted",
-    "error\n%",
-    "points\nnot fitted",
-    "error\n%",
-    "worst\n%",
+COLUMNS = (
+    *(text("implementation"), counted("points fitted"), share("error")),
+    *(counted("points not fitted"), share("their error"), share("worst")),
 )
+MEANING = "error: the geometric mean of 1 + relative error, less 1; medians of 3 to 7 timings."
 
 
-def summary(data: Data) -> RenderableType:
+def report(data: dict[str, Any]) -> list[Part]:
+    """Return what a calibration amounts to, and a part for each library."""
+    return [Part("", [Table(notes=[summary(data)])]), *map(_library, data["libraries"].items())]
+
+
+def summary(data: Data) -> str:
     """Return what a calibration amounts to, in a line or two."""
     found = list(models(dict(data)))
     if not found:
-        return Text("No models: nothing was calibrated.")
+        return "No models: nothing was calibrated."
     errors = np.array([model.quality.mre for model in found])
     said = (
         f"{len(found)} models of {len(data['libraries'])} libraries: their mean error on points not fitted is "
@@ -39,41 +41,25 @@ def summary(data: Data) -> RenderableType:
         said += f" Above {TOLERATED:.0%}: {', '.join(poor)}; look at their residuals."
     if data.get("interrupted"):
         said += " It was interrupted: the same command goes on with it."
-    return Text(said)
+    return said
 
 
-def sections(data: Data) -> Iterator[RenderableType]:
-    """Return one section for each library."""
-    for name, library in data["libraries"].items():
-        made = [Model.from_json(model) for model in library["models"].values()]
-        yield section(name, {}, [_errors(made), _formulas(made)])
-
-
-def _errors(made: list[Model]) -> RenderableType:
-    rows = [
-        [
-            _short(model),
-            str(model.quality.count),
-            percent(model.quality.mre_fit),
-            str(model.quality.verified),
-            percent(model.quality.mre),
-            percent(model.quality.worst),
-        ]
-        for model in made
+def _library(named: tuple[str, Any]) -> Part:
+    name, library = named
+    made = [Model.from_json(model) for model in library["models"].values()]
+    rows: list[list[Cell]] = [
+        [_short(model), one.count, one.mre_fit, one.verified, one.mre, one.worst]
+        for model, one in ((model, model.quality) for model in made)
     ]
-    meaning = "error: the geometric mean of 1 + relative error, less 1; medians of 3 to 7 timings."
-    return table(HEADERS, rows, caption=meaning)
+    return Part(name, [Table("", COLUMNS, rows, [MEANING]), *(Table(notes=[*_formula(model)]) for model in made)])
 
 
-def _formulas(made: list[Model]) -> RenderableType:
-    lines: list[RenderableType] = []
-    for model in made:
-        lines.append(Text(f"{_short(model)}, in seconds", style="bold"))
-        lines.append(Text(f"  {model.formula()}"))
-        removed = [line for line in model.quality.log.splitlines() if line.startswith("without ")]
-        if removed:
-            lines.append(Text(f"  irrelevant: {', '.join(line[8:].split(':')[0] for line in removed)}", style="dim"))
-    return Group(*lines)
+def _formula(model: Model) -> Iterator[str]:
+    yield f"{_short(model)}, in seconds"
+    yield f"  {model.formula()}"
+    removed = [line for line in model.quality.log.splitlines() if line.startswith("without ")]
+    if removed:
+        yield f"  irrelevant: {', '.join(line[8:].split(':')[0] for line in removed)}"
 
 
 def _short(model: Model) -> str:

@@ -3,7 +3,7 @@
 rows.py      its record: what the probe writes, a profile keeps, and reports and plots read
 probe.py     ``measure(plan, tick)`` measures it
 facts.py     ``compared(record)`` says which of its figures another machine's are compared with, where it has some
-report.py    ``tables(profile)`` shows it
+report.py    ``tables(record, profile)`` shows it; ``line(record)`` sums it up for the first screen
 plots.py     ``figures(profile, samples)`` draws it, where there is something to draw
 
 A folder's face makes its `Section` of names alone: the modules are imported when they are needed.

@@ -9,11 +9,14 @@ profile b ── figures ──┘
 from __future__ import annotations
 
 import contextlib
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from smp._output import terminal
+from smp._output.table import Cell, Column, Marked, Part, Table, counted, text
 from smp.errors import ProfileError
 from smp.profiles.profile import Profile
 
@@ -22,12 +25,22 @@ from .changes import Prediction, Source, cross, opened
 from .figures import Key, figures_of, titles
 from .programs import kernel_of
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 KERNELS = ("radix", "sample", "helman-jaja", "vertical")
 SIZES = (10_000, 1_000_000)
 """Of the predictions."""
+WIDTH = 100
+"""Columns of a comparison that is printed."""
+
+SHORT = (text(), counted("figures"), *(Column(f"b: times as fast, {name}") for name in ("least", "mean", "most")))
+FIGURES = (text(), text("unit"), Column("a"), Column("b"), Column("b/a"), Column("b: times as fast"))
+FORETOLD = (
+    *(text(), counted("n"), counted("p")),
+    *(Column(f"{name}, {end}", "ms", scale=1e3) for name in "ab" for end in ("good", "bad")),
+    *(Column("b: times as fast, good"), Column("b: times as fast, bad"), counted("faster")),
+)
+NOT_VALID = "! one of the two, or both, is not valid: see the reports."
+SHORT_NOTE = "Mean: geometric, of all figures of a section."
+FORETOLD_NOTE = "By factored models, with all accesses good and all bad; undecided where the two ends do not agree."
 
 
 class Row(NamedTuple):
@@ -124,17 +137,27 @@ class Comparison:
         rows = [row._asdict() for row in self.rows]
         return {"a": self.a, "b": self.b, "rows": rows, "foretold": foretold, "missing": list(self.missing)}
 
-    def __rich__(self) -> RenderableType:
-        from .report_compare import comparison
-
-        return comparison(self)
+    def report(self) -> Part:
+        """Return the tables: in short, a table for each section, and which machine would run a program faster."""
+        by_title = {
+            title[0].upper() + title[1:]: [row for row in self.rows if row.section == section]
+            for section, title in titles().items()
+        }
+        sections = {title: rows for title, rows in by_title.items() if rows}
+        tables = [
+            Table(notes=[f"a: {self.a}", f"b: {self.b}"]),
+            Table("In short", SHORT, [_in_short(title, rows) for title, rows in sections.items()], [SHORT_NOTE]),
+        ]
+        for title, rows in sections.items():
+            note = "" if all(row.valid for row in rows) else NOT_VALID
+            tables.append(Table(title, FIGURES, [_figure(row) for row in rows], [note]))
+        if self.foretold:
+            ends = [_ends(row) for row in self.foretold]
+            tables.append(Table("Which machine would run it faster", FORETOLD, ends, [FORETOLD_NOTE]))
+        return Part("", [*tables, Table(notes=[f"{line}." for line in self.missing])])
 
     def __str__(self) -> str:
-        from rich.console import Console
-
-        text = io.StringIO()
-        Console(file=text, width=100, color_system=None).print(self)
-        return text.getvalue().rstrip("\n")
+        return terminal.report([self.report()], WIDTH).rstrip("\n")
 
 
 def compare(a: Source, b: Source, kernels: Sequence[str] = KERNELS, sizes: Sequence[int] = SIZES) -> Comparison:
@@ -174,6 +197,20 @@ def compare(a: Source, b: Source, kernels: Sequence[str] = KERNELS, sizes: Seque
         )
     foretold = tuple(_foretold(first, second, kernels, sizes))
     return Comparison(_named(first), _named(second), rows, foretold, tuple(_missing(ours, theirs)))
+
+
+def _in_short(title: str, rows: Sequence[Row]) -> list[Cell]:
+    gains = np.array([row.gain for row in rows])
+    return [title, len(rows), gains.min(), float(np.exp(np.log(gains).mean())), gains.max()]
+
+
+def _figure(row: Row) -> list[Cell]:
+    return [row.what if row.valid else Marked(row.what), row.unit, row.a, row.b, row.ratio, row.gain]
+
+
+def _ends(row: Foretold) -> list[Cell]:
+    seconds = [row.a.good, row.a.bad, row.b.good, row.b.bad]
+    return [kernel_of(row.kernel).title, row.n, row.p, *seconds, *row.gains, row.faster or "undecided"]
 
 
 def _row(key: Key, ours: Figure, theirs: Figure) -> Row:

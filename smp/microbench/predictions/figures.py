@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smp.errors import ProfileError
 from smp.profiles.profile import Profile
 
 from ..method.figures import Figure
@@ -36,9 +35,6 @@ def titles() -> dict[str, str]:
 
 
 def _figures(profile: Profile, name: str) -> Iterator[Figure]:
-    from smp._computer.documents import check  # Pydantic takes a while to import
-
-    found, section = profile.data.get(name), SECTIONS[name]
-    if found:
-        record = check(found, section.records(), ProfileError, f"the section {name} of the profile")
-        yield from section.part("facts", "compared")(record)
+    found = profile.section(name)
+    if found is not None:
+        yield from SECTIONS[name].part("facts", "compared")(found)

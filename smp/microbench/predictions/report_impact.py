@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+from collections.abc import Iterator
 
-from smp.models.supersteps.factored import Derivative, Factored
+from smp._output import terminal
+from smp._output.numbers import count, number, percent, time
+from smp._output.table import Cell, Column, Part, Table, share, text
+from smp.models.supersteps.factored import Factored
 from smp.models.supersteps.hybrid import Hybrid
 from smp.profiles.charges import BARRIERS
 from smp.profiles.profile import Profile
 
-from ..output.format import count, number, percent, table, time
 from ..sections.access.facts import price_name
 from .changes import Source, cross, model_of, opened
 from .programs import Cost, Kernel, kernel_of
 
-HEADERS = ("price", "", "each\nns", "how many", "time", "share\n%", "half of it:\ntime less, %")
+COLUMNS = (
+    *(text("price"), text(), Column("each", "ns", scale=1e9), Column("how many", form="count")),
+    *(Column("time", form="time"), share("share"), share("half of it: time less")),
+)
+WIDTH = 100
+"""Columns of a report that is printed."""
 LEAST = 0.001
 """Share of the time below which a price is left out."""
 SENTENCES = 3
@@ -28,16 +34,19 @@ PRICES = {
 }
 MEANING = (
     f"Good accesses, of h_r and h_w words; {BARRIERS} barriers a superstep; the least that the runtime adds to it.\n"
-    "Shares are exact derivatives: 1% off a price takes 1% of its share off the time.\n"
+    "Shares are exact derivatives: 1% off a price takes 1% of its share off the time."
 )
 CHARGES_ONLY = "Local computation is not in it: a hybrid model of measured runs has that too."
 WITH_RUNS = "How many: the counts times beta, {beta}, of the hybrid model; local computation by its gamma."
 
 
-def impact_report(
-    profile: Source, kernel: str | Kernel | Cost, n: int, p: int, *, hybrid: Hybrid | None = None
-) -> Group:
-    """Return what a kernel costs on the machine of a profile, price by price.
+def impact_report(profile: Source, kernel: str | Kernel | Cost, n: int, p: int, *, hybrid: Hybrid | None = None) -> str:
+    """Return what a kernel costs on the machine of a profile, price by price, as text; see `report`."""
+    return terminal.report([report(profile, kernel, n, p, hybrid=hybrid)], WIDTH)
+
+
+def report(profile: Source, kernel: str | Kernel | Cost, n: int, p: int, *, hybrid: Hybrid | None = None) -> Part:
+    """Return what a kernel costs on the machine of a profile, price by price, as tables.
 
     Parameters
     ----------
@@ -55,30 +64,33 @@ def impact_report(
     said = [f"{what}: predicted {time(expected.good)} (good) to {time(expected.bad)} (bad)."]
     if hybrid is not None:
         said.append(f"With the coefficients of measured runs: {time(expected.seconds)}.")
-    caption = MEANING + (CHARGES_ONLY if hybrid is None else WITH_RUNS.format(beta=number(hybrid.beta)))
-    rows = [each for each in model.derivatives() if abs(each.share) >= LEAST]
-    cells = [_cells(known, model, each) for each in rows]
-    parts: list[RenderableType] = [
-        Text("\n".join([*said, *expected.notes])),
-        Text(),
-        table(HEADERS, cells, title="What it is made of", caption=caption, words=2),
-        Text(),
-        Text("\n".join(sentences(known, chosen, n, p, model))),
+    notes = [MEANING, CHARGES_ONLY if hybrid is None else WITH_RUNS.format(beta=number(hybrid.beta))]
+    rows: list[list[Cell]] = [
+        [
+            *(each.term, meaning(each.term, known), each.price, each.amount, each.price * each.amount),
+            *(each.share, 1 - model.impact({each.term: 0.5})),
+        ]
+        for each in model.derivatives()
+        if abs(each.share) >= LEAST
     ]
-    return Group(*parts)
+    tables = [
+        Table(notes=[*said, *expected.notes]),
+        Table("What it is made of", COLUMNS, rows, notes),
+        Table(notes=list(sentences(known, chosen, n, p, model))),
+    ]
+    return Part("", tables)
 
 
-def sentences(profile: Profile, kernel: Kernel, n: int, p: int, model: Factored, most: int = SENTENCES) -> list[str]:
-    """Return what the prices that matter most would give a kernel, were they half of what they are.
+def sentences(profile: Profile, kernel: Kernel, n: int, p: int, model: Factored) -> Iterator[str]:
+    """Yield what the prices that matter most would give a kernel, were they half of what they are.
 
     Prices of the machine and its runtime only: no change of the machine alone halves local computation.
     """
     told = [each for each in model.derivatives() if each.share >= LEAST and each.term not in ("alpha", "local work")]
-    return [
-        f"{_upper(meaning(each.term, profile))} twice as fast gives {at(kernel, n, p)}: "
-        f"{percent(1 - model.impact({each.term: 0.5}))}% less time"
-        for each in told[:most]
-    ]
+    for each in told[:SENTENCES]:
+        words = meaning(each.term, profile)
+        less = percent(1 - model.impact({each.term: 0.5}))
+        yield f"{words[:1].upper()}{words[1:]} twice as fast gives {at(kernel, n, p)}: {less}% less time"
 
 
 def at(kernel: Kernel, n: int, p: int) -> str:
@@ -101,16 +113,3 @@ def meaning(term: str, profile: Profile) -> str:
     family, _, own = term.rpartition(" ")
     words = price_name(own, profile)
     return f"{words}, {family}" if family else words
-
-
-def _upper(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
-def _cells(profile: Profile, model: Factored, each: Derivative) -> list[str]:
-    seconds = each.price * each.amount
-    return [
-        *(each.term, meaning(each.term, profile)),
-        *(number(each.price * 1e9), count(each.amount), time(seconds)),
-        *(percent(each.share), percent(1 - model.impact({each.term: 0.5}))),
-    ]

@@ -1,7 +1,7 @@
 """The first screen of the report: the answers.
 
 conditions       what was measured, and how quiet it was
-latency          of each level, and its knee            bandwidth and synchronisation beside it
+latency          of each level, and its knee            next to it bandwidth and synchronisation
 shared memory    Good, Bad and Random, measured and predicted
 programs         one superstep, the best list ranking, the sorts, relaxation
 streams          a line for each section on cells and streams
@@ -14,81 +14,83 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from rich.columns import Columns
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from smp._output.numbers import fixed, number, percent
+from smp._output.table import Cell, Column, Marked, Part, Plain, Table, counted, text
+from smp.profiles.profile import Profile
 
-from ..output.format import Data, Notes, number, percent, table
+from ..output.format import UNKNOWN, few, reasons
+from ..sections import SECTIONS
 from ..sections.access.report import cost_table, example, word_costs
 from ..sections.bandwidth.report import processors, stream_row
-from ..sections.chain import report as chain_report
-from ..sections.fine import report
-from ..sections.instruction import report as report_instruction
-from ..sections.latency.report import LEVEL_HEADERS, level_rows, page_walk
-from ..sections.lists.report import best, describe_best, describe_step
-from ..sections.outstanding import report as report_outstanding
-from ..sections.polling import report as report_polling
-from ..sections.programs.report import few
-from ..sections.retries import report as report_retries
-from ..sections.sorting import report as report_sorting
-from ..sections.stencil import report as report_stencil
-from ..sections.synchronisation.report import barriers, operations
-from ..sections.threads import report as report_threads
-from ..sections.waking import report as report_waking
+from ..sections.latency.report import LEVELS, level_rows, page_walk
+from ..sections.lists.report import describe_step
+from ..sections.synchronisation.facts import barriers, operations
 
-LINES = {
-    "instruction": report_instruction.line,
-    "retries": report_retries.line,
-    "waking": report_waking.line,
-    "chain": chain_report.line,
-    "threads": report_threads.line,
-    "outstanding": report_outstanding.line,
-    "polling": report_polling.line,
-    "fine": report.line,
-}
-"""Section of the profile -> what makes its line of it."""
+PROGRAMS = ("lists", "sorting", "stencil")
+STREAMS = ("instruction", "retries", "waking", "chain", "threads", "outstanding", "polling", "fine")
+"""Sections that have a line each."""
 LONG = 190
 """Characters of a footnote; the sections have the reasons in full."""
 
 
-def summary(profile: Data) -> Group:
+class Notes:
+    """Footnotes: what is not valid, and why.
+
+    A section's is numbered in the order of the marks; those of single numbers, marked !, share the last.
+    """
+
+    def __init__(self) -> None:
+        self._sections: list[str] = []
+        self._numbers: dict[str, list[str]] = {}
+
+    def section(self, name: str, record: Any) -> str:
+        """Return the mark of a section, with a blank before it; nothing for a valid one."""
+        if record is None or record.valid is not False:
+            return ""
+        said = f"{name} not valid: {reasons(record)}"
+        if said not in self._sections:
+            self._sections.append(said)
+        return f" [{self._sections.index(said) + 1}]"
+
+    def cell(self, value: Plain, name: str, *records: Any) -> Cell:
+        """Return a value, marked where one of its records is not valid."""
+        bad = [record for record in records if record is not None and record.valid is False]
+        for record in bad:
+            self._numbers.setdefault((record.why or [UNKNOWN])[0], []).append(name)
+        return Marked(value, "!", tuple(bad[0].why or ())) if bad else value
+
+    def lines(self) -> list[str]:
+        """Return the footnotes."""
+        lines = [f"[{i}] {text}" for i, text in enumerate(self._sections, 1)]
+        numbers = "; ".join(f"{', '.join(dict.fromkeys(names))}: {why}" for why, names in self._numbers.items())
+        return lines + ([f"! not valid: {numbers}"] if numbers else [])
+
+
+def summary(profile: Profile) -> Part:
     """Return the first screen; what was not measured is left out."""
     notes = Notes()
-    parts: list[RenderableType] = [facts(_conditions(profile)), Text()]
-    left = [*_latency(profile, notes), *_bandwidth(profile, notes)]
-    beside = [Group(*part) for part in (left, [*_synchronisation(profile, notes)]) if part]
-    if beside:
-        parts.append(Columns(beside, padding=(0, 4)))
-    access = profile.get("access") or {}
-    costs = word_costs(profile) if access.get("functions") else []
+    answers = [*_latency(profile, notes), *_bandwidth(profile, notes)]
+    made = [_facts(_conditions(profile)), *answers, *_synchronisation(profile, notes, len(answers))]
+    access = profile.section("access")
+    costs = word_costs(profile, access) if access and access.functions else []
+    shown = few(sorted({row.p for row in costs}))
     if costs:
-        shown = few(sorted({row["p"] for row in costs}))
-        costs = [row for row in costs if row["p"] in shown]
-        parts += [cost_table(costs, notes.section("access patterns", access)), Text()]
-    programs = [*_programs(profile, notes)]
-    if programs:
-        parts += [facts(programs), Text()]
-    streams = [*_streams(profile, notes)]
-    if streams:
-        parts += [facts(streams), Text()]
-    parts += [Text(textwrap.shorten(line, LONG, placeholder=" ...")) for line in notes.lines()]
-    return Group(*parts)
+        sign = notes.section("access patterns", access)
+        made.append(cost_table([row for row in costs if row.p in shown], sign))
+    made += [_facts(found) for found in ([*_programs(profile, notes)], [*_lines(profile, notes, STREAMS)]) if found]
+    made.append(Table(notes=[textwrap.shorten(line, LONG, placeholder=" ...") for line in notes.lines()]))
+    return Part("", [table for table in made if table.columns or table.notes])
 
 
-def facts(rows: Iterable[tuple[str, str]]) -> Table:
-    """Return names, and what there is to say of each beside it."""
-    made = Table.grid(padding=(0, 2))
-    made.add_column(no_wrap=True)
-    made.add_column()
-    for name, text in rows:
-        made.add_row(Text(name, style="bold"), Text(text))
-    return made
+def _facts(rows: Iterable[tuple[str, str]]) -> Table:
+    """Names, and what there is to say of each."""
+    return Table(columns=(text(), text()), rows=list(rows))
 
 
-def _conditions(profile: Data) -> Iterator[tuple[str, str]]:
-    machine, conditions = profile.get("machine") or {}, profile.get("conditions") or {}
+def _conditions(profile: Profile) -> Iterator[tuple[str, str]]:
+    machine, conditions = profile.data.get("machine") or {}, profile.data.get("conditions") or {}
     virtual = machine.get("virtual")
     kind = "virtual or not: not told" if virtual is None else "virtual" if virtual else "not virtual"
     cpus = machine.get("cpus", "?")
@@ -101,72 +103,65 @@ def _conditions(profile: Data) -> Iterator[tuple[str, str]]:
         value = conditions.get(key)
         said.append(f"{name} {'not told' if value is None else percent(value) + '%'}")
     load = conditions.get("load_before")
-    said.append(f"load before {'not told' if load is None else f'{load:.2f}'}")
+    said.append(f"load before {'not told' if load is None else fixed(load)}")
     yield "Conditions", ", ".join(said)
     length = f"{conditions.get('mode', '?')}, {number(conditions.get('seconds'))} s, seed {conditions.get('seed', '?')}"
     ended = "; INTERRUPTED: the rest was not measured" if conditions.get("interrupted") else ""
-    yield "Measured", f"{length}, {profile.get('created', 'date not told')}, smp {profile.get('smp', '?')}{ended}"
+    created, version = profile.data.get("created", "date not told"), profile.data.get("smp", "?")
+    yield "Measured", f"{length}, {created}, smp {version}{ended}"
 
 
-def _latency(profile: Data, notes: Notes) -> Iterator[RenderableType]:
-    data = profile.get("latency") or {}
-    rows = level_rows(data)
-    walk, row = page_walk(data)
+def _latency(profile: Profile, notes: Notes) -> Iterator[Table]:
+    found = profile.section("latency")
+    rows = level_rows(found) if found else []
+    walk = page_walk(found) if found else None
     if walk:
-        rows.append([f"page walk{notes.number('page walk', row)}", *walk])
+        rows.append([notes.cell("page walk", "page walk", walk), walk.ns, walk.cycles, None, None])
     if rows:
-        yield table(LEVEL_HEADERS, rows, title=f"Memory latency{notes.section('latency', data)}")
-        yield Text()
+        yield Table(f"Memory latency{notes.section('latency', found)}", LEVELS, rows)
 
 
-def _bandwidth(profile: Data, notes: Notes) -> Iterator[RenderableType]:
-    data = profile.get("bandwidth") or {}
-    known = processors(data)
-    rows = []
+def _bandwidth(profile: Profile, notes: Notes) -> Iterator[Table]:
+    found = profile.section("bandwidth")
+    known = processors(found) if found else []
+    rows: list[list[Any]] = []
     for p in known if len(known) < 2 else (known[0], known[-1]):
-        chosen = [stream_row(data, p, kernel) for kernel in ("copy", "triad")]
-        marks = {notes.number(f"{row.get('kernel')}, p = {p}", row) for row in chosen}
-        rows.append([f"{p}{max(marks)}", *(number(row.get("GBps")) for row in chosen)])
+        ran = {kernel: stream_row(found, p, kernel) for kernel in ("copy", "triad")}
+        rows.append([p, *(row and notes.cell(row.GBps, f"{name}, p = {p}", row) for name, row in ran.items())])
     if rows:
-        title = f"Bandwidth, STREAM{notes.section('bandwidth', data)}"
-        yield table(("processors", "copy GB/s", "triad GB/s"), rows, title=title)
-        yield Text()
+        columns = (counted("processors"), Column("copy", "GB/s"), Column("triad", "GB/s"))
+        yield Table(f"Bandwidth, STREAM{notes.section('bandwidth', found)}", columns, rows)
 
 
-def _synchronisation(profile: Data, notes: Notes) -> Iterator[RenderableType]:
-    data = profile.get("synchronisation") or {}
-    rows = [[f"{name}{notes.number(name.strip(), row)}", number(ns), ""] for name, ns, row in operations(data)]
-    for p, ns, row in few(barriers(data)):
+def _synchronisation(profile: Profile, notes: Notes, beside: int) -> Iterator[Table]:
+    found = profile.section("synchronisation")
+    if found is None:
+        return
+    rows = [[notes.cell(name, name.strip(), row), ns, ""] for name, ns, row in operations(found)]
+    for p, ns, row in few(barriers(found)):
         name = f"barrier, p = {p}"
-        rows.append([name + notes.number(name, row), *map(number, ns)])
+        rows.append([notes.cell(name, name, row), *ns])
     if rows:
-        title = f"Synchronisation{notes.section('synchronisation', data)}"
-        yield table(("", "ns", "Python ns"), rows, title=title)
-        yield Text()
+        columns = (text(), Column("", "ns"), Column("Python", "ns"))
+        yield Table(f"Synchronisation{notes.section('synchronisation', found)}", columns, rows, beside=beside)
 
 
-def _programs(profile: Data, notes: Notes) -> Iterator[tuple[str, str]]:
-    lists = profile.get("lists") or {}
-    superstep = describe_step(lists["superstep"]) if lists.get("superstep") else example(profile)
+def _programs(profile: Profile, notes: Notes) -> Iterator[tuple[str, str]]:
+    lists, access = profile.section("lists"), profile.section("access")
+    if lists and lists.superstep:
+        superstep = describe_step(lists.superstep)
+    else:
+        superstep = example(profile, access) if access else ""
     if superstep:
-        yield f"One superstep{notes.section('access patterns', profile.get('access') or {})}", superstep
-    fastest = best(lists)
-    if fastest:
-        yield f"List ranking{notes.section('list ranking', lists)}", describe_best(fastest, lists)
-    for heading, name, describe in (
-        ("Sorting", "sorting", report_sorting.describe),
-        ("Relaxation", "stencil", report_stencil.describe),
-    ):
-        data = profile.get(name) or {}
-        said = describe(data)
-        if said:
-            yield f"{heading}{notes.section(heading.lower(), data)}", said
+        yield f"One superstep{notes.section('access patterns', access)}", superstep
+    yield from _lines(profile, notes, PROGRAMS)
 
 
-def _streams(profile: Data, notes: Notes) -> Iterator[tuple[str, str]]:
-    for name, line in LINES.items():
-        data = profile.get(name) or {}
-        said = line(data)
+def _lines(profile: Profile, notes: Notes, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield a heading and a line for each of some sections that has one."""
+    for name in names:
+        found = profile.section(name)
+        said = found and SECTIONS[name].part("report", "line")(found)
         if said:
-            heading, text = said
-            yield f"{heading}{notes.section(heading.lower(), data)}", text
+            heading, line = said
+            yield f"{heading}{notes.section(heading.lower(), found)}", line

@@ -1,64 +1,28 @@
-"""The report as rich renderables: a first screen of answers, then a section for each thing that was measured.
-
-Profiles in, renderables out; the command line prints them. Numbers carry their units in the headers, nothing depends
-on colour, and what was not measured is left out.
-"""
+"""The whole report: a first screen, and a part for each section that was measured."""
 
 from __future__ import annotations
 
-from rich.console import RenderableType
+from smp._output.table import Part
+from smp.profiles.profile import Profile
 
-from ..output.format import Data
-from ..sections.access.report import cost_functions
-from ..sections.bandwidth.report import bandwidth
-from ..sections.chain.report import chain
-from ..sections.fine.report import fine_lists
-from ..sections.instruction.report import instruction
-from ..sections.latency.report import latency
-from ..sections.lists.report import list_ranking
-from ..sections.outstanding.report import outstanding
-from ..sections.polling.report import polling
-from ..sections.retries.report import retries
-from ..sections.sorting.report import sorting
-from ..sections.stencil.report import stencil
-from ..sections.synchronisation.report import synchronisation
-from ..sections.threads.report import threads
-from ..sections.waking.report import waking
-from .first_screen import summary
-
-__all__ = ["sections", "summary"]
-
-SECTIONS = {
-    "latency": latency,
-    "bandwidth": bandwidth,
-    "synchronisation": synchronisation,
-    "access": cost_functions,
-    "lists": list_ranking,
-    "sorting": sorting,
-    "stencil": stencil,
-    "instruction": instruction,
-    "retries": retries,
-    "waking": waking,
-    "chain": chain,
-    "threads": threads,
-    "outstanding": outstanding,
-    "polling": polling,
-    "fine": fine_lists,
-}
-"""Section of the profile -> what makes a renderable of the profile."""
+from ..output.format import reasons
+from ..sections import SECTIONS
+from .first_screen import summary as summary
 
 
-def sections(profile: Data) -> list[RenderableType]:
-    """Return a renderable for each section that was measured.
+def whole(profile: Profile) -> list[Part]:
+    """Return the first screen and the sections."""
+    return [summary(profile), *sections(profile)]
 
-    Parameters
-    ----------
-    profile : mapping
-        The JSON document.
 
-    Returns
-    -------
-    list of renderable
-        In the order of `SECTIONS`.
-    """
-    return [make(profile) for name, make in SECTIONS.items() if profile.get(name)]
+def sections(profile: Profile) -> list[Part]:
+    """Return the part of each section that was measured, in the order in which they are measured."""
+    return [part(profile, name) for name in SECTIONS if profile.data.get(name)]
+
+
+def part(profile: Profile, name: str) -> Part:
+    """Return the part of one section: its tables, and why it is not valid if so."""
+    section, found = SECTIONS[name], profile.section(name)
+    title = section.title[0].upper() + section.title[1:]
+    note = f"Not valid: {reasons(found)}." if found.valid is False else ""
+    return Part(title, list(section.part("report", "tables")(found, profile)), note)

@@ -1,14 +1,13 @@
-"""Tables of validation errors, after tables 5 to 8 of the SMP paper, beside those that it printed."""
+"""Tables of validation errors, after tables 5 to 8 of the SMP paper, next to those that it printed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.console import RenderableType
-
-from smp.microbench.output.format import Data, Rows, percent, table
+from smp._output.table import Column, Table, share, text
 from smp.models.supersteps.published import paper_errors
+from smp.profiles.access import Error
 
 ERRORS = {("good", 2): 5, ("good", 3): 6, ("bad", 1): 7, ("bad", 3): 8}
 """The paper's table of a family and the suite that it is validated on."""
@@ -22,9 +21,9 @@ def after(paper: int | None) -> str:
     return f" (after table {paper})" if paper else ""
 
 
-def errors(validation: Rows, family: str, suite: int) -> Iterator[RenderableType]:
+def errors(validation: Sequence[Error], family: str, suite: int) -> Iterator[Table]:
     """Yield the tables of a family's errors on one suite, a few p in each; none where there are no errors."""
-    mine = [row for row in validation if row["family"] == family and row["suite"] == suite]
+    mine = [row.model_dump() for row in validation if (row.family, row.suite) == (family, suite)]
     measured = sorted({row["p"] for row in mine})
     title = f"{family.title()}: errors on suite {suite}{after(ERRORS.get((family, suite)))}"
     for start in range(0, len(measured), TOGETHER):
@@ -32,24 +31,25 @@ def errors(validation: Rows, family: str, suite: int) -> Iterator[RenderableType
         yield _errors([row for row in mine if row["p"] in chosen], chosen, title)
 
 
-def _errors(rows: Rows, chosen: list[int], title: str) -> RenderableType:
-    """A table of some p; the paper's errors beside ours where it printed any."""
+def _errors(rows: list[dict[str, Any]], chosen: list[int], title: str) -> Table:
+    """A table of some p; the paper's errors next to ours where it printed any."""
     ours = {_key(row): row for row in rows}
     paper = {_key(row): row for p in chosen for row in paper_errors(p) if _key(row) in ours}
-    headers, sources = ["function", "set"], []
+    columns: list[Column] = [text("function"), text("set")]
+    sources: list[tuple[int, Mapping[Any, Any]]] = []
     for p in chosen:
         for name, source in ((f"p = {p}", ours), ("paper", paper)):
             if any(key[0] == p for key in source):
-                headers += [f"{name}\nave. %", "\nmax. %"]
+                columns += [share(f"{name} ave."), share(f"{name} max.")]
                 sources.append((p, source))
-    cells = []
+    shown = []
     for label, name in sorted({(row["set"], row["name"]) for row in rows}, key=_place):
         found = [source.get((p, name, label, rows[0]["family"], rows[0]["suite"]), {}) for p, source in sources]
-        cells.append([name, label, *(percent(row.get(kind)) for row in found for kind in ("average", "maximum"))])
+        shown.append([name, label, *(row.get(kind) for row in found for kind in ("average", "maximum"))])
     # as the paper prints them: to three decimals
     better = [all(round(ours[k][kind], 3) <= row[kind] for kind in ("average", "maximum")) for k, row in paper.items()]
-    caption = f"No worse than the paper in both errors: {sum(better)} of {len(better)}." if better else ""
-    return table(headers, cells, title=title, caption=caption, words=2)
+    note = f"No worse than the paper in both errors: {sum(better)} of {len(better)}." if better else ""
+    return Table(title, columns, shown, [note])
 
 
 def _place(key: tuple[str, str]) -> tuple[str, int]:
@@ -57,5 +57,5 @@ def _place(key: tuple[str, str]) -> tuple[str, int]:
     return key[0], ORDER.index(key[1])
 
 
-def _key(row: Data) -> tuple[Any, ...]:
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row["p"], row["name"], row["set"], row["family"], row["suite"]

@@ -4,70 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
+from smp._output.numbers import count, number, time
+from smp._output.table import Cell, Column, Marked, Table, counted, text
+from smp.microbench.output.format import by_streams, flagged, judged
+from smp.profiles.profile import Profile
 
-from smp.microbench.output.format import Data, count, flag, flagged, number, section, table, time
+from .rows import Fine, Ranked, RankedByStreams
 
 TITLES = {
     "wyllie-cells": "Wyllie, a cell a node",
     "wyllie-streams": "Wyllie, two lists",
     "reid-miller-streams": "Reid-Miller",
 }
+COLUMNS = (
+    *(text("algorithm"), counted("n"), counted("streams")),
+    *(Column(name, "ns") for name in ("median", "minimum", "maximum")),
+    *(Column("speed-up"), Column("retries"), Column("traps")),
+)
 
 
-def fine_lists(profile: Data) -> Group:
-    """Return the section of a profile in which lists were ranked by streams."""
-    return section("List ranking by streams", profile["fine"], _parts(profile["fine"]))
-
-
-def line(data: Data) -> tuple[str, str] | None:
+def line(found: Fine) -> tuple[str, str] | None:
     """Return what the first screen says of the section: a heading and a sentence."""
     said = []
     for name, title in TITLES.items():
-        row = best(data, name)
+        row = best(found, name)
         if row:
-            streams = f"{row['streams']} stream{'s' * (row['streams'] > 1)}"
-            what = f"{title}, n = {count(row['n'])}, {streams}"
-            said.append(f"{what}: {number(row['ns_per_element'])} ns ({number(row['speedup'])} times the serial speed)")
+            what = f"{title}, n = {count(row.n)}, {by_streams(row.streams)}"
+            said.append(f"{what}: {number(row.ns_per_element)} ns ({number(row.speedup)} times the serial speed)")
     return ("List ranking by streams", "; ".join(said)) if said else None
 
 
-def best(data: Data, algorithm: str) -> Data | None:
+def best(found: Fine, algorithm: str) -> RankedByStreams | None:
     """Return the row of an algorithm's fastest number of streams at its longest list; None where there is none."""
-    rows = [row for row in data.get("rows", []) if row["algorithm"] == algorithm]
-    return min(rows, key=lambda row: (-row["n"], row["ns_per_element"]), default=None)
+    rows = [row for row in found.rows if row.algorithm == algorithm]
+    return min(rows, key=lambda row: (-row.n, row.ns_per_element), default=None)
 
 
-def _parts(data: Data) -> Iterator[RenderableType]:
-    cells = []
-    order = list(TITLES)
-    for serial in data["serial"]:
-        cells.append([f"serial{flag(serial)}", count(serial["n"]), "1", *_times(serial), "1.00", "", ""])
-        mine = [row for row in data["rows"] if row["n"] == serial["n"]]
-        for row in sorted(mine, key=lambda row: (order.index(row["algorithm"]), row["streams"])):
-            streams = f"{row['streams']}{'*' if row['oversubscribed'] else ' '}"
-            counted = [number(row[name]) for name in ("retries", "traps")]
-            speedup = number(row["speedup"])
-            cells.append(
-                [TITLES[row["algorithm"]] + flag(row), count(row["n"]), streams, *_times(row), speedup, *counted]
-            )
-    remarks = (
-        ["* more streams than CPUs: they take turns"] if any(row["oversubscribed"] for row in data["rows"]) else []
-    )
-    setup = [row["seconds"] for row in data.get("setup", [])]
-    if setup:
-        remarks.append(f"the start of a run and of its streams is part of it: {time(min(setup))} to {time(max(setup))}")
-    remarks.append(
-        "retries, traps: in one run, at nodes, at the barrier, and of the program that waits for its streams"
-    )
-    remarks.append(flagged([*data["rows"], *data["serial"]]))
-    yield table(
-        ("algorithm", "n", "streams ", "median\nns", "minimum\nns", "maximum\nns", "speed-\nup", "retries", "traps"),
-        cells,
-        title="Time per element by streams of one processor (random lists, all of the run included)",
-        caption="\n".join(filter(None, remarks)),
+def tables(found: Fine, profile: Profile) -> Iterator[Table]:
+    """Yield the table of a profile in which lists were ranked by streams."""
+    order, rows = list(TITLES), []
+    for serial in found.serial:
+        rows.append([judged("serial", serial), serial.n, 1, *_times(serial), 1.0, "", ""])
+        mine = [row for row in found.rows if row.n == serial.n]
+        for row in sorted(mine, key=lambda row: (order.index(row.algorithm), row.streams)):
+            streams = Marked(row.streams, "*") if row.oversubscribed else row.streams
+            name = judged(TITLES[row.algorithm], row)
+            rows.append([name, row.n, streams, *_times(row), row.speedup, row.retries, row.traps])
+    setup = [row.seconds for row in found.setup]
+    yield Table(
+        "Time per element by streams of one processor (random lists, all of the run included)",
+        COLUMNS,
+        rows,
+        (
+            "* more streams than CPUs: they take turns" * any(row.oversubscribed for row in found.rows),
+            f"the start of a run and of its streams is part of it: {time(min(setup))} to {time(max(setup))}"
+            if setup
+            else "",
+            "retries, traps: in one run, at nodes, at the barrier, and of the program that waits for its streams",
+            flagged([*found.rows, *found.serial]),
+        ),
     )
 
 
-def _times(row: Data) -> list[str]:
-    return [number(row[name]) for name in ("ns_per_element", "minimum_ns", "maximum_ns")]
+def _times(row: Ranked) -> list[Cell]:
+    return [row.ns_per_element, row.minimum_ns, row.maximum_ns]

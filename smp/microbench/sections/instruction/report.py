@@ -4,65 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
+from smp._output.numbers import count, number
+from smp._output.table import Column, Table, counted, text
+from smp.microbench.output.format import cells, flagged
+from smp.profiles.profile import Profile
 
-from smp.microbench.output.format import Data, count, flag, flagged, number, section, table
+from .rows import Instruction
 
 TITLES = {"add": "chain of additions", "clock": "read of the clock"}
+COLUMNS = (
+    *(text("instruction"), counted("streams"), Column("clocks mean"), Column("clocks deviation")),
+    *(Column("the CPU's clocks"), Column("median", "ns"), Column("min.", "ns"), Column("p95", "ns"), counted("times")),
+)
+FIELDS = ("streams", "clocks_mean", "clocks_std", "total_clocks", "ns", "minimum_ns", "p95_ns", "windows")
 
 
-def instruction(profile: Data) -> Group:
-    """Return the section of a profile in which instructions were timed."""
-    return section("Clocks per instruction", profile["instruction"], _parts(profile["instruction"]))
-
-
-def line(data: Data) -> tuple[str, str] | None:
+def line(found: Instruction) -> tuple[str, str] | None:
     """Return what the first screen says of the section: a heading and a sentence."""
-    rows = [row for row in data.get("rows", []) if row["what"] == "add"]
+    rows = [row for row in found.rows if row.what == "add"]
     if not rows:
         return None
-    alone, most = (choose(rows, key=lambda row: row["streams"]) for choose in (min, max))
-    each = f"{number(alone['clocks_mean'])} clocks an addition alone, {number(most['clocks_mean'])} with"
-    return "Instruction", f"{each} {most['streams']} streams on one CPU: they take turns"
+    alone, most = (choose(rows, key=lambda row: row.streams) for choose in (min, max))
+    each = f"{number(alone.clocks_mean)} clocks an addition alone, {number(most.clocks_mean)} with"
+    return "Instruction", f"{each} {most.streams} streams on one CPU: they take turns"
 
 
-def _parts(data: Data) -> Iterator[RenderableType]:
-    rows = data["rows"]
-    cells = [
-        [
-            TITLES[row["what"]] + flag(row),
-            str(row["streams"]),
-            *(
-                number(row[name])
-                for name in ("clocks_mean", "clocks_std", "total_clocks", "ns", "minimum_ns", "p95_ns")
-            ),
-            str(row["windows"]),
-        ]
-        for row in rows
-    ]
-    done = "; ".join(f"{count(many)} of {TITLES[what]}" for what, many in data["instructions"].items())
-    yield table(
+def tables(found: Instruction, profile: Profile) -> Iterator[Table]:
+    """Yield the table of a profile in which instructions were timed."""
+    done = "; ".join(f"{count(many)} of {TITLES[what]}" for what, many in found.instructions.items())
+    yield Table(
+        "An instruction of a stream, from when all are let go to its own last (after figure 4)",
+        COLUMNS,
+        [cells(TITLES[row.what], row, *FIELDS) for row in found.rows],
         (
-            "instruction",
-            "streams",
-            "clocks\nmean",
-            "\ndeviation",
-            "the CPU's\nclocks",
-            "median\nns",
-            "min.\nns",
-            "p95\nns",
-            "times",
-        ),
-        cells,
-        title="An instruction of a stream, from when all are let go to its own last (after figure 4)",
-        caption="\n".join(
-            filter(
-                None,
-                (
-                    f"each stream does {done}",
-                    "mean and deviation over all streams of all visits; the CPU's: one instruction of any stream",
-                    flagged(rows),
-                ),
-            )
+            f"each stream does {done}",
+            "mean and deviation over all streams of all visits; the CPU's: one instruction of any stream",
+            flagged(found.rows),
         ),
     )

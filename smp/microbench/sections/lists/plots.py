@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from smp.microbench.output.axes import COLOURS, GREY, Data, canvas, column, legend, log_plain, log_powers
 
 from ..programs.plots import by_length, every_time, measured, of, per_element, spread
-from .report import title_of
+from .facts import title_of
 
 MOST_ROWS = 3
 """Numbers of processors in one picture of intervals: the largest."""

@@ -2,143 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
-
-from smp.microbench.output.format import Data, Rows, by_streams, count, number, section, table, time
+from smp._output.numbers import count, fixed, number, time
+from smp._output.table import Cell, Column, Table, counted, text
+from smp.microbench.output.format import by_streams
 from smp.models.supersteps.locality import SMALL
+from smp.profiles.profile import Profile
 
 from ..programs import report as programs
-from ..programs.report import INTERVAL_HEADERS, TIMES, each, interval_cells, ratio
-from .facts import title_of as title_of
+from .facts import title_of
+from .rows import Lists, ListStep
 
-HEADERS = ("algorithm", "n", "p", "run\nns", "speed-\nup")
-STEP_HEADERS = (
-    "algorithm",
-    "step",
-    "n",
-    "p",
-    "M",
-    "local\nms",
-    "took\nms",
-    "good\nms",
-    "bad\nms",
-    "random\nms",
-    "Loc",
-    "M/G",
+NAMED = (text("algorithm"), counted("n"), counted("p"))
+TIMES = (*NAMED, Column("run", "ns"), Column("speed-up"))
+INTERVALS = (*NAMED, Column("steps", "ns"), *programs.INTERVAL)
+STEPS = (
+    *(text("algorithm"), text("step"), counted("n"), counted("p"), counted("M")),
+    *map(programs.milli, ("local", "took", "good", "bad", "random")),
+    *programs.PLACE,
 )
 MEANING = "run: the whole; speed-up: over the serial loop. fast form: rank_list, by streams of one process."
 INTERVAL = f"steps: all supersteps of the run, as good, bad and random predict them.\n{programs.MEANING}"
 STEP_MEANING = "took: copy-in and copy-out, as good, bad and random predict them. local: the computation between them."
 
 
-def list_ranking(profile: Data) -> Group:
-    """Return the section of a profile in which lists were ranked."""
-    return section("List ranking", profile["lists"], _parts(profile, profile["lists"]))
-
-
-def best(lists: Data) -> Data | None:
-    """Return the row of the fastest run of the longest list; None where no list was ranked."""
-    longest = max((row["n"] for row in lists.get("rows", [])), default=0)
-    rows = [row for row in lists.get("rows", []) if row["n"] == longest]
-    return min(rows, key=lambda row: row["ns_per_element"], default=None)
-
-
-def describe_best(row: Data, lists: Data) -> str:
-    """Return what the fastest run was, over the serial loop and in its interval."""
-    serial = serial_time(lists, row["n"])
-    what = f"n = {count(row['n'])}: {title_of(row['algorithm'])}, p = {row['p']}"
-    text = f"{what}: {number(row['ns_per_element'])} ns an element"
+def line(found: Lists) -> tuple[str, str] | None:
+    """Return what the first screen says: the fastest run of the longest list, over the serial loop, in its interval."""
+    longest = max((row.n for row in found.rows), default=0)
+    row = min((row for row in found.rows if row.n == longest), key=lambda row: row.ns_per_element, default=None)
+    if row is None:
+        return None
+    said = f"n = {count(row.n)}: {title_of(row.algorithm)}, p = {row.p}: {number(row.ns_per_element)} ns an element"
+    serial = serial_time(found, row.n)
     if serial is not None:
-        text += f", {number(row.get('speedup'))} times as fast as the serial loop ({number(serial)} ns)"
-    if row.get("inside") is not None:
-        where = "inside" if row["inside"] else "outside"
+        said += f", {number(row.speedup)} times as fast as the serial loop ({number(serial)} ns)"
+    if row.inside is not None:
+        where = "inside" if row.inside else "outside"
         included = " with local computation" * programs.with_computation(row)
-        text += f"; Loc {ratio(row.get('loc'))}, M/G {ratio(row.get('m_over_g'))}{included}, {where} its interval"
-    for fast in lists.get("fast", []):
-        if fast["n"] == row["n"]:
-            how = f"with {by_streams(fast.get('streams'))}"
-            text += f"; fast form {number(fast['ns_per_element'])} ns {how}, {number(fast.get('speedup'))} times"
-    return text
+        said += f"; Loc {fixed(row.loc)}, M/G {fixed(row.m_over_g)}{included}, {where} its interval"
+    for fast in found.fast:
+        if fast.n == row.n:
+            how = f"with {by_streams(fast.streams)}"
+            said += f"; fast form {number(fast.ns_per_element)} ns {how}, {number(fast.speedup)} times"
+    return "List ranking", said
 
 
-def serial_time(lists: Data, n: int) -> float | None:
+def serial_time(found: Lists, n: int) -> float | None:
     """Return the ns an element of the serial loop on a list of n; None where it was not measured."""
-    found = (row["ns_per_element"] for row in lists.get("serial", []) if row["n"] == n)
-    return next(found, None)
+    return next((row.ns_per_element for row in found.serial if row.n == n), None)
 
 
-def describe_step(step: Data) -> str:
+def describe_step(step: ListStep) -> str:
     """Return what a superstep is, and how its measured and predicted times compare."""
-    text = (
-        f'{title_of(step["algorithm"])}, n = {count(step["n"])}, p = {step["p"]}, "{step["label"]}" '
-        f"(h_r {count(step['hr'])}, h_w {count(step['hw'])}, M {count(step['m'])}): measured {time(step['measured_s'])}"
+    said = (
+        f'{title_of(step.algorithm)}, n = {count(step.n)}, p = {step.p}, "{step.label}" '
+        f"({programs.counts_text(step)}): measured {time(step.measured_s)}"
     )
     if programs.with_computation(step):
-        text += ", local computation included"
-    elif step.get("compute_s") is not None:
-        text += f" (and {time(step['compute_s'])} of local computation)"
-    if step.get("good_s") is None:
-        return text
-    text += f"; predicted: good {time(step['good_s'])}, bad {time(step['bad_s'])}"
-    if step.get("random_s") is not None:
-        text += f", random {time(step['random_s'])}"
-    where = step.get("verdict") or ("inside" if step.get("inside") else "outside")
-    loc, m_over_g = programs.places(step)
-    return f"{text}; Loc {loc}, M/G {m_over_g}: {where}"
+        said += ", local computation included"
+    elif step.compute_s is not None:
+        said += f" (and {time(step.compute_s)} of local computation)"
+    if step.good_s is None:
+        return said
+    said += f"; predicted: good {time(step.good_s)}, bad {time(step.bad_s)}"
+    if step.random_s is not None:
+        said += f", random {time(step.random_s)}"
+    where = step.verdict or ("inside" if step.inside else "outside")
+    loc, m_over_g = (programs.PLACE[0].shown(cell) for cell in programs.places(step, step.m))
+    return f"{said}; Loc {loc}, M/G {m_over_g}: {where}"
 
 
-def _parts(profile: Data, lists: Data) -> Iterator[RenderableType]:
-    order = list(dict.fromkeys(row["algorithm"] for row in lists.get("rows", [])))
-    ranked = sorted(lists.get("rows", []), key=lambda row: (row["n"], row["p"], order.index(row["algorithm"])))
-    rows = []
-    for n in sorted({row["n"] for row in [*ranked, *lists.get("serial", [])]}):
-        serial = serial_time(lists, n)
+def tables(found: Lists, profile: Profile) -> Iterator[Table]:
+    """Yield the tables of a profile in which lists were ranked."""
+    order = list(dict.fromkeys(row.algorithm for row in found.rows))
+    ranked = sorted(found.rows, key=lambda row: (row.n, row.p, order.index(row.algorithm)))
+    rows: list[list[Cell]] = []
+    for n in sorted({row.n for row in (*ranked, *found.serial)}):
+        serial = serial_time(found, n)
         if serial is not None:
-            rows.append(["serial", count(n), "1", number(serial), number(1.0)])
-        for fast in lists.get("fast", []):
-            if fast["n"] == n:
-                times = number(fast["ns_per_element"]), number(fast.get("speedup"))
-                rows.append(["fast form", count(n), count(fast.get("streams")), *times])
-        for row in (row for row in ranked if row["n"] == n):
-            rows.append([*_named(row), number(row["ns_per_element"]), number(row.get("speedup"))])
-    yield table(HEADERS, rows, title="Time per element (ns)", caption=MEANING)
+            rows.append(["serial", n, 1, serial, 1.0])
+        rows += [["fast form", n, one.streams, one.ns_per_element, one.speedup] for one in found.fast if one.n == n]
+        rows += [[title_of(r.algorithm), n, r.p, r.ns_per_element, r.speedup] for r in ranked if r.n == n]
+    yield Table("Time per element", TIMES, rows, [MEANING])
     if programs.predicted(ranked):
-        yield _intervals(profile, ranked, lists)
-    worst = worst_steps(lists.get("steps", []))
-    if worst:
-        title = "The superstep farthest from good, of the longest list of each algorithm and p"
-        yield table(STEP_HEADERS, map(_step_cells, worst), title=title, caption=STEP_MEANING, words=2)
-
-
-def _intervals(profile: Data, ranked: Rows, lists: Data) -> RenderableType:
-    cells = [[*_named(row), each(row, "measured_s", row["n"]), *interval_cells(row, row["n"])] for row in ranked]
-    headers = ("algorithm", "n", "p", "steps\nns", *INTERVAL_HEADERS)
-    caption = "\n".join([INTERVAL, *programs.remarks(profile, lists)])
-    return table(headers, cells, title="Intervals, per element (ns)", caption=caption)
-
-
-def worst_steps(steps: Rows) -> list[Data]:
-    """Return for each algorithm and p, at its longest list, the superstep of least Loc; small ones do not count."""
-    large = [step for step in steps if step.get("loc") is not None and step["m"] >= SMALL]
-    found: dict[Any, Data] = {}
-    for step in large:
-        key = step["algorithm"], step["p"]
-        known = found.get(key)
-        if known is None or (step["n"], -step["loc"]) > (known["n"], -known["loc"]):
-            found[key] = step
-    return list(found.values())
-
-
-def _named(row: Data) -> list[str]:
-    return [title_of(row["algorithm"]), count(row["n"]), str(row["p"])]
-
-
-def _step_cells(step: Data) -> list[str]:
-    return [
-        *(title_of(step["algorithm"]), step["label"], count(step["n"]), str(step["p"]), count(step["m"])),
-        *(programs.milliseconds(step.get(name)) for name in ("compute_s", *TIMES)),
-        *programs.places(step),
+        rows = [
+            [title_of(r.algorithm), r.n, r.p, programs.each(r, "measured_s", r.n), *programs.interval(r, r.n)]
+            for r in ranked
+        ]
+        yield Table("Intervals, per element", INTERVALS, rows, [INTERVAL, *programs.remarks(profile, found, ranked)])
+    rows = [
+        [
+            *(title_of(step.algorithm), step.label, step.n, step.p, step.m, step.compute_s),
+            *(getattr(step, name) for name in programs.TIMES),
+            *programs.places(step, step.m),
+        ]
+        for step in worst_steps(found.steps)
     ]
+    if rows:
+        title = "The superstep farthest from good, of the longest list of each algorithm and p"
+        yield Table(title, STEPS, rows, [STEP_MEANING])
+
+
+def worst_steps(steps: Sequence[ListStep]) -> list[ListStep]:
+    """Return for each algorithm and p, at its longest list, the superstep of least Loc; small ones do not count."""
+    worst: dict[Any, tuple[tuple[int, float], ListStep]] = {}
+    for step in steps:
+        if step.loc is not None and step.m >= SMALL:
+            rank, key = (step.n, -step.loc), (step.algorithm, step.p)
+            if key not in worst or rank > worst[key][0]:
+                worst[key] = rank, step
+    return [step for _, step in worst.values()]

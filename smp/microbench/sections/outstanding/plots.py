@@ -18,7 +18,7 @@ from smp.microbench.output.axes import (
 )
 from smp.microbench.output.format import size
 
-from .report import misses, series
+from .report import misses
 
 TITLES = {
     "far": ("Loads of lines anywhere in memory: depth hides latency, streams help where CPUs are free", "lines"),
@@ -54,7 +54,8 @@ def groups(profile: Data, order: str) -> Figure | None:
         sharey="row",
     )
     counts = sorted({row["streams"] for row in rows})
-    for (_, work, cpus), mine in series(rows).items():
+    for work, cpus in dict.fromkeys((row["work"], row["cpus"]) for row in rows):
+        mine = [row for row in rows if (row["work"], row["cpus"]) == (work, cpus)]
         one = axes[works.index(work), places.index(cpus)]
         for k, streams in enumerate(counts):
             own = sorted((row for row in mine if row["streams"] == streams), key=lambda row: row["depth"])
@@ -85,8 +86,9 @@ def chains(profile: Data) -> Figure | None:
     if not rows:
         return None
     found = data["sustained"]
+    said = misses(found["misses"], found.get("flat"))
     figure, ((axes,),) = canvas(
-        f"A core sustains {misses(found)}" + ": beyond, one more chain waits for a place" * bool(found.get("flat")),
+        f"A core sustains {said}" + ": beyond, one more chain waits for a place" * bool(found.get("flat")),
         f"random cycle through {size(data['bytes'])}, one thread; band: minimum to 95th percentile; ringed: not valid",
         right=0.8,
     )
@@ -97,7 +99,7 @@ def chains(profile: Data) -> Figure | None:
     )
     axes.plot(count, found["latency_ns"] / count, "--", color=GREY, label="one chain's time\nover the chains")
     axes.axhline(found["best_ns"], color=COLOURS[1], linestyle=":", label="the best")
-    axes.axvline(found["misses"], color=COLOURS[2], linestyle="-.", label=f"their ratio:\n{misses(found)}")
+    axes.axvline(found["misses"], color=COLOURS[2], linestyle="-.", label=f"their ratio:\n{said}")
     unsettled(axes, count, ns, rows)
     axes.set_xscale("log", base=2)
     doubled = [k for k in count if k in {2**e for e in range(9)}]

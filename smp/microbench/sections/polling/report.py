@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+from smp._output.numbers import count, fixed, number, size, time
+from smp._output.table import Column, Table, counted
+from smp.microbench.output.format import cells, flagged
+from smp.profiles.profile import Profile
 
-from smp.microbench.output.format import NONE, Data, count, flag, flagged, number, section, size, table, time
+from .rows import Poll, Polling
 
 PLACES = {"apart": "on other CPUs", "beside": "on its own CPU"}
+COLUMNS = (
+    *(counted("pollers"), counted("looks until trap"), Column("triad", "GB/s"), Column("median", "ns")),
+    *(Column("slow-down", form="fixed", digits=3), Column("looks of all"), Column("traps"), counted("visits")),
+)
 
 
-def polling(profile: Data) -> Group:
-    """Return the section of a profile in which the cost of polling was measured."""
-    return section("Polling", profile["polling"], _parts(profile["polling"]))
-
-
-def line(data: Data) -> tuple[str, str] | None:
+def line(found: Polling) -> tuple[str, str] | None:
     """Return what the first screen says of the section: a heading and a sentence."""
-    ever = {place: most_pollers(data, place, None) for place in PLACES}
-    said = [
-        f"{_times(row)} by {row['pollers']} that poll for ever {PLACES[place]}" for place, row in ever.items() if row
-    ]
+    ever = {place: most_pollers(found, place, None) for place in PLACES}
+    said = [f"{_times(row)} by {row.pollers} that poll for ever {PLACES[place]}" for place, row in ever.items() if row]
     if not said:
         return None
-    trapped = most_pollers(data, "beside", 1024)
+    trapped = most_pollers(found, "beside", 1024)
     if trapped:
-        said.append(f"{_times(trapped)} by {trapped['pollers']} there that trap after 1,024 looks")
+        said.append(f"{_times(trapped)} by {trapped.pollers} there that trap after 1,024 looks")
     return "Polling", f"triad slows down {', '.join(said)}"
 
 
-def _times(row: Data) -> str:
-    return f"{row['slowdown']:.2f} times{' (not valid)' if flag(row) else ''}"
+def _times(row: Poll) -> str:
+    return f"{fixed(row.slowdown)} times{' (not valid)' * (row.valid is False)}"
 
 
-def most_pollers(data: Data, place: str, limit: int | None) -> Data | None:
+def most_pollers(found: Polling, place: str, limit: int | None) -> Poll | None:
     """Return the row of the most pollers in a place, with that limit; None where there is none."""
-    rows = [row for row in data.get("rows", []) if row["pollers"] and (row["place"], row["limit"]) == (place, limit)]
-    return max(rows, key=lambda row: row["pollers"], default=None)
+    rows = [row for row in found.rows if row.pollers and (row.place, row.limit) == (place, limit)]
+    return max(rows, key=lambda row: row.pollers, default=None)
 
 
 def title_of(limit: int | None) -> str:
@@ -52,46 +52,31 @@ def title_of(limit: int | None) -> str:
     return "for ever" if limit is None else count(limit)
 
 
-def _parts(data: Data) -> Iterator[RenderableType]:
+def tables(found: Polling, profile: Profile) -> Iterator[Table]:
+    """Yield the tables of a profile in which the cost of polling was measured."""
     for place, where in PLACES.items():
-        rows = [row for row in data["rows"] if row["place"] == place]
+        rows = [row for row in found.rows if row.place == place]
         if not rows:
             continue
-        cells = [
-            [
-                f"{row['pollers']}{flag(row)}",
-                title_of(row["limit"]) if row["pollers"] else NONE,
-                *(number(row[name]) for name in ("GBps", "ns")),
-                f"{row['slowdown']:.3f}",
-                *(number(row[name]) for name in ("retries", "traps")),
-                f"{row['windows']}",
-            ]
-            for row in sorted(rows, key=lambda row: (row["pollers"], _order(row["limit"])))
-        ]
-        cpus = data.get("poller_cpus", 1)
-        shared = f" ({cpus} CPU{'s' * (cpus > 1)}, shared by turns where there are more)" if place == "apart" else ""
-        yield table(
-            (
-                "pollers",
-                "looks\nuntil trap",
-                "triad\nGB/s",
-                "median\nns",
-                "slow-\ndown",
-                "looks of\nall",
-                "traps",
-                "visits",
-            ),
-            cells,
-            title=f"Triad on one CPU while others wait for an empty cell {where}{shared}",
-            caption="\n".join(filter(None, (f"three arrays of {size(data.get('array_bytes'))}", flagged(rows)))),
+        shown = []
+        for row in sorted(rows, key=lambda row: (row.pollers, math.inf if row.limit is None else row.limit)):
+            pollers, *others = cells(row.pollers, row, "GBps", "ns", "slowdown", "retries", "traps", "windows")
+            limit = "for ever" if row.limit is None else row.limit
+            shown.append([pollers, limit if row.pollers else None, *others])
+        cpus = found.poller_cpus
+        shared = f" ({cpus} CPU{'s' * (cpus > 1)}, shared in turn where there are more)" if place == "apart" else ""
+        yield Table(
+            f"Triad on one CPU while others wait for an empty cell {where}{shared}",
+            COLUMNS,
+            shown,
+            (f"three arrays of {size(found.array_bytes)}", flagged(rows)),
         )
-    if data.get("look_ns"):
-        held = time(1024 * data["look_ns"] / 1e9)
-        yield Text(
-            f"A look takes about {number(data['look_ns'])} ns: a wait that traps after 1,024 holds its CPU for {held}, "
-            "and costs nothing then.\nAll waits begin before triad does: what is shown is who still polls."
+    if found.look_ns:
+        held = time(1024 * found.look_ns / 1e9)
+        yield Table(
+            notes=(
+                f"A look takes about {number(found.look_ns)} ns: a wait that traps after 1,024 holds its CPU for "
+                f"{held}, and costs nothing then.",
+                "All waits begin before triad does: what is shown is who still polls.",
+            )
         )
-
-
-def _order(limit: int | None) -> float:
-    return float("inf") if limit is None else limit

@@ -4,62 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
+from smp._output.numbers import count, number, time
+from smp._output.table import Column, Table, counted
+from smp.microbench.output.format import cells, flagged
+from smp.profiles.profile import Profile
 
-from smp.microbench.output.format import Data, count, flag, flagged, number, section, table, time
+from .rows import Retries
+
+COLUMNS = (
+    *(counted("limit"), counted("counted least"), counted("counted most"), counted("waits")),
+    *(Column(f"until the trap {name}", "us", scale=1e-3) for name in ("median", "min.", "p95")),
+    *(counted("waits timed"), counted("as set")),
+)
+FIELDS = ("counted_least", "counted_most", "waits", "ns", "minimum_ns", "p95_ns", "windows")
 
 
-def retries(profile: Data) -> Group:
-    """Return the section of a profile in which retries were counted."""
-    return section("Retries before a trap", profile["retries"], _parts(profile["retries"]))
-
-
-def line(data: Data) -> tuple[str, str] | None:
+def line(found: Retries) -> tuple[str, str] | None:
     """Return what the first screen says of the section: a heading and a sentence."""
-    rows = data.get("rows") or []
-    if not rows:
-        return None
-    wrong = [row for row in rows if not row["equal"]]
-    limits = ", ".join(count(row["limit"]) for row in wrong)
-    said = f"NOT as set for the limits {limits}" if wrong else "as many as set"
-    look = data["look_ns"]
+    limits = ", ".join(count(row.limit) for row in found.rows if not row.equal)
+    said = f"NOT as set for the limits {limits}" if limits else "as many as set"
+    look = found.look_ns
     return "Retries", f"{said}; a look takes {number(look)} ns, the Tera's 1,024 of them {time(1024e-9 * look)}"
 
 
-def _parts(data: Data) -> Iterator[RenderableType]:
-    rows = data["rows"]
-    cells = [
-        [
-            count(row["limit"]) + flag(row),
-            *(count(row[name]) for name in ("counted_least", "counted_most", "waits")),
-            "yes" if row["equal"] else "NO",
-            *(number(row[name] / 1e3) for name in ("ns", "minimum_ns", "p95_ns")),
-            str(row["windows"]),
-        ]
-        for row in rows
-    ]
-    yield table(
+def tables(found: Retries, profile: Profile) -> Iterator[Table]:
+    """Yield the table of a profile in which retries were counted."""
+    yield Table(
+        "Retries that a waiting stream counts before it traps (after figure 7)",
+        COLUMNS,
+        [[*cells(row.limit, row, *FIELDS), "yes" if row.equal else "NO"] for row in found.rows],
         (
-            "limit",
-            "counted\nleast",
-            "\nmost",
-            "\nwaits",
-            "as\nset",
-            "until the trap\nmedian us",
-            "min.\nus",
-            "p95\nus",
-            "\nwaits",
-        ),
-        cells,
-        title="Retries that a waiting stream counts before it traps (after figure 7)",
-        caption="\n".join(
-            filter(
-                None,
-                (
-                    "until the trap: from Python, withdrawing included;\n"
-                    f"a look takes {number(data['look_ns'])} ns: what the longest adds to the first, by its looks",
-                    flagged(rows),
-                ),
-            )
+            "until the trap: from Python, withdrawing included;",
+            f"a look takes {number(found.look_ns)} ns: what the longest adds to the first, by its looks",
+            flagged(found.rows),
         ),
     )

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
-from smp.microbench.output.format import NONE, Data, by_streams, count, number, section, table
+from smp._output.numbers import count, number
+from smp._output.table import Cell, Column, Table, counted, text
+from smp.microbench.output.format import by_streams, few
 from smp.models.supersteps.locality import SMALL
+from smp.profiles.profile import Profile
 
 from ..programs import report as programs
-from ..programs.report import INTERVAL_HEADERS, few, interval_cells, ratio
+from .rows import Sorting, SortStep
 
-HEADERS = ("algorithm", "n", "p", "time\nns", "over\nNumPy")
+COLUMNS = (text("algorithm"), counted("n"), counted("p"), Column("time", "ns"), Column("over NumPy"))
+STEP = (counted(""), text("superstep"), text("counts"), counted("h_r"), counted("h_w"), counted("M"))
 TITLES = {"radix": "Radix sort", "sample": "Sample sort", "column": "Column sort"}
 FORM_TITLES = {"numpy": "NumPy", "fast": "fast form"}
 TABLES = {"radix": 9, "sample": 10, "column": 11}
@@ -34,88 +35,98 @@ COUNTS = {
     },
     "column": dict.fromkeys(("init", "sort/transpose", "sort/reverse", "sort", "shift/sort/unshift"), "n/p; n/p; 2n"),
 }
-"""h_r; h_w; M of each superstep as the paper gives them."""
+"""h_r, h_w and M of each superstep as the paper gives them."""
 MOST_LENGTHS = 6
 """Lengths of each p in the table of times; the profile has all."""
 MEANING = (
-    "time: the sum of the supersteps, as good, bad and random predict it; of NumPy and of the fast form,\n"
-    "which uses streams of one process, the whole. over NumPy: its time over this one."
+    "time: the sum of the supersteps, as good, bad and random predict it; of NumPy and of the fast form, which uses "
+    "streams of one process, the whole. over NumPy: its time over this one."
 )
 AVERAGES = (
-    "Supersteps, after the tables of the SMP paper. h_r; h_w; M: as the paper gives them, then as counted, then by the "
-    "closed form where that differs, its shares being even. Loc and M/G: of communication alone, averages over the "
+    "Supersteps, after the tables of the SMP paper. h_r, h_w and M: as the paper gives them, then as counted, then by "
+    "the closed form where that differs, its shares being even. Loc and M/G: of communication alone, averages over the "
     f"lengths at which M is {SMALL:,} and more; below, the runtime's noise is as wide as the interval. local: the "
     "measured local computation at the n and p that were counted."
 )
 
 
-def sorting(profile: Data) -> Group:
-    """Return the section of a profile in which keys were sorted."""
-    return section("Sorting", profile["sorting"], _parts(profile, profile["sorting"]))
-
-
-def describe(data: Data) -> str | None:
+def line(found: Sorting) -> tuple[str, str] | None:
     """Return what the first screen says: the sorts at the longest length, with the p of the fastest; the fast form."""
-    longest = max((row["n"] for row in data.get("rows") or data.get("forms", [])), default=0)
-    rows = [row for row in data.get("rows", []) if row["n"] == longest]
-    p = min(rows, key=lambda row: float(row["ns_per_element"]))["p"] if rows else 0
-    sorts = []
-    for row in rows:
-        if row["p"] == p:
-            where = "" if row.get("loc") is None else f" (Loc {ratio(row['loc'])})"
-            sorts.append(f"{TITLES[row['algorithm']].lower()} {number(row['ns_per_element'])}{where}")
+    longest = max((row.n for row in found.rows or found.forms), default=0)
+    rows = [row for row in found.rows if row.n == longest]
+    p = min(rows, key=lambda row: row.ns_per_element).p if rows else 0
+    sorts = [
+        f"{TITLES[row.algorithm].lower()} {number(row.ns_per_element)}{programs.place_text(row.loc)}"
+        for row in rows
+        if row.p == p
+    ]
     said = [f"{', '.join(sorts)} with p = {p}"] if sorts else []
-    for form in data.get("forms", []):
-        if (form["n"], form["form"]) == (longest, "fast"):
-            what = f"fast form {number(form['ns_per_element'])} with {by_streams(form.get('streams'))}"
-            said.append(f"{what}, {number(form.get('speedup'))} times as fast as NumPy")
-    return f"n = {count(longest)}, in ns an element: {'; '.join(said)}" if said else None
+    for form in found.forms:
+        if (form.n, form.form) == (longest, "fast"):
+            what = f"fast form {number(form.ns_per_element)} with {by_streams(form.streams)}"
+            said.append(f"{what}, {number(form.speedup)} times as fast as NumPy")
+    return ("Sorting", f"n = {count(longest)}, in ns an element: {'; '.join(said)}") if said else None
 
 
-def _parts(profile: Data, data: Data) -> Iterator[RenderableType]:
-    yield _times(profile, data)
-    if data.get("analysis"):
-        yield Text(AVERAGES)
+def tables(found: Sorting, profile: Profile) -> Iterator[Table]:
+    """Yield the tables of a profile in which keys were sorted."""
+    yield _times(found, profile)
+    if found.analysis:
+        yield Table(notes=[AVERAGES])
     for name, title in TITLES.items():
-        rows = [row for row in data.get("analysis", []) if row["algorithm"] == name]
+        rows = [row for row in found.analysis if row.algorithm == name]
         if rows:
-            most = max(rows, key=lambda row: (row["p"], row["n"]))
-            rounds = min(row["times"] for row in rows)
-            title += f" (after table {TABLES[name]}), counted at n = {count(most['n'])}, p = {most['p']}"
-            title += f"; its {rounds} rounds taken together" * (rounds > 1)
-            yield programs.analysis_table(title, rows, counts)
+            most = max(rows, key=lambda row: (row.p, row.n))
+            rounds = min(row.times for row in rows)
+            title += f" (after table {TABLES[name]}), counted at n = {count(most.n)}, p = {most.p}"
+            yield _supersteps(title + f"; its {rounds} rounds taken together" * (rounds > 1), rows)
 
 
-def counts(row: Data) -> list[str]:
-    """Return h_r; h_w; M of a superstep: as the paper gives them, as counted, and the closed form where it differs."""
-    counted, closed = ([row[name + end] for name in ("hr", "hw", "m")] for end in ("", "_closed"))
-    lines = [COUNTS[row["algorithm"]].get(row["label"], NONE), "; ".join(map(count, counted))]
-    return lines + (["; ".join(map(count, closed))] if counted != closed else [])
-
-
-def _times(profile: Data, data: Data) -> RenderableType:
-    ran, forms = data.get("rows", []), data.get("forms", [])
-    alone = {form["n"]: form["ns_per_element"] for form in forms if form["form"] == "numpy"}
-    shown = {
-        p: few(sorted({row["n"] for row in ran if row["p"] == p}), MOST_LENGTHS) for p in {row["p"] for row in ran}
-    }
+def _times(found: Sorting, profile: Profile) -> Table:
+    ran, forms = found.rows, found.forms
+    alone = {form.n: form.ns_per_element for form in forms if form.form == "numpy"}
+    shown = {p: few(sorted({row.n for row in ran if row.p == p}), MOST_LENGTHS) for p in {row.p for row in ran}}
     lengths = sorted({n for some in shown.values() for n in some}) or few(sorted(alone), MOST_LENGTHS)
-    order, rows = list(TITLES), []
+    columns = (*COLUMNS, *programs.INTERVAL) if programs.predicted(ran) else COLUMNS
+    rows: list[list[Cell]] = []
     for n in lengths:
-        for form in forms:
-            if form["n"] == n:
-                named = [FORM_TITLES[form["form"]], count(n), count(form.get("streams"))]
-                times = [number(form["ns_per_element"]), number(form.get("speedup"))]
-                rows.append([*named, *times, *[NONE] * len(INTERVAL_HEADERS)])
-        same = [row for row in ran if row["n"] == n and n in shown[row["p"]]]
-        for row in sorted(same, key=lambda row: (row["p"], order.index(row["algorithm"]))):
-            ns = row["ns_per_element"]
-            over = number(alone[n] / ns if n in alone else None)
-            rows.append([TITLES[row["algorithm"]], count(n), str(row["p"]), number(ns), over, *interval_cells(row, n)])
-    predicted, every = programs.predicted(ran), len({row["n"] for row in ran})
-    headers = HEADERS + INTERVAL_HEADERS if predicted else HEADERS
-    said = [MEANING, *([programs.MEANING] if predicted else []), *programs.remarks(profile, data)]
+        for form in (form for form in forms if form.n == n):
+            named: list[Cell] = [FORM_TITLES[form.form], n, form.streams, form.ns_per_element, form.speedup]
+            rows.append([*named, *[None] * len(programs.INTERVAL)])
+        same = [row for row in ran if row.n == n and n in shown[row.p]]
+        for row in sorted(same, key=lambda row: (row.p, list(TITLES).index(row.algorithm))):
+            ns = row.ns_per_element
+            over = alone[n] / ns if n in alone else None
+            rows.append([TITLES[row.algorithm], n, row.p, ns, over, *programs.interval(row, n)])
+    said = [MEANING, programs.MEANING * (columns is not COLUMNS), *programs.remarks(profile, found, ran)]
+    every = len({row.n for row in ran})
     if every > len(lengths):
         said.append(f"{len(lengths)} of {every} lengths; the profile has all.")
-    title = "Time per element (ns), random keys of 32 bits"
-    return table(headers, [row[: len(headers)] for row in rows], title=title, caption="\n".join(said))
+    return Table("Time per element, random keys of 32 bits", columns, [row[: len(columns)] for row in rows], said)
+
+
+def _supersteps(title: str, steps: list[SortStep]) -> Table:
+    """The supersteps of one sort, as tables 9 to 11 have them."""
+    processors, rows = few(sorted({row.p for row in steps})), []
+    for k, label in enumerate(dict.fromkeys(row.label for row in steps), 1):
+        same = {row.p: row for row in steps if row.label == label}
+        found = [cell for p in processors for cell in (places(same[p]) if p in same else [None, None])]
+        (how, first), *others = counts(same[max(same)])
+        rows.append([k, label, how, *first, *found, same[max(same)].compute_s])
+        rows += [["", "", how, *numbers, *[""] * (len(found) + 1)] for how, numbers in others]
+    place = (Column(f"p = {p} {one.name}", form="fixed") for p in processors for one in programs.PLACE)
+    return Table(title, (*STEP, *place, programs.milli("local")), rows)
+
+
+def places(step: SortStep) -> list[Cell]:
+    """Return Loc and M/G of a superstep."""
+    return programs.places(step, step.m)
+
+
+def counts(step: SortStep) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+    """Yield h_r, h_w and M of a superstep: as the paper has them, as counted, by the closed form where it differs."""
+    yield "paper", tuple(COUNTS[step.algorithm].get(step.label, "-; -; -").split("; "))
+    counted, closed = (step.hr, step.hw, step.m), (step.hr_closed, step.hw_closed, step.m_closed)
+    yield "counted", counted
+    if counted != closed:
+        yield "closed form", closed

@@ -37,8 +37,8 @@ def times(profile: Data) -> Figure | None:
             mine = [form for form in forms if form["form"] == name]
             side, ns = column(mine, "rows"), column(mine, "ns_per_cell")
             one.plot(side, ns, style, marker=".", color=colour, linewidth=2.5, label=FORM_TITLES[name])
-        for layout, title in dict.fromkeys((row["layout"], title_of(row)) for row in rows if row["p"] == p):
-            k, mine = names.index(layout), [row for row in rows if row["p"] == p and title_of(row) == title]
+        for layout, title in dict.fromkeys((row["layout"], _named(row)) for row in rows if row["p"] == p):
+            k, mine = names.index(layout), [row for row in rows if row["p"] == p and _named(row) == title]
             side, ns = column(mine, "rows"), column(mine, "ns_per_cell")
             one.plot(side, ns, marker=MARKERS[k % len(MARKERS)], color=COLOURS[k % (len(COLOURS) - 1)], label=layout)
         log_plain(one.xaxis)
@@ -55,3 +55,7 @@ def times(profile: Data) -> Figure | None:
 def by_side(rows: Rows) -> Rows:
     """Return rows with the smallest grid first."""
     return sorted(rows, key=lambda row: int(row["rows"]))
+
+
+def _named(row: Data) -> str:
+    return title_of(row["layout"], row["blocks"])

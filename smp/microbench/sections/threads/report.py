@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Group, RenderableType
+from smp._output.numbers import percent, time
+from smp._output.table import Column, Table, counted, share, text
+from smp.microbench.output.format import cells, flagged, judged
+from smp.profiles.profile import Profile
 
-from smp.microbench.output.format import Data, count, flag, flagged, number, percent, section, table, time
+from .rows import Threads
 
 EVENTS = {
     "bare": "a thread of Python's own starts",
@@ -26,14 +29,21 @@ PARTS = {
 }
 
 
-def threads(profile: Data) -> Group:
-    """Return the section of a profile in which streams and threads were started."""
-    return section("Threads and streams", profile["threads"], _parts(profile["threads"]))
+def _micro(name: str) -> Column:
+    return Column(name, "us", scale=1e-3)
 
 
-def line(data: Data) -> tuple[str, str] | None:
+FROM_THE_CALL = (
+    *(text(""), _micro("median"), counted("clocks"), *map(_micro, ("mean", "deviation", "min.", "p95"))),
+    counted("events"),
+)
+FIELDS = ("ns", "cycles", "mean_ns", "std_ns", "minimum_ns", "p95_ns", "windows")
+MADE_OF = (text("part, measured by itself"), _micro("median"), share(""), counted("events"))
+
+
+def line(found: Threads) -> tuple[str, str] | None:
     """Return what the first screen says of the section: a heading and a sentence."""
-    times = {row["what"]: time(row["ns"] / 1e9) for row in data.get("rows", [])}
+    times = {row.what: time(row.ns / 1e9) for row in found.rows}
     if not {"stream", "thread", "remap", "at once"} <= set(times):
         return None
     return (
@@ -43,42 +53,21 @@ def line(data: Data) -> tuple[str, str] | None:
     )
 
 
-def _parts(data: Data) -> Iterator[RenderableType]:
-    rows = sorted(data["rows"], key=lambda row: list(EVENTS).index(row["what"]))
-    cells = [
+def tables(found: Threads, profile: Profile) -> Iterator[Table]:
+    """Yield the tables of a profile in which streams and threads were started."""
+    rows = sorted(found.rows, key=lambda row: list(EVENTS).index(row.what))
+    events = [cells(EVENTS[row.what], row, *FIELDS) for row in rows]
+    yield Table("From the call until the thread runs (after tables 1 and 2)", FROM_THE_CALL, events, [flagged(rows)])
+    sums = found.accounting
+    total, left = sums.total_ns, sums.total_ns - sums.explained_ns
+    parts = sorted(found.parts, key=lambda row: list(PARTS).index(row.what))
+    yield Table(
+        f"What a remapping is made of, after {found.looks} looks and a trap, all on one CPU (after table 3)",
+        MADE_OF,
         [
-            EVENTS[row["what"]] + flag(row),
-            *(number(row[f"{name}_ns"] / 1e3) for name in ("mean", "std", "minimum", "p95")),
-        ]
-        for row in rows
-    ]
-    for row, shown in zip(rows, cells, strict=True):
-        shown[1:1] = [number(row["ns"] / 1e3), count(row["cycles"])]
-        shown.append(count(row["windows"]))
-    yield table(
-        ("", "median\nus", "\nclocks", "mean\nus", "deviation\nus", "min.\nus", "p95\nus", "events"),
-        cells,
-        title="From the call until the thread runs (after tables 1 and 2)",
-        caption=flagged(rows),
+            *([judged(PARTS[row.what], row), row.ns, row.ns / total, row.windows] for row in parts),
+            ["not explained", left, left / total, ""],
+            [judged("remapping in all", found.whole), total, 1.0, found.whole.windows],
+        ],
+        (f"the parts explain {percent(sums.explained)}% of the time", flagged([*parts, found.whole])),
     )
-    found = data["accounting"]
-    total = found["total_ns"]
-    parts = sorted(data["parts"], key=lambda row: list(PARTS).index(row["what"]))
-    cells = [_share(PARTS[row["what"]] + flag(row), row["ns"], total, row["windows"]) for row in parts]
-    cells.append(_share("not explained", total - found["explained_ns"], total, None))
-    cells.append(_share("remapping in all" + flag(data["whole"]), total, total, data["whole"]["windows"]))
-    yield table(
-        ("part, measured by itself", "median\nus", "\n%", "events"),
-        cells,
-        title=f"What a remapping is made of, after {data['looks']} looks and a trap, all on one CPU (after table 3)",
-        caption="\n".join(
-            filter(
-                None,
-                (f"the parts explain {percent(found['explained'])}% of the time", flagged([*parts, data["whole"]])),
-            )
-        ),
-    )
-
-
-def _share(name: str, ns: float, total: float, events: int | None) -> list[str]:
-    return [name, number(ns / 1e3), percent(ns / total), "" if events is None else count(events)]
