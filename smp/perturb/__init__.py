@@ -46,7 +46,8 @@ Analysis
     power           what trials could have shown; what would decide
     advice          the next step
     search          settings of delays that make a program faster, and their confirmation
-    plots           half-normal, effects, ladders, a response
+    figures         half-normal, effects, ladders, a response
+    plots           the same, drawn
 """
 
 from __future__ import annotations

@@ -6,13 +6,14 @@ import json
 import numpy as np
 import pytest
 from rich.console import Console
+from support import pictures
 
 import smp
 from smp._computer.limits import usable_cpus
 from smp.microbench.method.plan import Measurement, Plan
 from smp.microbench.method.result import summarise
 from smp.microbench.method.windows import WINDOW
-from smp.microbench.sections.polling import plots, probe, report
+from smp.microbench.sections.polling import probe, report
 from smp.microbench.sections.polling.probe import APART, BESIDE, FOREVER, Effort, Task, look_ns, rows_of, tasks_of
 
 PLAN = Plan("quick", (1, 2), 7, 64)
@@ -134,14 +135,12 @@ def test_the_report_says_the_numbers(section: Measurement) -> None:
     assert report.line({}) is None
 
 
-def test_the_plot_draws_the_numbers(section: Measurement) -> None:
-    figure = plots.slowdown({"polling": section.data})
-    assert figure is not None
-    axes = figure.axes[-1]
-    lines = {one.get_label(): one.get_xydata().tolist() for one in axes.get_lines()}
+def test_the_figure_shows_the_numbers(section: Measurement) -> None:
+    figure = pictures.described("polling", section.data)["polling"]
+    pictures.check(figure)
+    panel = figure.panels[-1]
     rows = [row for row in section.data["rows"] if row["place"] == BESIDE]
     for label, limit in (("0", 0), ("50", 50), ("for ever", None)):
         own = [row for row in rows if row["pollers"] == 0 or row["limit"] == limit]
-        assert lines[label] == sorted([row["pollers"], row["slowdown"]] for row in own)
-    assert lines["an equal share\nof the CPU"] == [[0, 1], [3, 4]]
-    assert plots.slowdown({}) is None
+        assert pictures.points(panel, label) == sorted([row["pollers"], row["slowdown"]] for row in own)
+    assert pictures.points(panel, "an equal share\nof the CPU") == [[0, 1], [3, 4]]

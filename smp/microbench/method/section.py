@@ -3,7 +3,7 @@
 rows.py      its record: what the probe writes, a profile keeps, and reports and plots read
 probe.py     ``measure(plan, tick)`` measures it
 report.py    ``tables(profile)`` shows it
-plots.py     ``figures(profile, samples)`` draws it, where there is something to draw
+plots.py     ``figures(found, samples)`` describes what is drawn of it, where there is something to draw
 
 A folder's face makes its `Section` of names alone: the modules are imported when they are needed.
 """
@@ -30,6 +30,8 @@ class Section:
         The class of its record in ``rows``, or in another module: ``module:class``.
     predicted : bool
         Whether it sets whole programs against the cost functions: ``measure`` is given the profile that has them.
+    drawn : bool
+        Whether it has figures.
     """
 
     package: str
@@ -37,6 +39,7 @@ class Section:
     seconds: tuple[float, float, float]
     record: str
     predicted: bool = False
+    drawn: bool = True
 
     @property
     def name(self) -> str:
