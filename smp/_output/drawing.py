@@ -46,15 +46,16 @@ def draw(figure: Figure) -> Picture:
     picture.text(0.02, 0.015, figure.remarks, fontsize=9, color="#444444", wrap=True)
     foot = 0.06 if figure.remarks else 0.001
     body = picture.subfigures(3, 1, squeeze=False, height_ratios=(0.09, 0.91 - foot, foot))[1, 0]
-    rows = -(-len(figure.panels) // figure.columns)
-    grid = body.subplots(rows, figure.columns, squeeze=False, sharex=figure.share_x, sharey=figure.share_y)
+    columns = figure.columns or len(figure.panels)
+    rows = -(-len(figure.panels) // columns)
+    grid = body.subplots(rows, columns, squeeze=False, sharex=figure.share_x, sharey=figure.share_y)
     for axes, panel in zip(grid.flat, figure.panels, strict=False):
         _draw_panel(axes, panel)
     for axes in grid.flat[len(figure.panels) :]:
         axes.set_visible(False)
     for axes, panel in zip(grid.flat, figure.panels, strict=False):  # their ends may be shared: when all is drawn
         whole = all(np.equal(np.mod(one.x, 1), 0).all() for one in panel.series)
-        put_numbers(axes, "x", panel.x, ROOM / figure.columns, whole)
+        put_numbers(axes, "x", panel.x, ROOM / columns, whole)
         put_numbers(axes, "y", panel.y, 1.2 * ROOM / rows)
         if any(one.kind == "bar" for one in panel.series):
             axes.set_ylim(len(panel.y.names) - 0.4, -0.6)  # the first on top
@@ -103,13 +104,14 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
 
 def _name_axes(body: SubFigure, grid: Any, figure: Figure) -> None:
     """Name the axes, where several are the same once: at the left of a row, at the foot of a column."""
+    columns = grid.shape[1]
     one_name = figure.share_y == "all" and len(grid) > 1
     if one_name:
         body.supylabel(named(figure.panels[0].y), fontsize=10)
     for k, (axes, panel) in enumerate(zip(grid.flat, figure.panels, strict=False)):
-        if figure.share_x not in ("all", "col") or k + figure.columns >= len(figure.panels):
+        if figure.share_x not in ("all", "col") or k + columns >= len(figure.panels):
             axes.set_xlabel(named(panel.x))
-        if not one_name and (figure.share_y not in ("all", "row") or k % figure.columns == 0):
+        if not one_name and (figure.share_y not in ("all", "row") or k % columns == 0):
             axes.set_ylabel(named(panel.y))
 
 

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 BLACK, GREY = 6, 7
-"""Of the palette; the colours before them are told apart by all eyes."""
+"""Of the palette; the colours before them are for series."""
 COLOURS, MARKERS = 6, 7
-"""How many series can be told apart by colour, and by marker."""
+"""How many series can be distinguished by colour, and by marker."""
 Dash = Literal["solid", "dashed", "dashdot", "dotted"]
 Sharing = Literal["all", "row", "col", "none"]
 
@@ -121,7 +121,7 @@ class Figure:
     title: str  # what is seen
     reading: str  # how to read it
     panels: Sequence[Panel]
-    columns: int = 1
+    columns: int = 0  # in a row; 0 puts all in one
     share_x: Sharing = "none"  # which panels have the same axis
     share_y: Sharing = "none"
     legend: str = ""  # what stands above the names

@@ -14,7 +14,7 @@ from .figure import Axis, Cells, Mark, Series
 from .ticks import named, put_numbers
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777")
-"""The first are told apart by all eyes (Okabe and Ito)."""
+"""All eyes distinguish the first seven (Okabe and Ito); beyond the last the colours begin again."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SHADES = colormaps["viridis_r"]
 SMALL, MIDDLE, LARGE = 4.5, 6.0, 11.0
@@ -76,9 +76,8 @@ def draw_cells(axes: Axes, cells: Cells) -> None:
     axes.grid(False)
     values = np.ma.masked_invalid(cells.values)
     if cells.named:
-        most = max(int(values.max()), 0)
-        colours = ListedColormap(PALETTE[: most + 1])
-        axes.pcolormesh(cells.x, cells.y, values, cmap=colours, norm=Normalize(-0.5, most + 0.5), shading="nearest")
+        colours, norm = ListedColormap(PALETTE), Normalize(-0.5, len(PALETTE) - 0.5)
+        axes.pcolormesh(cells.x, cells.y, values % len(PALETTE), cmap=colours, norm=norm, shading="nearest")
         return
     drawn = axes.pcolormesh(cells.x, cells.y, values, cmap=SHADES, norm=LogNorm(), shading="nearest")
     bar = axes.figure.colorbar(drawn, ax=axes, pad=0.015, label=named(cells))
@@ -102,7 +101,7 @@ def draw_marks(axes: Axes, marks: Iterable[Mark]) -> None:
     groups = {mark.group: PALETTE[mark.colour] for mark in marks if mark.group}
     low, high = axes.get_xlim()
     about: dict[str, Any] = {"va": "bottom", "fontsize": 9.5, "transform": axes.get_xaxis_transform()}
-    heights = dict(zip(groups, (1.015, 1.05), strict=False))
+    heights = {group: 1.015 + 0.035 * k for k, group in enumerate(groups)}
     for group, colour in groups.items():
         axes.text(low, heights[group], group, color=colour, **about)
     for mark in marks:
@@ -141,4 +140,4 @@ def write_notes(axes: Axes, series: Iterable[Series]) -> None:
 
 
 def _colour(one: Series) -> Any:
-    return PALETTE[one.colour] if one.shade is None else SHADES(0.05 + 0.95 * one.shade)
+    return PALETTE[one.colour % len(PALETTE)] if one.shade is None else SHADES(0.05 + 0.95 * one.shade)

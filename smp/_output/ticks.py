@@ -26,6 +26,8 @@ ROOM = 12
 """About how many numbers have room along an axis as long as the picture."""
 LARGE, SMALL = 1e6, 1e-4
 """A logarithmic axis that reaches so far has powers of ten."""
+CLOSE: tuple[tuple[float, ...], ...] = ((1, 2, 3, 5), (1, 2, 5), (1, 3))
+"""Where numbers stand in a decade that has room for more than its power."""
 WIDE = 60
 """Letters of all names along the x axis that have room next to each other."""
 
@@ -69,7 +71,7 @@ def put_numbers(axes: Axes, which: str, about: Axis, room: float = ROOM, whole: 
         axis.set_major_locator(FixedLocator(ticks) if ticks else _log_places(about.unit, low, high, room))
     elif about.scale == "linear":
         axis.set_major_locator(MaxNLocator(max(3, int(room)), integer=True) if whole else AutoLocator())
-    if about.scale == "log" or about.unit in ("bytes", "s"):
+    if about.scale != "linear" or about.unit in ("bytes", "s"):
         axis.set_major_formatter(_format(about.unit, low, high))
 
 
@@ -81,8 +83,13 @@ def _log_places(unit: str, low: float, high: float, room: float) -> Locator:
     decades = math.log10(high / low)
     if decades < 0.5:
         return MaxNLocator(5)
-    close = ((1, 2, 3, 5),) if decades < 1.3 else () if high >= LARGE or low <= SMALL else ((1, 2, 5), (1, 3))
-    return LogLocator(10, next((steps for steps in close if len(steps) * decades <= room), (1,)))
+    most = 4 if decades < 1.3 else 1 if _has_powers(low, high) else 3  # in a decade
+    close = (steps for steps in CLOSE if len(steps) <= most and len(steps) * decades <= room)
+    return LogLocator(10, next(close, (1,)))
+
+
+def _has_powers(low: float, high: float) -> bool:
+    return high >= LARGE or 0 < low <= SMALL
 
 
 def _format(unit: str, low: float, high: float) -> Formatter:
@@ -90,10 +97,12 @@ def _format(unit: str, low: float, high: float) -> Formatter:
         return FuncFormatter(lambda value, _: size(value))
     if unit == "s":
         return EngFormatter("s")
-    return FuncFormatter(_power if high >= LARGE or low <= SMALL else lambda value, _: f"{value:,.6g}")
+    return FuncFormatter(_power if _has_powers(low, high) else lambda value, _: f"{value:,.6g}")
 
 
 def _power(value: float, _: Any) -> str:
+    if value == 0:
+        return "0"
     exponent = math.floor(math.log10(value) + 1e-9)
     times = f"{value / 10.0**exponent:.3g}"
     return f"$10^{{{exponent}}}$" if times == "1" else rf"${times}\times10^{{{exponent}}}$"

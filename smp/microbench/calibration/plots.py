@@ -48,15 +48,7 @@ def draw(data: Data, folder: Path) -> list[Path]:
 def choice(name: str, found: Mapping[str, Model]) -> Figure:
     """Describe the predicted times over the first input, and which is the fastest over the first two.
 
-    Parameters
-    ----------
-    name : str
-    found : mapping of implementation to Model
-        At least one.  Inputs that not all share are parameters, each at its best value of the grid.
-
-    Returns
-    -------
-    Figure
+    Inputs that not all implementations share are parameters, each at its best value of the grid.
     """
     shared = [g for g in next(iter(found.values())).inputs if all(g.name in model.names for model in found.values())]
     first, others = shared[0], shared[1:]
@@ -86,7 +78,6 @@ def choice(name: str, found: Mapping[str, Model]) -> Figure:
         f"predicted times{f' at {at}' if at else ''}"
         + ("; right: the fastest for the first two inputs" if others else ""),
         panels,
-        columns=len(panels),
         legend_at="below",
     )
 

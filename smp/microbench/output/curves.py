@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,25 @@ def curve(
     if between:
         look["low"], look["high"] = (scale * column(rows, field) for field in between)
     return Series(name, column(rows, x), scale * column(rows, y), invalid=reasons(rows), **look)
+
+
+def by(
+    field: str,
+    rows: Sequence[Any],
+    x: str,
+    y: str,
+    label: Callable[[Any], str],
+    *,
+    values: Iterable[Any] = (),
+    **look: Any,
+) -> list[Series]:
+    """Return a curve for each value of a field, or for each of these ``values`` of it: see `curve`."""
+    found = values or sorted({getattr(row, field) for row in rows})
+    return [
+        curve(label(value), mine, x, y, **nth(k) | look)
+        for k, value in enumerate(found)
+        if (mine := select(rows, x, **{field: value}))
+    ]
 
 
 def reasons(rows: Iterable[Any]) -> list[str]:

@@ -147,6 +147,7 @@ def response(
         f"{name.capitalize()} against {parameter}: where it is erratic, effects will not be in proportion to delays",
         "line: mean; dots: single runs",
         panels,
+        columns=1,
         share_x="all",
     )
 

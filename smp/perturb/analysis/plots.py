@@ -1,35 +1,26 @@
-"""The `figures` drawn with Matplotlib, each a figure of its own to look at or to save."""
+"""The `figures` drawn with Matplotlib, each to look at or to save."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from numpy.typing import ArrayLike
+import functools
+from collections.abc import Callable
+from typing import ParamSpec
 
 from smp._output.drawing import Picture, draw
+from smp._output.figure import Figure
 
 from . import figures
-from .effects import Analysis
-from .ladder import Ladder
+
+P = ParamSpec("P")
 
 
-def half_normal(analysis: Analysis) -> Picture:
-    """Draw `figures.half_normal`."""
-    return draw(figures.half_normal(analysis))
+def _drawn(describe: Callable[P, Figure]) -> Callable[P, Picture]:
+    @functools.wraps(describe)
+    def make(*given: P.args, **more: P.kwargs) -> Picture:
+        return draw(describe(*given, **more))
+
+    return make
 
 
-def effects(analysis: Analysis) -> Picture:
-    """Draw `figures.effects`."""
-    return draw(figures.effects(analysis))
-
-
-def ladders(found: dict[str, Ladder], unit: str = "s", delay: str = "s") -> Picture:
-    """Draw `figures.ladders`."""
-    return draw(figures.ladders(found, unit, delay))
-
-
-def response(
-    values: Sequence[float], responses: dict[str, ArrayLike], parameter: str, name: str = "time", unit: str = "s"
-) -> Picture:
-    """Draw `figures.response`."""
-    return draw(figures.response(values, responses, parameter, name, unit))
+half_normal, effects = _drawn(figures.half_normal), _drawn(figures.effects)
+ladders, response = _drawn(figures.ladders), _drawn(figures.response)

@@ -49,16 +49,7 @@ def figures(found: Access, samples: Samples = None) -> Iterator[Figure]:
 def predicted(found: Access, family: str, p: int, name: str, rows: Sequence[Pattern]) -> NDArray[np.float64]:
     """Return the seconds that a cost function charges for patterns.
 
-    Parameters
-    ----------
-    found : Access
-    family, p, name : str, int, str
-    rows : sequence of Pattern
-
-    Returns
-    -------
-    ndarray of float64
-        By the function of the set (R0, R1) that each pattern is in, else by the one for all; NaN without one.
+    Each is charged by the function of the set (R0, R1) that it is in, else by the one for all; NaN without one.
     """
     tiers = [math.inf if tier.words is None else tier.words for tier in found.tiers]
     of_set = {row.set: row for row in found.functions if (row.family, row.p, row.name) == (family, p, name)}
@@ -73,15 +64,7 @@ def predicted(found: Access, family: str, p: int, name: str, rows: Sequence[Patt
 
 
 def every_function(found: Access, p: int, samples: Samples) -> Figure:
-    """Return measured and predicted times of patterns by h, for every function (figure 1).
-
-    Parameters
-    ----------
-    found : Access
-    p : int
-    samples : structured array or None
-        Every superstep, as the probe leaves them; their spread is shown with the points.
-    """
+    """Return measured and predicted times of patterns by h, for every function (figure 1), and the samples' spread."""
     shown = [kind for kind in KINDS if any(_patterns(found, family, p, kind)[0] for family in FUNCTIONS)]
     panels = []
     for family, functions in FUNCTIONS.items():
@@ -120,7 +103,6 @@ def h_against_best(found: Access, p: int, rows: Sequence[Pattern]) -> Figure:
         "H charges every x alike; HrHwM follows the writes and the total",
         f"Bad, like-gather: x of {p} processors read h words, all write h x / {p}; lines: predicted (after figure 2)",
         [Panel(WORDS, y, series, f"predicted by {name}") for name, series in by_name.items()],
-        columns=2,
         share_x="all",
         share_y="all",
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from smp._output.figure import Axis, Figure, Panel
-from smp.microbench.output.curves import BAND, SPREAD, Samples, curve, nth, select
+from smp.microbench.output.curves import BAND, SPREAD, Samples, by, curve
 
 from .rows import Bandwidth
 
@@ -16,11 +17,9 @@ def figures(found: Bandwidth, samples: Samples = None) -> Iterator[Figure]:
     """Describe GB/s by processors, and the loaded latency where there is one."""
     if not found.stream:
         return
-    lines = []
-    for k, kernel in enumerate(KERNELS):
-        rows = select(found.stream, "processors", kernel=kernel)
-        lines.append(curve(kernel, rows, "processors", "GBps", **nth(k)))
-        lines.append(curve("", rows, "processors", "median_GBps", kind="points", hollow=True, **nth(k)))
+    lines = by("kernel", found.stream, "processors", "GBps", str, values=KERNELS)
+    hollow: dict[str, Any] = {"kind": "points", "hollow": True, "values": KERNELS}
+    lines += by("kernel", found.stream, "processors", "median_GBps", lambda _: "", **hollow)
     panels = [Panel(Axis("processors"), Axis("bandwidth", "GB/s", low=0), lines)]
     if found.loaded_latency:
         notes = [f"{row.loading_processors} loading" for row in found.loaded_latency]
@@ -32,6 +31,5 @@ def figures(found: Bandwidth, samples: Samples = None) -> Iterator[Figure]:
         "Bandwidth by processors: where the lines bend, the memory is busy",
         "STREAM: filled, the best repeat; hollow, the median; ringed: not valid (GB = 10^9 bytes)",
         panels,
-        columns=len(panels),
         legend_at="lower right",
     )

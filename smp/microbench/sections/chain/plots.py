@@ -29,6 +29,5 @@ def figures(found: Chain, samples: Samples = None) -> Iterator[Figure]:
         f"a value through the hands of all, median of the visits; {found.cpus} CPUs; ringed: not valid "
         "(after figures 10 and 11 of the MTA evaluation)",
         parts(lines, "streams"),
-        columns=2,
         legend="cells, work",
     )

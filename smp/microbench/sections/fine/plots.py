@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smp._output.figure import BLACK, GREY, Axis, Figure, Panel, Series
-from smp.microbench.output.curves import Samples, column, curve, nth, select
+from smp.microbench.output.curves import Samples, by, column, curve, select
 from smp.microbench.output.format import by_streams
 
 from .report import TITLES
@@ -17,13 +17,12 @@ BARS = ("minimum_ns", "maximum_ns")
 def figures(found: Fine, samples: Samples = None) -> Iterator[Figure]:
     """Describe ns an element by n, a line for each number of streams."""
     serial = select(found.serial, "n")
-    n = column(serial, "n")
+    n, counts = column(serial, "n"), sorted({row.streams for row in found.rows})
     panels = []
     for name in [name for name in TITLES if select(found.rows, "n", algorithm=name)]:
         lines = [curve("serial", serial, "n", "ns_per_element", colour=BLACK, bold=True)]
-        for k, streams in enumerate(sorted({row.streams for row in found.rows})):
-            mine = select(found.rows, "n", algorithm=name, streams=streams)
-            lines.append(curve(by_streams(streams), mine, "n", "ns_per_element", BARS, spread="bars", **nth(k)))
+        mine = select(found.rows, "n", algorithm=name)
+        lines += by("streams", mine, "n", "ns_per_element", by_streams, values=counts, between=BARS, spread="bars")
         setup = [row.seconds for row in found.setup if row.algorithm == name]
         if setup:
             start = "start of a run\nwith 1 stream"
@@ -37,6 +36,5 @@ def figures(found: Fine, samples: Samples = None) -> Iterator[Figure]:
             "random lists, median; bars: the fastest to the slowest; ringed: not valid (after figures 18 to 20 of the "
             "MTA evaluation)",
             panels,
-            columns=len(panels),
             share_y="all",
         )

@@ -38,5 +38,4 @@ def figures(found: Instruction, samples: Samples = None) -> Iterator[Figure]:
         "clocks for an instruction of a stream, over all streams of all visits; ringed: not valid "
         "(after figure 4 of the MTA evaluation)",
         panels,
-        columns=len(panels),
     )

@@ -56,14 +56,7 @@ def intervals(rows: list[ListRun]) -> Figure:
 
 
 def times(found: Lists, samples: Samples) -> Figure:
-    """Return ns an element by n for every algorithm and p (figure 17).
-
-    Parameters
-    ----------
-    found : Lists
-    samples : structured array or None
-        Every repeat, as the probe leaves them: shown as bars from the fastest to the slowest.
-    """
+    """Return ns an element by n for every algorithm and p (figure 17), with bars where the samples are kept."""
     lines = []
     if found.serial:
         serial = select(found.serial, "n")

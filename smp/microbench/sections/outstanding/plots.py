@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.figure import GREY, Axis, Figure, Mark, Panel, Series
 from smp._output.numbers import size
-from smp.microbench.output.curves import BAND, SPREAD, Samples, column, curve, nth, select
+from smp.microbench.output.curves import BAND, SPREAD, Samples, by, column, curve, select
 from smp.microbench.output.format import by_streams
 
 from .report import misses
@@ -34,11 +34,8 @@ def groups(order: str, rows: list[Loads]) -> Figure:
     panels = []
     for work in works:
         for cpus in places:
-            lines = [
-                curve(by_streams(streams), mine, "depth", "GBps", **nth(k))
-                for k, streams in enumerate(counts)
-                if (mine := select(rows, "depth", work=work, cpus=cpus, streams=streams))
-            ]
+            mine = select(rows, "depth", work=work, cpus=cpus)
+            lines = by("streams", mine, "depth", "GBps", by_streams, values=counts)
             place = "one CPU, in turn" if cpus == 1 else f"{cpus} CPUs"
             x, y = Axis("loads under way in a stream", "depth"), Axis("bandwidth", "GB/s", low=0)
             panels.append(Panel(x, y, lines, f"{place}; {work or 'no'} operations on each word"))

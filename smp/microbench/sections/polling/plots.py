@@ -41,6 +41,5 @@ def figures(found: Polling, samples: Samples = None) -> Iterator[Figure]:
         "Polling one empty cell: what a bandwidth-bound stream pays for it",
         "slow-down of triad on one CPU, median of the visits; ringed: not valid (what the MTA evaluation left undone)",
         panels,
-        columns=len(panels),
         legend="looks until\na wait traps",
     )

@@ -34,5 +34,4 @@ def figures(found: Retries, samples: Samples = None) -> Iterator[Figure]:
         f"A wait traps after as many looks as were set, of {number(found.look_ns)} ns each",
         f"left: what the stream's counter says; right: median; {BAND}; ringed: not valid",
         [Panel(x, counter, counts), Panel(x, trap, times, "until a wait has trapped and withdrawn, from Python")],
-        columns=2,
     )

@@ -58,14 +58,7 @@ def predictions(rows: list[SortRun]) -> Figure:
 
 
 def times(found: Sorting, samples: Samples) -> Figure:
-    """Return ns an element by n for every sort and p, NumPy's and the fast form.
-
-    Parameters
-    ----------
-    found : Sorting
-    samples : structured array or None
-        Every repeat, as the probe leaves them: shown as bars from the fastest to the slowest.
-    """
+    """Return ns an element by n for every sort and p, NumPy's and the fast form, with bars where samples are kept."""
     lines = []
     for name, look in FORMS.items():
         mine = select(found.forms, "n", form=name)

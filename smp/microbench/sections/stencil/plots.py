@@ -42,7 +42,6 @@ def figures(found: Stencil, samples: Samples = None) -> Iterator[Figure]:
         "square grids of float64, median; without the copies before and after all iterations; "
         f"copy and fast form: {by_streams(select(found.forms, 'rows')[0].streams)}",
         panels,
-        columns=len(panels),
         share_x="all",
         share_y="all",
     )

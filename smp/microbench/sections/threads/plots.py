@@ -20,6 +20,7 @@ def figures(found: Threads, samples: Samples = None) -> Iterator[Figure]:
         "median; whiskers: minimum and 95th percentile, cut at the edge; hollow: not valid "
         "(after tables 1 to 3 of the MTA evaluation)",
         [_events(found), _parts(found)],
+        columns=1,
     )
 
 
