@@ -79,6 +79,9 @@ def draw_cells(axes: Axes, cells: Cells) -> None:
         colours, norm = ListedColormap(PALETTE), Normalize(-0.5, len(PALETTE) - 0.5)
         axes.pcolormesh(cells.x, cells.y, values % len(PALETTE), cmap=colours, norm=norm, shading="nearest")
         return
+    values = np.ma.masked_less_equal(values, 0)
+    if not values.count():
+        return
     drawn = axes.pcolormesh(cells.x, cells.y, values, cmap=SHADES, norm=LogNorm(), shading="nearest")
     bar = axes.figure.colorbar(drawn, ax=axes, pad=0.015, label=named(cells))
     put_numbers(bar.ax, "y", Axis(scale="log"))

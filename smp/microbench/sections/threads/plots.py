@@ -29,7 +29,7 @@ def _events(found: Threads) -> Panel:
     us, low, high = (column(rows, name) / 1e3 for name in ("ns", *SPREAD))
     names = [f"{EVENTS[row.what].strip()}:\n{number(each)} us" for row, each in zip(rows, us, strict=True)]
     bars = Series("", us, range(len(rows)), "bar", low, high, invalid=reasons(rows))
-    x = Axis("from the call until the thread runs", "us", low=0, high=1.3 * us.max())
+    x = Axis("from the call until the thread runs", "us", low=0, high=1.3 * us.max() or None)
     return Panel(x, Axis(names=names), [bars])
 
 
