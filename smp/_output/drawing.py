@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 from urllib.parse import quote
 
@@ -23,6 +24,8 @@ from .ticks import ROOM, named, put_numbers
 Picture = Matplotlib
 INCHES, DPI = (12.0, 8.0), 100
 """1200 x 800 pixels."""
+LETTERS = 165
+"""In a line of remarks."""
 MANY_POINTS = 60
 """In a panel; beyond, markers are small."""
 
@@ -43,7 +46,7 @@ def draw(figure: Figure) -> Picture:
     picture = Picture(figsize=INCHES, dpi=DPI, layout=layout)
     picture.text(0.02, 0.955, figure.title, fontsize=15, weight="bold")
     picture.text(0.02, 0.922, figure.reading, fontsize=10.5, color="#444444")
-    picture.text(0.02, 0.015, figure.remarks, fontsize=9, color="#444444", wrap=True)
+    picture.text(0.02, 0.015, fill(figure.remarks, LETTERS), fontsize=9, color="#444444")
     foot = 0.06 if figure.remarks else 0.001
     body = picture.subfigures(3, 1, squeeze=False, height_ratios=(0.09, 0.91 - foot, foot))[1, 0]
     columns = figure.columns or len(figure.panels)
