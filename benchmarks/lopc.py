@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._computer.limits import usable_cpus
+from smp._output.drawing import save
 from smp.microbench.output import lopc_plots
 from smp.models.lopc import Estimate, all_to_all, all_to_all_pattern, best_servers, client_server_pattern, simulate
 
@@ -233,10 +234,7 @@ def main() -> None:
         piles = [(number, cycles // 5) for number in range(settings)]
         losses(progress("work-piles", pool.map(loss, piles, chunksize=4), len(piles)))
     if options.plots:
-        options.plots.mkdir(parents=True, exist_ok=True)
-        for name, figure in lopc_plots.figures():
-            figure.savefig(options.plots / f"{name}.png")
-            print(options.plots / f"{name}.png")
+        print(*save(lopc_plots.figures(), options.plots), sep="\n")
 
 
 if __name__ == "__main__":

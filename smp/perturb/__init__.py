@@ -14,7 +14,7 @@ places        named places of a program, and what is done there: Busy, Work, Sle
 designs       which places are treated in which trial: 2^p, 2^(p-k), Plackett-Burman, orthogonal arrays
 files         experiments as files
 experiments   trials: planned, run, kept, resumed, searched, climbed
-analysis      effects and their uncertainty, gains, the next step, as numbers, text and plots
+analysis      effects and their uncertainty, gains, the next step, as numbers, text and figures
 command       the command; results is what it makes of trials and of ladders alike
 """
 

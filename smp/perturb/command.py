@@ -207,9 +207,10 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
             write(options.out / files[-1], json.dumps(analysis, indent=1))
     finally:  # on a full disk too
         _print(found, names, options.json)
-    for file, figure in {} if options.no_plots else found.figures(names).items():
-        files.append(f"{quote(file, safe='')}.png")
-        figure.savefig(options.out / files[-1])
+    if not options.no_plots:
+        from .._output.drawing import save  # Matplotlib takes a while
+
+        files += [file.name for file in save(found.figures(names), options.out)]
     talk.print(f"written to {options.out}: {', '.join(files)}", markup=False, highlight=False, soft_wrap=True)
     return 0
 

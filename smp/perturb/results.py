@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from .._output.figure import Figure
+from .analysis import figures
 from .analysis.report import UNITS, constant_text, sections
 from .experiments.climbing import FORMAT as LADDER
 from .experiments.climbing import Climb
 from .experiments.trials import Trials
 from .files.saved import read
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class Result(Protocol):
@@ -36,8 +35,7 @@ class Result(Protocol):
     def analyses(self, names: Sequence[str]) -> dict[str, Any]:
         """Plain JSON for files of their own, by name."""
 
-    def figures(self, names: Sequence[str]) -> dict[str, Figure]:
-        """Pictures, by name."""
+    def figures(self, names: Sequence[str]) -> list[Figure]: ...
 
 
 @dataclass(frozen=True)
@@ -60,14 +58,9 @@ class Screened:
     def analyses(self, names: Sequence[str]) -> dict[str, Any]:
         return {f"effects-{name}": self.trials.analyse(name).to_json() for name in self._effects(names)}
 
-    def figures(self, names: Sequence[str]) -> dict[str, Figure]:
-        from .analysis import plots  # Matplotlib takes a while
-
-        found = {}
-        for name in [name for name in self._effects(names) if not self.trials.constant(name)]:
-            found[f"half-normal-{name}"] = plots.half_normal(self.trials.analyse(name))
-            found[f"effects-{name}"] = plots.effects(self.trials.analyse(name))
-        return found
+    def figures(self, names: Sequence[str]) -> list[Figure]:
+        varying = [name for name in self._effects(names) if not self.trials.constant(name)]
+        return [make(self.trials.analyse(name)) for name in varying for make in (figures.half_normal, figures.effects)]
 
     def _effects(self, names: Sequence[str]) -> Sequence[str]:
         """Those of the responses on which there are effects: of an array none."""
@@ -101,12 +94,10 @@ class Climbed:
     def analyses(self, names: Sequence[str]) -> dict[str, Any]:
         return {}
 
-    def figures(self, names: Sequence[str]) -> dict[str, Figure]:
-        from .analysis import plots
-
+    def figures(self, names: Sequence[str]) -> list[Figure]:
         varying = [name for name in names if not self.trials.constant(name)]
         files = {name: "ladder" if name == "time" else f"ladder-{name}" for name in varying}
-        return {files[name]: plots.ladders(self.climb.ladders(name), UNITS.get(name, "")) for name in varying}
+        return [figures.ladders(self.climb.ladders(name), UNITS.get(name, ""), id=files[name]) for name in varying]
 
 
 def loaded(file: Path) -> Result:

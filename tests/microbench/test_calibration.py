@@ -167,8 +167,8 @@ def test_the_report_gives_the_errors_and_the_formulas(tmp_path: Path) -> None:
 def test_the_plots(tmp_path: Path) -> None:
     made = calibration.Calibration(["sort"], tmp_path, seed=1)
     made.measure(quiet)
-    names = [name for name, _ in plots.figures(made.data)]
-    assert names == ["choice-toy-sort", "residuals-toy-sort-first", "residuals-toy-sort-second"]
+    described = {figure.id: figure for figure in plots.figures(made.data)}
+    assert list(described) == ["choice-toy-sort", "residuals-toy-sort-first", "residuals-toy-sort-second"]
     found = {model.name: model for model in calibration.models(made.data)}
     x = np.array([1000.0, 10**6])
     model = found["toy sort/first"]

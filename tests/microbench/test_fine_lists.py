@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import pictures
 from support.machines import Machines
 from support.reports import section_text, summed_up
 from support.shapes import assert_same_keys, measured
@@ -20,7 +21,7 @@ from smp.kernels.lists.serial import rank_here
 from smp.kernels.lists.stream_barrier import Meeting, meet, meeting
 from smp.kernels.lists.wyllie_cells import MOST, joined, rank_wyllie_cells
 from smp.microbench.method.plan import Measurement, Plan
-from smp.microbench.sections.fine import plots, probe, report
+from smp.microbench.sections.fine import probe, report
 from smp.microbench.sections.fine.probe import PROGRAMS, SAMPLE, Effort, points_of, section_of
 
 PLAN = Plan("quick", (1,), 7, 64)
@@ -230,13 +231,11 @@ def test_the_report_says_the_numbers(section: Measurement) -> None:
     assert "Reid-Miller, n = 1,000, 1 stream: 1,001 ns" in said
 
 
-def test_the_plot_draws_the_numbers(section: Measurement) -> None:
-    figure = plots.times({"fine": section.data.to_json()})
-    assert figure is not None
-    assert len(figure.axes) == 3
-    for axes, name in zip(figure.axes, PROGRAMS, strict=True):
-        lines = {one.get_label(): one.get_xydata().tolist() for one in axes.get_lines()}
+def test_the_figure_shows_the_numbers(section: Measurement) -> None:
+    figure = pictures.described("fine", section.data.to_json())["fine-lists"]
+    pictures.check(figure)
+    for panel, name in zip(figure.panels, PROGRAMS, strict=True):
         rows = [row for row in section.data.to_json()["rows"] if (row["algorithm"], row["streams"]) == (name, 3)]
-        assert lines["3 streams"] == [[row["n"], row["ns_per_element"]] for row in rows]
-        assert lines["serial"] == [[row["n"], row["ns_per_element"]] for row in section.data.to_json()["serial"]]
-    assert plots.times({}) is None
+        assert pictures.points(panel, "3 streams") == [[row["n"], row["ns_per_element"]] for row in rows]
+        serial = [[row["n"], row["ns_per_element"]] for row in section.data.to_json()["serial"]]
+        assert pictures.points(panel, "serial") == serial

@@ -1,20 +1,22 @@
-"""The plots draw the profile's numbers: what is on the axes is what went in."""
+"""The figures show the profile's numbers: what is described, and drawn, is what went in."""
 
 import struct
 import subprocess
 import sys
+from math import nan
+from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.collections import QuadMesh
 from support import pictures
+from support.pictures import described, points, series
 
+from smp._output.drawing import draw
 from smp.microbench.report import plots
 from smp.microbench.sections.access import plots as plots_access
-from smp.microbench.sections.bandwidth import plots as plots_bandwidth
 from smp.microbench.sections.latency import plots as plots_latency
-from smp.microbench.sections.lists import plots as plots_lists
+from smp.profiles.access import Access
 
 MIB = 1 << 20
 NAMES = {
@@ -116,12 +118,6 @@ def profile():
     return {"latency": latency(), "bandwidth": bandwidth(), "access": access(), "lists": lists()}
 
 
-def line(axes, label):
-    """x and y of the only line with this label."""
-    (found,) = [one for one in axes.get_lines() if one.get_label() == label]
-    return found.get_data()
-
-
 def pixels(path):
     """Width and height as a PNG file's header tells them."""
     head = path.read_bytes()[:24]
@@ -139,9 +135,8 @@ def test_every_plot_is_written_in_full_size(profile, tmp_path):
 
 
 @pytest.mark.parametrize("section", NAMES)
-def test_plots_of_what_was_not_measured_are_skipped(profile, section):
-    made = [name for name, figure in plots.figures({section: profile[section]}) if figure is not None]
-    assert made == NAMES[section]
+def test_what_was_not_measured_has_no_figures(profile, section):
+    assert [figure.id for figure in plots.figures({section: profile[section]})] == NAMES[section]
 
 
 def test_an_empty_profile_has_no_plots(tmp_path):
@@ -163,105 +158,106 @@ def test_no_window_system_and_no_figures_kept():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-def test_every_plot_is_titled_named_and_inside_its_picture(profile):
-    made = [(name, figure) for name, figure in plots.figures(profile) if figure is not None]
+def test_every_figure_is_titled_named_and_inside_its_picture(profile):
+    made = list(plots.figures(profile))
     assert len(made) == sum(map(len, NAMES.values()))
-    for name, figure in made:
-        pictures.check(figure, name)
+    for figure in made:
+        pictures.check(figure)
 
 
 # latency
 
 
-def test_strides_have_a_line_for_each_array(profile):
-    (axes,) = plots_latency.strides(profile).axes
-    rows = profile["latency"]["stride"]
-    assert [one.get_label() for one in axes.get_lines()][:2] == ["4 KiB", "8 KiB"]
-    x, y = line(axes, "1 MiB")
-    mine = [row for row in rows if row["bytes"] == MIB]
-    assert x.tolist() == [row["stride"] for row in mine]
-    assert y.tolist() == [row["ns"] for row in mine]
-    assert axes.get_xscale() == "log"
-
-
-def test_bands_go_from_the_minimum_to_the_95th_percentile(profile):
-    (axes,) = plots_latency.strides(profile).axes
-    first = [row for row in profile["latency"]["stride"] if row["bytes"] == 4096]
-    corners = set(map(tuple, axes.collections[0].get_paths()[0].vertices))
-    for row in first:
-        assert {(row["stride"], row["minimum_ns"]), (row["stride"], row["p95_ns"])} <= corners
+def test_strides_have_a_line_for_each_array_with_its_spread(profile):
+    figure = described("latency", profile["latency"])["latency-strides"]
+    (panel,) = figure.panels
+    assert [one.name for one in panel.series][-2:] == ["8 KiB", "4 KiB"]
+    found = series(panel, "1 MiB")
+    mine = [row for row in profile["latency"]["stride"] if row["bytes"] == MIB]
+    for name, field in (("x", "stride"), ("y", "ns"), ("low", "minimum_ns"), ("high", "p95_ns")):
+        assert getattr(found, name) == [row[field] for row in mine]
+    assert panel.x.scale == panel.y.scale == "log"
 
 
 def test_the_map_has_a_cell_for_each_array_and_stride(profile):
     rows = profile["latency"]["stride"]
     rows.append(point(9.0, bytes=4096, stride=4095))  # of one array alone
-    axes = plots_latency.stride_map(profile).axes[0]
-    (mesh,) = [one for one in axes.collections if isinstance(one, QuadMesh)]
-    cells = mesh.get_array()
-    arrays, strides = (
-        [label.get_text() for label in axes.get_xticklabels()],
-        [t.get_text() for t in axes.get_yticklabels()],
-    )
+    figure = described("latency", profile["latency"])["latency-map"]
+    (panel,) = figure.panels
+    cells, arrays, strides = np.array(panel.cells.values), panel.x.names, panel.y.names
     assert cells[strides.index("512 B"), arrays.index("1 MiB")] == 1.0 + 1 + 8
-    assert np.ma.getmaskarray(np.ma.masked_invalid(cells))[strides.index("2 MiB"), arrays.index("1 MiB")]
+    assert np.isnan(cells[strides.index("2 MiB"), arrays.index("1 MiB")])
     assert np.isfinite(cells).sum() == len(rows) - 1
+    drawn = pictures.check(figure).axes[0]
+    assert [label.get_text() for label in drawn.get_xticklabels()] == arrays
+    written = {text.get_position(): text.get_text() for text in drawn.texts}
+    assert written[arrays.index("1 MiB"), strides.index("512 B")] == "10.0"
+    assert len(written) == len(rows) - 1
 
 
 def test_random_order_with_knees_and_what_is_not_valid(profile):
-    (axes,) = plots_latency.random_order(profile).axes
+    profile["latency"]["huge"][8] |= {"why": ["unstable"]}
+    figure = described("latency", profile["latency"])["latency-random"]
+    (panel,) = figure.panels
     for name, label in plots_latency.CURVES.items():
-        rows = profile["latency"][name]
-        x, y = line(axes, label)
-        assert (x.tolist(), y.tolist()) == ([row["bytes"] for row in rows], [row["ns"] for row in rows])
-    knees = {one.get_linestyle(): [] for one in axes.get_lines()}
-    for one in axes.get_lines():
-        if len(set(one.get_xdata())) == 1 and len(one.get_xdata()) == 2:
-            knees[one.get_linestyle()].append(one.get_xdata()[0])
-    assert (knees["-"], knees["--"]) == ([40_000, 1_500_000], [32_768])  # the last lies beyond the arrays
+        assert points(panel, label) == [[row["bytes"], row["ns"]] for row in profile["latency"][name]]
+    assert [(mark.group, mark.value, mark.text) for mark in panel.marks] == [
+        ("found:", 40_000, "L1 39.1 KiB"),
+        ("found:", 1_500_000, "L2 1.43 MiB"),
+        ("system:", 32_768, "L1 32 KiB"),
+        ("system:", 512 * MIB, "L2 512 MiB"),
+    ]
+    huge = series(panel, plots_latency.CURVES["huge"])
+    assert {x: why for x, why in zip(huge.x, huge.invalid, strict=True) if why} == {MIB: "unstable"}
+    (axes,) = draw(figure).axes
+    knees = {one.get_xdata()[0] for one in axes.get_lines() if list(one.get_ydata()) == [0, 1]}
+    assert knees == {40_000, 1_500_000, 32_768}, "the last lies beyond the arrays"
     assert "L2 512 MiB >" in [text.get_text() for text in axes.texts]
     (ringed,) = [one for one in axes.get_lines() if one.get_markeredgecolor() == "#cc0000"]
     assert ringed.get_xdata().tolist() == [MIB]
 
 
 def test_one_random_curve_alone(profile):
-    (axes,) = plots_latency.random_order({"latency": {"random": profile["latency"]["random"], "huge": []}}).axes
-    assert len(axes.get_legend().get_texts()) == 1
+    made = described("latency", {"random": profile["latency"]["random"], "huge": []})
+    assert list(made) == ["latency-random"]
+    assert len(made["latency-random"].panels[0].series) == 1
 
 
 # bandwidth
 
 
 def test_bandwidth_by_processors(profile):
-    axes, loaded = plots_bandwidth.bandwidth(profile).axes
-    x, y = line(axes, "triad")
-    assert (x.tolist(), y.tolist()) == ([1, 2], [12.5, 22.0])
-    assert loaded.get_lines()[0].get_xydata().tolist() == [[0.0, 110.0], [9.0, 180.0]]
-    assert axes.get_ylim()[0] == loaded.get_ylim()[0] == 0
+    figure = described("bandwidth", profile["bandwidth"])["bandwidth"]
+    stream, loaded = figure.panels
+    assert points(stream, "triad") == [[1, 12.5], [2, 22.0]]
+    assert points(loaded, "") == [[0.0, 110.0], [9.0, 180.0]]
+    assert series(loaded, "").notes == ["0 loading", "1 loading"]
+    assert [axes.get_ylim()[0] for axes in draw(figure).axes] == [0, 0]
 
 
 def test_bandwidth_without_loaded_latency(profile):
-    profile["bandwidth"]["loaded_latency"] = []
-    assert len(plots_bandwidth.bandwidth(profile).axes) == 1
+    assert len(described("bandwidth", profile["bandwidth"] | {"loaded_latency": []})["bandwidth"].panels) == 1
 
 
 # cost functions
 
 
 def test_measured_points_are_those_of_the_paper_s_suites(profile):
-    axes = plots_access.every_function(profile).axes
-    assert [one.get_title(loc="left") for one in axes] == [
+    panels = described("access", profile["access"])["access-functions"].panels
+    assert [one.title for one in panels] == [
         f"{family}, {kind}, x = 1, suite {suite}"
         for family, gather in (("Good", 2), ("Bad", 1))
         for kind, suite in (("like-gather", gather), ("like-scatter", gather), ("vary", 3))
     ]
-    for one, suite in zip(axes, (2, 2, 3, 1, 1, 3), strict=True):
-        h, ns = line(one, "measured")
-        assert h.tolist() == list(H)
-        assert ns == pytest.approx([1 + suite] * len(H))  # seconds are h (1 + suite) x ns
+    for one, suite in zip(panels, (2, 2, 3, 1, 1, 3), strict=True):
+        measured = series(one, "measured")
+        assert measured.x == list(H)
+        assert measured.y == pytest.approx([1 + suite] * len(H))  # seconds are h (1 + suite) x ns
 
 
 def test_predicted_lines_are_the_functions(profile):
-    good, bad = plots_access.every_function(profile).axes[0], plots_access.every_function(profile).axes[3]
+    panels = described("access", profile["access"])["access-functions"].panels
+    good, bad = panels[0], panels[3]
     h = np.array(H)
     hr, hw, m = h, h // 2, 2 * h  # like-gather, x = 1
     expected = {
@@ -271,94 +267,97 @@ def test_predicted_lines_are_the_functions(profile):
         "HrHwM": 2e-6 + 1e-9 * hr + 2e-9 * hw + 0.5e-9 * m,
     }
     for name, seconds in expected.items():
-        assert line(bad, name)[1] == pytest.approx(seconds / h * 1e9)
+        assert series(bad, name).y == pytest.approx(seconds / h * 1e9)
         # in cache by R0's function, beyond it by R1's; both tiers cost the same here
         factor = np.where(h <= EDGE, 1.0, 3.0)
-        assert line(good, name.replace("HrHwM", "HrHwM-c"))[1] == pytest.approx(factor * seconds / h * 1e9)
+        assert series(good, name.replace("HrHwM", "HrHwM-c")).y == pytest.approx(factor * seconds / h * 1e9)
 
 
 def test_without_sets_the_function_of_all_predicts(profile):
     data = profile["access"]
     data["functions"] = [row for row in data["functions"] if row["set"] == "all"]
-    rows = [{"hr": 10, "hw": 20, "m": 30}, {"hr": 100_000, "hw": 0, "m": 0}]
-    assert plots_access.predicted(data, "good", 2, "H", rows) == pytest.approx([4e-6 + 6e-9 * 20, 4e-6 + 6e-4])
-    assert np.isnan(plots_access.predicted(data, "good", 3, "H", rows)).all()
+    found = Access.model_validate(data)
+    rows = [SimpleNamespace(hr=10, hw=20, m=30), SimpleNamespace(hr=100_000, hw=0, m=0)]
+    assert plots_access.predicted(found, "good", 2, "H", rows) == pytest.approx([4e-6 + 6e-9 * 20, 4e-6 + 6e-4])
+    assert np.isnan(plots_access.predicted(found, "good", 3, "H", rows)).all()
 
 
 def test_h_charges_all_x_alike_and_hrhwm_does_not(profile):
-    by_h, by_best = plots_access.h_against_best(profile).axes
-    # points and lines in turn, x = 1 then x = 2
-    for axes in (by_h, by_best):
+    by_h, by_best = described("access", profile["access"])["access-h"].panels
+    lines = []
+    for panel in (by_h, by_best):
         for x in (1, 2):
-            assert line(axes, f"x = {x}")[1] == pytest.approx([2.0 * x] * len(H))
-    first, second = (by_h.get_lines()[k].get_ydata() for k in (1, 3))
-    assert first == pytest.approx(second)
-    first, second = (by_best.get_lines()[k].get_ydata() for k in (1, 3))
+            assert series(panel, f"x = {x}").y == pytest.approx([2.0 * x] * len(H))
+        lines.append([np.array(one.y) for one in panel.series if one.kind == "line"])  # x = 1, x = 2
+    assert lines[0][0] == pytest.approx(lines[0][1])
     # x = 2: twice the writes (2 ns for h / 2 more), twice the total (0.5 ns for 2 h more)
-    assert second - first == pytest.approx([2.0] * len(H))
+    assert lines[1][1] - lines[1][0] == pytest.approx([2.0] * len(H))
 
 
 def test_one_processor_has_only_vary(profile):
     data = profile["access"]
     data["patterns"] = [row | {"p": 1, "x": 1} for row in data["patterns"] if row["kind"] == "vary" and row["x"] == 2]
     data["functions"] = [row | {"p": 1} for row in data["functions"]]
-    assert len(plots_access.every_function(profile).axes) == 2
-    assert plots_access.h_against_best(profile) is None
+    made = described("access", data)
+    assert list(made) == ["access-functions"]
+    assert len(made["access-functions"].panels) == 2
 
 
-def test_the_spread_of_the_samples_is_drawn(profile):
+def test_the_spread_of_the_samples_is_shown(profile):
     fields = [(name, "i4") for name in ("family", "p", "suite", "pattern")]
     samples = np.zeros(103, [*fields, ("copy_in_ns", "i8"), ("copy_out_ns", "i8"), ("clean", "?")])
     # Bad, suite 1: the first pattern is like-gather with h = 5,000
     samples["family"], samples["p"], samples["suite"], samples["pattern"] = 1, 2, 1, 0
     samples["copy_in_ns"][:101], samples["copy_out_ns"] = 1000 * np.arange(101), 5000
     samples["copy_in_ns"][101:], samples["clean"][:101] = 10**9, True
-    gather = plots_access.every_function(profile, samples).axes[3]
-    (bar,) = gather.collections
-    assert bar.get_segments()[0].tolist() == [[5000, 10_000 / 5000], [5000, 100_000 / 5000]]
+    figure = described("access", profile["access"], samples)["access-functions"]
+    gather = series(figure.panels[3], "measured")
+    assert (gather.x[0], gather.low[0], gather.high[0]) == (5000, 10_000 / 5000, 100_000 / 5000)
+    assert np.isnan([gather.low[1:], gather.high[1:]]).all()
+    (bars,) = draw(figure).axes[3].collections
+    assert bars.get_segments()[0].tolist() == [[5000, 2.0], [5000, 20.0]]
 
 
 # list ranking
 
 
 def test_intervals_by_p_and_algorithm(profile):
-    figure = plots_lists.intervals(profile)
-    assert [one.get_title(loc="left") for one in figure.axes] == [
+    figure = described("lists", profile["lists"])["lists-interval"]
+    assert [one.title for one in figure.panels] == [
         f"{name}, p = {p}" for p in (1, 2) for name in ("Reid-Miller", "Helman-JaJa")
     ]
     rows = [row for row in profile["lists"]["rows"] if (row["algorithm"], row["p"]) == ("helman-jaja", 2)]
-    axes = figure.axes[3]
+    panel = figure.panels[3]
     for label, name in (("measured", "measured_s"), ("good", "good_s"), ("bad", "bad_s"), ("random", "random_s")):
-        n, ns = line(axes, label)
-        assert n.tolist() == list(LENGTHS)
-        assert ns == pytest.approx([row[name] / row["n"] * 1e9 for row in rows])
-    corners = axes.collections[0].get_paths()[0].vertices  # the interval ends at the larger of bad and random
-    assert corners[:, 1].max() == pytest.approx(max(row["random_s"] / row["n"] * 1e9 for row in rows))
-    assert corners[:, 1].min() == pytest.approx(min(row["good_s"] / row["n"] * 1e9 for row in rows))
+        found = series(panel, label)
+        assert found.x == list(LENGTHS)
+        assert found.y == pytest.approx([row[name] / row["n"] * 1e9 for row in rows])
+    interval = series(panel, "interval")  # it ends at the larger of bad and random
+    assert interval.low == series(panel, "good").y
+    assert interval.high == series(panel, "random").y
 
 
 def test_without_predictions_there_are_no_intervals(profile):
     for row in profile["lists"]["rows"]:
         row["good_s"] = None
-    assert plots_lists.intervals(profile) is None
-    assert plots_lists.times(profile) is not None
+    assert list(described("lists", profile["lists"])) == ["lists-time"]
 
 
 def test_times_of_every_algorithm_and_p(profile):
-    (axes,) = plots_lists.times(profile).axes
-    assert line(axes, "serial")[1].tolist() == [row["ns_per_element"] for row in profile["lists"]["serial"]]
+    (panel,) = described("lists", profile["lists"])["lists-time"].panels
+    assert series(panel, "serial").y == [row["ns_per_element"] for row in profile["lists"]["serial"]]
     rows = [row for row in profile["lists"]["rows"] if (row["algorithm"], row["p"]) == ("reid-miller", 1)]
-    n, ns = line(axes, "Reid-Miller, p = 1")
-    assert (n.tolist(), ns.tolist()) == ([row["n"] for row in rows], [row["ns_per_element"] for row in rows])
-    assert len(axes.get_lines()) == 5
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert points(panel, "Reid-Miller, p = 1") == [[row["n"], row["ns_per_element"]] for row in rows]
+    assert len(panel.series) == 5
+    assert (panel.x.scale, panel.y.scale) == ("log", "log")
 
 
-def test_the_spread_of_the_repeats_is_drawn(profile):
+def test_the_spread_of_the_repeats_is_shown(profile):
     samples = np.array(
         [(1000, 2, "helman-jaja", 0, 3e-5), (1000, 2, "helman-jaja", 1, 5e-5), (1000, 1, "serial", 0, 1e-5)],
         [("n", "i8"), ("p", "i4"), ("algorithm", "U16"), ("repeat", "i4"), ("seconds", "f8")],
     )
-    (axes,) = plots_lists.times(profile, samples).axes
-    ends = sorted(bar.get_segments()[0][:, 1].tolist() for bar in axes.collections)
-    assert ends == [pytest.approx([10.0, 10.0]), pytest.approx([30.0, 50.0])]
+    (panel,) = described("lists", profile["lists"], samples)["lists-time"].panels
+    for name, ends in (("serial", (10, 10)), ("Helman-JaJa, p = 2", (30, 50)), ("Helman-JaJa, p = 1", (nan, nan))):
+        found = series(panel, name)
+        assert (found.low[0], found.high[0]) == pytest.approx(ends, nan_ok=True)

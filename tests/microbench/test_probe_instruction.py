@@ -14,7 +14,7 @@ from support.shapes import assert_same_keys, measured
 from smp.microbench.method.plan import Plan
 from smp.microbench.method.result import summarise
 from smp.microbench.method.visits import VISIT
-from smp.microbench.sections.instruction import plots, probe
+from smp.microbench.sections.instruction import probe
 from smp.microbench.sections.instruction.probe import ADD, CLOCK, Effort, add, read, statistics
 
 PLAN = Plan("quick", (1,), 7, 64)
@@ -106,14 +106,11 @@ def test_the_table_has_the_rows() -> None:
     assert text.startswith("1.00 clocks an addition alone, 32.0 with 32 streams on one CPU")
 
 
-def test_the_plot_shows_mean_and_deviation() -> None:
-    figure = plots.clocks({"instruction": data()})
+def test_the_figure_shows_mean_and_deviation() -> None:
+    figure = pictures.described("instruction", data())["instruction"]
     pictures.check(figure)
-    assert figure is not None
-    for axes, each in zip(figure.axes, (1.0, 80.0), strict=True):
-        lines = {one.get_label(): one.get_ydata() for one in axes.get_lines()}
-        np.testing.assert_allclose(lines["mean"], each * np.array([1, 4, 32]))
-        np.testing.assert_allclose(
-            lines["mean"] - lines["one standard\ndeviation"], np.array([1, 4, 32]) / 8, atol=1e-9
-        )
-    assert plots.clocks({}) is None
+    streams = np.array([1, 4, 32])
+    for panel, each in zip(figure.panels, (1.0, 80.0), strict=True):
+        np.testing.assert_allclose(pictures.series(panel, "mean").y, each * streams)
+        band = pictures.series(panel, "one standard\ndeviation")
+        np.testing.assert_allclose([band.low, band.high], [each * streams - streams / 8, each * streams + streams / 8])

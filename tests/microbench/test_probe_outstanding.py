@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import pictures
 from support.reports import section_text, summed_up
 from support.shapes import assert_same_keys, measured
 
@@ -19,7 +20,7 @@ from smp.microbench.method.plan import Plan
 from smp.microbench.method.visit import Point
 from smp.microbench.sections.latency.pages import Pages
 from smp.microbench.sections.latency.walks import link_random
-from smp.microbench.sections.outstanding import plots, probe
+from smp.microbench.sections.outstanding import probe
 from smp.microbench.sections.outstanding.loops import DEEPEST, MIX, chase_chains, gather
 from smp.microbench.sections.outstanding.probe import Effort, bytes_of, saturation, sustained
 from smp.microbench.sections.outstanding.rows import Loads
@@ -243,31 +244,27 @@ def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Measu
         data["sustained"] |= {"misses": 28.94} | ({} if flat is None else {"flat": flat})
         assert "sustains at least 28.9 misses" in section_text("outstanding", data, 150)
         assert "a core sustains at least 28.9 misses (" in summed_up("outstanding", data)[1]
-        figure = plots.chains({"outstanding": data})
-        assert figure is not None
-        assert "at least 28.9 misses" in figure.get_suptitle() + "".join(t.get_text() for t in figure.texts)
+        assert "at least 28.9 misses" in pictures.described("outstanding", data)["outstanding-chains"].title
 
 
-def test_the_plots_draw_the_numbers(section: probe.Measurement) -> None:
-    profile = {"outstanding": section.data.to_json()}
+def test_the_figures_show_the_numbers(section: probe.Measurement) -> None:
+    made = pictures.described("outstanding", section.data.to_json())
+    assert list(made) == ["outstanding-far", "outstanding-near", "outstanding-chains"]
     places = sorted({1, len(usable_cpus())})
     for order in ("far", "near"):
-        figure = plots.groups(profile, order)
-        assert figure is not None
-        assert len(figure.axes) == 2 * len(places)
-        lines = {one.get_label(): one for one in figure.axes[0].get_lines()}
+        figure = made[f"outstanding-{order}"]
+        drawn = pictures.check(figure)
+        assert len(figure.panels) == 2 * len(places)
         rows = [
             r
             for r in section.data.to_json()["groups"]
             if (r["order"], r["cpus"], r["work"], r["streams"]) == (order, 1, 0, 3)
         ]
-        assert lines["3 streams"].get_xydata().tolist() == [[row["depth"], row["GBps"]] for row in rows]
+        assert pictures.points(figure.panels[0], "3 streams") == [[row["depth"], row["GBps"]] for row in rows]
         highest = max(
             row["GBps"] for row in section.data.to_json()["groups"] if row["order"] == order and row["work"] == 0
         )
-        assert all(axes.get_ylim()[0] == 0 <= highest < axes.get_ylim()[1] for axes in figure.axes[: len(places)])
-    chains = plots.chains(profile)
-    assert chains is not None
-    lines = {one.get_label(): one for one in chains.axes[0].get_lines()}
-    assert lines["measured"].get_ydata().tolist() == [row["ns"] for row in section.data.to_json()["chains"]]
-    assert plots.groups({}, "far") is plots.chains({}) is None
+        assert all(axes.get_ylim()[0] == 0 <= highest < axes.get_ylim()[1] for axes in drawn.axes[: len(places)])
+    chains = made["outstanding-chains"]
+    pictures.check(chains)
+    assert pictures.series(chains.panels[0], "measured").y == [row["ns"] for row in section.data.to_json()["chains"]]

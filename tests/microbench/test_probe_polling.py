@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import pictures
 from support.reports import section_text, summed_up
 from support.shapes import assert_same_keys, measured
 
@@ -13,7 +14,7 @@ from smp._computer.limits import usable_cpus
 from smp.microbench.method.plan import Measurement, Plan
 from smp.microbench.method.result import summarise
 from smp.microbench.method.windows import WINDOW
-from smp.microbench.sections.polling import plots, probe
+from smp.microbench.sections.polling import probe
 from smp.microbench.sections.polling.probe import APART, BESIDE, FOREVER, Effort, Task, look_ns, rows_of, tasks_of
 from smp.microbench.sections.polling.rows import Poll
 
@@ -135,14 +136,12 @@ def test_the_report_says_the_numbers(section: Measurement) -> None:
     assert "3.25 times" in said
 
 
-def test_the_plot_draws_the_numbers(section: Measurement) -> None:
-    figure = plots.slowdown({"polling": section.data.to_json()})
-    assert figure is not None
-    axes = figure.axes[-1]
-    lines = {one.get_label(): one.get_xydata().tolist() for one in axes.get_lines()}
+def test_the_figure_shows_the_numbers(section: Measurement) -> None:
+    figure = pictures.described("polling", section.data.to_json())["polling"]
+    pictures.check(figure)
+    panel = figure.panels[-1]
     rows = [row for row in section.data.to_json()["rows"] if row["place"] == BESIDE]
     for label, limit in (("0", 0), ("50", 50), ("for ever", None)):
         own = [row for row in rows if row["pollers"] == 0 or row["limit"] == limit]
-        assert lines[label] == sorted([row["pollers"], row["slowdown"]] for row in own)
-    assert lines["an equal share\nof the CPU"] == [[0, 1], [3, 4]]
-    assert plots.slowdown({}) is None
+        assert pictures.points(panel, label) == sorted([row["pollers"], row["slowdown"]] for row in own)
+    assert pictures.points(panel, "an equal share\nof the CPU") == [[0, 1], [3, 4]]

@@ -15,7 +15,7 @@ import smp
 from smp.microbench.method.plan import Plan
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.visits import VISIT
-from smp.microbench.sections.retries import plots, probe
+from smp.microbench.sections.retries import probe
 from smp.microbench.sections.retries.probe import RETRIES, _program, look_of
 
 PLAN = Plan("quick", (1,), 7, 64)
@@ -94,13 +94,9 @@ def test_a_count_that_is_not_the_limit_is_said_aloud() -> None:
     assert heading == "Retries"
 
 
-def test_the_plot_shows_counts_and_times() -> None:
-    figure = plots.counted({"retries": data()})
+def test_the_figure_shows_counts_and_times() -> None:
+    figure = pictures.described("retries", data())["retries"]
     pictures.check(figure)
-    assert figure is not None
-    left, right = figure.axes
-    (counted,) = [one for one in left.get_lines() if one.get_label() == "counted, most"]
-    assert counted.get_ydata().tolist() == [0, 101, 1024]
-    (times,) = [one for one in right.get_lines() if one.get_label() == "until the trap"]
-    np.testing.assert_allclose(times.get_ydata(), [2.0, 4.5, 27.6])
-    assert plots.counted({}) is None
+    left, right = figure.panels
+    assert pictures.series(left, "counted, most").y == [0, 101, 1024]
+    np.testing.assert_allclose(pictures.series(right, "until the trap").y, [2.0, 4.5, 27.6])

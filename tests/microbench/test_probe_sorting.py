@@ -18,12 +18,10 @@ from support.shapes import assert_same_keys, measured
 import smp
 from smp.microbench.campaign import Campaign
 from smp.microbench.method.plan import Measurement, Plan, Stopped
-from smp.microbench.report import plots
 from smp.microbench.sections.lists.rows import ListStep
 from smp.microbench.sections.programs import report as report_programs
 from smp.microbench.sections.programs.probe import Found, averages, in_supersteps, pooled, steps_of
 from smp.microbench.sections.programs.rows import Ran
-from smp.microbench.sections.sorting import plots as plots_sorting
 from smp.microbench.sections.sorting import probe
 from smp.microbench.sections.sorting import report as report_sorting
 from smp.microbench.sections.sorting.rows import SortSuperstep
@@ -309,34 +307,33 @@ def test_many_lengths_are_thinned_in_the_table(told: dict[str, Any]) -> None:
 
 
 def test_figure_3_has_each_sort_against_both_ends(section: Measurement) -> None:
-    figure = plots_sorting.predictions({"sorting": section.data.to_json()})
-    assert figure is not None
-    pictures.check(figure, "sorting-predicted")
+    figure = pictures.described("sorting", section.data.to_json())["sorting-predicted"]
+    pictures.check(figure)
     places = [(p, end) for p in (1, 2) for end in ("good", "bad")]
-    assert len(figure.axes) == len(places)
-    for axes, (p, end) in zip(figure.axes, places, strict=True):
-        lines = {one.get_label(): one.get_data() for one in axes.get_lines()}
-        assert f"p = {p}" in axes.get_title(loc="left")
+    assert len(figure.panels) == len(places)
+    for panel, (p, end) in zip(figure.panels, places, strict=True):
+        assert f"p = {p}" in panel.title
         for name, title in report_sorting.TITLES.items():
             rows = [row for row in section.data.to_json()["rows"] if (row["algorithm"], row["p"]) == (name, p)]
-            n, ns = lines[title]
-            assert list(n) == list(LENGTHS)
-            assert list(ns) == pytest.approx([row["measured_s"] / row["n"] * 1e9 for row in rows])
+            line = pictures.series(panel, title)
+            assert line.x == list(LENGTHS)
+            assert line.y == pytest.approx([row["measured_s"] / row["n"] * 1e9 for row in rows])
             ends = [max(row["bad_s"], row["random_s"]) if end == "bad" else row["good_s"] for row in rows]
-            assert list(lines[f"_{title}, predicted"][1]) == pytest.approx(ends / np.array(LENGTHS) * 1e9)
-    assert plots_sorting.predictions({}) is None
+            (predicted,) = [one for one in panel.series if not one.name and one.colour == line.colour]
+            assert predicted.y == pytest.approx(ends / np.array(LENGTHS) * 1e9)
+            assert (line.dash, predicted.dash) == ("solid", "dashed")
 
 
 def test_times_stand_beside_numpy_s(section: Measurement) -> None:
-    figure = plots_sorting.times({"sorting": section.data.to_json()}, section.samples["sorting"])
-    assert figure is not None
-    pictures.check(figure, "sorting-time")
-    lines = {one.get_label(): one.get_xydata().tolist() for one in figure.axes[0].get_lines()}
+    made = pictures.described("sorting", section.data, section.samples["sorting"])
+    assert list(made) == ["sorting-predicted", "sorting-time"]
+    figure = made["sorting-time"]
+    pictures.check(figure)
+    (panel,) = figure.panels
     numpy = [[form["n"], form["ns_per_element"]] for form in section.data.to_json()["forms"] if form["form"] == "numpy"]
-    assert lines["NumPy"] == numpy
+    assert pictures.points(panel, "NumPy") == numpy
     rows = [row for row in section.data.to_json()["rows"] if (row["algorithm"], row["p"]) == ("sample", 2)]
-    assert lines["Sample sort, p = 2"] == [[row["n"], row["ns_per_element"]] for row in rows]
-    assert len(figure.axes[0].collections) == len(LENGTHS) * (2 * 3 + 2)  # bars
-    assert plots_sorting.times({}) is None
-    made = [name for name, drawn in plots.figures({"sorting": section.data.to_json()}) if drawn is not None]
-    assert made == ["sorting-predicted", "sorting-time"]
+    assert pictures.points(panel, "Sample sort, p = 2") == [[row["n"], row["ns_per_element"]] for row in rows]
+    bars = [(low, high) for one in panel.series for low, high in zip(one.low, one.high, strict=True)]
+    assert len(bars) == len(LENGTHS) * (2 * 3 + 2)
+    assert all(low <= high for low, high in bars)

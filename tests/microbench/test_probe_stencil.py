@@ -15,8 +15,6 @@ from support.shapes import NEWER, PREDICTED, assert_same_keys, measured
 import smp
 from smp.kernels.grids.layouts import rectangles
 from smp.microbench.method.plan import Measurement, Plan, Stopped
-from smp.microbench.report import plots
-from smp.microbench.sections.stencil import plots as plots_stencil
 from smp.microbench.sections.stencil import probe
 from smp.microbench.sections.stencil.probe import ITERATIONS, layouts_of
 
@@ -190,20 +188,18 @@ def test_without_predictions_there_is_no_table_of_intervals(section: Measurement
     assert len(cells(text, "uniprocessor", "90 x 90", "1")) == 1
 
 
-def test_the_plot_draws_the_numbers(section: Measurement) -> None:
-    figure = plots_stencil.times({"stencil": section.data.to_json()})
-    pictures.check(figure, "stencil-time")
-    assert figure is not None
-    assert len(figure.axes) == 2
-    for axes, p in zip(figure.axes, (1, 2), strict=True):
-        lines = {one.get_label(): one.get_xydata().tolist() for one in axes.get_lines()}
+def test_the_figure_shows_the_numbers(section: Measurement) -> None:
+    made = pictures.described("stencil", section.data.to_json())
+    assert list(made) == ["stencil-time"]
+    figure = made["stencil-time"]
+    pictures.check(figure)
+    assert len(figure.panels) == 2
+    for panel, p in zip(figure.panels, (1, 2), strict=True):
         copy = [
             [form["rows"], form["ns_per_cell"]] for form in section.data.to_json()["forms"] if form["form"] == "copy"
         ]
-        assert lines["copy of the grid"] == copy
+        assert pictures.points(panel, "copy of the grid") == copy
         for name, _ in layouts_of(p):
             rows = [row for row in section.data.to_json()["rows"] if (row["layout"], row["p"]) == (name, p)]
-            assert lines[name] == [[row["rows"], row["ns_per_cell"]] for row in rows]
-    assert plots_stencil.times({}) is None
-    made = [name for name, drawn in plots.figures({"stencil": section.data.to_json()}) if drawn is not None]
-    assert made == ["stencil-time"]
+            assert pictures.points(panel, name) == [[row["rows"], row["ns_per_cell"]] for row in rows]
+    assert pictures.described("stencil", section.data | {"forms": []}) == {}

@@ -14,7 +14,7 @@ from support.shapes import assert_same_keys, measured
 import smp
 from smp._runtime.memory.cells import Cells
 from smp.microbench.method.plan import Plan
-from smp.microbench.sections.threads import plots, probe
+from smp.microbench.sections.threads import probe
 from smp.microbench.sections.threads.loops import BACK, BEFORE, GO, WOKEN, spin_out
 from smp.microbench.sections.threads.probe import EVENTS, LOOKS, PARTS, REPEATS, RETRIES, WHOLE, _Bench, accounting
 
@@ -121,14 +121,18 @@ def test_the_tables_have_every_event_and_the_rest() -> None:
     assert said.endswith("remapping takes 40.0 us, 50.0 us by a trap")
 
 
-def test_the_plot_has_a_bar_for_each() -> None:
-    figure = plots.threads({"threads": data()})
-    pictures.check(figure)
-    assert figure is not None
-    upper, lower = figure.axes
-    assert sorted(bar.get_width() for bar in upper.patches) == [10.0 * (k + 1) for k in range(len(EVENTS))]
-    parts = [(bar.get_x(), bar.get_width()) for bar in lower.patches]
+def test_the_figure_has_a_bar_for_each() -> None:
+    figure = pictures.described("threads", data())["threads"]
+    drawn = pictures.check(figure)
+    upper, lower = figure.panels
+    (events,) = upper.series
+    assert sorted(events.x) == [10.0 * (k + 1) for k in range(len(EVENTS))]
+    bare = 10.0 * (EVENTS.index("bare") + 1)
+    assert dict(zip(events.x, events.invalid, strict=True)) == {x: "unstable" * (x == bare) for x in events.x}
+    parts = [(one.start[0], one.x[0]) for one in lower.series[:-1]]
     starts = np.cumsum([0, 1, 2, 3, 4, 5])
-    np.testing.assert_allclose(parts[:-1], [*zip(starts, [1, 2, 3, 4, 5, 25], strict=True)])
-    assert parts[-1] == (0, 40)
-    assert plots.threads({}) is None
+    np.testing.assert_allclose(parts, [*zip(starts, [1, 2, 3, 4, 5, 25], strict=True)])
+    assert lower.series[-1].x == [40]
+    for axes, panel in zip(drawn.axes, figure.panels, strict=True):
+        assert [patch.get_width() for patch in axes.patches] == [x for one in panel.series for x in one.x]
+    assert [patch.get_facecolor()[3] for patch in drawn.axes[0].patches].count(0) == 1, "what is not valid is hollow"

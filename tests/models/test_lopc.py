@@ -328,14 +328,14 @@ def test_parameters_of_a_measured_machine() -> None:
 
 
 def test_the_plots_show_model_and_simulation() -> None:
-    figures = dict(lopc_plots.figures(cycles=800))
-    for name, figure in figures.items():
-        pictures.check(figure, name)
-    (axes,) = figures["lopc-responses"].axes
-    lines = {line.get_label(): line for line in axes.lines}
-    assert lines["LoPC"].get_ydata()[0] == pytest.approx(all_to_all(0.0, 40.0, 200.0, variation=0.0).response)
-    assert lines["LogP"].get_ydata()[-1] == pytest.approx(2048 + 480)
-    (axes,) = figures["lopc-servers"].axes
-    lines = {line.get_label(): line for line in axes.lines}
+    figures = {figure.id: figure for figure in lopc_plots.figures(cycles=800)}
+    assert list(figures) == ["lopc-shares", "lopc-responses", "lopc-components", "lopc-servers"]
+    for figure in figures.values():
+        pictures.check(figure)
+    (panel,) = figures["lopc-responses"].panels
+    alone = all_to_all(0.0, 40.0, 200.0, variation=0.0).response
+    assert pictures.series(panel, "LoPC").y[0] == pytest.approx(alone)
+    assert pictures.series(panel, "LogP").y[-1] == pytest.approx(2048 + 480)
+    (panel,) = figures["lopc-servers"].panels
     curve = throughput_curve(1000.0, 40.0, 131.0, 32, variation=0.0)
-    np.testing.assert_allclose(lines["LoPC"].get_ydata(), 1000 * curve.throughput)
+    np.testing.assert_allclose(pictures.series(panel, "LoPC").y, 1000 * curve.throughput)

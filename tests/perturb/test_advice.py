@@ -15,7 +15,7 @@ from support import pictures
 import smp
 from smp.compiled import clock
 from smp.perturb import confirm, delay, screen
-from smp.perturb.analysis import plots
+from smp.perturb.analysis import figures, plots
 from smp.perturb.analysis.advice import next_steps, steps_table
 from smp.perturb.analysis.effects import analyse
 from smp.perturb.analysis.gains import gains, gains_table
@@ -316,31 +316,45 @@ def test_bad_input_is_told_plainly(make, message):
         make()
 
 
-def test_plots_show_the_numbers_they_are_given():
+def test_figures_show_the_numbers_they_are_given():
     found = table_2()
-    figure = plots.half_normal(found)
-    pictures.check(figure)
-    (axes,) = figure.axes
-    drawn = np.sort(np.concatenate([line.get_xdata() for line in axes.lines if line.get_linestyle() == "None"]))
-    assert np.allclose(drawn, np.sort(np.abs(found.effects)))
-    assert {text.get_text() for text in axes.texts} >= {"swap()", "s_lock()"}
-    figure = plots.effects(found)
-    pictures.check(figure)
-    bars = [patch.get_width() for patch in figure.axes[0].patches if patch.get_height() == 0.7]
-    assert np.allclose(bars, sorted(found.effects, key=lambda effect: -abs(effect)))
-    assert figure.axes[0].get_yticklabels()[0].get_text() == "swap()"
+    figure = figures.half_normal(found)
+    drawn = pictures.check(figure)
+    dots = [x for one in figure.panels[0].series if one.kind == "points" for x in one.x]
+    assert np.allclose(sorted(dots), np.sort(np.abs(found.effects)))
+    assert {text.get_text() for text in drawn.axes[0].texts} >= {"swap()", "s_lock()"}
+    figure = figures.effects(found)
+    drawn = pictures.check(figure)
+    bars = {y: x for one in figure.panels[0].series for x, y in zip(one.x, one.y, strict=True)}
+    assert np.allclose([bars[k] for k in range(len(bars))], sorted(found.effects, key=lambda effect: -abs(effect)))
+    assert drawn.axes[0].get_yticklabels()[0].get_text() == "swap()"
+    assert drawn.axes[0].yaxis_inverted(), "the largest on top"
     rungs = ladder([1, 2, 5, 10, 20], [-3.0, -4.0, 0.1, -0.3, 0.2], 0.5)
-    figure = plots.ladders({"receive": rungs, "main loop": ladder([1, 2, 5], [3, 6, 15], 0.5)}, "s", "units")
+    figure = figures.ladders({"receive": rungs, "main loop": ladder([1, 2, 5], [3, 6, 15], 0.5)}, "s", "units")
     pictures.check(figure)
-    assert np.allclose(figure.axes[0].lines[0].get_ydata(), rungs.per_unit)
+    assert np.allclose(figure.panels[0].series[0].y, rungs.per_unit)
+
+
+def test_plots_are_the_figures_drawn(tmp_path):
+    found = ladder([1, 2, 5], [3, 6, 15], 0.5)
+    made = [
+        plots.half_normal(table_2()),
+        plots.effects(table_2()),
+        plots.ladders({"receive": found}, "s", "units"),
+        plots.response([1, 2], {"smooth": [1.0, 2.0]}, "grain"),
+    ]
+    for drawn, title in zip(made, ("Effects on", "What", "Effect per unit delay", "Time against grain"), strict=True):
+        assert drawn.texts[0].get_text().startswith(title)
+    made[0].savefig(tmp_path / "half-normal.png")
+    assert (tmp_path / "half-normal.png").stat().st_size > 1000
 
 
 @pytest.mark.parametrize("text", ["2^2", "2^(64-57)"])
 def test_plots_of_few_and_many_effects(text):
     made = fractional(text)
     found = measured(made, lambda on: 5 + sum(on.values()) % 3)
-    pictures.check(plots.half_normal(found))
-    pictures.check(plots.effects(found))
+    pictures.check(figures.half_normal(found))
+    pictures.check(figures.effects(found))
 
 
 def test_a_search_survives_json_and_shows_delays_in_units():

@@ -14,7 +14,7 @@ from support import pictures
 import smp
 from smp.compiled import local
 from smp.perturb import Work, factor, screen
-from smp.perturb.analysis import plots
+from smp.perturb.analysis import figures
 from smp.perturb.analysis.ladders import Ladder, ladder
 from smp.perturb.designs.by_name import fractional
 from smp.perturb.experiments.climbing import Climb, climb
@@ -252,23 +252,21 @@ def test_what_is_no_ladder_is_refused(
 def test_the_line_beside_zero_is_drawn() -> None:
     found = ladder(DELAYS * 1e-6, (2 * DELAYS - 4) * 1e-6, 1e-8)
     assert found.offset == pytest.approx(-4e-6)
-    figure = plots.ladders({"a": found, "b": ladder(DELAYS * 1e-6, DELAYS * 1e-6, 0)})
-    pictures.check(figure)
-    (axes,) = figure.axes
-    (line,) = [line for line in axes.lines if line.get_linestyle() == ":"]
-    where, height = line.get_data()
-    assert np.allclose(height, found.slope + found.offset / where)
-    figure.canvas.draw()
+    figure = figures.ladders({"a": found, "b": ladder(DELAYS * 1e-6, DELAYS * 1e-6, 0)})
+    drawn = pictures.check(figure)
+    (line,) = [one for one in figure.panels[0].series if one.dash == "dotted"]
+    assert np.allclose(line.y, found.slope + found.offset / np.array(line.x))
+    (axes,) = drawn.axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1 µs", "2 µs", "5 µs", "10 µs", "20 µs"]
 
 
 def test_a_response_against_a_parameter() -> None:
     runs = np.array([[1.0, 3.0, 2.0], [2.0, 3.0, 4.0]])
-    figure = plots.response([1, 2, 4], {"smooth": [1.0, 2.0, 4.0], "erratic": runs}, "grain")
+    figure = figures.response([1, 2, 4], {"smooth": [1.0, 2.0, 4.0], "erratic": runs}, "grain")
     pictures.check(figure)
-    smooth, erratic = figure.axes
-    assert np.allclose(smooth.lines[0].get_ydata(), [1, 2, 4])
-    assert np.allclose(erratic.lines[0].get_ydata(), runs.mean(axis=0))
-    dots = [line.get_ydata() for line in erratic.lines[1:]]
-    assert np.allclose(np.sort(dots, axis=0), np.sort(runs, axis=0))
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["smooth", "erratic"]
+    smooth, erratic = figure.panels
+    assert smooth.series[0].y == [1, 2, 4]
+    line, dots = erratic.series
+    assert np.allclose(line.y, runs.mean(axis=0))
+    assert sorted(zip(dots.x, dots.y, strict=True)) == [(1, 1), (1, 2), (2, 3), (2, 3), (4, 2), (4, 4)]
+    assert [panel.title for panel in figure.panels] == ["smooth", "erratic"]

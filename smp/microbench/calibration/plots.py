@@ -1,4 +1,4 @@
-"""The plots of a calibration: which implementation is predicted to be the fastest, and how far the models are off.
+"""The figures of a calibration: which implementation is predicted to be the fastest, and how far the models are off.
 
 choice-LIBRARY       after figures 4-7 and 4-14 of Brewer's thesis
 residuals-LIBRARY-IMPLEMENTATION
@@ -11,16 +11,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, Normalize
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from smp._output.drawing import save
+from smp._output.figure import Axis, Cells, Figure, Panel, Series
 from smp.models.fit.inputs import Input
 from smp.models.fit.model import Model
 
-from ..output.axes import COLOURS, Data, canvas, log_powers
+from ..output.format import Data
 from .residuals import residual_figure
 
 CELLS = 240
@@ -30,101 +28,66 @@ DISTINCT = ("listed", "powers")
 FloatArray = NDArray[np.float64]
 
 
-def figures(data: Data) -> Iterator[tuple[str, Figure]]:
-    """Make the plots of a calibration's document, one at a time, with their names."""
+def figures(data: Data) -> Iterator[Figure]:
+    """Describe the figures of a calibration's document, one at a time."""
     for name, library in data["libraries"].items():
         found = {key: Model.from_json(model) for key, model in library["models"].items()}
         if len(found) > 1:
-            yield f"choice-{_plain(name)}", choice(name, found)
+            yield choice(name, found)
         for key, model in found.items():
-            figure = residuals(model)
+            figure = residuals(f"residuals-{_plain(name)}-{_plain(key)}", model)
             if figure is not None:
-                yield f"residuals-{_plain(name)}-{_plain(key)}", figure
+                yield figure
 
 
 def draw(data: Data, folder: Path) -> list[Path]:
     """Draw a calibration, as PNG files of 1200 x 800 pixels; return the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, figure in figures(data):
-        written.append(folder / f"{name}.png")
-        figure.savefig(written[-1])
-    return written
+    return save(figures(data), folder)
 
 
 def choice(name: str, found: Mapping[str, Model]) -> Figure:
-    """Draw the predicted times over the first input, and who is the fastest over the first two.
+    """Describe the predicted times over the first input, and which is the fastest over the first two.
 
-    Parameters
-    ----------
-    name : str
-    found : mapping of implementation to Model
-        At least one.  Inputs that not all share are parameters, each at its best value of the grid.
-
-    Returns
-    -------
-    Figure
+    Inputs that not all implementations share are parameters, each at its best value of the grid.
     """
     shared = [g for g in next(iter(found.values())).inputs if all(g.name in model.names for model in found.values())]
     first, others = shared[0], shared[1:]
     taken = next(iter(found.values())).samples
     fixed = {given.name: middle(given) if taken is None else median(taken.inputs[given.name]) for given in others}
-    colours = dict(zip(found, COLOURS * 2, strict=False))
-    told = ", ".join(f"{key} = {value:.3g}" for key, value in fixed.items())
-    figure, axes = canvas(
-        f"{name}: which implementation, where",
-        f"predicted times{f' at {told}' if told else ''}"
-        + ("; right: the fastest for the first two inputs" if others else ""),
-        1,
-        2 if others else 1,
-        gap=0.22,
-        bottom=0.15,
-    )
-    x = axis_of(first)
-    for key, model in found.items():
-        seconds = fastest(model, {first.name: x} | {n: np.full_like(x, v) for n, v in fixed.items()})
+    x, values = _axis(first), axis_of(first)
+    lines = []
+    for k, (key, model) in enumerate(found.items()):
+        seconds = fastest(model, {first.name: values} | {n: np.full_like(values, v) for n, v in fixed.items()})
         seconds[~np.isfinite(seconds) | (seconds <= 0)] = np.nan
-        axes[0, 0].plot(x, seconds / x * 1e9, color=colours[key], linewidth=2)
-    log_powers(axes[0, 0].yaxis)
-    axes[0, 0].set_ylabel(f"predicted time for each of {first.name} (ns)")
+        lines.append(Series(key, values, seconds / values * 1e9, colour=k, bold=True))
+    panels = [Panel(x, Axis(f"predicted time for each of {first.name}", "ns", "log"), lines)]
     if others:
-        y = axis_of(others[0])
-        grid_x, grid_y = np.meshgrid(x, y)
+        second, distinct = axis_of(others[0]), others[0].spacing in DISTINCT
+        grid_x, grid_y = np.meshgrid(values, second)
         places = {first.name: grid_x, others[0].name: grid_y}
         places |= {given.name: np.full_like(grid_x, fixed[given.name]) for given in others[1:]}
         times = np.stack([fastest(model, places) for model in found.values()])
-        winner = np.where(np.isfinite(times).any(axis=0), times.argmin(axis=0), -1)
-        _draw_map(axes[0, 1], x, y, winner, others[0], ["white", *colours.values()])
-    for one in axes[0]:
-        one.set_xlabel(first.name)
-        if first.spacing != "linear":
-            log_powers(one.xaxis)
-    figure.legend(
-        handles=[Patch(color=colour, label=key) for key, colour in colours.items()],
-        loc="lower center",
-        ncols=min(len(found), 7),
-        frameon=False,
+        winner = np.where(np.isfinite(times).any(axis=0), times.argmin(axis=0), np.nan)
+        y = Axis(others[0].name, names=[f"{value:g}" for value in second]) if distinct else _axis(others[0])
+        cells = Cells(values, np.arange(len(second)) if distinct else second, winner, named=True)
+        panels.append(Panel(x, y, cells=cells))
+    at = ", ".join(f"{key} = {value:.3g}" for key, value in fixed.items())
+    return Figure(
+        f"choice-{_plain(name)}",
+        f"{name}: which implementation, where",
+        f"predicted times{f' at {at}' if at else ''}"
+        + ("; right: the fastest for the first two inputs" if others else ""),
+        panels,
+        legend_at="below",
     )
-    return figure
 
 
-def _draw_map(
-    axes: Axes, x: FloatArray, y: FloatArray, winner: NDArray[np.int64], given: Input, colours: list[str]
-) -> None:
-    """Colour each cell of a map by who wins it; -1 is nobody."""
-    places = np.arange(len(y)) if given.spacing in DISTINCT else y
-    shown = Normalize(-1.5, len(colours) - 1.5)
-    axes.pcolormesh(x, places, winner, cmap=ListedColormap(colours), norm=shown, shading="nearest")
-    axes.set_ylabel(given.name)
-    if given.spacing in DISTINCT:
-        axes.set_yticks(places, [f"{value:g}" for value in y])
-        axes.grid(False)
-    elif given.spacing == "geometric":
-        log_powers(axes.yaxis)
+def _axis(given: Input) -> Axis:
+    return Axis(given.name, scale="linear" if given.spacing == "linear" else "log")
 
 
-def residuals(model: Model) -> Figure | None:
-    """Draw how far a model is off at every point; None where its samples were not kept."""
+def residuals(id: str, model: Model) -> Figure | None:
+    """Describe how far a model is off at every point; None where its samples were not kept."""
     taken = model.samples
     if taken is None:
         return None
@@ -135,7 +98,7 @@ def residuals(model: Model) -> Figure | None:
         return {key: values[some] for key, values in taken.inputs.items()}
 
     return residual_figure(
-        model.name,
+        *(id, model.name),
         part(fitted),
         taken.seconds[fitted],
         predicted[fitted],

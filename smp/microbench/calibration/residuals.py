@@ -1,4 +1,4 @@
-"""Plot of a model's residuals: a pattern in them is a term that is missing, a spike a measurement to look at.
+"""Figure of a model's residuals: a pattern in them is a term that is missing, a spike a measurement to look at.
 
 One panel against the prediction, one against each input, on the same scale: measured - predicted, as a share
 of the measured value (the relative error of Brewer's thesis, section 2.2.4).
@@ -11,16 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
+from smp._output.figure import GREY, Axis, Figure, Mark, Panel, Series
 from smp._output.tables import time_text
 from smp.models.fit.fitting import TOLERATED
 from smp.models.fit.linear import mean_relative_error
-
-from ..output.axes import COLOURS, GREY, canvas, legend, log_powers
 
 Inputs = Mapping[str, ArrayLike]
 Verification = tuple[Inputs, ArrayLike, ArrayLike]
@@ -28,17 +24,16 @@ Verification = tuple[Inputs, ArrayLike, ArrayLike]
 SPIKES = 4
 """How many are named, the largest."""
 WIDE = 20.0
-"""An input whose largest value is as many times its smallest is drawn on a logarithmic axis."""
+"""An input whose largest value is as many times its smallest is on a logarithmic axis."""
 EDGE = 50.0
-"""Percent; what is further off is drawn there, so that it does not flatten the rest."""
+"""Percent; what is further off is shown there, so that it does not flatten the rest."""
 
 
 class _Samples(NamedTuple):
     """A set of n samples: what they are called, how they are marked, and their numbers."""
 
     label: str
-    marker: str
-    colour: str
+    marker: int
     inputs: dict[str, NDArray[np.float64]]
     measured: NDArray[np.float64]
     predicted: NDArray[np.float64]
@@ -53,14 +48,19 @@ class _Samples(NamedTuple):
 
 
 def residual_figure(
-    name: str, inputs: Inputs, measured: ArrayLike, predicted: ArrayLike, verification: Verification | None = None
+    id: str,
+    name: str,
+    inputs: Inputs,
+    measured: ArrayLike,
+    predicted: ArrayLike,
+    verification: Verification | None = None,
 ) -> Figure:
-    """Draw relative residuals against the prediction and against each input; the largest are named.
+    """Describe relative residuals against the prediction and against each input; the largest are named.
 
     Parameters
     ----------
-    name : str
-        Of the model.
+    id, name : str
+        Of the figure, and of the model.
     inputs : mapping of name to array_like (n,)
         Of the samples that it was fitted to.
     measured, predicted : array_like (n,)
@@ -72,44 +72,31 @@ def residual_figure(
     -------
     Figure
     """
-    sets = [_samples("fitted", "o", COLOURS[0], inputs, measured, predicted)]
+    sets = [_samples("fitted", 0, inputs, measured, predicted)]
     if verification is not None and np.size(verification[1]):
-        sets.append(_samples("verification", "D", COLOURS[1], *verification))
-    panels = 1 + len(inputs)
-    rows = round(math.sqrt(panels)) if panels > 3 else 1
+        sets.append(_samples("verification", 3, *verification))
     worst = max(float(np.abs(one.off).max()) for one in sets)
-    at_edge = f"; what is further off than {EDGE:.0f}% is drawn there" if worst > EDGE else ""
-    figure, grid = canvas(
+    at_edge = f"; what is further off than {EDGE:.0f}% is shown there" if worst > EDGE else ""
+    spikes, reach = _spikes(sets), 1.15 * min(max(worst, 120.0 * TOLERATED), EDGE)
+    y = Axis("measured - predicted", "% of measured", low=-reach, high=reach)
+    panels = [_panel(Axis("predicted time", "s"), y, sets, [one.predicted for one in sets], spikes)]
+    panels += [_panel(Axis(key), y, sets, [one.inputs[key] for one in sets], spikes) for key in inputs]
+    rows = round(math.sqrt(len(panels))) if len(panels) > 3 else 1
+    said = (f"{k}: {_described(sets[which], i)}" for k, (which, i) in enumerate(spikes, 1))
+    return Figure(
+        id,
         f"{name}: how far measurements are from the model",
         f"mean relative error {', '.join(one.mean_error() for one in sets)}; dashed: {TOLERATED:.0%}{at_edge}",
-        *(rows, math.ceil(panels / rows)),
-        bottom=0.15,
-        right=0.87,
-        gap=0.08,
-        sharey=True,
+        panels,
+        columns=math.ceil(len(panels) / rows),
+        share_y="all",
+        remarks="    ".join(said),
     )
-    grid[0, 0].get_gridspec().update(hspace=0.15 * rows)
-    figure.subplots_adjust()  # moves the axes to where that puts them
-    reach = 1.15 * min(max(worst, 120.0 * TOLERATED), EDGE)
-    grid[0, 0].set_ylim(-reach, reach)
-    spikes = _spikes(sets)
-    _panel(grid.flat[0], "predicted time (s)", sets, [one.predicted for one in sets], spikes)
-    for axes, key in zip(grid.flat[1:panels], inputs, strict=True):
-        _panel(axes, key, sets, [one.inputs[key] for one in sets], spikes)
-    for axes in grid.flat[panels:]:
-        axes.set_visible(False)
-    figure.supylabel("measured - predicted (% of measured)", x=0.02, fontsize=10)
-    legend(grid[0, -1])
-    told = (f"{k}: {_told(sets[which], i)}" for k, (which, i) in enumerate(spikes, 1))
-    figure.text(0.075, 0.022, "    ".join(told), fontsize=9, color="#444444", wrap=True)
-    return figure
 
 
-def _samples(
-    label: str, marker: str, colour: str, inputs: Inputs, measured: ArrayLike, predicted: ArrayLike
-) -> _Samples:
+def _samples(label: str, marker: int, inputs: Inputs, measured: ArrayLike, predicted: ArrayLike) -> _Samples:
     own = {name: np.asarray(values, np.float64) for name, values in inputs.items()}
-    return _Samples(label, marker, colour, own, np.asarray(measured, np.float64), np.asarray(predicted, np.float64))
+    return _Samples(label, marker, own, np.asarray(measured, np.float64), np.asarray(predicted, np.float64))
 
 
 def _spikes(sets: Sequence[_Samples]) -> list[tuple[int, int]]:
@@ -118,7 +105,7 @@ def _spikes(sets: Sequence[_Samples]) -> list[tuple[int, int]]:
     return [(which, i) for off, which, i in sorted(far)[:SPIKES] if -off > 100 * TOLERATED]
 
 
-def _told(one: _Samples, i: int) -> str:
+def _described(one: _Samples, i: int) -> str:
     """Return what there is to say of a spike."""
     place = ", ".join(f"{name} = {_number(values[i])}" for name, values in one.inputs.items())
     return f"{place} ({time_text(one.measured[i])}, {one.off[i]:+.0f}%)"
@@ -129,24 +116,20 @@ def _number(value: float) -> str:
 
 
 def _panel(
-    axes: Axes,
-    label: str,
+    x: Axis,
+    y: Axis,
     sets: Sequence[_Samples],
-    x: Sequence[NDArray[np.float64]],
+    values: Sequence[NDArray[np.float64]],
     spikes: Sequence[tuple[int, int]],
-) -> None:
-    axes.axhline(0.0, color="black", linewidth=1.0)
-    for line in (-100 * TOLERATED, 100 * TOLERATED):
-        axes.axhline(line, color=GREY, linewidth=1.0, linestyle="--")
-    for one, values in zip(sets, x, strict=True):
+) -> Panel:
+    numbers = {spike: str(k) for k, spike in enumerate(spikes, 1)}
+    series = []
+    for which, (one, at) in enumerate(zip(sets, values, strict=True)):
+        notes = [numbers.get((which, i), "") for i in range(len(at))]
         shown = one.off.clip(-EDGE, EDGE)
-        axes.plot(values, shown, one.marker, color=one.colour, markersize=5, alpha=0.75, label=one.label)
-    for k, (which, i) in enumerate(spikes, 1):
-        at = (x[which][i], float(np.clip(sets[which].off[i], -EDGE, EDGE)))
-        axes.annotate(str(k), at, (5, 4), textcoords="offset points", fontsize=9, weight="bold")
-    ends = np.concatenate(list(x))
-    if ends.min() > 0 and ends.max() > WIDE * ends.min():
-        log_powers(axes.xaxis)
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=bool((ends == ends.round()).all())))
-    axes.set_xlabel(label)
+        series.append(Series(one.label, at, shown, "points", notes=notes, colour=which, marker=one.marker))
+    marks = [Mark(0.0, axis="y")]
+    marks += [Mark(sign * 100 * TOLERATED, axis="y", colour=GREY, dash="dashed") for sign in (-1, 1)]
+    ends = np.concatenate(list(values))
+    wide = ends.min() > 0 and ends.max() > WIDE * ends.min()
+    return Panel(Axis(x.label, x.unit, "log" if wide else "linear"), y, series, marks=marks)

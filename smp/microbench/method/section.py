@@ -4,7 +4,7 @@ rows.py      its record: what the probe writes, a profile keeps, and reports and
 probe.py     ``measure(plan, tick)`` measures it
 facts.py     ``compared(record)`` says which of its figures another machine's are compared with, where it has some
 report.py    ``tables(record, profile)`` shows it; ``line(record)`` sums it up for the first screen
-plots.py     ``figures(profile, samples)`` draws it, where there is something to draw
+plots.py     ``figures(record, samples)`` describes what is drawn of it, where there is something to draw
 
 A folder's face makes its `Section` of names alone: the modules are imported when they are needed.
 """
@@ -32,6 +32,8 @@ class Section:
         The class of its record in ``rows``, or in another module: ``module:class``.
     predicted : bool
         Whether it sets whole programs against the cost functions: ``measure`` is given the profile that has them.
+    drawn : bool
+        Whether it has figures.
     """
 
     package: str
@@ -39,6 +41,7 @@ class Section:
     seconds: tuple[float, float, float]
     record: str
     predicted: bool = False
+    drawn: bool = True
 
     @property
     def name(self) -> str:

@@ -1,50 +1,34 @@
-"""Plot of bandwidth: STREAM by processors, and what a load costs while others move data."""
+"""Figure of bandwidth: STREAM by processors, and what a load costs while others move data."""
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
+from collections.abc import Iterator
+from typing import Any
 
-from smp.microbench.output.axes import COLOURS, MARKERS, Data, canvas, column, unsettled, whole_numbers
+from smp._output.figure import Axis, Figure, Panel
+from smp.microbench.output.curves import BAND, SPREAD, Samples, by, curve
 
 from .facts import KERNELS
+from .rows import Bandwidth
 
 
-def bandwidth(profile: Data) -> Figure | None:
-    """Draw GB/s by processors, and the loaded latency where there is one; None where that was not measured."""
-    data = profile.get("bandwidth") or {}
-    stream, loaded = data.get("stream") or [], data.get("loaded_latency") or []
-    if not stream:
-        return None
-    figure, ((axes, *beside),) = canvas(
+def figures(found: Bandwidth, samples: Samples = None) -> Iterator[Figure]:
+    """Describe GB/s by processors, and the loaded latency where there is one."""
+    if not found.stream:
+        return
+    lines = by("kernel", found.stream, "processors", "GBps", str, values=KERNELS)
+    hollow: dict[str, Any] = {"kind": "points", "hollow": True, "values": KERNELS}
+    lines += by("kernel", found.stream, "processors", "median_GBps", lambda _: "", **hollow)
+    panels = [Panel(Axis("processors"), Axis("bandwidth", "GB/s", low=0), lines)]
+    if found.loaded_latency:
+        notes = [f"{row.loading_processors} loading" for row in found.loaded_latency]
+        loaded = curve("", found.loaded_latency, "load_GBps", between=SPREAD, marker=0, notes=notes)
+        x, y = Axis("what the loading processors move", "GB/s"), Axis("time of a random load", "ns", low=0)
+        panels.append(Panel(x, y, [loaded], f"Latency under load; {BAND}"))
+    yield Figure(
+        "bandwidth",
         "Bandwidth by processors: where the lines bend, the memory is busy",
         "STREAM: filled, the best repeat; hollow, the median; ringed: not valid (GB = 10^9 bytes)",
-        columns=2 if loaded else 1,
-        gap=0.22,
+        panels,
+        legend_at="lower right",
     )
-    for kernel, colour, marker in zip(KERNELS, COLOURS, MARKERS, strict=False):
-        rows = sorted((row for row in stream if row["kernel"] == kernel), key=lambda row: row["processors"])
-        p, best = column(rows, "processors"), column(rows, "GBps")
-        axes.plot(p, best, marker=marker, color=colour, label=kernel)
-        axes.plot(p, column(rows, "median_GBps"), marker, color=colour, markerfacecolor="none")
-        unsettled(axes, p, best, rows)
-    axes.set_ylim(bottom=0)
-    axes.margins(x=0.1)
-    whole_numbers(axes.xaxis)
-    axes.set_xlabel("processors")
-    axes.set_ylabel("bandwidth (GB/s)")
-    axes.legend(loc="lower right", framealpha=1, edgecolor="none")
-    for one in beside:
-        x, y = column(loaded, "load_GBps"), column(loaded, "ns")
-        one.plot(x, y, "o-", color=COLOURS[0])
-        one.fill_between(
-            x, column(loaded, "minimum_ns"), column(loaded, "p95_ns"), color=COLOURS[0], alpha=0.18, linewidth=0
-        )
-        unsettled(one, x, y, loaded)
-        for row in loaded:
-            one.annotate(f"  {row['loading_processors']} loading", (row["load_GBps"], row["ns"]), va="bottom")
-        one.set_ylim(bottom=0)
-        one.margins(x=0.2)
-        one.set_xlabel("what the loading processors move (GB/s)")
-        one.set_ylabel("time of a random load (ns)")
-        one.set_title("Latency under load; band: minimum to 95th percentile", fontsize=10.5, loc="left")
-    return figure

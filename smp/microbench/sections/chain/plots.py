@@ -1,46 +1,33 @@
-"""Plot of a value that is passed on, after figures 10 and 11 of the MTA evaluation."""
+"""Figure of a value that is passed on, after figures 10 and 11 of the MTA evaluation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from matplotlib.figure import Figure
+from smp._output.figure import Figure
+from smp.microbench.output.curves import Samples, select
+from smp.microbench.sections.waking.plots import parts
 
-from smp.microbench.output.axes import COLOURS, MARKERS, Data, canvas, legend
-from smp.microbench.sections.waking.plots import PARTS, draw_parts
+from .report import TITLES
+from .rows import Chain
 
-from . import report
-
-LINES = {"mass": "-", "chained": "--", "packed": ":"}
+DASHES = {"mass": "solid", "chained": "dashed", "packed": "dotted"}
 
 
-def chain(profile: Data) -> Figure | None:
-    """Draw the time of passing a value on, in all and per stream; None where it was not measured."""
-    data = profile.get("chain") or {}
-    rows = data.get("rows") or []
-    if not rows:
-        return None
-    figure, axes = canvas(
+def figures(found: Chain, samples: Samples = None) -> Iterator[Figure]:
+    """Describe the time of passing a value on, in all and per stream."""
+    works = sorted({row.work for row in found.rows})
+    lines: list[tuple[str, list[Any], dict[str, Any]]] = []
+    for how, work in dict.fromkeys((row.how, row.work) for row in found.rows):
+        look = {"dash": DASHES[how], "colour": works.index(work), "marker": list(DASHES).index(how)}
+        mine = select(found.rows, "streams", how=how, work=work)
+        lines.append((f"{TITLES[how]},\n{work} iterations", mine, look))
+    yield Figure(
+        "chain",
         "Passing a value on: one cell against a chain of cells",
-        f"a value through the hands of all, median of the visits; {data['cpus']} CPUs; ringed: not valid "
+        f"a value through the hands of all, median of the visits; {found.cpus} CPUs; ringed: not valid "
         "(after figures 10 and 11 of the MTA evaluation)",
-        columns=2,
-        right=0.82,
-        gap=0.18,
+        parts(lines, "streams"),
+        legend="cells, work",
     )
-    works = sorted({row["work"] for row in rows})
-
-    def style(how_work: Any) -> Mapping[str, Any]:
-        how, work = how_work
-        k = works.index(work)
-        label = f"{report.TITLES[how]},\n{work} iterations"
-        return {"linestyle": LINES[how], "color": COLOURS[k], "marker": MARKERS[list(LINES).index(how)], "label": label}
-
-    draw_parts(axes[0], rows, lambda row: (row["how"], row["work"]), style)
-    for one, (_, title) in zip(axes[0], PARTS, strict=True):
-        one.set_title(title, fontsize=10.5, loc="left")
-        one.set_xlabel("streams")
-    axes[0, 0].set_ylabel("time (us)")
-    legend(axes[0, 1], title="cells, work")
-    return figure

@@ -1,55 +1,37 @@
-"""Plot of the retries before a trap: counted against set, and the time they take (after figure 7's program)."""
+"""Figure of the retries before a trap: counted against set, and the time they take (after figure 7's program)."""
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
+from collections.abc import Iterator
 
-from smp.microbench.output.axes import COLOURS, GREY, Data, canvas, column, legend, unsettled
-from smp.microbench.output.format import number
+from smp._output.figure import GREY, Axis, Figure, Panel, Series
+from smp._output.numbers import number
+from smp.microbench.output.curves import BAND, SPREAD, Samples, column, curve, select
+
+from .rows import Retries
 
 
-def counted(profile: Data) -> Figure | None:
-    """Draw the counted retries and the time until the trap by the limit; None where it was not measured."""
-    data = profile.get("retries") or {}
-    rows = data.get("rows") or []
-    if not rows:
-        return None
-    figure, axes = canvas(
-        f"A wait traps after as many looks as were set, of {number(data['look_ns'])} ns each",
-        "left: what the stream's counter says; right: until a wait has trapped and withdrawn, from Python, median; "
-        "ringed: not valid",
-        columns=2,
-        right=0.86,
-        gap=0.2,
-    )
+def figures(found: Retries, samples: Samples = None) -> Iterator[Figure]:
+    """Describe the counted retries and the time until the trap by the limit."""
+    rows = select(found.rows, "limit")
     limit = column(rows, "limit")
-    left, right = axes[0]
-    left.plot(limit, limit, "-", color=GREY, label="as set")
-    for name, marker in (("counted_least", "o"), ("counted_most", "x")):
-        left.plot(limit, column(rows, name), marker, color=COLOURS[0], markersize=9, label=name.replace("_", ", "))
-    left.set_yscale("symlog", linthresh=1)
-    left.set_ylabel("retries counted")
-    us = column(rows, "ns") / 1e3
-    right.plot(limit, us, "s-", color=COLOURS[1], label="until the trap")
-    right.fill_between(
-        limit,
-        column(rows, "minimum_ns") / 1e3,
-        column(rows, "p95_ns") / 1e3,
-        color=COLOURS[1],
-        alpha=0.18,
-        linewidth=0,
-        label="minimum to\n95th percentile",
+    x, counter = (
+        Axis(name, scale="symlog", low=-0.3, high=2 * limit.max()) for name in ("retry limit", "retries counted")
     )
-    right.plot(
-        limit, us[0] + limit * data["look_ns"] / 1e3, "--", color=GREY, label="limit times a\nlook, and the\nfirst"
+    counts = [
+        Series("as set", limit, limit, colour=GREY),
+        Series("counted, least", limit, column(rows, "counted_least"), "points", hollow=True, bold=True),
+        Series("counted, most", limit, column(rows, "counted_most"), "points", marker=6),
+    ]
+    looks = (rows[0].ns + limit * found.look_ns) / 1e3
+    times = [
+        curve("until the trap", rows, "limit", "ns", SPREAD, 1e-3, colour=1, marker=1),
+        Series("limit times a\nlook, and the\nfirst", limit, looks, colour=GREY, dash="dashed"),
+    ]
+    trap = Axis("time", "us", "log")
+    yield Figure(
+        "retries",
+        f"A wait traps after as many looks as were set, of {number(found.look_ns)} ns each",
+        f"left: what the stream's counter says; right: median; {BAND}; ringed: not valid",
+        [Panel(x, counter, counts), Panel(x, trap, times, "until a wait has trapped and withdrawn, from Python")],
     )
-    unsettled(right, limit, us, rows)
-    right.set_yscale("log")
-    right.set_ylabel("time (us)")
-    for one in (left, right):
-        one.set_xscale("symlog", linthresh=1)
-        one.set_xlim(left=-0.3)
-        one.set_xlabel("retry limit")
-    handles = [handle for one in (left, right) for handle in one.get_legend_handles_labels()[0]]
-    legend(right, handles=handles)
-    return figure

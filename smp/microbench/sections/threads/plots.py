@@ -1,58 +1,49 @@
-"""Plot of starting and remapping streams (after tables 1 to 3 of the MTA evaluation)."""
+"""Figure of starting and remapping streams (after tables 1 to 3 of the MTA evaluation)."""
 
 from __future__ import annotations
 
-import numpy as np
-from matplotlib.figure import Figure
+from collections.abc import Iterator
 
-from smp.microbench.output.axes import COLOURS, GREY, Data, canvas, column, valid
-from smp.microbench.output.format import number, percent
+from smp._output.figure import COLOURS, GREY, Axis, Figure, Panel, Series
+from smp._output.numbers import number, percent
+from smp.microbench.output.curves import SPREAD, Samples, column, reasons
 
 from .report import EVENTS, PARTS
+from .rows import Threads
 
 
-def threads(profile: Data) -> Figure | None:
-    """Draw the events as bars, and the parts of a remapping under its whole; None where it was not measured."""
-    data = profile.get("threads") or {}
-    if not data.get("rows"):
-        return None
-    found = data["accounting"]
-    figure, ((upper,), (lower,)) = canvas(
-        f"Starting and remapping: the parts explain {percent(found['explained'])}% of a remapping",
+def figures(found: Threads, samples: Samples = None) -> Iterator[Figure]:
+    """Describe the events as bars, and the parts of a remapping under its whole."""
+    yield Figure(
+        "threads",
+        f"Starting and remapping: the parts explain {percent(found.accounting.explained)}% of a remapping",
         "median; whiskers: minimum and 95th percentile, cut at the edge; hollow: not valid "
         "(after tables 1 to 3 of the MTA evaluation)",
-        rows=2,
-        right=0.95,
+        [_events(found), _parts(found)],
+        columns=1,
     )
-    for one, bottom in ((upper, 0.52), (lower, 0.085)):  # the names are long
-        one.set_position((0.32, bottom, 0.63, 0.34))
-    rows = sorted(data["rows"], key=lambda row: list(EVENTS).index(row["what"]))
-    us = column(rows, "ns") / 1e3
-    for k, (row, good) in enumerate(zip(rows, valid(rows), strict=True)):
-        upper.barh(k, us[k], color=COLOURS[0] if good else "none", edgecolor=COLOURS[0])
-        low, high = row["minimum_ns"] / 1e3, row["p95_ns"] / 1e3
-        upper.plot([low, high], [k, k], "|-", color="black", linewidth=1)
-    names = [f"{EVENTS[row['what']].strip()}:\n{number(each)} us" for row, each in zip(rows, us, strict=True)]
-    upper.set_yticks(np.arange(len(rows)), names)
-    upper.set_xlim(0, 1.3 * us.max())
-    upper.invert_yaxis()
-    upper.set_xlabel("from the call until the thread runs (us)")
-    start = 0.0
-    parts = sorted(data["parts"], key=lambda row: list(PARTS).index(row["what"]))
-    names = [PARTS[row["what"]] for row in parts] + ["not explained", "remapping in all"]
-    total = found["total_ns"] / 1e3
-    times = [row["ns"] / 1e3 for row in parts] + [total - found["explained_ns"] / 1e3]
-    for k, each in enumerate(times):
-        colour = GREY if k == len(parts) else COLOURS[k % len(COLOURS)]
-        lower.barh(k, each, left=start, color=colour)
-        lower.text(
-            max(start, start + each), k, f" {number(each)} us, {percent(each / total)}%", fontsize=9, va="center"
-        )
-        start += each
-    lower.barh(len(times), total, color=COLOURS[0])
-    lower.text(total, len(times), f" {number(total)} us", fontsize=9, va="center")
-    lower.set_yticks(np.arange(len(names)), names)
-    lower.set_xlim(0, 1.25 * max(total, start, *np.cumsum(times)))
-    lower.invert_yaxis()
-    lower.set_xlabel(f"time of a remapping after {data['looks']} looks and a trap, on one CPU, part by part (us)")
-    return figure
+
+
+def _events(found: Threads) -> Panel:
+    rows = sorted(found.rows, key=lambda row: list(EVENTS).index(row.what))
+    us, low, high = (column(rows, name) / 1e3 for name in ("ns", *SPREAD))
+    names = [f"{EVENTS[row.what].strip()}:\n{number(each)} us" for row, each in zip(rows, us, strict=True)]
+    bars = Series("", us, range(len(rows)), "bar", low, high, invalid=reasons(rows))
+    x = Axis("from the call until the thread runs", "us", low=0, high=1.3 * us.max() or None)
+    return Panel(x, Axis(names=names), [bars])
+
+
+def _parts(found: Threads) -> Panel:
+    parts = sorted(found.parts, key=lambda row: list(PARTS).index(row.what))
+    total, explained = found.accounting.total_ns / 1e3, found.accounting.explained_ns / 1e3
+    times = [row.ns / 1e3 for row in parts] + [total - explained]
+    starts = [sum(times[:k]) for k in range(len(times))]
+    bars = []
+    for k, (start, each) in enumerate(zip(starts, times, strict=True)):
+        colour, note = GREY if k == len(parts) else k % COLOURS, f"{number(each)} us, {percent(each / total)}%"
+        bars.append(Series("", [each], [k], "bar", start=[start], notes=[note], colour=colour))
+    bars.append(Series("", [total], [len(times)], "bar", notes=[f"{number(total)} us"]))
+    names = [PARTS[row.what] for row in parts] + ["not explained", "remapping in all"]
+    about = f"time of a remapping after {found.looks} looks and a trap, on one CPU, part by part"
+    x = Axis(about, "us", low=0, high=1.25 * max(total, *starts, explained))
+    return Panel(x, Axis(names=names), bars)

@@ -1,71 +1,51 @@
-"""Plots of streams that wait for cells: woken, after figures 8 and 9 of the MTA evaluation."""
+"""Figure of streams that wait for cells: woken, after figures 8 and 9 of the MTA evaluation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from matplotlib.figure import Figure
+from smp._output.figure import Axis, Figure, Panel
+from smp._output.numbers import time
+from smp.microbench.output.curves import Samples, curve, nth, select
 
-from smp.microbench.output.axes import COLOURS, MARKERS, Data, Rows, canvas, column, legend, log_plain, unsettled
-from smp.microbench.output.format import time
+from .report import TITLES
+from .rows import Waking
 
-from . import report
-
-PARTS = (("total_ns", "in all"), ("ns", "per stream"))
+PARTS = {"total_ns": "in all", "ns": "per stream"}
 
 
-def waking(profile: Data) -> Figure | None:
-    """Draw the time until all go on, in all and per stream, by the initial loop; None where it was not measured."""
-    data = profile.get("waking") or {}
-    rows = data.get("rows") or []
-    if not rows:
-        return None
-    kinds = [how for how in report.TITLES if any(row["how"] == how for row in rows)]
-    figure, axes = canvas(
+def figures(found: Waking, samples: Samples = None) -> Iterator[Figure]:
+    """Describe the time until all go on, in all and per stream, by the initial loop."""
+    panels = []
+    for how in [how for how in TITLES if select(found.rows, "streams", how=how)]:
+        loops = sorted({row.initial_ns for row in found.rows if row.how == how})
+        lines = [
+            (time(ns / 1e9) if ns else "none", select(found.rows, "streams", how=how, initial_ns=ns), nth(k))
+            for k, ns in enumerate(loops)
+        ]
+        panels += parts(lines, "streams that wait", f"{TITLES[how]}; ")
+    yield Figure(
+        "waking",
         "How long it takes until all who wait for a cell go on",
-        f"from the fill to the last report, median of the visits; {data['cpus']} CPUs; ringed: not valid "
+        f"from the fill to the last report, median of the visits; {found.cpus} CPUs; ringed: not valid "
         "(after figures 8 and 9 of the MTA evaluation)",
-        *(len(kinds), 2),
-        right=0.85,
-        gap=0.18,
-        sharex=True,
-        sharey="col",
+        panels,
+        columns=2,
+        share_x="all",
+        share_y="col",
+        legend="initial loop of\nthe main thread",
     )
-    for line, how in zip(axes, kinds, strict=True):
-        mine = [row for row in rows if row["how"] == how]
-        draw_parts(line, mine, lambda row: row["initial_ns"], _loop_style(mine))
-        line[0].set_ylabel("time (us)")
-        line[0].set_title(report.TITLES[how] + "; in all", fontsize=10.5, loc="left")
-        line[1].set_title("per stream", fontsize=10.5, loc="left")
-    for one in axes[-1]:
-        one.set_xlabel("streams that wait")
-    legend(axes[0, 1], title="initial loop of\nthe main thread")
-    return figure
 
 
-def _loop_style(rows: Rows) -> Callable[[Any], Mapping[str, Any]]:
-    loops = sorted({row["initial_ns"] for row in rows})
-
-    def style(ns: Any) -> Mapping[str, Any]:
-        k = loops.index(ns)
-        label = "none" if ns == 0 else time(ns / 1e9)
-        return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)], "label": label}
-
-    return style
-
-
-def draw_parts(
-    panels: Any, rows: Rows, series: Callable[[Data], Hashable], style: Callable[[Any], Mapping[str, Any]]
-) -> None:
-    """Draw a line for each series by the number of streams, in each of the two panels."""
-    for name in dict.fromkeys(series(row) for row in rows):
-        mine = sorted((row for row in rows if series(row) == name), key=lambda row: row["streams"])
-        streams = column(mine, "streams")
-        for one, (what, _) in zip(panels, PARTS, strict=True):
-            us = column(mine, what) / 1e3
-            one.plot(streams, us, **style(name))
-            unsettled(one, streams, us, mine)
-    for one in panels:
-        log_plain(one.xaxis)
-        log_plain(one.yaxis)
+def parts(lines: Iterable[tuple[str, list[Any], dict[str, Any]]], label: str, title: str = "") -> list[Panel]:
+    """Return two panels, in all and per stream: a line of each name, rows and look by the number of streams."""
+    return [
+        Panel(
+            Axis(label, scale="log"),
+            Axis("time", "us", "log"),
+            [curve(name, rows, "streams", field, scale=1e-3, **look) for name, rows, look in lines],
+            (title if field == "total_ns" else "") + what,
+        )
+        for field, what in PARTS.items()
+    ]

@@ -1,0 +1,146 @@
+"""What stands in the panels of pictures: series, heat maps, lines across, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, LogNorm, Normalize
+
+from .figure import Axis, Cells, Mark, Series
+from .ticks import named, put_numbers
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777")
+"""All eyes distinguish the first seven (Okabe and Ito); beyond the last the colours begin again."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+SHADES = colormaps["viridis_r"]
+SMALL, MIDDLE, LARGE = 4.5, 6.0, 11.0
+"""Sizes of markers, in points."""
+MOST_NUMBERS, LARGE_NUMBERS = 500, 100
+"""Cells of a map up to which each says its number, and up to which it does so in larger letters."""
+
+
+def draw_series(axes: Axes, one: Series, size: float) -> None:
+    """Draw a series, with markers of this size."""
+    if one.kind == "bar":
+        _draw_bars(axes, one)
+    elif one.kind == "band":
+        axes.fill_between(one.x, one.low, one.high, color=_colour(one), alpha=0.25, linewidth=0, label=one.name or None)
+    else:
+        _draw_points(axes, one, size)
+
+
+def _draw_points(axes: Axes, one: Series, size: float) -> None:
+    """Draw a line or points, how far they spread, and a ring around those that are not valid."""
+    colour, points = _colour(one), one.kind == "points"
+    size = LARGE if one.bold and points else SMALL if np.size(one.low) and points else size
+    axes.plot(
+        *(one.x, one.y),
+        label=one.name or None,
+        color=colour,
+        linestyle="none" if points else one.dash,
+        linewidth=2.5 if one.bold else 1.5,
+        marker=MARKERS[one.marker or 0] if points or one.marker is not None else "",
+        markersize=size,
+        markerfacecolor="white" if one.hollow else colour,
+        zorder=2.0 if not points else 1.5 if one.bold else 2.5,
+    )
+    if np.size(one.low) and one.spread == "bars":
+        axes.vlines(one.x, one.low, one.high, color=colour, linewidth=1.2, alpha=0.7)
+    elif np.size(one.low):
+        axes.fill_between(one.x, one.low, one.high, color=colour, alpha=0.18, linewidth=0)
+    bad = np.array([bool(why) for why in one.invalid])
+    if bad.any():
+        x, y = np.asarray(one.x)[bad], np.asarray(one.y)[bad]
+        axes.plot(x, y, "o", markersize=size + 5, markerfacecolor="none", markeredgecolor="#cc0000", zorder=5)
+
+
+def _draw_bars(axes: Axes, one: Series) -> None:
+    """Draw bars along x with whiskers; those that are not valid are hollow."""
+    axes.grid(False, axis="y")
+    colour = _colour(one)
+    fill = ["none" if why else colour for why in one.invalid] or colour
+    start = one.start if np.size(one.start) else None
+    axes.barh(one.y, one.x, 0.7, left=start, color=fill, edgecolor=colour, label=one.name or None)
+    if np.size(one.low):
+        axes.hlines(one.y, one.low, one.high, color="black", linewidth=1)
+        for end in (one.low, one.high):
+            axes.plot(end, one.y, "|", color="black")
+
+
+def draw_cells(axes: Axes, cells: Cells) -> None:
+    """Draw a heat map, with its numbers where there are not too many."""
+    axes.grid(False)
+    values = np.ma.masked_invalid(cells.values)
+    if cells.named:
+        colours, norm = ListedColormap(PALETTE), Normalize(-0.5, len(PALETTE) - 0.5)
+        axes.pcolormesh(cells.x, cells.y, values % len(PALETTE), cmap=colours, norm=norm, shading="nearest")
+        return
+    values = np.ma.masked_less_equal(values, 0)
+    if not values.count():
+        return
+    drawn = axes.pcolormesh(cells.x, cells.y, values, cmap=SHADES, norm=LogNorm(), shading="nearest")
+    bar = axes.figure.colorbar(drawn, ax=axes, pad=0.015, label=named(cells))
+    put_numbers(bar.ax, "y", Axis(scale="log"))
+    if values.count() > MOST_NUMBERS:
+        return
+    middle = float(np.exp(np.log(values).mean()))
+    for i, j in np.argwhere(~np.ma.getmaskarray(values)):
+        value = values[i, j]
+        axes.text(
+            *(np.asarray(cells.x)[j], np.asarray(cells.y)[i], f"{value:.1f}" if value < 99.95 else f"{value:.0f}"),
+            ha="center",
+            va="center",
+            fontsize=7.5 if values.size > LARGE_NUMBERS else 10,
+            color="white" if value > middle else "black",
+        )
+
+
+def draw_marks(axes: Axes, marks: Iterable[Mark]) -> None:
+    """Draw lines across a panel, in the legend or named above it; what is named there does not move the ends."""
+    groups = {mark.group: PALETTE[mark.colour] for mark in marks if mark.group}
+    low, high = axes.get_xlim()
+    about: dict[str, Any] = {"va": "bottom", "fontsize": 9.5, "transform": axes.get_xaxis_transform()}
+    heights = {group: 1.015 + 0.035 * k for k, group in enumerate(groups)}
+    for group, colour in groups.items():
+        axes.text(low, heights[group], group, color=colour, **about)
+    for mark in marks:
+        colour = PALETTE[mark.colour]
+        if mark.to is not None:
+            (axes.axvspan if mark.axis == "x" else axes.axhspan)(
+                mark.value, mark.to, color=colour, alpha=0.25, linewidth=0, zorder=0.5, label=mark.text or None
+            )
+        elif not mark.group or mark.value <= high:
+            (axes.axvline if mark.axis == "x" else axes.axhline)(
+                mark.value,
+                color=colour,
+                linestyle=mark.dash,
+                linewidth=1.2,
+                zorder=1,
+                label=None if mark.group else mark.text or None,
+            )
+        if mark.group:
+            inside = mark.value <= high
+            x, text = (mark.value, mark.text) if inside else (high, f"{mark.text} >")
+            axes.text(x, heights[mark.group], text, ha="center" if inside else "right", color=colour, **about)
+
+
+def write_notes(axes: Axes, series: Iterable[Series]) -> None:
+    """Write what stands next to points, on the side that has room; next to bars, at their end."""
+    for one in series:
+        for k, note in ((k, note) for k, note in enumerate(one.notes) if note):
+            x, y = np.asarray(one.x)[k], np.asarray(one.y)[k]
+            if one.kind == "bar":
+                start = np.asarray(one.start)[k] if np.size(one.start) else 0.0
+                axes.annotate(note, (max(start, start + x), y), (4, 0), textcoords="offset points", va="center", size=9)
+                continue
+            place = axes.transAxes.inverted().transform(axes.transData.transform((x, y)))[0]
+            side, align = (1, "left") if place < 0.5 else (-1, "right")
+            axes.annotate(note, (x, y), (7 * side, 5), textcoords="offset points", ha=align, size=9)
+
+
+def _colour(one: Series) -> Any:
+    return PALETTE[one.colour % len(PALETTE)] if one.shade is None else SHADES(0.05 + 0.95 * one.shade)
