@@ -96,6 +96,17 @@ def fixed(value: float | None, digits: int = 2) -> str:
     return NONE if value is None or not math.isfinite(value) else f"{value:,.{digits}f}"
 
 
+def short(value: float | None, digits: int = 4) -> str:
+    """Return a number with as many significant digits as it needs, at most some.
+
+    Examples
+    --------
+    >>> [short(x) for x in (0.0, 7.0, 12.3456, 1e-5)]
+    ['0', '7', '12.35', '1e-05']
+    """
+    return NONE if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
+
+
 def shown(value: Any, form: str, digits: int | None = None) -> str:
     """Return a value in one of the `FORMS`; texts, and yes and no, are the same in all.
 
@@ -117,6 +128,7 @@ FORMS: dict[str, Callable[..., str]] = {
     "text": lambda value: NONE if value is None else str(value),
     "number": number,
     "fixed": fixed,
+    "short": short,
     "count": count,
     "bytes": size,
     "time": time,

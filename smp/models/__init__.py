@@ -16,7 +16,6 @@ access          their fits and validations for an access family
 published       the errors that the SMP paper printed, to compare with
 locality        Loc, M/G, inside or not, and a verdict in words
 interval        all of that for each superstep and in total, as arrays and as a table
-table           numbers as aligned text
 factored        a program's time from the fitted models of its machine: derivatives, impact of changes
 hybrid          alpha + beta x factored + gamma x local work, calibrated with measured runs
 lopc            contention: threads that ask each other (LoPC); solved in lopc_all_to_all, lopc_client_server,

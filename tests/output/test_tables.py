@@ -26,7 +26,7 @@ PARTS = [Part("Bandwidth", [TABLE, Table(notes=["That is all."])], "Not valid: n
 
 def test_the_terminal_shows_numbers_as_their_columns_say() -> None:
     assert terminal.report(PARTS, 100).splitlines() == [
-        "Bandwidth ".ljust(100, "─"),
+        "Bandwidth ".ljust(100, "-"),
         "",
         "Not valid: noise.",
         "",

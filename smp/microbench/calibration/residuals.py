@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from smp._output.tables import time_text
+from smp._output.numbers import time
 from smp.models.fit.fitting import TOLERATED
 from smp.models.fit.linear import mean_relative_error
 
@@ -121,7 +121,7 @@ def _spikes(sets: Sequence[_Samples]) -> list[tuple[int, int]]:
 def _told(one: _Samples, i: int) -> str:
     """Return what there is to say of a spike."""
     place = ", ".join(f"{name} = {_number(values[i])}" for name, values in one.inputs.items())
-    return f"{place} ({time_text(one.measured[i])}, {one.off[i]:+.0f}%)"
+    return f"{place} ({time(one.measured[i])}, {one.off[i]:+.0f}%)"
 
 
 def _number(value: float) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scipy.special import fdtrc  # F; scipy.stats would take half a second to import
 
-from smp._output.tables import aligned
+from smp._output.table import Table, text
 
 from ..designs import words
 from .effects import Analysis
@@ -127,9 +127,9 @@ def _deciding(found: Power) -> str:
     return f"{replicates}, or {longer}, would decide" if found.replicates <= _MANY else f"{longer} would decide"
 
 
-def steps_table(steps: list[Step]) -> str:
-    """Return the steps as text."""
-    return aligned([["factor", "step", "why"], *(list(step) for step in steps)], words={0, 1, 2})
+def steps_table(steps: list[Step]) -> Table:
+    """Return the steps."""
+    return Table("", [text(name) for name in ("factor", "step", "why")], steps)
 
 
 def _scatters(analysis: Analysis, factor: str) -> float:
