@@ -108,7 +108,7 @@ def short(value: float | None, digits: int = 4) -> str:
 
 
 def shown(value: Any, form: str, digits: int | None = None) -> str:
-    """Return a value in one of the `FORMS`; texts, and yes and no, are the same in all.
+    """Return a value in one of the `FORMS`; texts, and yes and no, are the same in all but ``checked``: no is NO.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def shown(value: Any, form: str, digits: int | None = None) -> str:
     ('14.2', '12.3 ms', '1.235')
     """
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return "yes" if value else "NO" if form == "checked" else "no"
     if isinstance(value, str):
         return value
     return FORMS[form](value) if digits is None else FORMS[form](value, digits)
@@ -126,6 +126,7 @@ def shown(value: Any, form: str, digits: int | None = None) -> str:
 
 FORMS: dict[str, Callable[..., str]] = {
     "text": lambda value: NONE if value is None else str(value),
+    "checked": lambda value: NONE if value is None else str(value),
     "number": number,
     "fixed": fixed,
     "short": short,

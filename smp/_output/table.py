@@ -78,7 +78,8 @@ class Column:
         """Return a number in the unit of the column; anything else as it is."""
         if value is None or isinstance(value, str) or self.scale == 1.0:
             return value
-        return value * self.scale
+        # a thousand is a number of the computer, and a thousandth is not
+        return value * self.scale if self.scale > 1.0 else value / (1.0 / self.scale)
 
     def shown(self, cell: Cell) -> str:
         """Return a cell as text, without its mark."""

@@ -68,6 +68,11 @@ def test_csv_gives_back_the_number(value: float) -> None:
     assert float(text.splitlines()[1]) == value
 
 
+def test_units_add_no_digits() -> None:
+    table = Table("", [Column("x", "us", scale=1e-3), Column("y", "%", scale=100)], [[13200, 0.07]])
+    assert delimited.report([Part("", [table])]).splitlines()[1].startswith("13.2,7.0")
+
+
 def test_what_is_no_number_is_empty_in_csv() -> None:
     made = delimited.report([Part("", [Table("", [text("a"), Column("x")], [["b", math.nan]])])])
     assert made.splitlines() == ["a,x", "b,"]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit  # the t quantile; scipy.stats would take half a second to import
 
+from smp._output.numbers import fixed
 from smp._output.table import Column, Row, Table, counted, text
 from smp.errors import ExperimentError
 
@@ -80,7 +81,7 @@ class Search(NamedTuple):
         rows: list[Row] = []
         for trial in np.argsort(self.results, kind="stable")[:largest].tolist():
             times = self._times(trial)
-            note = "no delays" if trial in without else f"{times:.2f} times as fast" if times > 1 else ""
+            note = "no delays" if trial in without else f"{fixed(times)} times as fast" if times > 1 else ""
             rows.append([trial + 1, *self.settings[trial], self.results[trial], note])
         delays = (Column(factor, form="short", scale=1 / unit) for factor in self.factors)
         return Table("", (counted("trial"), *delays, Column("result", form="short"), text("notes")), rows)
