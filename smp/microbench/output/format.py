@@ -15,7 +15,6 @@ from smp._output.numbers import time as time
 from smp._output.table import Cell, Column, Marked, Plain, Table
 
 Data = Mapping[str, Any]
-Rows = Sequence[Data]
 
 REASONS = 3
 """How many different reasons against the points of a table are printed below it."""
