@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 import smp
-from smp._output.tables import time_text
+from smp._output.numbers import time
 from smp.kernels.sorting.quick import sort_quick
 from smp.perturb import screen
 from smp.perturb.analysis.table import effects_table, trials_table
@@ -72,7 +72,7 @@ def tune(machine, n, delay):
     old, new = undelayed(sort_quick), undelayed(improved)
     gain, uncertainty = 1 - new.mean() / old.mean(), (old - new).std(ddof=1) / LISTS**0.5 / old.mean()
     print("Improve swap: code its exchanges into the loops that call it.")
-    print(f"  {time_text(old.mean())} before, {time_text(new.mean())} after, without delays: means of {LISTS} lists")
+    print(f"  {time(old.mean())} before, {time(new.mean())} after, without delays: means of {LISTS} lists")
     print(f"  {gain:.0%} less, with a standard uncertainty of {uncertainty:.0%}")
     print()
 

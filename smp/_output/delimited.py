@@ -35,7 +35,8 @@ def _block(part: Part, table: Table) -> Iterator[str]:
         bounded = [any(isinstance(plain(row[i]), Bounded) for row in table.rows) for i in range(len(table.columns))]
         marked = any(isinstance(cell, Marked) for row in table.rows for cell in row)
         headers = [name for column, wide in zip(table.columns, bounded, strict=True) for name in _headers(column, wide)]
-        yield _line([*headers, "marks"] if marked else headers)
+        if table.headed:
+            yield _line([*headers, "marks"] if marked else headers)
         for row in table.rows:
             values = [
                 value

@@ -96,8 +96,19 @@ def fixed(value: float | None, digits: int = 2) -> str:
     return NONE if value is None or not math.isfinite(value) else f"{value:,.{digits}f}"
 
 
+def short(value: float | None, digits: int = 4) -> str:
+    """Return a number with as many significant digits as it needs, at most some.
+
+    Examples
+    --------
+    >>> [short(x) for x in (0.0, 7.0, 12.3456, 1e-5)]
+    ['0', '7', '12.35', '1e-05']
+    """
+    return NONE if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
+
+
 def shown(value: Any, form: str, digits: int | None = None) -> str:
-    """Return a value in one of the `FORMS`; texts, and yes and no, are the same in all.
+    """Return a value in one of the `FORMS`; texts, and yes and no, are the same in all but ``checked``: no is NO.
 
     Examples
     --------
@@ -107,7 +118,7 @@ def shown(value: Any, form: str, digits: int | None = None) -> str:
     ('14.2', '12.3 ms', '1.235')
     """
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return "yes" if value else "NO" if form == "checked" else "no"
     if isinstance(value, str):
         return value
     return FORMS[form](value) if digits is None else FORMS[form](value, digits)
@@ -115,8 +126,10 @@ def shown(value: Any, form: str, digits: int | None = None) -> str:
 
 FORMS: dict[str, Callable[..., str]] = {
     "text": lambda value: NONE if value is None else str(value),
+    "checked": lambda value: NONE if value is None else str(value),
     "number": number,
     "fixed": fixed,
+    "short": short,
     "count": count,
     "bytes": size,
     "time": time,

@@ -78,7 +78,8 @@ class Column:
         """Return a number in the unit of the column; anything else as it is."""
         if value is None or isinstance(value, str) or self.scale == 1.0:
             return value
-        return value * self.scale
+        # a thousand is a number of the computer, and a thousandth is not
+        return value * self.scale if self.scale > 1.0 else value / (1.0 / self.scale)
 
     def shown(self, cell: Cell) -> str:
         """Return a cell as text, without its mark."""
@@ -112,6 +113,12 @@ class Table:
     rows: Sequence[Row] = ()
     notes: Sequence[str] = ()
     beside: int = 0
+
+    def __str__(self) -> str:
+        """As a terminal shows it."""
+        from .terminal import text  # it renders what this module defines
+
+        return text(self)
 
     @property
     def headed(self) -> bool:

@@ -33,7 +33,7 @@ def report(parts: Sequence[Part], width: int | None = None, bold: bool = False) 
     found: Lines = []
     for part in parts:
         if part.title:
-            found += [_strong(f"{part.title} ".ljust(width or 0, "─"), bold), ""]
+            found += [_strong(f"{part.title} ".ljust(width or 0, "-"), bold), ""]
         if part.note:
             found += [*(_strong(line, bold) for line in _broken(part.note, width)), ""]
         blocks: list[Lines] = []

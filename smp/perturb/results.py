@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from .._output.figure import Figure
 from .analysis import figures
-from .analysis.report import UNITS, constant_text, sections
+from .analysis.report import UNITS, constant, sections
 from .experiments.climbing import FORMAT as LADDER
 from .experiments.climbing import Climb
 from .experiments.trials import Trials
@@ -49,7 +49,7 @@ class Screened:
         self.trials.save(folder / self.file)
 
     def text(self, names: Sequence[str]) -> str:
-        return "\n\n".join(sections(self.trials, names))
+        return "\n\n".join(map(str, sections(self.trials, names)))
 
     def document(self, names: Sequence[str]) -> dict[str, Any]:
         found = {name: self.trials.analyse(name).to_json() for name in self._effects(names)}
@@ -83,7 +83,7 @@ class Climbed:
 
     def text(self, names: Sequence[str]) -> str:
         parts = [
-            constant_text(self.trials, name) if self.trials.constant(name) else f"{name}\n{self.climb.table(name)}"
+            str(constant(self.trials, name)) if self.trials.constant(name) else f"{name}\n{self.climb.table(name)}"
             for name in names
         ]
         return "\n\n".join([str(self.climb), *parts])

@@ -48,5 +48,5 @@ def test_the_microbenchmark_measures_it_up_to_its_longest(monkeypatch: pytest.Mo
     monkeypatch.setitem(probe.LENGTHS, "quick", (50, 60))
     monkeypatch.setattr(probe, "REPEATS", 1)
     plan = Plan("quick", (2,), 1, 64, 8, ())
-    rows = probe.measure(plan, lambda *_: None).data["rows"]
-    assert [row["n"] for row in rows if row["algorithm"] == "alone"] == [50]
+    rows = probe.measure(plan, lambda *_: None).data.rows
+    assert [row.n for row in rows if row.algorithm == "alone"] == [50]

@@ -419,7 +419,7 @@ def test_what_was_not_measured_is_left_out(profile, name):
     text = summary({name: profile[name], "machine": profile["machine"]})
     assert [other for other, title in titles.items() if title in text] == [name]
     headings = [
-        line.split(" ─")[0] for line in section(profile, name).splitlines() if line.endswith("──") and line[0] != "─"
+        line.split(" -")[0] for line in section(profile, name).splitlines() if line.endswith("--") and line[0] != "-"
     ]
     assert headings == [SECTIONS[name]]
 

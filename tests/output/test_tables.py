@@ -26,7 +26,7 @@ PARTS = [Part("Bandwidth", [TABLE, Table(notes=["That is all."])], "Not valid: n
 
 def test_the_terminal_shows_numbers_as_their_columns_say() -> None:
     assert terminal.report(PARTS, 100).splitlines() == [
-        "Bandwidth ".ljust(100, "─"),
+        "Bandwidth ".ljust(100, "-"),
         "",
         "Not valid: noise.",
         "",
@@ -66,6 +66,11 @@ def test_csv_has_every_digit_and_a_unit_in_each_header() -> None:
 def test_csv_gives_back_the_number(value: float) -> None:
     text = delimited.report([Part("", [Table("", [Column("x", "ns")], [[value]])])])
     assert float(text.splitlines()[1]) == value
+
+
+def test_units_add_no_digits() -> None:
+    table = Table("", [Column("x", "us", scale=1e-3), Column("y", "%", scale=100)], [[13200, 0.07]])
+    assert delimited.report([Part("", [table])]).splitlines()[1].startswith("13.2,7.0")
 
 
 def test_what_is_no_number_is_empty_in_csv() -> None:

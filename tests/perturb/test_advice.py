@@ -11,6 +11,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import pictures
+from support.tables import below
 
 import smp
 from smp.compiled import clock
@@ -141,7 +142,7 @@ def test_gain_is_sensitivity_times_the_time_in_the_place():
             assert row.gain == row.sensitivity * spent[factor]
             assert row.significant == (share > 0)
         assert next(iter(rows)) == "a"
-    assert gains_table(gains(found, delayed, spent)).splitlines()[1].startswith("a")
+    assert below(gains_table(gains(found, delayed, spent)))[0].startswith("a")
     for wrong in ({**delayed, "a": 0.0}, {"a": 1.0}):
         with pytest.raises(ValueError, match="needs a delay above zero and a time"):
             gains(found, wrong, spent)
@@ -199,11 +200,12 @@ def test_a_delay_whose_trials_scatter_hides_small_effects_and_should_be_smaller(
 def test_times_are_told_in_a_unit_that_suits_them(mean, unit):
     made = fractional("2^2")
     responses = mean * (1 + 0.1 * np.random.default_rng(0).random((2, 4)))
-    text = effects_table(analyse(made, responses, "time", "s"))
-    assert text.splitlines()[0] == f"time ({unit})"
+    made = effects_table(analyse(made, responses, "time", "s"))
+    assert str(made).splitlines()[0] == f"time ({unit})"
+    assert made.columns[1].unit == unit
     scale = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[unit]
     if mean > 1e-9:
-        assert float(text.splitlines()[2].split()[1]) == pytest.approx(scale * responses.mean(), rel=0.01)
+        assert float(below(made)[0].split()[1]) == pytest.approx(scale * responses.mean(), rel=0.01)
 
 
 def test_next_steps_of_table_2():
@@ -213,7 +215,7 @@ def test_next_steps_of_table_2():
     assert ("bubble_sort()", "drop") in actions
     assert "push()&pop() instead" in actions["swap()", "fold over"]
     assert actions["swap()", "smaller delay"].count("does not show") == 4
-    assert steps_table(found).splitlines()[0].split() == ["factor", "step", "why"]
+    assert str(steps_table(found)).splitlines()[0].split() == ["factor", "step", "why"]
 
 
 def test_a_factor_that_only_interacts_is_kept():
@@ -280,9 +282,21 @@ def test_table_4_is_searched_and_the_best_trial_is_twice_as_fast():
     assert found.best == 15
     assert list(found.setting.values()) == [21, 0, 21, 7, 28, 14]
     assert found.speedup == 2.0
-    lines = found.table(2).splitlines()
-    assert lines[1].split() == ["16", "21", "0", "21", "7", "28", "14", "33", "2.00", "times", "as", "fast"]
-    assert found.table().splitlines()[-1].split() == ["1", "0", "0", "0", "0", "0", "0", "66", "no", "delays"]
+    assert below(found.table(2))[0].split() == [
+        "16",
+        "21",
+        "0",
+        "21",
+        "7",
+        "28",
+        "14",
+        "33",
+        "2.00",
+        "times",
+        "as",
+        "fast",
+    ]
+    assert below(found.table())[-1].split() == ["1", "0", "0", "0", "0", "0", "0", "66", "no", "delays"]
 
 
 def test_level_means_of_a_balanced_search_are_those_of_each_factor_alone():
@@ -365,8 +379,8 @@ def test_a_search_survives_json_and_shows_delays_in_units():
         again = type(found).from_json(json.loads(json.dumps(found.to_json())))
         for one, other in zip(found, again, strict=True):
             np.testing.assert_equal(one, other)
-    lines = found.table(unit=2e-6).splitlines()
-    assert {int(number) for line in lines[1:] for number in line.split()[1:7]} == {0, 7, 14, 21, 28}
+    lines = below(found.table(unit=2e-6))
+    assert {int(number) for line in lines for number in line.split()[1:7]} == {0, 7, 14, 21, 28}
 
 
 def lengths_of_delays(proc, seed, wanted):

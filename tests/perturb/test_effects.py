@@ -10,6 +10,7 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.tables import below
 
 from smp.perturb import compare
 from smp.perturb.analysis.anova import anova, anova_table
@@ -54,8 +55,8 @@ def test_uncertainties_of_table_2_are_those_of_three_replications():
     marked = {source for source, flag in zip(found.sources, found.significant, strict=True) if flag}
     assert "swap()" in marked
     assert "bubble_sort()" not in marked
-    text = trials_table(found)
-    assert [line.split()[1:7] for line in text.splitlines()[1:17]] == [list(row) for row in printed["rows"]]
+    text = str(trials_table(found))
+    assert [line.split()[1:7] for line in below(text)[:16]] == [list(row) for row in printed["rows"]]
     assert "standard uncertainty of an effect: S = 0.10" in text
 
 
@@ -74,16 +75,18 @@ def test_the_table_of_effects_is_as_table_3():
     printed = PAPER["table 3"]
     made, responses = of(printed)
     flip = 0.5 * math.sqrt(15 / 4) * np.where(np.arange(16) % 2, 1, -1)  # of two replications: S = 0.5
-    lines = effects_table(analyse(made, [responses + flip, responses - flip], "response", "s")).splitlines()
-    assert lines[:3] == ["response (s)", "source       effect", "mean          26.75"]
-    sources = [line.split()[0] for line in lines[3:18]]
+    table = effects_table(analyse(made, [responses + flip, responses - flip], "response", "s"))
+    assert str(table).splitlines()[0] == "response (s)"
+    lines = below(table)
+    assert lines[0].split() == ["mean", "26.75"]
+    sources = [line.split()[0] for line in lines[1:16]]
     assert sources == printed["sources"]
-    assert [float(line.split()[1]) for line in lines[3:18]] == printed["effects"]
+    assert [float(line.split()[1]) for line in lines[1:16]] == printed["effects"]
     marked = [line.split()[0] for line in lines if line.endswith("*")]
     assert "c" in marked
-    assert [line.split()[0] for line in effects_table(analyse(made, responses), largest=1).splitlines()[3:4]] == ["c"]
-    assert lines[18].startswith("standard uncertainty of an effect: S = 0.50 (2 replications, 15 degrees of freedom)")
-    assert lines[19] == "standard uncertainty of the mean: 0.25"
+    assert [line.split()[0] for line in below(effects_table(analyse(made, responses), largest=1))[1:2]] == ["c"]
+    assert lines[16].startswith("standard uncertainty of an effect: S = 0.50 (2 replications, 15 degrees of freedom)")
+    assert lines[17] == "standard uncertainty of the mean: 0.25"
 
 
 def test_normalised_effects_are_those_of_table_2c():
@@ -104,7 +107,7 @@ def test_normalised_effects_are_those_of_table_2c():
     assert math.isnan(rows["swap()"].after)
     assert not rows["swap()"].significant
     assert rows["push()"].change == pytest.approx(9.74 - 5.82, abs=0.01)
-    assert comparison_table(list(rows.values())).splitlines()[4].split() == ["swap()", "262.21", "-", "-", "-"]
+    assert below(comparison_table(list(rows.values())))[3].split() == ["swap()", "262.21", "-", "-", "-"]
     with pytest.raises(ValueError, match="no trial without delays"):
         normalised(after)
     with pytest.raises(ValueError, match="an unperturbed response of 0"):
@@ -313,9 +316,9 @@ def test_anova_is_that_of_the_linear_model_with_a_term_for_each_replication():
         assert rows[source].squares == pytest.approx(lost)
         assert rows[source].ratio == pytest.approx(lost / (noise / 14))
         assert rows[source].p_value == pytest.approx(scipy.stats.f.sf(lost / (noise / 14), 1, 14))
-    lines = anova_table(analyse(made, responses)).splitlines()
-    assert len(lines) == 1 + 7 + 3
-    shown = [float(line.split()[1]) for line in lines[1:8]]
+    lines = below(anova_table(analyse(made, responses)))
+    assert len(lines) == 7 + 3
+    shown = [float(line.split()[1]) for line in lines[:7]]
     assert shown == sorted(shown, reverse=True)
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import pictures
+from support.tables import below
 
 import smp
 from smp.compiled import local
@@ -145,11 +146,11 @@ def test_effects_are_those_that_the_program_has(climbed: Climb) -> None:
     assert np.diff(late.effects[3:]) == pytest.approx(2 * 20e-6, abs=1e-9)
     assert (late.slope, late.delays[late.trusted][-1]) == (pytest.approx(0, abs=1e-9), 10e-6)
     assert not late.faster
-    lines = climbed.table().splitlines()
-    assert [line.split()[0] for line in lines[1:]] == ["all", "late"]
-    assert lines[1].split()[1:5] == ["3", "3", "1.000", "0"]
-    assert lines[1].endswith("screen with any of them")
-    assert lines[2].endswith("no effect up to 10 us")
+    every, late_line = below(climbed.table())
+    assert every.split()[:5] == ["all", "3", "3", "1.000", "0"]
+    assert every.endswith("screen with any of them")
+    assert late_line.split()[0] == "late"
+    assert late_line.endswith("no effect up to 10.0 us")
 
 
 def test_each_rung_is_the_experiment_that_screen_runs(climbed: Climb, emulated: smp.Machine) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.machines import Emulated
+from support.tables import below
 
 import smp
 from smp.perturb import climb, factor, screen
@@ -187,4 +188,4 @@ def test_a_ladder_of_noise_is_not_dropped_either() -> None:
         noisy, ("1us", "2us", "5us"), arguments=lambda: (iter([100 + rng.normal(0, 50)]),), factors=("place",)
     )
     assert found.ladders("steps")["place"].verdict == "noise"
-    assert found.table("steps").splitlines()[1].endswith("undecided: take longer delays")
+    assert below(found.table("steps"))[0].endswith("undecided: take longer delays")

@@ -178,3 +178,15 @@ def test_a_profile_without_cost_functions_says_so() -> None:
 
 def test_profiles_are_plain_json() -> None:
     assert json.loads(json.dumps(document(), allow_nan=False)) == document()
+
+
+def test_a_section_is_had_as_its_record() -> None:
+    rows = [{"limit": 1, "counted_least": 1, "counted_most": 1, "equal": True, "waits": 3, "windows": 3}]
+    rows[0] |= {"ns": 2.5, "minimum_ns": 2.0, "p95_ns": 3.0}
+    found = Profile({"retries": {"rows": rows, "look_ns": 25.0, "valid": True}, "waking": None})
+    assert (found.section("retries").look_ns, found.section("retries").rows[0].ns) == (25.0, 2.5)
+    assert found.section("waking") is None
+    assert found.section("latency") is None
+    del rows[0]["waits"]
+    with pytest.raises(ProfileError, match=r"section 'retries' is damaged: rows\[0\]\.waits is missing"):
+        found.section("retries")

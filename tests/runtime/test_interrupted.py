@@ -33,6 +33,7 @@ import os, sys, time
 from pathlib import Path
 import numpy as np
 from smp._computer import commands
+from smp._output.table import Part, Table
 from smp.microbench import campaign
 from smp.microbench.report import sections
 from smp._computer.documents import Record
@@ -49,7 +50,7 @@ def probe(self, name):
     return measure
 
 campaign.Campaign._probe = probe
-sections.whole = lambda profile: []
+sections.whole = lambda profile: [Part("", [Table(notes=["the report"])])]
 sys.argv[1:] = ["--quick", "--only", "latency,bandwidth,synchronisation,chain", "--out", "out", "--no-plots"]
 commands.run("smp.microbench.command")
 """

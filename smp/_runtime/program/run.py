@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smp._output.numbers import time
+from smp._output.table import Column, Table, counted, text
+
 from .steps import joined, summary
 
 if TYPE_CHECKING:
@@ -16,6 +19,10 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _PHASES = {"copy-in": "copy_in", "compute": "compute", "copy-out": "copy_out"}
+_COLUMNS = (
+    *(counted("step"), text("label"), counted("h_r"), counted("h_w"), counted("M")),
+    *(Column(phase, form="time") for phase in _PHASES),
+)
 
 
 class Run:
@@ -113,21 +120,15 @@ class Run:
         return summary(self.steps, self._spans)
 
     def __str__(self) -> str:
-        size = len(self.results)
-        lines = [f"run on {size} processor{'s' if size != 1 else ''}: {self.wall * 1e3:.3g} ms"]
-        rows = self.summary()
-        if len(rows):
-            counts = "".join(f"{name:>13}" for name in ("h_r", "h_w", "M"))
-            lines.append(f"{'step':>5}  {'label':<20}{counts}" + "".join(f"{name:>13}" for name in _PHASES))
-        for row in rows[:_SHOWN]:
-            counts = "".join(f"{row[name]:>13,}" for name in ("hr", "hw", "m"))
-            times = "".join(f"{row[name] * 1e6:>10,.1f} us" for name in _PHASES.values())
-            lines.append(f"{row['step']:>5}  {row['label']:<20.20}{counts}{times}")
-        if len(rows) > _SHOWN:
-            lines.append(f"  ... and {len(rows) - _SHOWN:,} more in run.steps")
-        if self.dropped:
-            lines.append(f"  {self.dropped:,} further supersteps were not recorded")
-        return "\n".join(lines)
+        size, rows = len(self.results), self.summary()
+        said = [
+            f"... and {len(rows) - _SHOWN:,} more in run.steps" if len(rows) > _SHOWN else "",
+            f"{self.dropped:,} further supersteps were not recorded" if self.dropped else "",
+        ]
+        fields = ("step", "label", "hr", "hw", "m", *_PHASES.values())
+        shown = [[row[name] for name in fields] for row in rows[:_SHOWN]]
+        title = f"run on {size} processor{'s' if size != 1 else ''}: {time(self.wall)}"
+        return str(Table(title, _COLUMNS if shown else (), shown, said))
 
     def __repr__(self) -> str:
         count = len(np.unique(self.steps["step"]))

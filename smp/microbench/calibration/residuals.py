@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smp._output.figure import GREY, Axis, Figure, Mark, Panel, Series
-from smp._output.tables import time_text
+from smp._output.numbers import time
 from smp.models.fit.fitting import TOLERATED
 from smp.models.fit.linear import mean_relative_error
 
@@ -108,7 +108,7 @@ def _spikes(sets: Sequence[_Samples]) -> list[tuple[int, int]]:
 def _described(one: _Samples, i: int) -> str:
     """Return what there is to say of a spike."""
     place = ", ".join(f"{name} = {_number(values[i])}" for name, values in one.inputs.items())
-    return f"{place} ({time_text(one.measured[i])}, {one.off[i]:+.0f}%)"
+    return f"{place} ({time(one.measured[i])}, {one.off[i]:+.0f}%)"
 
 
 def _number(value: float) -> str:

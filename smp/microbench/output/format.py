@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,10 +12,9 @@ from smp._output.numbers import number as number
 from smp._output.numbers import percent as percent
 from smp._output.numbers import size as size
 from smp._output.numbers import time as time
-from smp._output.table import Cell, Marked, Plain
+from smp._output.table import Cell, Column, Marked, Plain, Table
 
 Data = Mapping[str, Any]
-Rows = Sequence[Data]
 
 REASONS = 3
 """How many different reasons against the points of a table are printed below it."""
@@ -48,9 +48,38 @@ def reasons(record: Any) -> str:
     return "; ".join(record.why or [UNKNOWN])
 
 
+def listed(
+    title: str,
+    columns: Mapping[str, Column],
+    records: Sequence[Any],
+    *notes: str,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> Table:
+    """Return a table with a row for each record.
+
+    Parameters
+    ----------
+    title : str
+    columns : mapping of str to Column
+        By the field of the record that they show; the first is marked where a record is not valid.
+    records : sequence of Record
+    *notes : str
+        What the marks mean is added.
+    names : mapping, optional
+        What to print for a value of the first column.
+    """
+    first, *others = columns
+    rows = [cells(names.get(value := getattr(one, first), value), one, *others) for one in records]
+    return Table(title, [*columns.values()], rows, [*notes, flagged(records)])
+
+
 def judged(value: Plain, record: Any) -> Cell:
     """Return a value that a record has, marked where the record is not valid."""
-    return Marked(value, "!", tuple(record.why or ())) if record.valid is False else value
+    return Marked(value, "!", tuple(record.why or ())) if _invalid(record) else value
+
+
+def _invalid(record: Any) -> bool:
+    return getattr(record, "valid", None) is False
 
 
 def field(record: Any, name: str) -> Cell:
@@ -72,7 +101,7 @@ def flagged(records: Iterable[Any]) -> str:
         How many of the records are not valid, and the commonest reasons; empty where all are.
     """
     every = list(records)
-    bad = [record for record in every if record.valid is False]
+    bad = [record for record in every if _invalid(record)]
     if not bad:
         return ""
     found: dict[str, int] = {}

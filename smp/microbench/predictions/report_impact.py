@@ -18,7 +18,7 @@ from .programs import Cost, Kernel, kernel_of
 
 COLUMNS = (
     *(text("price"), text(), Column("each", "ns", scale=1e9), Column("how many", form="count")),
-    *(Column("time", form="time"), share("share"), share("half of it: time less")),
+    *(Column("time", form="time"), share("share"), share("half of it saves")),
 )
 WIDTH = 100
 """Columns of a report that is printed."""

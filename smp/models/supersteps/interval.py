@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smp._output.tables import aligned, ratio_text, time_text
+from smp._output.table import Column, Row, Table, counted, ratio, text
 from smp.errors import FitError
 
 from .._types import BoolArray, FloatArray
@@ -21,9 +21,12 @@ from .locality import inside, loc, m_over_g, place, verdict
 __all__ = ["Accesses", "Interval", "inside", "interval", "loc", "m_over_g", "verdict"]
 
 _ROWS = 40  # a longer table is printed without its middle
-_COUNTS = ("step", "label", "h_r", "h_w", "M")
 _TIMES = ("compute", "measured", "good", "bad", "random")
-_PLACE = ("Loc", "M/G", "inside", "verdict")
+_COLUMNS = (
+    *(counted("step"), text("label"), counted("h_r"), counted("h_w"), counted("M")),
+    *(Column(name, form="time") for name in _TIMES),
+    *(ratio("Loc"), ratio("M/G"), counted("inside"), text("verdict")),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,27 +155,25 @@ class Interval:
         """Return the same with further notes; empty ones are left out."""
         return replace(self, notes=(*self.notes, *(note for note in notes if note)))
 
-    def __str__(self) -> str:
-        if not len(self):
-            return "no supersteps"
-        head = [*_COUNTS, *_TIMES, *_PLACE]
-        body = [self._cells(i) for i in range(len(self))]
-        if len(body) > _ROWS:
-            gap = ["..."] + [""] * (len(head) - 1)
-            body = [*body[: _ROWS // 2], gap, *body[-_ROWS // 2 :]]
-        whole = ["", "with compute", "", "", "", "", *map(time_text, self.whole), *[""] * len(_PLACE)]
-        rows = [head, *body, ["", *self.total._cells(0)[1:]], whole]
-        if np.isnan(self.random).all():
-            without = head.index("random")
-            rows = [row[:without] + row[without + 1 :] for row in rows]
-        return "\n".join([aligned(rows, words={1, len(rows[0]) - 1}), *self.notes])
+    def table(self) -> Table:
+        """Return a row for each superstep, the middle of many left out, a total, and that with local computation."""
+        rows = [self._cells(i) for i in range(len(self))]
+        if len(rows) > _ROWS:
+            gap: Row = ["...", *[""] * (len(_COLUMNS) - 1)]
+            rows = [*rows[: _ROWS // 2], gap, *rows[-_ROWS // 2 :]]
+        rows += [["", *self.total._cells(0)[1:]], ["", "with compute", *[""] * 4, *self.whole, *[""] * 4]]
+        predicted = not np.isnan(self.random).all()
+        shown = [i for i, column in enumerate(_COLUMNS) if predicted or column.name != "random"]
+        columns = [_COLUMNS[i] for i in shown]
+        return Table("", columns, [[row[i] for i in shown] for row in rows], self.notes)
 
-    def _cells(self, i: int) -> list[str]:
-        counts = [f"{int(a[i]):,}" for a in (self.hr, self.hw, self.m)]
-        times = [time_text(float(getattr(self, name)[i])) for name in _TIMES]
-        ratios = [ratio_text(float(self.loc[i])), ratio_text(float(self.m_over_g[i]))]
-        words = ["yes" if self.inside[i] else "no", str(self.verdict[i])]
-        return [str(self.step[i]), str(self.label[i]), *counts, *times, *ratios, *words]
+    def __str__(self) -> str:
+        return str(self.table()) if len(self) else "no supersteps"
+
+    def _cells(self, i: int) -> Row:
+        times = (float(getattr(self, name)[i]) for name in _TIMES)
+        counts = (self.step[i], str(self.label[i]), self.hr[i], self.hw[i], self.m[i])
+        return [*counts, *times, self.loc[i], self.m_over_g[i], bool(self.inside[i]), str(self.verdict[i])]
 
 
 def interval(

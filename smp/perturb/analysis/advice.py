@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from scipy.special import fdtrc  # F; scipy.stats would take half a second to import
 
-from smp._output.tables import aligned
+from smp._output.numbers import short
+from smp._output.table import Table, text
 
 from ..designs import words
 from .effects import Analysis
@@ -75,15 +76,15 @@ def next_steps(
         reasons.setdefault((factor, action), []).append(reason)
 
     for factor, effect in effects.items():
-        text = f"{effect:.3g}{unit}"
+        text = f"{short(effect, 3)}{unit}"
         beside = [pair for pair in pairs if factor in pair]
         if not analysis.is_significant(factor):
             if beside:
                 say(factor, "keep", f"{text} alone is noise, but {'&'.join(beside[0])} is significant")
                 continue
             found = power(given, factor, delayed.get(factor, math.nan), spent.get(factor, math.nan), worth)
-            large = f"{scale * found.worth:.2g}{unit}"
-            text = f"{effect:.3g} +/- {analysis.expanded:.2g}{unit}"
+            large = f"{short(scale * found.worth, 2)}{unit}"
+            text = f"{short(effect, 3)} +/- {short(analysis.expanded, 2)}{unit}"
             if found.excluded:
                 say(factor, "drop", f"{text}, which excludes {large}")
             else:
@@ -93,7 +94,9 @@ def next_steps(
             say(factor, "search", f"{text}: its delay makes the program faster")
         elif len(ranked) > 1 and factor == ranked[0] and abs(effect) > _DOMINATES * abs(effects[ranked[1]]):
             say(
-                factor, "split", f"{text}, the next largest is {effects[ranked[1]]:.3g}{unit}: improve it, or its parts"
+                factor,
+                "split",
+                f"{text}, the next largest is {short(effects[ranked[1]], 3)}{unit}: improve it, or its parts",
             )
         else:
             say(factor, "keep", text)
@@ -110,7 +113,7 @@ def next_steps(
         if doubt := _doubt(analysis, word):
             say(pair[0], "fold over", f"{word} may be {doubt} instead: fold over on {pair[0]} alone")
     for one in saturations(analysis):
-        say(one.by, "smaller delay", f"{one.hidden} does not show beside it ({one.beside:.2g}{unit})")
+        say(one.by, "smaller delay", f"{one.hidden} does not show beside it ({short(one.beside, 2)}{unit})")
     steps = [Step(factor, action, "; ".join(why)) for (factor, action), why in reasons.items()]
     return sorted(steps, key=lambda step: list(effects).index(step.factor))
 
@@ -127,9 +130,9 @@ def _deciding(found: Power) -> str:
     return f"{replicates}, or {longer}, would decide" if found.replicates <= _MANY else f"{longer} would decide"
 
 
-def steps_table(steps: list[Step]) -> str:
-    """Return the steps as text."""
-    return aligned([["factor", "step", "why"], *(list(step) for step in steps)], words={0, 1, 2})
+def steps_table(steps: list[Step]) -> Table:
+    """Return the steps."""
+    return Table("", [text(name) for name in ("factor", "step", "why")], steps)
 
 
 def _scatters(analysis: Analysis, factor: str) -> float:

@@ -6,9 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smp._output.tables import aligned
+from smp._output.table import Column, Table, counted, text
 
 from .effects import Analysis, block_means
+
+_COLUMNS = (
+    *(text("source"), Column("sum of squares", form="short"), counted("freedom")),
+    *(Column("F", form="short"), Column("p", form="short", digits=2)),
+)
 
 
 class Row(NamedTuple):
@@ -51,13 +56,12 @@ def anova(analysis: Analysis) -> list[Row]:
     return [*rows, Row("total", total, n * r - 1, np.nan, np.nan)]
 
 
-def anova_table(analysis: Analysis) -> str:
-    """Return the rows of `anova` as text, the largest effects first."""
+def anova_table(analysis: Analysis) -> Table:
+    """Return the rows of `anova`, the largest effects first."""
     rows = anova(analysis)
     effects = sorted(rows[: len(analysis.effects)], key=lambda row: -row.squares)
-    shown = [*effects, *rows[len(analysis.effects) :]]
-    lines = [["source", "sum of squares", "freedom", "F", "p"]]
-    for row in shown:
-        tested = [f"{row.ratio:.4g}", f"{row.p_value:.2g}"] if not np.isnan(row.ratio) else ["", ""]
-        lines.append([row.source, f"{row.squares:.4g}", str(row.freedom), *tested])
-    return aligned(lines, words={0})
+    shown = [
+        [row.source, row.squares, row.freedom, *(("", "") if np.isnan(row.ratio) else (row.ratio, row.p_value))]
+        for row in [*effects, *rows[len(analysis.effects) :]]
+    ]
+    return Table("", _COLUMNS, shown)

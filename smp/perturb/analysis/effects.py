@@ -171,7 +171,7 @@ class Analysis:
         return analyse(self.design, scale * self.responses, self.name, unit, order=self.order, blocks=self.blocks)
 
     def __str__(self) -> str:
-        return effects_table(self)
+        return str(effects_table(self))
 
 
 def analyse(

@@ -12,9 +12,10 @@ between them: it is the mean over all patterns of the other delays.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
-from smp._output.tables import aligned, time_text
+from smp._output.table import Column, Marked, Table, text
 
 from .effects import Analysis
 from .interactions import alone
@@ -49,12 +50,17 @@ class Gains(list[Gain]):
         super().__init__(rows)
         self.least = least
 
-    def __str__(self) -> str:
-        absurd = [row.factor for row in self if row.significant and row.gain > self.least]
+    def table(self) -> Table:
+        """Return the places and what to doubt."""
+        absurd = ", ".join(row.factor for row in self if row.significant and row.gain > self.least)
         doubt = (
-            f"\nmore than a run takes, so doubt it: {', '.join(absurd)}: is the place passed by many threads at once, "
+            f"more than a run takes, so doubt it: {absurd}: is the place passed by many threads at once, or so short "
+            "that counting and treating it take longer?"
         )
-        return gains_table(self) + (doubt + "or so short that counting and treating it take longer?" if absurd else "")
+        return replace(gains_table(self), notes=[doubt if absurd else ""])
+
+    def __str__(self) -> str:
+        return str(self.table())
 
 
 def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, float], single: bool = False) -> Gains:
@@ -97,15 +103,18 @@ def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, 
     return Gains(sorted(rows, key=lambda row: -row.gain), float(analysis.means.min()))
 
 
-def gains_table(rows: list[Gain], unit: str = "s") -> str:
-    """Return the gains as text; those in seconds in the units that suit them."""
-    lines = [["place", "sensitivity", "spent", "gain", ""]]
-    for row in rows:
-        spent, gain, noise = (
-            time_text(value) if unit == "s" else f"{value:.3g} {unit}"
-            for value in (row.spent, row.gain, row.uncertainty * row.spent)
-        )
-        lines.append(
-            [row.factor, f"{row.sensitivity:.3g}", spent, f"{gain} +/- {noise}", "*" if row.significant else ""]
-        )
-    return aligned(lines, words={0, 4})
+def gains_table(rows: list[Gain], unit: str = "s") -> Table:
+    """Return the gains; those in seconds in the units that suit them."""
+    form, unit = ("time", "") if unit == "s" else ("number", unit)
+    columns = (
+        *(text("place"), Column("sensitivity")),
+        *(Column(name, unit, form) for name in ("spent", "gain", "+/-")),
+    )
+    shown = [
+        [
+            *(row.factor, row.sensitivity, row.spent, Marked(row.gain, "*") if row.significant else row.gain),
+            row.uncertainty * row.spent,
+        ]
+        for row in rows
+    ]
+    return Table("", columns, shown)

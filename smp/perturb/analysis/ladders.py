@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc, ndtri, stdtr  # distributions; scipy.stats would take half a second to import
 
-from smp._output.tables import aligned
+from smp._output.numbers import short
+from smp._output.table import Column, Table, text
 
 from .._types import FloatArray
 
@@ -33,6 +34,7 @@ _ROUNDING = 1e-12
 TOLERANCE = 0.01
 """Of a slope: rungs that differ by less agree, however exactly they were measured."""
 _SLOPES = ("slope", "slope_uncertainty")  # NaN, and null in JSON, where no rung is trusted
+_COLUMNS = (*(Column(name, form="short") for name in ("delay", "effect", "S", "per unit")), text(""))
 
 
 class Ladder(NamedTuple):
@@ -79,16 +81,15 @@ class Ladder(NamedTuple):
         return cls(**found | {"trusted": slice(*data["trusted"])})
 
     def __str__(self) -> str:
-        rows = [["delay", "effect", "S", "per unit", ""]]
-        inside = range(*self.trusted.indices(len(self.delays)))
-        for i, numbers in enumerate(zip(self.delays, self.effects, self.uncertainties, self.per_unit, strict=True)):
-            rows.append([*(f"{number:.4g}" for number in numbers), "trusted" if i in inside else ""])
+        rungs = zip(self.delays, self.effects, self.uncertainties, self.per_unit, strict=True)
+        trusted = range(*self.trusted.indices(len(self.delays)))
+        rows = [[*numbers, "trusted" if i in trusted else ""] for i, numbers in enumerate(rungs)]
         ends = {"linear": "linear", "noise": "noise only", "neither": "no end to trust"}
-        text = ends.get(self.verdict, f"trust the {self.verdict}")
+        said = ends.get(self.verdict, f"trust the {self.verdict}")
         if np.isfinite(self.slope):
-            text += f": {self.slope:.4g} +/- {self.slope_uncertainty:.2g} per unit delay"
-            text += f", on top of {self.offset:.4g}" if self.offset else ""
-        return aligned(rows, words={4}) + f"\n{text}" + ("; some delays make it faster" if self.faster else "")
+            said += f": {short(self.slope)} +/- {short(self.slope_uncertainty, 2)} per unit delay"
+            said += f", on top of {short(self.offset)}" if self.offset else ""
+        return str(Table("", _COLUMNS, rows, [said + "; some delays make it faster" * self.faster]))
 
 
 def ladder(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
-from smp._output.tables import aligned, time_text
+from smp._output.numbers import short, time
+from smp._output.table import Column, Table, counted, text
 
 from .._types import FloatArray
 from ..places.counting import Met
@@ -50,7 +51,7 @@ class Trials(Protocol):
     def next_steps(self) -> list[Step]: ...
 
 
-def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = None) -> str:
+def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = None) -> Table:
     """Return the places that a program passes, the most frequent first.
 
     Parameters
@@ -60,19 +61,18 @@ def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = N
         Seconds that the treatment of each factor adds to a run, of one processor.
     """
     several = max((one.by for one in met.values()), default=1) > 1
-    rows = [["place", "passes", *(["by"] if several else []), "inside", *(["delay a run"] if delayed else [])]]
-    for name in sorted(met, key=lambda name: (-met[name].passes, name)):
-        one = met[name]
-        row = [name, f"{one.passes:,}", *([str(one.by)] if several else [])]
-        row.append(time_text(one.inside) if one.inside else "-")
-        rows.append([*row, *([time_text((delayed or {}).get(name, math.nan))] if delayed else [])])
-    text = aligned(rows, words={0})
-    if several:
-        text += "\nby so many processors, all together" + ("; the delay is that of each" if delayed else "")
-    return text
+    columns = [text("place"), counted("passes"), counted("by"), Column("inside", form="time")]
+    rows = [
+        [name, one.passes, one.by, one.inside or None, (delayed or {}).get(name)]
+        for name, one in sorted(met.items(), key=lambda item: (-item[1].passes, item[0]))
+    ]
+    note = "by: processors, all together" + ("; the delay is that of each" if delayed else "")
+    shown = [0, 1, *([2] if several else []), 3, *([4] if delayed else [])]
+    columns.append(Column("delay a run", form="time"))
+    return Table("", [columns[i] for i in shown], [[row[i] for i in shown] for row in rows], [note * several])
 
 
-def summary(trials: Trials) -> str:
+def summary(trials: Trials) -> Table:
     """Return what was run: program, design, treatments, times."""
     plan = trials.plan
     kinds = {str(ladder[-1]) if plan.design else ", ".join(map(str, ladder)) for ladder in plan.treatments.values()}
@@ -82,57 +82,53 @@ def summary(trials: Trials) -> str:
     if shares:
         treated = f"{' or '.join(sorted(shares))} of the time in a place: {treated}"
     quickest = f"; the quickest of {trials.runs} runs each" if trials.runs > 1 else ""
+    count = len(trials.table) // trials.runs
     lines = [
         ("Program", str(trials.about.get("program", ""))),
         ("Design", design),
         ("Treatment", treated),
-        (
-            "Trials",
-            f"{len(trials.table) // trials.runs}, {trials.replicates} replicates, each in a fresh order{quickest}",
-        ),
-        ("Before", f"a first run, {trials.warm_up:.4g} s, and some counted, the quickest {trials.counting:.4g} s"),
+        ("Trials", f"{count}, {trials.replicates} replicates, each in a fresh order{quickest}"),
+        ("Before", f"a first run, {time(trials.warm_up)}, and some counted, the quickest {time(trials.counting)}"),
     ]
-    return "\n".join(f"{name:<11} {text}" for name, text in lines)
+    return Table(columns=(text(), text()), rows=lines)
 
 
-def sections(trials: Trials, names: Sequence[str]) -> list[str]:
-    """Return the parts of the report on some responses."""
-    parts = [summary(trials), places_table(trials.met, trials.delayed())]
+def sections(trials: Trials, names: Sequence[str]) -> Iterator[Table]:
+    """Yield the tables of the report on some responses."""
+    yield summary(trials)
+    yield places_table(trials.met, trials.delayed())
     for name in names:
         if trials.constant(name):
-            parts.append(constant_text(trials, name))
+            yield constant(trials, name)
         elif trials.plan.design is not None:
-            analysis = trials.analyse(name)
-            parts.append(effects_table(analysis, ordered=True, largest=LARGEST))
-            parts += _advice(trials) if name == "time" else []
+            yield effects_table(trials.analyse(name), ordered=True, largest=LARGEST)
+            if name == "time":
+                yield from _advice(trials)
         elif name == "time":
-            parts.append(f"{_titled(name)}, the least first\n{trials.search(name).table(LARGEST)}")
+            yield replace(trials.search(name).table(LARGEST), title=f"{_titled(name)}, the least first")
         else:
-            parts.append(_range_text(trials, name))
-    return parts
+            yield _range(trials, name)
 
 
-def constant_text(trials: Trials, name: str) -> str:
+def constant(trials: Trials, name: str) -> Table:
     """Return what a response is that is the same in all trials."""
-    return f"{_titled(name)}: {trials.responses(name)[0, 0]:.10g} in all trials"
+    return Table(notes=[f"{_titled(name)}: {short(trials.responses(name)[0, 0], 10)} in all trials"])
 
 
-def _range_text(trials: Trials, name: str) -> str:
+def _range(trials: Trials, name: str) -> Table:
     means = trials.responses(name).mean(axis=0)
-    ends = [f"{means[trial]:.4g} in trial {trial + 1}" for trial in (means.argmin(), means.argmax())]
-    return f"{_titled(name)}: from {ends[0]} to {ends[1]}, means of the replicates"
+    least, most = (f"{short(means[trial])} in trial {trial + 1}" for trial in (means.argmin(), means.argmax()))
+    return Table(notes=[f"{_titled(name)}: from {least} to {most}, means of the replicates"])
 
 
-def _advice(trials: Trials) -> list[str]:
-    parts = []
+def _advice(trials: Trials) -> Iterator[Table]:
     delayed = trials.delayed()
     if all(delayed[name] > 0 and trials.met[name].inside > 0 for name in trials.plan.factors):
-        parts.append("If a place took no time:\n" + str(trials.gains()))
+        yield replace(trials.gains().table(), title="If a place took no time:")
     steps = trials.next_steps()
-    text = "Next:\n" + steps_table(steps)
-    if any(step.action in ("drop", "undecided") for step in steps):
-        text += f"\nexcluded or not: the effect of a place that would save {WORTH:.0%} of a run if it took no time"
-    return [*parts, text]
+    worth = f"excluded or not: the effect of a place that would save {WORTH:.0%} of a run if it took no time"
+    undecided = any(step.action in ("drop", "undecided") for step in steps)
+    yield replace(steps_table(steps), title="Next:", notes=[worth * undecided])
 
 
 def _titled(name: str) -> str:

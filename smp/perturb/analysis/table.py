@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._output.tables import aligned
+from smp._output.numbers import fixed, short
+from smp._output.table import Cell, Column, Marked, Table, counted, text
 
 from .._types import FloatArray
 from ..designs.design import Design
@@ -48,24 +50,23 @@ class Analysis(Protocol):
     def readable(self) -> Analysis: ...
 
 
-def trials_table(analysis: Analysis) -> str:
-    """Return the signs of the trials, their mean responses, and beside them the effects (table 2).
+def trials_table(analysis: Analysis) -> Table:
+    """Return the signs of the trials, their mean responses, and next to them the effects (table 2).
 
     The rows on the left and on the right are two tables: trials, and contrasts in Yates order.
     """
     analysis = analysis.readable()
-    design, digits = analysis.design, _decimals(analysis.uncertainty)
-    marks = ["", *_marks(analysis)]
-    right = [("mean", analysis.mean), *zip(analysis.sources, analysis.effects.tolist(), strict=True)]
-    rows = [["trial", *design.factors, _title(analysis), "effect", "", "source"]]
-    for i, (source, effect) in enumerate(right):
-        signs = ["+" if level > 0 else "-" for level in design.levels[i]]
-        numbers = [f"{analysis.means[i]:.{digits}f}", f"{effect:.{digits}f}"]
-        rows.append([str(i + 1), *signs, *numbers, marks[i], _short(analysis, source)])
-    return aligned(rows, words={len(rows[0]) - 1}) + "\n" + footing(analysis)
+    right = [("mean", analysis.mean), *zip(analysis.sources, _effects(analysis), strict=True)]
+    rows = [
+        [i + 1, *("+" if level > 0 else "-" for level in analysis.design.levels[i]), analysis.means[i], effect, source]
+        for i, (source, effect) in enumerate((_short(analysis, source), effect) for source, effect in right)
+    ]
+    response, effect = _response(analysis, analysis.name), _response(analysis, "effect")
+    signs = (Column(factor, form="count") for factor in analysis.design.factors)
+    return Table("", (counted("trial"), *signs, response, effect, text("source")), rows, [*footing(analysis)])
 
 
-def effects_table(analysis: Analysis, ordered: bool = False, largest: int | None = None) -> str:
+def effects_table(analysis: Analysis, ordered: bool = False, largest: int | None = None) -> Table:
     """Return the mean and the effects with their sources and marks (tables 2-B and 3).
 
     Parameters
@@ -74,43 +75,37 @@ def effects_table(analysis: Analysis, ordered: bool = False, largest: int | None
     ordered : bool
         The largest effects first; else in Yates order.
     largest : int, optional
-        So many of the largest effects, and how many are left out.
+        At most this many of the effects, the largest, and how many are left out.
     """
     analysis = analysis.readable()
-    digits, marks = _decimals(analysis.uncertainty), _marks(analysis)
-    which = list(range(len(analysis.effects)))
+    rows = list(zip((_short(analysis, source) for source in analysis.sources), _effects(analysis), strict=True))
     if ordered or largest is not None:
-        which.sort(key=lambda i: -abs(analysis.effects[i]))
-    left = len(which[largest:]) if largest is not None else 0
-    rows = [["source", "effect", ""], ["mean", f"{analysis.mean:.{digits}f}", ""]]
-    for i in which[:largest]:
-        rows.append([_short(analysis, analysis.sources[i]), f"{analysis.effects[i]:.{digits}f}", marks[i]])
-    lines = [_title(analysis), aligned(rows, words={0, 2})]
-    if left:
-        lines.append(f"and {left} smaller ones")
-    return "\n".join([*lines, footing(analysis)])
+        rows = [rows[i] for i in sorted(range(len(rows)), key=lambda i: -abs(analysis.effects[i]))]
+    left = len(rows[largest:]) if largest is not None else 0
+    title = f"{analysis.name} ({analysis.unit})" if analysis.unit else analysis.name
+    columns = text("source"), _response(analysis, "effect")
+    smaller = f"and {left} smaller ones" if left else ""
+    return Table(title, columns, [("mean", analysis.mean), *rows[:largest]], [smaller, *footing(analysis)])
 
 
-def footing(analysis: Analysis) -> str:
-    """Return what the uncertainty is, of what, and what the marks say."""
+def footing(analysis: Analysis) -> Iterator[str]:
+    """Yield what the uncertainty is, of what, and what the marks say."""
     s, digits = analysis.uncertainty, _decimals(analysis.uncertainty)
-    freedom = f"{analysis.freedom:.3g} degrees of freedom"
     origin = f"{analysis.replications} replications" if analysis.replications > 1 else "Lenth, no replications"
-    return "\n".join(
-        [
-            f"standard uncertainty of an effect: S = {s:.{digits}f} ({origin}, {freedom})",
-            f"standard uncertainty of the mean: {s / 2:.{digits}f}",
-            f"* exceeds {analysis.factor:.3g} S = {analysis.expanded:.{digits}f}",
-        ]
-    )
+    freedom = f"{short(analysis.freedom, 3)} degrees of freedom"
+    yield f"standard uncertainty of an effect: S = {fixed(s, digits)} ({origin}, {freedom})"
+    yield f"standard uncertainty of the mean: {fixed(s / 2, digits)}"
+    yield f"* exceeds {short(analysis.factor, 3)} S = {fixed(analysis.expanded, digits)}"
 
 
-def _title(analysis: Analysis) -> str:
-    return f"{analysis.name} ({analysis.unit})" if analysis.unit else analysis.name
+def _response(analysis: Analysis, name: str) -> Column:
+    """A column in the unit of the response, with as many decimals as the uncertainty has two digits of."""
+    return Column(name, analysis.unit, "fixed", _decimals(analysis.uncertainty))
 
 
-def _marks(analysis: Analysis) -> list[str]:
-    return ["*" if marked else "" for marked in analysis.significant]
+def _effects(analysis: Analysis) -> list[Cell]:
+    effects = zip(analysis.effects.tolist(), analysis.significant, strict=True)
+    return [Marked(effect, "*") if marked else effect for effect, marked in effects]
 
 
 def _short(analysis: Analysis, source: str) -> str:

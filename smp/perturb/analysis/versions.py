@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smp._output.tables import aligned
+from smp._output.table import Column, Marked, Table, text
 
 from .effects import Analysis
 
@@ -83,14 +83,15 @@ def compare(
     return rows
 
 
-def comparison_table(rows: list[Compared], titles: tuple[str, str] = ("before", "after")) -> str:
-    """Return the comparison as text; per cent of the unperturbed runs."""
-    lines = [["source", f"{titles[0]} %", f"{titles[1]} %", "change", "S", ""]]
-    for row in rows:
-        numbers = [row.before, row.after, row.change, row.uncertainty]
-        mark = "*" if row.significant else ""
-        lines.append([row.factor, *("-" if math.isnan(value) else f"{value:.2f}" for value in numbers), mark])
-    return aligned(lines, words={0, 5}) + "\nS: standard uncertainty of the change; * exceeds the noise of both"
+def comparison_table(rows: list[Compared], titles: tuple[str, str] = ("before", "after")) -> Table:
+    """Return the comparison; per cent of the unperturbed runs."""
+    percents = (Column(name, "%", "fixed") for name in (*titles, "change", "S"))
+    shown = [
+        [row.factor, row.before, row.after, Marked(row.change, "*") if row.significant else row.change, row.uncertainty]
+        for row in rows
+    ]
+    note = "S: standard uncertainty of the change; * exceeds the noise of both"
+    return Table("", (text("source"), *percents), shown, [note])
 
 
 def _uncertainty(analysis: Analysis, baseline: float | None, percent: float) -> float:

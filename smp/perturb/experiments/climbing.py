@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from smp._output.tables import aligned, time_text
+from smp._output.numbers import time
+from smp._output.table import Column, Row, Table, text
 from smp._runtime.machine import Machine
 
 from .._types import IntArray
@@ -38,6 +39,11 @@ from .runners import runner_of
 from .trials import Trials
 
 FORMAT, VERSION = "smp-ladder", 1
+_COLUMNS = (
+    *(text("factor"), Column("passes", form="short"), Column("slope", form="short")),
+    *(Column("a pass", form="fixed", digits=3), Column("offset", form="short", digits=3)),
+    *(text("verdict"), text("trusted"), text("next")),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,27 +107,26 @@ class Climb(Saved):
             for factor in self.design.factors
         }
 
-    def table(self, name: str = "time") -> str:
-        """Return what each ladder says, and what to do with it, as text; the largest effect of the longest delay first.
+    def table(self, name: str = "time") -> Table:
+        """Return what each ladder says, and what to do with it; the largest effect of the longest delay first.
 
         ``slope`` is the effect per unit delay of the rungs that are trusted, ``a pass`` that for each pass of a
         processor (1 where the run waits for every pass), ``offset`` what a delay brings or costs however long it is.
         """
         found, run = self.ladders(name), float(self.trials.responses(name).mean(axis=0).min())
-        rows = [["factor", "passes", "slope", "a pass", "offset", "verdict", "trusted", "next"]]
+        rows: list[Row] = []
         for factor in sorted(found, key=lambda factor: -abs(found[factor].effects[-1])):
             one, met = found[factor], self.trials.met[factor]
             passes = met.passes / met.by
             added = one.delays[-1] * passes if name == "time" else math.nan
             worth = worth_having(run, added, met.inside / met.by)
-            slopes = [f"{one.slope:.4g}", f"{one.slope / passes:.3f}", f"{one.offset:.3g}"]
-            told = slopes if math.isfinite(one.slope) else ["-", "-", "-"]
-            rows.append([factor, f"{passes:g}", *told, one.verdict, _ends(one), _next(one, name, worth)])
-        return aligned(rows, words={0, 5, 6, 7})
+            slopes = [one.slope, one.slope / passes, one.offset] if math.isfinite(one.slope) else [None] * 3
+            rows.append([factor, passes, *slopes, one.verdict, _ends(one), _next(one, name, worth)])
+        return Table("", _COLUMNS, rows)
 
     def __str__(self) -> str:
         """What was run."""
-        rungs, runs = ", ".join(map(time_text, self.delays)), len(self.trials.table)
+        rungs, runs = ", ".join(map(time, self.delays)), len(self.trials.table)
         return f"{self.design}\nDelays: {rungs}; {runs} runs, {self.trials.replicates} replicates of all rungs"
 
     def to_json(self) -> dict[str, Any]:
@@ -205,8 +210,9 @@ def climb(
     >>> with smp.emulated(2, schedule="clock") as machine:
     ...     found = climb(program, ("10us", "20us", "50us"), machine=machine, replicates=2)
     >>> print(found.table())
-    factor  passes  slope  a pass  offset  verdict  trusted         next
-    all          3      3   1.000       0  linear   10 us to 50 us  screen with any of them
+    factor  passes  slope  a pass  offset  verdict  trusted             next
+    -------------------------------------------------------------------------------------------
+    all          3      3   1.000       0  linear   10.0 us to 50.0 us  screen with any of them
     """
     rungs = _checked(delays)
     if replicates < 2:
@@ -267,12 +273,12 @@ def _checked(delays: Sequence[Treatment | str]) -> tuple[Treatment, ...]:
 
 def _ends(one: Ladder) -> str:
     trusted = one.delays[one.trusted].tolist()
-    return f"{time_text(trusted[0])} to {time_text(trusted[-1])}" if trusted else "-"
+    return f"{time(trusted[0])} to {time(trusted[-1])}" if trusted else "-"
 
 
 def _next(one: Ladder, name: str, worth: float) -> str:
     """What to do with a ladder, where of its longest delay an effect so large is worth having."""
-    trusted = [time_text(delay) for delay in one.delays[one.trusted].tolist()]
+    trusted = [time(delay) for delay in one.delays[one.trusted].tolist()]
     flat = abs(one.slope) <= one.sigmas * one.slope_uncertainty
     if one.verdict == "linear":
         above = int(np.flatnonzero(~one.clear).max(initial=-1)) + 1  # the first from which on all show
@@ -288,4 +294,4 @@ def _next(one: Ladder, name: str, worth: float) -> str:
     else:
         text = "no delay stands for the others"
     faster = one.delays[one.clear & (one.effects < 0)].tolist() if name == "time" else []
-    return text + (f"; search: faster with {', '.join(map(time_text, faster))}" if faster else "")
+    return text + (f"; search: faster with {', '.join(map(time, faster))}" if faster else "")

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit  # the t quantile; scipy.stats would take half a second to import
 
-from smp._output.tables import aligned
+from smp._output.numbers import fixed
+from smp._output.table import Column, Row, Table, counted, text
 from smp.errors import ExperimentError
 
 from .._types import FloatArray
@@ -74,16 +75,16 @@ class Search(NamedTuple):
             for factor, column in zip(self.factors, self.settings.T, strict=True)
         }
 
-    def table(self, largest: int | None = None, unit: float = 1.0) -> str:
-        """Return the trials as text, the fastest first (as table 4); delays in multiples of ``unit``."""
-        rows = [["trial", *self.factors, "result", "notes"]]
+    def table(self, largest: int | None = None, unit: float = 1.0) -> Table:
+        """Return the trials, the fastest first (as table 4); delays in multiples of ``unit``."""
         without = np.flatnonzero((self.settings == 0).all(axis=1)).tolist()
+        rows: list[Row] = []
         for trial in np.argsort(self.results, kind="stable")[:largest].tolist():
             times = self._times(trial)
-            note = "no delays" if trial in without else f"{times:.2f} times as fast" if times > 1 else ""
-            delays = [f"{delay / unit:g}" for delay in self.settings[trial]]
-            rows.append([str(trial + 1), *delays, f"{self.results[trial]:.4g}", note])
-        return aligned(rows, words={len(rows[0]) - 1})
+            note = "no delays" if trial in without else f"{fixed(times)} times as fast" if times > 1 else ""
+            rows.append([trial + 1, *self.settings[trial], self.results[trial], note])
+        delays = (Column(factor, form="short", scale=1 / unit) for factor in self.factors)
+        return Table("", (counted("trial"), *delays, Column("result", form="short"), text("notes")), rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON; `from_json` reads it."""

@@ -191,7 +191,7 @@ class Trials(Saved):
             raise ValueError("of throughput more is better: search by the time, which is the work divided by it")
 
     def __str__(self) -> str:
-        return "\n\n".join(sections(self, ["time"]))
+        return "\n\n".join(map(str, sections(self, ["time"])))
 
     def __repr__(self) -> str:
         return f"<{len(self.table)} runs of {len(self.plan.levels)} trials of {', '.join(self.plan.factors)}>"

@@ -6,17 +6,23 @@ from collections.abc import Iterator
 
 from smp._output.numbers import count, number
 from smp._output.table import Column, Table, counted, text
-from smp.microbench.output.format import cells, flagged
+from smp.microbench.output.format import listed
 from smp.profiles.profile import Profile
 
 from .rows import Instruction
 
 TITLES = {"add": "chain of additions", "clock": "read of the clock"}
-COLUMNS = (
-    *(text("instruction"), counted("streams"), Column("clocks mean"), Column("clocks deviation")),
-    *(Column("the CPU's clocks"), Column("median", "ns"), Column("min.", "ns"), Column("p95", "ns"), counted("times")),
-)
-FIELDS = ("streams", "clocks_mean", "clocks_std", "total_clocks", "ns", "minimum_ns", "p95_ns", "windows")
+COLUMNS = {
+    "what": text("instruction"),
+    "streams": counted("streams"),
+    "clocks_mean": Column("clocks mean"),
+    "clocks_std": Column("clocks deviation"),
+    "total_clocks": Column("the CPU's clocks"),
+    "ns": Column("median", "ns"),
+    "minimum_ns": Column("min.", "ns"),
+    "p95_ns": Column("p95", "ns"),
+    "windows": counted("times"),
+}
 
 
 def line(found: Instruction) -> tuple[str, str] | None:
@@ -32,13 +38,11 @@ def line(found: Instruction) -> tuple[str, str] | None:
 def tables(found: Instruction, profile: Profile) -> Iterator[Table]:
     """Yield the table of a profile in which instructions were timed."""
     done = "; ".join(f"{count(many)} of {TITLES[what]}" for what, many in found.instructions.items())
-    yield Table(
+    yield listed(
         "An instruction of a stream, from when all are let go to its own last (after figure 4)",
         COLUMNS,
-        [cells(TITLES[row.what], row, *FIELDS) for row in found.rows],
-        (
-            f"each stream does {done}",
-            "mean and deviation over all streams of all visits; the CPU's: one instruction of any stream",
-            flagged(found.rows),
-        ),
+        found.rows,
+        f"each stream does {done}",
+        "mean and deviation over all streams of all visits; the CPU's: one instruction of any stream",
+        names=TITLES,
     )

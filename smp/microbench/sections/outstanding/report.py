@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from smp._output.numbers import fixed, number, size
-from smp._output.table import Column, Row, Table, counted, ratio, text
-from smp.microbench.output.format import cells, field, flagged
+from smp._output.table import Column, Table, counted, ratio, text
+from smp.microbench.output.format import cells, field, flagged, listed
 from smp.profiles.profile import Profile
 
 from .rows import Loads, Outstanding, Sustained
@@ -16,11 +16,16 @@ CHAINS = (
     *(counted("chains"), Column("median", "ns a load"), Column("cycles"), Column("minimum", "ns")),
     *(Column("p95", "ns"), Column("misses under way")),
 )
-GROUPS = (text("loads go to"), counted("work"), counted("CPUs"))
-SATURATION = (
-    *(Column("best", "GB/s"), counted("at streams"), counted("at depth"), counted("streams within 5%")),
-    ratio("best over one stream"),
-)
+SATURATION = {
+    "order": text("loads go to"),
+    "work": counted("work"),
+    "cpus": counted("CPUs"),
+    "best_GBps": Column("best", "GB/s"),
+    "best_streams": counted("at streams"),
+    "best_depth": counted("at depth"),
+    "enough_streams": counted("streams within 5%"),
+    "gain": ratio("best over one stream"),
+}
 Series = tuple[str, int, int]
 """Order, work, CPUs."""
 
@@ -81,14 +86,7 @@ def tables(found: Outstanding, profile: Profile) -> Iterator[Table]:
     if found.groups:
         yield _groups(found.groups)
     if found.saturation:
-        rows: list[Row] = [
-            [
-                *(ORDERS[row.order], row.work, row.cpus, row.best_GBps),
-                *(row.best_streams, row.best_depth, row.enough_streams, row.gain),
-            ]
-            for row in found.saturation
-        ]
-        yield Table("What is enough for the best bandwidth", (*GROUPS, *SATURATION), rows)
+        yield listed("What is enough for the best bandwidth", SATURATION, found.saturation, names=ORDERS)
     yield Table(notes=list(bounds(found)))
 
 
@@ -102,7 +100,7 @@ def _groups(loads: Sequence[Loads]) -> Table:
             rows.append([ORDERS[order], work, cpus, streams, *rates])
     return Table(
         "Bandwidth of groups of loads by depth, each followed by work on its words",
-        (*GROUPS, counted("streams"), *(Column(f"depth {depth}", "GB/s") for depth in depths)),
+        (*list(SATURATION.values())[:3], counted("streams"), *(Column(f"depth {depth}", "GB/s") for depth in depths)),
         rows,
         (
             "anywhere: a line each load; next word: a word each load. The profile has the streams between.",

@@ -6,17 +6,22 @@ from collections.abc import Iterator
 
 from smp._output.numbers import count, number, time
 from smp._output.table import Column, Table, counted
-from smp.microbench.output.format import cells, flagged
+from smp.microbench.output.format import listed
 from smp.profiles.profile import Profile
 
 from .rows import Retries
 
-COLUMNS = (
-    *(counted("limit"), counted("counted least"), counted("counted most"), counted("waits")),
-    *(Column(f"until the trap {name}", "us", scale=1e-3) for name in ("median", "min.", "p95")),
-    *(counted("waits timed"), counted("as set")),
-)
-FIELDS = ("counted_least", "counted_most", "waits", "ns", "minimum_ns", "p95_ns", "windows")
+COLUMNS = {
+    "limit": counted("limit"),
+    "counted_least": counted("counted least"),
+    "counted_most": counted("counted most"),
+    "waits": counted("waits"),
+    "equal": Column("as set", form="checked"),
+    "ns": Column("until the trap median", "us", scale=1e-3),
+    "minimum_ns": Column("until the trap min.", "us", scale=1e-3),
+    "p95_ns": Column("until the trap p95", "us", scale=1e-3),
+    "windows": counted("waits timed"),
+}
 
 
 def line(found: Retries) -> tuple[str, str] | None:
@@ -29,13 +34,10 @@ def line(found: Retries) -> tuple[str, str] | None:
 
 def tables(found: Retries, profile: Profile) -> Iterator[Table]:
     """Yield the table of a profile in which retries were counted."""
-    yield Table(
+    yield listed(
         "Retries that a waiting stream counts before it traps (after figure 7)",
         COLUMNS,
-        [[*cells(row.limit, row, *FIELDS), "yes" if row.equal else "NO"] for row in found.rows],
-        (
-            "until the trap: from Python, withdrawing included;",
-            f"a look takes {number(found.look_ns)} ns: what the longest adds to the first, by its looks",
-            flagged(found.rows),
-        ),
+        found.rows,
+        "until the trap: from Python, withdrawing included;",
+        f"a look takes {number(found.look_ns)} ns: what the longest adds to the first, by its looks",
     )

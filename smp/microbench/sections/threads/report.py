@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.numbers import percent, time
 from smp._output.table import Column, Table, counted, share, text
-from smp.microbench.output.format import cells, flagged, judged
+from smp.microbench.output.format import flagged, judged, listed
 from smp.profiles.profile import Profile
 
 from .rows import Threads
@@ -33,11 +33,16 @@ def _micro(name: str) -> Column:
     return Column(name, "us", scale=1e-3)
 
 
-FROM_THE_CALL = (
-    *(text(""), _micro("median"), counted("clocks"), *map(_micro, ("mean", "deviation", "min.", "p95"))),
-    counted("events"),
-)
-FIELDS = ("ns", "cycles", "mean_ns", "std_ns", "minimum_ns", "p95_ns", "windows")
+FROM_THE_CALL = {
+    "what": text(),
+    "ns": _micro("median"),
+    "cycles": counted("clocks"),
+    "mean_ns": _micro("mean"),
+    "std_ns": _micro("deviation"),
+    "minimum_ns": _micro("min."),
+    "p95_ns": _micro("p95"),
+    "windows": counted("events"),
+}
 MADE_OF = (text("part, measured by itself"), _micro("median"), share(""), counted("events"))
 
 
@@ -56,8 +61,8 @@ def line(found: Threads) -> tuple[str, str] | None:
 def tables(found: Threads, profile: Profile) -> Iterator[Table]:
     """Yield the tables of a profile in which streams and threads were started."""
     rows = sorted(found.rows, key=lambda row: list(EVENTS).index(row.what))
-    events = [cells(EVENTS[row.what], row, *FIELDS) for row in rows]
-    yield Table("From the call until the thread runs (after tables 1 and 2)", FROM_THE_CALL, events, [flagged(rows)])
+    title = "From the call until the thread runs (after tables 1 and 2)"
+    yield listed(title, FROM_THE_CALL, rows, names=EVENTS)
     sums = found.accounting
     total, left = sums.total_ns, sums.total_ns - sums.explained_ns
     parts = sorted(found.parts, key=lambda row: list(PARTS).index(row.what))
