@@ -15,17 +15,17 @@ from typing import Any
 from smp.errors import CheckFailed
 
 from ..emulated.emulator import Step
-from ..emulated.processors import EmulatedCrew
+from ..emulated.processors import EmulatedProcessors
 from ..emulated.schedules import Choices
 from ..loops.compiler import numba
 from ..machine import Machine
 from ..memory.segment import Block
 from ..memory.witness import Witness
+from ..program.answer import raised
+from ..program.failures import RaisedBy
 from ..program.processor import Processor, checked_number
 from ..program.run import Run
 from ..program.steps import Recorder
-from ..shared_memory.answer import raised
-from ..shared_memory.failures import Raised
 
 STEPS = 20_000
 """Steps of one schedule, where no other limit is given."""
@@ -34,7 +34,7 @@ Setup = Callable[[Machine], Any]
 Check = Callable[..., Any]
 
 
-class _Kept(EmulatedCrew):
+class _Kept(EmulatedProcessors):
     """A crew whose blocks are given out again, in the same order, zeroed."""
 
     def rewind(self) -> None:
@@ -123,8 +123,7 @@ class Laboratory:
             stream, fault = emulator.fault
             if not isinstance(fault, Exception):
                 raise fault
-            answer = raised(crew.ports[stream.rank], fault)
-            error = Raised(stream.rank, *answer[1:]).told({}, self._size)
+            error = RaisedBy(stream.rank, raised(crew.ports[stream.rank], fault)).error({}, self._size)
             error.__cause__ = fault
             raise error
         wall = time.perf_counter() - start

@@ -20,28 +20,34 @@ import select
 import signal
 import socket
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from smp._computer.interrupt import HeldBack
 from smp._computer.limits import allowed_cpus
 from smp.errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError, SmpError, Unsupported, WaitTimeout
 
+from ..memory.arrays import GlobalArray
+from ..memory.cells import Cells, make_cells
 from ..memory.segment import Block, Segment
-from ..memory.streams_here import FEW, RETRIES
-from ..memory.waiting_threads import HostRoster
+from ..memory.shared_elements import array_on
+from ..memory.threads import FEW, RETRIES
+from ..memory.waiting_threads import WaitingThreads
+from ..program.answers import Answer, Done, Mismatched, Raised
+from ..program.failures import Death, Failure, RaisedBy, Unmatched, first
+from ..program.place import Place
 from ..protocols import wait
 from ..protocols.entry_points import core
-from ..shared_memory.failures import Death, Failure, Raised, Unmatched, first
-from ..shared_memory.last_seen import Board, Place
-from ..shared_memory.port import boards_at, header, records_at
+from ..shared_memory.last_seen import Board
+from ..shared_memory.layout import boards_at, header, records_at
 from .deadlock import ProgressCheck
 from .launcher import PATIENCE, Channel
-from .pipe import Line
+from .pipe import Allocate, Line, Ready
 from .worker import STOP
 
 GRACE = 0.5  # seconds for the others to notice a failure by themselves
@@ -50,10 +56,8 @@ NUDGE = 0.2  # seconds between two signals to those who have not stopped
 START = 60.0  # seconds for the workers to come up; a first import can be slow
 SHORT = 1 << 14  # bytes of a call that is sent as it is: it fits into a socket that is empty
 
-Answer = tuple[Any, ...]
 
-
-class Crew:
+class Workers:
     """The workers of one machine.
 
     Parameters
@@ -72,6 +76,7 @@ class Crew:
     """
 
     kind = "host"
+    first_touch = True
 
     def __init__(self, cpus: Sequence[int | None], method: str, spin: bool) -> None:
         self.size, self.closed = len(cpus), ""  # why, once it is
@@ -81,6 +86,7 @@ class Crew:
         self._alive: set[int] = set()  # ranks that were started, and whose end has not been told
         self._pending: set[int] = set()  # ranks that owe an answer
         self._stopped = False
+        self._calling = threading.Lock()
         core()  # compiled here, once, if this is the first time ever: not in every worker
         try:
             with HeldBack() as ctrl_c:
@@ -96,12 +102,12 @@ class Crew:
     def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
         self.segment = Segment(header=header(self.size))
         self._shared_words()[wait.TABLE] = records_at(self.size)
-        self.segment.roster = self._roster = HostRoster(self.segment, -1, RETRIES if spin else FEW)
+        self.segment.threads = self._threads = WaitingThreads(self.segment, -1, RETRIES if spin else FEW)
         for rank, cpu in enumerate(cpus):
             self._start(rank, cpu, RETRIES if spin else 0)
         try:
             up, _ = self._collect(ctrl_c, time.monotonic() + START)
-            self._processes = {os.getpid(), *(pid for _, pid in up)}
+            self._processes = {os.getpid(), *(ready.pid for ready in up)}
         except ProgramError as error:
             raise MachineError(f"the processors did not come up: {error}") from error
 
@@ -126,8 +132,8 @@ class Crew:
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
-    ) -> tuple[list[Answer], list[Block]]:
-        """Have every worker run a pickled call; see `Crew`.
+    ) -> tuple[list[Done], list[Block]]:
+        """Have every worker run a pickled call; see `Processors`.
 
         Raises
         ------
@@ -138,7 +144,13 @@ class Crew:
         MachineClosed
             When there is no machine any more.
         """
-        self._must_be_open()
+        with self._calling:
+            self._must_be_open()
+            return self._called(message, streams, ctrl_c, timeout, helpers)
+
+    def _called(
+        self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
+    ) -> tuple[list[Done], list[Block]]:
         what, block = self._handed_over(message)
         self._shared_words()[: wait.OF_A_RUN] = 0
         why = "an exception came in between"
@@ -162,8 +174,16 @@ class Crew:
             del block
         return answers, blocks
 
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
+        """Make a global array of zeros."""
+        return array_on(self.allocate(math.prod(shape) * dtype.itemsize), shape, dtype)
+
+    def cells(self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None) -> Cells:
+        """Make cells."""
+        return make_cells(self.allocate, n, dtype, full, padded, retries)
+
     def allocate(self, nbytes: int) -> Block:
-        """Give out memory for a global array."""
+        """Give out zeroed memory."""
         self._must_be_open()
         return self.segment.allocate(nbytes)
 
@@ -186,7 +206,7 @@ class Crew:
         return (block.offset, len(message)), block
 
     def _check(self, timeout: float | None, helpers: bool | None) -> ProgressCheck:
-        streams, processes = self._roster.streams, self._processes
+        streams, processes = self._threads.streams, self._processes
         return ProgressCheck(self.segment, self.size, streams, processes, self._seen, timeout, helpers)
 
     def _collect(
@@ -195,10 +215,10 @@ class Crew:
         until: float | None,
         order: tuple[Any, ...] | None = None,
         check: ProgressCheck | None = None,
-    ) -> tuple[list[Answer], list[Block]]:
+    ) -> tuple[list[Any], list[Block]]:
         """Send an order and gather one answer of each worker, or what failed first."""
         self._pending = set(range(self.size))
-        answers: dict[int, Answer] = {}
+        answers: dict[int, Answer | Ready] = {}
         blocks: list[Block] = []
         failures: list[Failure] = []
         presses, nudge = 0, 0.0
@@ -256,7 +276,9 @@ class Crew:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: the nursery tells
             self._lines[rank].send(message)
 
-    def _answer(self, rank: int, answers: dict[int, Answer], blocks: list[Block], poll: select.poll) -> list[Failure]:
+    def _answer(
+        self, rank: int, answers: dict[int, Answer | Ready], blocks: list[Block], poll: select.poll
+    ) -> list[Failure]:
         """Take what a worker sends."""
         try:
             message = self._lines[rank].take()
@@ -266,19 +288,19 @@ class Crew:
             return []
         if message is None:  # not yet whole
             return []
-        if message[0] == "allocate":
+        if isinstance(message, Allocate):
             try:
-                block = self.segment.allocate(message[1])
+                block = self.segment.allocate(message.nbytes)
             except OutOfSharedMemory as error:
                 self._send(rank, ("block", str(error)))
             else:
                 blocks.append(block)
                 self._send(rank, ("block", block.offset))
             return []
-        if message[0] == "raised":
-            return [Raised(rank, *message[1:])]
+        if isinstance(message, Raised):
+            return [RaisedBy(rank, message)]
         answers.setdefault(rank, message)
-        if message[0] == "mismatch":
+        if isinstance(message, Mismatched):
             return [Unmatched(rank)]
         self._pending.discard(rank)
         return []
@@ -306,8 +328,8 @@ class Crew:
     def _box(self, rank: int) -> str:
         return os.pread(self._boxes[rank].fileno(), 1 << 16, 0).decode(errors="replace")
 
-    def _error(self, failures: Sequence[Failure], answers: dict[int, Answer]) -> SmpError:
-        error = first(failures, int(self._shared_words()[wait.ABORT])).told(answers, self.size)
+    def _error(self, failures: Sequence[Failure], answers: Mapping[int, Any]) -> SmpError:
+        error = first(failures, int(self._shared_words()[wait.ABORT])).error(answers, self.size)
         stubborn = self._pending - {failure.rank for failure in failures if isinstance(failure, Death)}
         if stubborn:
             who = f"processor{'s' * (len(stubborn) > 1)} {', '.join(map(str, sorted(stubborn)))}"
@@ -319,6 +341,8 @@ class Crew:
         self._stopped = True
         for rank in range(self.size):
             self._kill(rank)
+        if self._calling.acquire(timeout=PATIENCE):
+            self._calling.release()
 
     def _kill(self, rank: int) -> None:
         self._shared_words()[wait.DEATHS] = 1  # before: it may hold the lock of a cell

@@ -23,7 +23,7 @@ from . import titles
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PACKAGE = str(Path(__file__).absolute().parents[2]) + os.sep  # the whole of smp
+_ours: tuple[str, ...] = (str(Path(__file__).absolute().parents[2]) + os.sep,)  # the whole of smp
 _LIBRARIES = tuple(
     os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
@@ -66,7 +66,13 @@ def in_a_program(frame: FrameType | None) -> bool:
 
 def is_ours(filename: str) -> bool:
     """Whether a source file belongs to smp's runtime."""
-    return filename.startswith(_PACKAGE)
+    return filename.startswith(_ours)
+
+
+def count_as_ours(folder: str) -> None:
+    """Count the files of a folder as smp's own: those of a kind of machine that lives outside of smp."""
+    global _ours
+    _ours = (*_ours, os.path.join(folder, ""))
 
 
 def is_a_librarys(filename: str) -> bool:
