@@ -27,7 +27,7 @@ from smp.errors import DeadlockError, LivelockError, MachineClosed, MachineError
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, make_cells
 from ..memory.segment import Block, Segment
-from ..memory.shared_elements import array_on, attach, elements_of
+from ..memory.shared_elements import array_on, elements_of
 from ..program.answer import answer, raised
 from ..program.answers import Answer, Done, Raised
 from ..program.failures import Failure, RaisedBy, Unmatched, first
@@ -84,7 +84,7 @@ class EmulatedPort(SharedMemoryPort):
         if (first_shape, first_dtype) != (shape, dtype):
             self.core.abort(self.memory.segment.address, wait.MISMATCHED, -1)
             raise Mismatch(self.doing)
-        return attach(self.memory.segment, block.offset, block.nbytes, shape, dtype)
+        return array_on(block, shape, dtype)
 
     def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
         local = super().get(array, index, out)

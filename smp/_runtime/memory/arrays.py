@@ -20,7 +20,7 @@ Shape = int | Sequence[int]
 
 
 class Elements(Protocol):
-    """Where the elements of one global array are, for one process; pickled with the array."""
+    """Where the elements of one global array are, for one process."""
 
     @property
     def rank(self) -> int | None:
@@ -41,6 +41,9 @@ class Elements(Protocol):
 
     def write(self, index: Any, values: Any) -> None:
         """Set ``array[index]``, in the parent."""
+
+    def pickled(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Callable[..., GlobalArray], Any]:
+        """Return what makes the array where it is sent: a function and its arguments."""
 
 
 def _no_operator(symbol: str) -> Callable[..., NoReturn]:
@@ -151,8 +154,8 @@ class GlobalArray:
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self._in_parent().read(...), dtype=dtype, copy=copy)
 
-    def __reduce__(self) -> tuple[type[GlobalArray], tuple[Any, ...]]:
-        return GlobalArray, (self._elements, self.shape, self.dtype)
+    def __reduce__(self) -> tuple[Callable[..., GlobalArray], Any]:
+        return self._elements.pickled(self.shape, self.dtype)
 
 
 def checked(shape: Shape, dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[Any]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from smp.errors import MachineError
 
 from .arrays import GlobalArray
-from .segment import Block, Segment, segment_of
+from .segment import Block, segment_of
 
 
 class SharedElements:
@@ -47,30 +47,23 @@ class SharedElements:
     def write(self, index: Any, values: Any) -> None:
         self.all[index] = values
 
-    def __reduce__(self) -> tuple[Callable[..., SharedElements], tuple[Any, ...]]:
+    def pickled(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Callable[..., GlobalArray], Any]:
         block = self.block
-        return _attached, (block.segment.id, block.offset, block.nbytes, self.all.shape, self.all.dtype)
+        return _attached, (block.segment.id, block.offset, block.nbytes, shape, dtype)
 
 
-def _attached(
-    segment_id: int, offset: int, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> SharedElements:
+def _attached(segment_id: int, offset: int, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
     segment = segment_of(segment_id)
     if segment is None:
         raise MachineError(
             "a global array of another machine was sent here; an array can be used only by the machine that made it"
         )
-    return SharedElements(segment.block(offset, nbytes), shape, dtype)
+    return array_on(segment.block(offset, nbytes), shape, dtype)
 
 
 def array_on(block: Block, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
     """The global array on a block."""
     return GlobalArray(SharedElements(block, shape, dtype), shape, dtype)
-
-
-def attach(segment: Segment, offset: int, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
-    """The global array at an offset of this process's segment."""
-    return array_on(segment.block(offset, nbytes), shape, dtype)
 
 
 def elements_of(array: GlobalArray) -> SharedElements:

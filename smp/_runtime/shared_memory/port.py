@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from smp.errors import Aborted, WaitTimeout
 
 from ..memory.arrays import GlobalArray
-from ..memory.shared_elements import attach, elements_of
+from ..memory.shared_elements import array_on, elements_of
 from ..program.port import Mismatch, must_agree
 from ..program.processor import share
 from ..protocols import wait as _wait
@@ -68,7 +68,7 @@ class SharedMemoryPort:
         offset = self._ask(nbytes) if self.rank == 0 else 0
         blocks = self.exchange(f"allocation of {dtype}{list(shape)}", offset.to_bytes(8, "little"))
         start = int.from_bytes(blocks[0], "little")
-        return attach(self.memory.segment, start, nbytes, shape, dtype)
+        return array_on(self.memory.segment.block(start, nbytes), shape, dtype)
 
     def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
         elements, mine = elements_of(array).all, share(array.size, self.rank, self.size)

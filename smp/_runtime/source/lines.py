@@ -29,36 +29,36 @@ _LIBRARIES = tuple(
 )
 
 RUNS = "(runs)"
-_programs: set[CodeType] = set()  # of functions that call a program
-_wrappers: set[CodeType] = set()  # of functions that call a function of the user's, and do nothing else then
+_programs: dict[int, CodeType] = {}  # of functions that call a program, by identity: to hash a code takes a while
+_wrappers: dict[int, CodeType] = {}  # of functions that call a function of the user's, and do nothing else then
 
 
 def calls_programs(function: F) -> F:
     """Note a function of smp's that calls programs: what they raise, it handles."""
-    _programs.add(function.__code__)
+    _programs[id(function.__code__)] = function.__code__
     return function
 
 
 def wraps_users(function: F) -> F:
     """Note a function of smp's that only wraps one of the user's."""
-    _wrappers.add(function.__code__)
+    _wrappers[id(function.__code__)] = function.__code__
     return function
 
 
 def runs_a_program(frame: FrameType) -> bool:
     """Whether a frame is of a function that calls programs: what is beyond it is not the program."""
-    return frame.f_code in _programs
+    return id(frame.f_code) in _programs
 
 
 def in_a_program(frame: FrameType | None) -> bool:
     """Whether a frame is of a user's code in a program, with nothing of smp's own work in between."""
-    if frame is None or frame.f_code in _programs:  # not in the program, but before or after it
+    if frame is None or id(frame.f_code) in _programs:  # not in the program, but before or after it
         return False
     while frame is not None:
         code = frame.f_code
-        if code in _programs:
+        if id(code) in _programs:
             return True
-        if is_ours(code.co_filename) and code not in _wrappers:
+        if is_ours(code.co_filename) and id(code) not in _wrappers:
             return False
         frame = frame.f_back
     return False

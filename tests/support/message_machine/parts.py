@@ -38,14 +38,18 @@ class Parts:
         client.write(self, index, values)
         client.fence()
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return attached, (id(self.network), self.name, self.shape, self.dtype)
+    def pickled(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Callable[..., GlobalArray], Any]:
+        return attached, (id(self.network), self.name, shape, dtype)
 
 
-def attached(network: int, name: Hashable, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Parts:
+def attached(network: int, name: Hashable, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
     if network not in networks:
         raise MachineError("a global array of another machine was sent here")
-    return Parts(networks[network], name, shape, dtype)
+    return in_parts(networks[network], name, shape, dtype)
+
+
+def in_parts(network: Network, name: Hashable, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
+    return GlobalArray(Parts(network, name, shape, dtype), shape, dtype)
 
 
 def parts_of(array: GlobalArray) -> Parts:

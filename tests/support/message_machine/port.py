@@ -16,7 +16,7 @@ from smp._runtime.protocols import wait
 from smp.errors import Aborted, WaitTimeout
 
 from .network import Arrived, Failed, Network
-from .parts import Client, Parts, make, parts_of
+from .parts import Client, in_parts, make, parts_of
 
 
 class Noted(Diagnosis):
@@ -67,7 +67,7 @@ class MessagePort(Client):
         self._made += 1
         name = (self._run, self._made)
         make(self.network, name, shape, dtype, self.rank)
-        return GlobalArray(Parts(self.network, name, shape, dtype), shape, dtype)
+        return in_parts(self.network, name, shape, dtype)
 
     def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
         mine = share(array.size, self.rank, self.size)

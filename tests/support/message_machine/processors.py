@@ -25,7 +25,7 @@ from smp._runtime.protocols import wait
 from smp.errors import MachineClosed, Unsupported, WaitTimeout
 
 from .network import ANSWERS, Failed, Network
-from .parts import Parts, make, own
+from .parts import in_parts, make, own
 from .port import MessagePort
 
 GRACE = 0.5  # seconds for the others to end when one has failed
@@ -113,7 +113,7 @@ class MessageProcessors:
         name = ("parent", next(self._arrays))
         for rank in range(self.size):
             make(self._network, name, shape, dtype, rank)
-        return GlobalArray(Parts(self._network, name, shape, dtype), shape, dtype)
+        return in_parts(self._network, name, shape, dtype)
 
     def cells(self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None) -> Cells:
         raise without_memory("cells")
