@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -31,6 +31,9 @@ from .program.port import Processors
 from .program.processor import Processor, checked_number
 from .program.run import Run
 from .protocols.wait import deadline_after
+
+if TYPE_CHECKING:
+    from .emulated.costs import Charges
 
 _TOUCH = 1 << 20  # bytes from which the processors touch a new array themselves
 _entered: ContextVar[tuple[tuple[int, Machine], ...]] = ContextVar("_entered", default=())
@@ -325,6 +328,7 @@ def emulated(
     schedule: str | Sequence[int] = "seeded",
     trace: bool = False,
     limit: int | None = None,
+    charges: Charges | None = None,
 ) -> Machine:
     """Open a machine whose processors take turns in this process, one step at a time, in virtual time.
 
@@ -346,6 +350,8 @@ def emulated(
         Whether runs keep their steps, for ``machine.trace``.
     limit : int, optional
         Steps after which a run ends with `LivelockError`; by default 10 million.
+    charges : Charges, optional
+        What primitives and copies cost, in ns of virtual time; by default the table of ``emulated.costs``.
 
     Returns
     -------
@@ -360,9 +366,8 @@ def emulated(
 
     Notes
     -----
-    Each stream has a clock of its own in virtual nanoseconds; what a primitive costs, and a byte, says the module
-    ``emulated.costs``.
-    One that is woken is at least as late as its waker.  ``run.steps`` and `smp.compiled.clock` tell virtual time; only
+    Each stream has a clock of its own in virtual nanoseconds; ``charges`` says what a primitive costs, and a byte.  One
+    that is woken is at least as late as its waker.  ``run.steps`` and `smp.compiled.clock` tell virtual time; only
     under ``schedule="clock"`` do the clocks agree about what came before what.  Plain Python, with its reads and writes
     of shared memory, belongs to the step after which it comes, and costs nothing.  Primitives return NumPy's numbers,
     which wrap around as those of compiled loops do.
@@ -376,10 +381,14 @@ def emulated(
     ...     machine.run(lambda proc, x: proc.reduce(x * proc.rank), 21).results
     [63, 63, 63]
     """
+    from .emulated.costs import Charges
     from .emulated.processors import LIMIT, EmulatedProcessors
     from .emulated.schedules import scheduler
 
     size = checked_number("processors", processors)
     team = checked_number("streams", streams)
     steps = LIMIT if limit is None else operator.index(limit)
-    return Machine(EmulatedProcessors(size, scheduler(schedule, seed), steps, trace), team)
+    if charges is not None and not isinstance(charges, Charges):
+        raise TypeError(f"charges is an object of the class Charges, not {charges!r}")
+    table = Charges() if charges is None else charges
+    return Machine(EmulatedProcessors(size, scheduler(schedule, seed), steps, trace, table), team)

@@ -37,7 +37,7 @@ from ..protocols import entry_points, wait
 from ..shared_memory.layout import header, records_at
 from ..shared_memory.memory import ProcessorMemory
 from ..shared_memory.port import SharedMemoryPort
-from .costs import copying
+from .costs import Charges
 from .emulator import Emulator, Step
 from .ending import Ending
 from .schedules import Schedule
@@ -88,7 +88,7 @@ class EmulatedPort(SharedMemoryPort):
 
     def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
         local = super().get(array, index, out)
-        self._processors.emulator.pass_time(copying(local.nbytes))
+        self._processors.charge_copy(local.nbytes)
         return local
 
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
@@ -96,7 +96,7 @@ class EmulatedPort(SharedMemoryPort):
         witness = self.memory.segment.witness
         if witness is not None:
             witness.copied_out(elements_of(array).all, index, self.rank, int(self.memory.sync[wait.ROUND]))
-        self._processors.emulator.pass_time(copying(np.asarray(values).nbytes))
+        self._processors.charge_copy(np.asarray(values).nbytes)
 
     def _on_a_stream(self) -> bool:
         running = self._processors.emulator.running
@@ -120,21 +120,23 @@ class EmulatedProcessors:
         Steps of a run.
     traced : bool
         Whether a run keeps its steps.
+    charges : Charges
+        Of virtual time.
     """
 
     kind = "emulated"
     first_touch = False
 
-    def __init__(self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool) -> None:
+    def __init__(self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool, charges: Charges) -> None:
         self.size, self.closed = size, ""
         self._owner = os.getpid()
-        self._schedule, self._limit, self._traced = schedule, limit, traced
+        self._schedule, self._limit, self._traced, self._charges = schedule, limit, traced, charges
         self._trace: list[Step] | None = None
         self._stopped = False
         self._calling = threading.Lock()
         self.segment = Segment(header=header(size))
         self.segment.words(0, wait.SHARED_WORDS)[wait.TABLE] = records_at(size)
-        self.emulator = Emulator(self.segment, schedule(), limit)
+        self.emulator = Emulator(self.segment, schedule(), limit, charges)
         self.emulator.abort = self._abort
         self.threads = self.segment.threads = InterpretedThreads(self.segment, self.emulator, RETRIES)
         self.ports = [EmulatedPort(self, rank) for rank in range(size)]
@@ -229,6 +231,10 @@ class EmulatedProcessors:
     def _still_here(self) -> None:
         if self.emulator.over:
             raise
+
+    def charge_copy(self, nbytes: int) -> None:
+        """Let the virtual time pass that a copy of so many bytes takes."""
+        self.emulator.pass_time(self._charges.copying(nbytes))
 
     def allocation(
         self, k: int, shape: tuple[int, ...], dtype: np.dtype[Any]

@@ -14,6 +14,7 @@ from typing import Any
 
 from smp.errors import CheckFailed
 
+from ..emulated.costs import Charges
 from ..emulated.emulator import Step
 from ..emulated.processors import EmulatedProcessors
 from ..emulated.schedules import Choices
@@ -79,7 +80,7 @@ class Laboratory:
         self._size, self._streams = checked_number("processors", processors), checked_number("streams", streams)
         self._program, self._setup, self._check = program, setup, check
         self._longest = longest
-        self._crew = _Kept(self._size, Choices, longest, False)
+        self._crew = _Kept(self._size, Choices, longest, False, Charges())
         self._machine = Machine(self._crew)
         self._crew.emulator.abort = None  # a schedule that fails is over
         if "numba" in sys.modules:
