@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from support.machines import ROOT, Machines, segments
 
 import smp
-from smp._runtime.emulated.costs import PRIMITIVES, Charges
+from smp._runtime.emulated.costs import Charges
+from smp._runtime.emulated.primitives import PRIMITIVES
 from smp._runtime.loops import atomics
 from smp._runtime.loops.atomics import futex_wait
 from smp.compiled import clock, compare_exchange, fetch_add, load, pause, store

@@ -19,31 +19,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from ..loops import atomics
-from ..loops.atomics import Primitive
-
-PRIMITIVES = (
-    "load",
-    "store_release",
-    "store",
-    "exchange",
-    "compare_exchange",
-    "compare_exchange_pair",
-    "fetch_add",
-    "pause",
-    "futex_wait",
-    "futex_wake",
-)
-"""Those that touch shared words: before each is a scheduling point."""
-
-
-def meaning_of(primitive: Callable[..., Any]) -> Callable[..., Any]:
-    """The Python body of a primitive."""
-    return cast("Primitive", primitive).meaning
+from .primitives import PRIMITIVES, meaning_of
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,8 @@ from ..loops import atomics
 from ..loops.interpreter import here
 from ..memory.witness import Witnessed, handed, plain
 from ..source.lines import deadlock, where
-from .costs import Charges, meaning_of
+from .costs import Charges
+from .primitives import CLOCKS, changed, meaning_of
 from .schedules import Schedule, Stream
 from .sleepers import Sleepers, address_of
 
@@ -44,10 +45,6 @@ _LOW = 0xFFFFFFFF  # the bits that a futex compares
 
 Step = tuple[int, int, str, str]
 _number, _last = operator.attrgetter("number"), operator.attrgetter("last")
-_clocks = {meaning_of(atomics.clock), meaning_of(atomics.thread_clock)}
-_exchange, _compare_exchange = meaning_of(atomics.exchange), meaning_of(atomics.compare_exchange)
-_compare_exchange_pair = meaning_of(atomics.compare_exchange_pair)
-_reads = {meaning_of(atomics.load)}
 
 
 class Turn(Protocol):
@@ -232,7 +229,7 @@ class Emulator:
         if not self._timed:
             return meaning(*args)
         result = meaning(*args)
-        if _changed(meaning, args, result):
+        if changed(meaning, args, result):
             self._vain = 0
         return result
 
@@ -254,7 +251,7 @@ class Emulator:
 
     def _aside(self, stream: Stream, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """A primitive that touches no shared word."""
-        if meaning in _clocks:
+        if meaning in CLOCKS:
             stream.now += self._charges.clock
             return stream.now
         return meaning(*args)
@@ -391,14 +388,3 @@ class Emulator:
         """Let the run go on for GRACE steps, no longer."""
         self.limit = min(self.limit, self.steps + GRACE)
         self._alarm = min(self._alarm, self.limit)
-
-
-def _changed(meaning: Callable[..., Any], args: tuple[Any, ...], result: Any) -> bool:
-    """Whether a primitive changed a word."""
-    if meaning is _exchange:
-        return bool(result != args[2])
-    if meaning is _compare_exchange:
-        return bool(result == args[2])
-    if meaning is _compare_exchange_pair:
-        return bool(result)
-    return meaning not in _reads

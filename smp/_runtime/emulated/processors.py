@@ -1,12 +1,12 @@
 """The emulated machine: processors that take turns in this process, in virtual time.
 
-    host                                       emulated
-    a process a processor                      a stream of an `Emulator`
+    host                                              emulated
+    a process a processor                             a stream of an `Emulator`
     compiled entry points (``entry_points.core``)     the same functions in Python, interpreted primitive by primitive
-    lines to the workers                       calls; programs, arguments and results are pickled all the same
-    a memfd that all map                       the same, mapped once
+    lines to the workers                              calls; programs, arguments and results are pickled all the same
+    a memfd that all map                              the same, mapped once
 
-Everything between the two, the port's barrier and exchange, the boards, the failures and their texts, is the host's.
+Everything between the two is the same: the port with its barrier and exchange, the boards, the failures, their texts.
 """
 
 from __future__ import annotations

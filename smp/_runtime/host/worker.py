@@ -52,9 +52,9 @@ def prepare() -> None:
     entry_points.core()
 
 
-def start(nursery: int, fds: Sequence[int]) -> NoReturn:
-    """Be a worker, in a process of its own that ``nursery`` has made, on its line, segment, box and outputs."""
-    die_with(nursery)
+def start(server: int, fds: Sequence[int]) -> NoReturn:
+    """Be a worker, in a process of its own that ``server`` has made, on its line, segment, box and outputs."""
+    die_with(server)
     for number in (signal.SIGINT, signal.SIGPIPE):  # Ctrl-C is the parent's business
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -62,7 +62,7 @@ def start(nursery: int, fds: Sequence[int]) -> NoReturn:
     status = 1
     try:
         line_fd, segment_fd, box_fd, *outputs = fds
-        for fd, output in enumerate(outputs, start=1):  # the nursery's may be older than the parent's of now
+        for fd, output in enumerate(outputs, start=1):  # the fork server's may be older than the parent's of now
             os.dup2(output, fd)
             os.close(output)
         line = Line(socket.socket(fileno=line_fd))

@@ -1,11 +1,11 @@
-"""The parent's side of the host machine: a crew of workers, one call at a time, and what happens when one fails.
+"""The parent's side of the host machine: its workers, one call at a time, and what happens when one fails.
 
-    call ─▶ every worker          answers come back on the workers' lines, deaths on the nursery's channel
+    call ─▶ every worker          answers come back on the workers' lines, deaths on the fork server's channel
     first failure, or Ctrl-C      the abort word is set, and every wait in the machine ends
     from then on                  STOP interrupts the programs' plain Python code
     GRACE later                   whoever has not answered yet is killed, and the machine is over
 
-A crew whose workers have all answered goes on, also after an exception; one that lost a worker does not.  Messages
+A machine whose workers have all answered goes on, also after an exception; one that lost a worker does not.  Messages
 to workers are short enough never to wait (what is long lies in the segment), and messages from them are taken piece
 by piece, so that nothing but an answer, a death or a deadline is ever waited for.
 """
@@ -19,7 +19,6 @@ import os
 import select
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -29,7 +28,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from smp._computer.interrupt import HeldBack
-from smp._computer.limits import allowed_cpus
 from smp.errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError, SmpError, Unsupported, WaitTimeout
 
 from ..memory.arrays import GlobalArray
@@ -48,6 +46,7 @@ from ..shared_memory.layout import boards_at, header, records_at
 from .deadlock import ProgressCheck
 from .launcher import PATIENCE, Channel
 from .pipe import Allocate, Line, Ready
+from .surroundings import output, specification
 from .worker import STOP
 
 GRACE = 0.5  # seconds for the others to notice a failure by themselves
@@ -115,20 +114,11 @@ class Workers:
         ours, theirs = socket.socketpair()
         self._lines.append(Line(ours))
         self._boxes.append(io.FileIO(os.memfd_create("smp-box")))
-        spec = {
-            "rank": rank,
-            "size": self.size,
-            "retries": retries,
-            "cpus": allowed_cpus() if cpu is None else [cpu],
-            "path": [entry for entry in sys.path if isinstance(entry, str)],
-            "cwd": _folder(),
-            "environment": dict(os.environ),
-        }
-        with theirs, _output(1) as out, _output(2) as error:
+        with theirs, output(1) as out, output(2) as error:
             held = (theirs, self.segment.file, self._boxes[rank], out, error)
             self._channel.start(rank, [file.fileno() for file in held])
         self._alive.add(rank)
-        self._send(rank, spec)
+        self._send(rank, specification(rank, self.size, retries, cpu))
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
@@ -247,7 +237,9 @@ class Workers:
                 if self.closed:  # by a signal's handler, under our feet
                     raise MachineClosed(f"this machine was closed while its program ran: {self.closed}")
                 source = sources[fd]
-                failures += self._event() if source is None else self._answer(source, answers, blocks, poll)
+                failure = self._event() if source is None else self._answer(source, answers, blocks, poll)
+                if failure is not None:
+                    failures.append(failure)
             if until is None and (failures or (check is not None and words[wait.ABORT])):
                 until = time.monotonic() + GRACE
             if ctrl_c.presses > presses:
@@ -273,21 +265,21 @@ class Workers:
         return poll, sources
 
     def _send(self, rank: int, message: Any) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: the nursery tells
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: the fork server reports it
             self._lines[rank].send(message)
 
     def _answer(
         self, rank: int, answers: dict[int, Answer | Ready], blocks: list[Block], poll: select.poll
-    ) -> list[Failure]:
+    ) -> Failure | None:
         """Take what a worker sends."""
         try:
             message = self._lines[rank].take()
         except Exception:  # the end of the line, or what is no message
             poll.unregister(self._lines[rank].fileno())
-            self._kill(rank)  # dead, and the nursery tells; or deaf, and no use any more
-            return []
+            self._kill(rank)  # dead, as the fork server reports; or deaf, and no use any more
+            return None
         if message is None:  # not yet whole
-            return []
+            return None
         if isinstance(message, Allocate):
             try:
                 block = self.segment.allocate(message.nbytes)
@@ -296,17 +288,17 @@ class Workers:
             else:
                 blocks.append(block)
                 self._send(rank, ("block", block.offset))
-            return []
+            return None
         if isinstance(message, Raised):
-            return [RaisedBy(rank, message)]
+            return RaisedBy(rank, message)
         answers.setdefault(rank, message)
         if isinstance(message, Mismatched):
-            return [Unmatched(rank)]
+            return Unmatched(rank)
         self._pending.discard(rank)
-        return []
+        return None
 
-    def _event(self) -> list[Failure]:
-        """Take one event of the nursery: a worker has ended."""
+    def _event(self) -> Failure:
+        """Take one event of the fork server: a worker has ended."""
         event = self._channel.receive()
         if event is None:
             raise MachineError("the process that starts the processors was killed, and they with it")
@@ -317,7 +309,7 @@ class Workers:
         core().abort(self.segment.address, wait.DIED, rank)
         if what == "failed":
             raise MachineError(f"processor {rank} of {self.size} cannot be started: {code}")
-        return [Death(rank, code, self._seen(rank), self._box(rank))]
+        return Death(rank, code, self._seen(rank), self._box(rank))
 
     def _shared_words(self) -> NDArray[np.int64]:
         return self.segment.words(0, wait.SHARED_WORDS)
@@ -359,7 +351,7 @@ class Workers:
             if self.closed:
                 return
             self.closed = why
-            if hasattr(self, "_channel"):  # else there is not even a nursery
+            if hasattr(self, "_channel"):  # else there is not even a fork server
                 if os.getpid() != self._owner:
                     self._channel.forget()
                 else:
@@ -394,19 +386,3 @@ class Workers:
                 if event is None:
                     return
                 self._alive.discard(event[1])
-
-
-def _output(number: int) -> io.FileIO:
-    """A copy of standard output, or of error output; of nothing where it is closed."""
-    try:
-        return io.FileIO(os.dup(number), "w")
-    except OSError:
-        return io.FileIO(os.devnull, "w")
-
-
-def _folder() -> str | None:
-    """The working folder, where it still exists."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return None
