@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from smp._computer.interrupt import HeldBack
 from smp.errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError, SmpError, Unsupported, WaitTimeout
@@ -100,10 +100,12 @@ class Workers:
 
     def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
         self.segment = Segment(header=header(self.size))
-        self._shared_words()[wait.TABLE] = records_at(self.size)
+        self._words = self.segment.words(0, wait.SHARED_WORDS)
+        self._words[wait.TABLE] = records_at(self.size)
         self.segment.threads = self._threads = WaitingThreads(self.segment, -1, RETRIES if spin else FEW)
         for rank, cpu in enumerate(cpus):
             self._start(rank, cpu, RETRIES if spin else 0)
+        self._poll, self._sources = self._polled()
         try:
             up, _ = self._collect(ctrl_c, time.monotonic() + START)
             self._processes = {os.getpid(), *(ready.pid for ready in up)}
@@ -142,7 +144,7 @@ class Workers:
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
     ) -> tuple[list[Done], list[Block]]:
         what, block = self._handed_over(message)
-        self._shared_words()[: wait.OF_A_RUN] = 0
+        self._words[: wait.OF_A_RUN] = 0
         why = "an exception came in between"
         try:
             check = self._check(timeout, helpers)
@@ -160,7 +162,7 @@ class Workers:
             if self._pending or len(self._alive) < self.size:
                 self.close(why, patience=0.0)
             else:
-                self._shared_words()[wait.ABORT] = 0  # threads of this process may wait at cells between runs
+                self._words[wait.ABORT] = 0  # threads of this process may wait at cells between runs
             del block
         return answers, blocks
 
@@ -212,8 +214,8 @@ class Workers:
         blocks: list[Block] = []
         failures: list[Failure] = []
         presses, nudge = 0, 0.0
-        words = self._shared_words()
-        poll, sources = self._poll()
+        words = self._words
+        poll, sources = self._poll, self._sources
         for rank in range(self.size) if order else ():
             self._send(rank, order)
         while self._pending:
@@ -256,7 +258,7 @@ class Workers:
             raise self._error(failures, answers)
         return [answers[rank] for rank in range(self.size)], blocks
 
-    def _poll(self) -> tuple[select.poll, dict[int, int | None]]:
+    def _polled(self) -> tuple[select.poll, dict[int, int | None]]:
         poll = select.poll()
         sources: dict[int, int | None] = {self._channel.socket.fileno(): None}
         sources.update({line.fileno(): rank for rank, line in enumerate(self._lines)})
@@ -305,14 +307,11 @@ class Workers:
         what, rank, code = event
         self._alive.discard(rank)
         self._pending.discard(rank)
-        self._shared_words()[wait.DEATHS] = 1  # before the abort: whoever sees that, sees this
+        self._words[wait.DEATHS] = 1  # before the abort: whoever sees that, sees this
         core().abort(self.segment.address, wait.DIED, rank)
         if what == "failed":
             raise MachineError(f"processor {rank} of {self.size} cannot be started: {code}")
         return Death(rank, code, self._seen(rank), self._box(rank))
-
-    def _shared_words(self) -> NDArray[np.int64]:
-        return self.segment.words(0, wait.SHARED_WORDS)
 
     def _seen(self, rank: int) -> Place:
         return Board(self.segment, boards_at(rank)).seen()
@@ -321,7 +320,7 @@ class Workers:
         return os.pread(self._boxes[rank].fileno(), 1 << 16, 0).decode(errors="replace")
 
     def _error(self, failures: Sequence[Failure], answers: Mapping[int, Any]) -> SmpError:
-        error = first(failures, int(self._shared_words()[wait.ABORT])).error(answers, self.size)
+        error = first(failures, int(self._words[wait.ABORT])).error(answers, self.size)
         stubborn = self._pending - {failure.rank for failure in failures if isinstance(failure, Death)}
         if stubborn:
             who = f"processor{'s' * (len(stubborn) > 1)} {', '.join(map(str, sorted(stubborn)))}"
@@ -337,7 +336,7 @@ class Workers:
             self._calling.release()
 
     def _kill(self, rank: int) -> None:
-        self._shared_words()[wait.DEATHS] = 1  # before: it may hold the lock of a cell
+        self._words[wait.DEATHS] = 1  # before: it may hold the lock of a cell
         self._channel.signal(rank, signal.SIGKILL)
 
     def _nudge(self) -> None:
@@ -365,7 +364,7 @@ class Workers:
             if hasattr(self, "segment"):
                 self.segment.close()
                 core().abort(self.segment.address, wait.INTERRUPTED, -1)  # whoever waits in this process
-                del self.segment  # what is left of the memory is its arrays'
+                del self.segment, self._words  # what is left of the memory is its arrays'
 
     def _bury(self, patience: float) -> None:
         for rank in self._alive:
