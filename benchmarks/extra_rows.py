@@ -10,21 +10,18 @@ predicted numbers and with one more and one fewer of either.  Right: none of tho
 from __future__ import annotations
 
 import argparse
-from typing import Any
-from unittest import mock
 
 import numpy as np
 
 import smp
-from smp._runtime.emulated import emulator, processors
-from smp._runtime.emulated.costs import copying
+from smp._runtime.emulated.costs import Charges as VirtualCharges
 from smp.kernels.grids.extra_rows import Charges, best_extra
 from smp.kernels.grids.programs import relax_red_black
 
 ITERATIONS = 2
 SWING = 0.001
-SLOW = 10_000
-"""So many times what it usually does takes a byte: barriers then count for little."""
+SLOW = 1_000
+"""A byte takes this many ns, 10,000 times what it usually does: barriers then count for little."""
 Extra = tuple[int, int]
 
 
@@ -36,10 +33,6 @@ def virtual(machine: smp.Machine, shape: tuple[int, int], extra: Extra) -> float
     summary = machine.run(relax_red_black, grid, **how).summary()
     swept = summary[np.isin(summary["label"], ("red", "black"))]
     return float(sum(swept[phase].sum() for phase in ("copy_in", "compute", "copy_out")))
-
-
-def slow_loop(args: tuple[Any, ...]) -> int:
-    return copying(SLOW * sum(each.nbytes for each in args if isinstance(each, np.ndarray)))
 
 
 def neighbours(shape: tuple[int, int], extra: Extra) -> list[Extra]:
@@ -61,11 +54,8 @@ def main() -> None:
         dearer = 2 ** int(rng.integers(7))
         extra = best_extra(shape, p, Charges(cell=1, element=dearer))
         some += extra != (0, 0)
-        with (
-            smp.emulated(p, schedule="clock") as machine,
-            mock.patch.object(processors, "copying", lambda nbytes, times=SLOW * dearer: copying(times * nbytes)),
-            mock.patch.object(emulator, "looping", slow_loop),
-        ):
+        charges = VirtualCharges(copied_byte=SLOW * dearer, looped_byte=SLOW)
+        with smp.emulated(p, schedule="clock", charges=charges) as machine:
             taken = virtual(machine, shape, extra)
             best = min(virtual(machine, shape, beside) for beside in neighbours(shape, extra))
             losses.append(taken / best - 1)

@@ -1,6 +1,6 @@
 """What the tests of the runtime share: machines, and the check that nothing is left behind.
 
-By design one idle nursery for each start method stays for ten seconds after its last machine (see
+By design one idle fork server for each start method stays for ten seconds after its last machine (see
 ``smp._runtime.host.forkserver``), with one socket to it and one thread that waits for its end.  Nothing else may stay.
 """
 
@@ -35,14 +35,14 @@ def _quick_collections() -> None:
 
 
 @pytest.fixture(scope="session")
-def nurseries() -> None:
-    """Start the nursery of each method, so that its socket is there before anything is counted."""
+def fork_servers() -> None:
+    """Start the fork server of each method, so that its socket is there before anything is counted."""
     for method in ("forkserver", "spawn"):
         smp.host(1, start=method).close()
 
 
 @pytest.fixture
-def nothing_left(nurseries: None) -> Iterator[None]:
+def nothing_left(fork_servers: None) -> Iterator[None]:
     """Check that a test leaves no process, descriptor, thread, segment or file."""
     for method in ("forkserver", "spawn"):  # one may have retired meanwhile, or been dropped by a test
         if method == "forkserver" or method not in launcher._roots:

@@ -114,12 +114,6 @@ class Table:
     notes: Sequence[str] = ()
     beside: int = 0
 
-    def __str__(self) -> str:
-        """As a terminal shows it."""
-        from .terminal import text  # it renders what this module defines
-
-        return text(self)
-
     @property
     def headed(self) -> bool:
         """Whether it has headers."""

@@ -53,6 +53,13 @@ def text(table: Table, width: int | None = None) -> str:
     return "\n".join(_lines(table, width, bold=False))
 
 
+class Printed(Table):
+    """A table that ``print`` shows as a terminal does."""
+
+    def __str__(self) -> str:
+        return text(self)
+
+
 def _lines(table: Table, width: int | None, bold: bool) -> Iterator[str]:
     if table.title:
         yield from (_strong(line, bold) for line in _broken(table.title, width))

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -23,15 +23,17 @@ from numpy.typing import ArrayLike, DTypeLike
 from .._computer.interrupt import HeldBack
 from .._computer.limits import places_of, usable_cpus
 from ..errors import MachineError, NotPicklable, ProgramError, WaitTimeout
-from .host.launcher import PATIENCE
 from .loops.places import carried, received
 from .memory.arrays import GlobalArray, Shape, checked
-from .memory.cells import Cells, cells_on, checked_cells, make_full
+from .memory.cells import Cells
 from .program.pickling import dump_call, load_result
-from .program.port import Crew
-from .program.processor import Processor, checked_number, touch
+from .program.port import Processors
+from .program.processor import Processor, checked_number
 from .program.run import Run
 from .protocols.wait import deadline_after
+
+if TYPE_CHECKING:
+    from .emulated.costs import Charges
 
 _TOUCH = 1 << 20  # bytes from which the processors touch a new array themselves
 _entered: ContextVar[tuple[tuple[int, Machine], ...]] = ContextVar("_entered", default=())
@@ -49,12 +51,12 @@ class Machine:
         Number of processors.
     """
 
-    def __init__(self, crew: Crew, streams: int = 1) -> None:
-        self._crew, self._streams = crew, streams
-        self.size = crew.size
+    def __init__(self, processors: Processors, streams: int = 1) -> None:
+        self._processors, self._streams = processors, streams
+        self.size = processors.size
         self._busy = threading.Lock()
         self._runner = 0  # the thread that waits for a program
-        self._finalizer = weakref.finalize(self, _drop, crew)
+        self._finalizer = weakref.finalize(self, _drop, processors)
 
     def __enter__(self) -> Machine:
         _entered.set((*_entered.get(), (os.getpid(), self)))
@@ -68,20 +70,14 @@ class Machine:
 
     def close(self) -> None:
         """End the processors, also under a program that runs.  Arrays keep their values while something holds them."""
-        elsewhere = self._runner not in (0, threading.get_ident())
-        if elsewhere:  # another thread waits for a program: that ends, and leaves the crew to this one
-            self._crew.stop()
-            elsewhere = self._busy.acquire(timeout=PATIENCE)
-        try:
-            self._crew.close("close() was called or its with block has ended")
-            self._finalizer.detach()
-        finally:
-            if elsewhere:
-                self._busy.release()
+        if self._runner not in (0, threading.get_ident()):  # another thread waits for a program
+            self._processors.stop()
+        self._processors.close("close() was called or its with block has ended")
+        self._finalizer.detach()
 
     def __repr__(self) -> str:
-        state = f"closed: {self._crew.closed}" if self._crew.closed else "ready"
-        return f"<{self._crew.kind} machine of {self.size} processors, {state}>"
+        state = f"closed: {self._processors.closed}" if self._processors.closed else "ready"
+        return f"<{self._processors.kind} machine of {self.size} processors, {state}>"
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklable("a machine stays in the process that opened it; a program may open one of its own")
@@ -152,16 +148,16 @@ class Machine:
             try:
                 self._runner = threading.get_ident()
                 start = time.perf_counter()
-                answers, blocks = self._crew.call(call, team, ctrl_c, timeout, helpers)
+                answers, arrays = self._processors.call(call, team, ctrl_c, timeout, helpers)
                 wall = time.perf_counter() - start
             except (ProgramError, WaitTimeout) as error:  # without the frames of the runtime, and what they hold
                 raise error.with_traceback(None) from error.__cause__
             finally:
                 self._runner = 0
                 self._busy.release()
-        results = received(sent, [load_result(rank, answer[1]) for rank, answer in enumerate(answers)])
-        del blocks  # arrays made by processors end here, unless a result holds them
-        return Run(results, [answer[2] for answer in answers], wall, self._crew.kind)
+        results = received(sent, [load_result(rank, answer.result) for rank, answer in enumerate(answers)])
+        del arrays  # those made by processors end here, unless a result holds them
+        return Run(results, [answer.record for answer in answers], wall, self._processors.kind)
 
     @property
     def trace(self) -> list[tuple[int, int, str, str]]:
@@ -174,14 +170,13 @@ class Machine:
         MachineError
             When the emulated machine was not opened with ``trace=True``.
         """
-        return list(self._crew.trace())
+        return list(self._processors.trace())
 
     def empty(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
         """Make a global array; see `zeros`."""
-        lengths, made, nbytes = checked(shape, dtype)
-        array = GlobalArray(self._crew.allocate(nbytes), lengths, made)
-        if nbytes >= _TOUCH:
-            self.run(_touch, array)
+        array = self._processors.array(*checked(shape, dtype))
+        if self._processors.first_touch and array.nbytes >= _TOUCH:
+            self.run(Processor._touch, array)
         return array
 
     def zeros(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
@@ -230,24 +225,27 @@ class Machine:
         Returns
         -------
         Cells
+
+        Raises
+        ------
+        TypeError, ValueError
+            What no cells can be.
+        Unsupported
+            On a machine without shared memory.
         """
-        count, made, words, limit = checked_cells(n, dtype, padded, retries)
-        cells = cells_on(self._crew.allocate(8 * words * count), count, made, words, limit)
-        if full:
-            make_full(cells)
-        return cells
+        return self._processors.cells(n, dtype, full, padded, retries)
 
     def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray:
         """Make a global array filled with one value, by default of the value's dtype; see `zeros`."""
         array = self.empty(shape, np.asarray(value).dtype if dtype is None else dtype)
-        array.view[...] = value
+        array._elements.write(..., value)
         return array
 
     def array(self, data: ArrayLike) -> GlobalArray:
         """Make a global array with a copy of ``data``; see `zeros`."""
         local = np.asarray(data)
         array = self.empty(local.shape, local.dtype)
-        array.view[...] = local
+        array._elements.write(..., local)
         return array
 
 
@@ -261,19 +259,13 @@ def current_machine() -> Machine | None:
     ...     smp.current_machine() is machine
     True
     """
-    inside = [machine for pid, machine in _entered.get() if pid == os.getpid() and not machine._crew.closed]
+    inside = [machine for pid, machine in _entered.get() if pid == os.getpid() and not machine._processors.closed]
     return inside[-1] if inside else None
 
 
-def _drop(crew: Crew) -> None:
+def _drop(processors: Processors) -> None:
     with HeldBack(finalizing=True):
-        crew.close("it was dropped")
-
-
-def _touch(proc: Processor, array: GlobalArray) -> None:
-    block = array._block
-    block.segment.ask_for_huge_pages(block.offset, block.nbytes)
-    touch(array, proc.rank, proc.size)
+        processors.close("it was dropped")
 
 
 def host(
@@ -323,7 +315,7 @@ def host(
     team = checked_number("streams", streams)
     places = places_of(size, cpus, pin)
     roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
-    from .host.workers import Crew as Workers
+    from .host.workers import Workers
 
     return Machine(Workers(places, "forkserver" if start is None else start, spin=roomy), team)
 
@@ -336,6 +328,7 @@ def emulated(
     schedule: str | Sequence[int] = "seeded",
     trace: bool = False,
     limit: int | None = None,
+    charges: Charges | None = None,
 ) -> Machine:
     """Open a machine whose processors take turns in this process, one step at a time, in virtual time.
 
@@ -357,6 +350,8 @@ def emulated(
         Whether runs keep their steps, for ``machine.trace``.
     limit : int, optional
         Steps after which a run ends with `LivelockError`; by default 10 million.
+    charges : Charges, optional
+        What primitives and copies cost, in ns of virtual time; by default the table of ``emulated.costs``.
 
     Returns
     -------
@@ -371,9 +366,8 @@ def emulated(
 
     Notes
     -----
-    Each stream has a clock of its own in virtual nanoseconds; what a primitive costs, and a byte, says the module
-    ``emulated.costs``.
-    One that is woken is at least as late as its waker.  ``run.steps`` and `smp.compiled.clock` tell virtual time; only
+    Each stream has a clock of its own in virtual nanoseconds; ``charges`` says what a primitive costs, and a byte.  One
+    that is woken is at least as late as its waker.  ``run.steps`` and `smp.compiled.clock` tell virtual time; only
     under ``schedule="clock"`` do the clocks agree about what came before what.  Plain Python, with its reads and writes
     of shared memory, belongs to the step after which it comes, and costs nothing.  Primitives return NumPy's numbers,
     which wrap around as those of compiled loops do.
@@ -387,10 +381,14 @@ def emulated(
     ...     machine.run(lambda proc, x: proc.reduce(x * proc.rank), 21).results
     [63, 63, 63]
     """
-    from .emulated.processors import LIMIT, EmulatedCrew
+    from .emulated.costs import Charges
+    from .emulated.processors import LIMIT, EmulatedProcessors
     from .emulated.schedules import scheduler
 
     size = checked_number("processors", processors)
     team = checked_number("streams", streams)
     steps = LIMIT if limit is None else operator.index(limit)
-    return Machine(EmulatedCrew(size, scheduler(schedule, seed), steps, trace), team)
+    if charges is not None and not isinstance(charges, Charges):
+        raise TypeError(f"charges is an object of the class Charges, not {charges!r}")
+    table = Charges() if charges is None else charges
+    return Machine(EmulatedProcessors(size, scheduler(schedule, seed), steps, trace, table), team)

@@ -80,7 +80,7 @@ def test_what_programs_print_is_ascii() -> None:
     """In a user's program no output replaces letters: print() of a text of ours shall not fail."""
     input_of_users = {"\u03bc", "\u00b5"}  # micro, in a treatment
     for file in (ROOT / "smp").rglob("*.py"):
-        if "plots" in file.name:
+        if "plots" in file.name or file.name == "figures.py":
             continue
         tree = ast.parse(file.read_text(encoding="utf-8"))
         docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterator
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,8 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import smp
-from smp._runtime.emulated import emulator, processors
-from smp._runtime.emulated.costs import copying
+from smp._runtime.emulated.costs import Charges as VirtualCharges
 from smp.kernels.costs import recorded
 from smp.kernels.grids import functions
 from smp.kernels.grids.blocked import IN_CACHE, WORTH_STREAMS, most_strips, relax_here
@@ -309,7 +307,7 @@ def test_an_iteration_takes_what_a_count_by_hand_says() -> None:
 )
 def test_virtual_time_agrees(shape: tuple[int, int], p: int, dearer: int) -> None:
     """An emulated machine, on which a byte costs so much that barriers count for nothing."""
-    slow = 10_000
+    slow = 1_000  # ns
 
     def taken(extra: tuple[int, int]) -> float:
         grid = machine.zeros(shape, np.float64)
@@ -317,15 +315,9 @@ def test_virtual_time_agrees(shape: tuple[int, int], p: int, dearer: int) -> Non
         swept = run.summary()[1:3]
         return float(sum(swept[phase].sum() for phase in ("copy_in", "compute", "copy_out")))
 
-    def looping(args: tuple[Any, ...]) -> int:
-        return copying(slow * sum(each.nbytes for each in args if isinstance(each, np.ndarray)))
-
     rows, columns = best = best_extra(shape, p, Charges(cell=1, element=dearer))
-    with (
-        smp.emulated(p, schedule="clock") as machine,
-        mock.patch.object(processors, "copying", lambda nbytes: copying(slow * dearer * nbytes)),
-        mock.patch.object(emulator, "looping", looping),
-    ):
+    charges = VirtualCharges(copied_byte=slow * dearer, looped_byte=slow)
+    with smp.emulated(p, schedule="clock", charges=charges) as machine:
         least = taken(best)
         for beside in ((rows + 1, columns), (rows - 1, columns), (rows, columns + 1), (rows, columns - 1), (0, 0)):
             if min(beside) >= 0:

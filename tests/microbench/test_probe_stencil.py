@@ -202,4 +202,4 @@ def test_the_figure_shows_the_numbers(section: Measurement) -> None:
         for name, _ in layouts_of(p):
             rows = [row for row in section.data.to_json()["rows"] if (row["layout"], row["p"]) == (name, p)]
             assert pictures.points(panel, name) == [[row["rows"], row["ns_per_cell"]] for row in rows]
-    assert pictures.described("stencil", section.data | {"forms": []}) == {}
+    assert pictures.described("stencil", section.data.to_json() | {"forms": []}) == {}

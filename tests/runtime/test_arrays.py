@@ -186,16 +186,16 @@ def test_objects_are_refused_before_they_are_copied(pair: smp.Machine) -> None:
 def test_what_is_left_is_what_the_error_says(pair: smp.Machine) -> None:
     """Half of it twice does not fit, though none of it has been touched."""
     left = limits.available_memory()
-    held = pair._crew.allocate(left // 5 * 3)
+    held = pair._processors.allocate(left // 5 * 3)
     with pytest.raises(OutOfSharedMemory) as caught:
-        pair._crew.allocate(left // 5 * 3)
+        pair._processors.allocate(left // 5 * 3)
     assert isinstance(caught.value, MemoryError)
     said = [int(number.replace(",", "")) for number in re.findall(r"[0-9][0-9,]+", str(caught.value))]
     assert said[0] == left // 5 * 3
     assert abs(said[1] - left * 2 / 5) < left / 5
     del held, caught
     gc.collect()
-    pair._crew.allocate(left // 5 * 3)
+    pair._processors.allocate(left // 5 * 3)
 
 
 def computer(root: Path, groups: str, **files: str) -> Path:
@@ -259,7 +259,7 @@ def test_a_limit_on_address_space_is_named() -> None:
 
 def used(machine: smp.Machine) -> int:
     """Bytes of physical memory that a machine's segment holds."""
-    return os.fstat(machine._crew.segment.file.fileno()).st_blocks * 512
+    return os.fstat(machine._processors.segment.file.fileno()).st_blocks * 512
 
 
 def test_a_block_is_given_back_and_comes_again_as_zeros(machines: Machines) -> None:
@@ -268,12 +268,12 @@ def test_a_block_is_given_back_and_comes_again_as_zeros(machines: Machines) -> N
     before = used(machine)
     for _ in range(5):
         array = machine.full(1 << 20, 7.0)
-        offset = array._block.offset
+        offset = array._elements.block.offset
         assert used(machine) >= before + (8 << 20)
         del array
         assert used(machine) <= before + PAGE
         array = machine.zeros(1 << 20)
-        assert array._block.offset == offset
+        assert array._elements.block.offset == offset
         assert not array[:].any()
         del array
     assert used(machine) <= before + PAGE
@@ -319,8 +319,8 @@ def test_blocks_never_overlap_and_all_come_back(steps: list[int]) -> None:
 def test_large_blocks_are_aligned_for_huge_pages_and_ask_for_them(pair: smp.Machine) -> None:
     small = pair.zeros(10)
     large = pair.zeros(HUGE // 8 + 1)
-    assert large._block.offset % HUGE == 0
-    assert small._block.offset % PAGE == 0
+    assert large._elements.block.offset % HUGE == 0
+    assert small._elements.block.offset % PAGE == 0
 
     def flags(address: int) -> list[str]:
         """VmFlags of the mapping that holds an address."""
@@ -446,7 +446,7 @@ def test_threads_make_and_drop_arrays_at_once(pair: smp.Machine) -> None:
 
 def test_a_block_that_dies_while_another_is_given_out(pair: smp.Machine) -> None:
     """The garbage collector may drop arrays in the middle of `allocate`."""
-    segment = pair._crew.segment
+    segment = pair._processors.segment
 
     def littering() -> None:
         loop: list[Any] = [segment.allocate(PAGE)]
@@ -489,6 +489,6 @@ def test_nothing_is_left_when_all_processes_are_killed(script: Script) -> None:
 
 
 def test_the_segments_of_this_process_are_known(pair: smp.Machine) -> None:
-    segment = pair._crew.segment
+    segment = pair._processors.segment
     assert _segments.segment_of(segment.id) is segment
     assert os.fstat(segment.file.fileno()).st_nlink == 0

@@ -80,7 +80,7 @@ def test_nobody_is_left_asleep_in_the_books(pair: smp.Machine) -> None:
             proc.barrier()
 
     pair.run(program)
-    words = pair._crew.segment.words(0, wait.SHARED_WORDS)
+    words = pair._processors.segment.words(0, wait.SHARED_WORDS)
     assert [words[wait.ABORT], words[wait.SLEEPERS]] == [0, 0]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.machines import Machines
 
 import smp
-from smp._runtime.shared_memory.port import SLOT
+from smp._runtime.shared_memory.layout import SLOT
 from smp.errors import CollectiveMismatch, NotPicklable, ProcessorRaised
 
 Program = Callable[..., Any]

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from support.machines import ROOT, Machines, segments
 
 import smp
-from smp._runtime.emulated.costs import CLOCK, COSTS, meaning_of
+from smp._runtime.emulated.costs import Charges
+from smp._runtime.emulated.primitives import PRIMITIVES
 from smp._runtime.loops import atomics
 from smp._runtime.loops.atomics import futex_wait
 from smp.compiled import clock, compare_exchange, fetch_add, load, pause, store
@@ -412,7 +413,7 @@ def test_those_that_do_not_notice_a_failure_are_ended() -> None:
 
 
 def cost(primitive: Callable[..., Any]) -> int:
-    return COSTS[meaning_of(primitive)]
+    return int(getattr(Charges(), primitive.__name__))
 
 
 add = atomics.fetch_add  # that of smp.compiled takes cells too
@@ -425,7 +426,7 @@ def test_the_clock_tells_what_primitives_cost() -> None:
             load(words.view, 0)
             store(words.view, 0, k)
             compare_exchange(words.view, 0, k, 0)
-        return clock() - start - CLOCK
+        return clock() - start - Charges().clock
 
     with smp.emulated(1) as machine:
         (took,) = machine.run(program, machine.zeros(1, np.int64)).results
@@ -471,6 +472,64 @@ def test_a_local_loop_costs_a_tenth_of_a_nanosecond_a_byte_and_copies_too() -> N
     assert row["copy_in"] == pytest.approx(8e-6, abs=1e-6)
     assert row["compute"] == pytest.approx(8e-6, abs=1e-6)
     assert row["copy_out"] < 1e-6
+
+
+def test_machines_of_one_process_may_charge_differently() -> None:
+    def program(proc: smp.Processor, words: smp.GlobalArray) -> tuple[int, float]:
+        start = clock()
+        for k in range(10):
+            store(words.view, 0, k)
+        took = clock() - start
+        with proc.superstep() as step:
+            step.copy_in(words)
+        return took, proc.reduce(0)
+
+    dear = Charges(store=800, clock=0, copied_byte=2.5)
+    with smp.emulated(1) as usual, smp.emulated(1, charges=dear) as other, smp.emulated(1, charges=Charges()) as same:
+        runs = [machine.run(program, machine.zeros(1000, np.int64)) for machine in (usual, other, same, usual)]
+    assert [run.results[0][0] for run in runs] == [100, 8000, 100, 100]
+    copied = [int(run.steps["copy_in"][0] * 1e9 + 0.5) for run in runs]
+    assert copied[1] - copied[0] == 20_000 - 800
+    assert copied[2] == copied[3] == copied[0]
+
+
+def test_what_is_woken_and_a_loop_are_charged_by_the_machine() -> None:
+    @smp.local
+    def nothing(a: Any) -> None:
+        pass
+
+    def program(proc: smp.Processor, words: smp.GlobalArray) -> int:
+        nothing(np.zeros(1000, np.uint8))
+        if proc.rank == 0:
+            while load(words.view, 0) == 0:
+                futex_wait(words.view, 0, 0, EVER)
+        else:
+            store(words.view, 0, 1)
+            futex_wake(words.view, 0, 1)
+        return clock()
+
+    free = dict.fromkeys(PRIMITIVES, 0)
+    dear = Charges(**free, woken=70_000, clock=3, looped_byte=5)
+    with smp.emulated(2, schedule=[], charges=dear) as machine:  # processor 0 begins
+        woken, waker = machine.run(program, machine.zeros(1, np.int64)).results
+    assert (woken, waker) == (70_000 + 5_000 + 3, 5_000 + 3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "text"),
+    [
+        ({"load": -1}, ValueError, "the charge load is a whole number of ns from 0, not -1"),
+        ({"store": 0.5}, TypeError, "the charge store is a whole number of ns from 0, not 0.5"),
+        ({"looped_byte": float("nan")}, ValueError, "the charge looped_byte is a number of ns from 0, not nan"),
+        ({"copied_byte": "1"}, TypeError, "the charge copied_byte is a number of ns from 0, not '1'"),
+    ],
+)
+def test_charges_that_make_no_sense(wrong: dict[str, Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as caught:
+        Charges(**wrong)
+    assert str(caught.value) == text
+    with pytest.raises(TypeError, match="charges is an object of the class Charges, not 3"):
+        smp.emulated(1, charges=3)  # type: ignore[arg-type]
 
 
 def test_a_stream_loop_is_interpreted_primitive_by_primitive() -> None:

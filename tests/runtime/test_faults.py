@@ -689,12 +689,12 @@ def test_a_line_takes_what_has_come_and_never_waits() -> None:
 
 def test_a_processor_that_does_not_come_up(nothing_left: None, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     """It is noticed at once, not when the patience for slow starts is over."""
-    send = workers.Crew._send
+    send = workers.Workers._send
 
-    def spoiled(self: workers.Crew, rank: int, message: Any) -> None:
+    def spoiled(self: workers.Workers, rank: int, message: Any) -> None:
         send(self, rank, {"rank": 1} if rank == 1 and isinstance(message, dict) else message)
 
-    monkeypatch.setattr(workers.Crew, "_send", spoiled)
+    monkeypatch.setattr(workers.Workers, "_send", spoiled)
     with (
         bounded(),
         pytest.raises(
@@ -708,7 +708,7 @@ def test_a_processor_that_does_not_come_up(nothing_left: None, monkeypatch: pyte
 
 def test_a_processor_that_takes_too_long_to_come_up(nothing_left: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "START", 0.1)
-    monkeypatch.setattr(workers.Crew, "_send", lambda *_: None)
+    monkeypatch.setattr(workers.Workers, "_send", lambda *_: None)
     with bounded(), pytest.raises(MachineError, match="processor 0 of 2 did not answer and was killed"):
         smp.host(2)
 

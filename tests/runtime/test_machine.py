@@ -367,8 +367,8 @@ def test_pinning(start: str) -> None:
     assert places(3, (CPUS[0],) * 3) == [[CPUS[0]]] * 3
 
 
-def test_the_affinity_is_that_of_now(nurseries: None) -> None:
-    """Not that of the time when the nursery started."""
+def test_the_affinity_is_that_of_now(fork_servers: None) -> None:
+    """Not that of the time when the fork server started."""
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, CPUS[:1])
@@ -380,7 +380,7 @@ def test_the_affinity_is_that_of_now(nurseries: None) -> None:
         os.sched_setaffinity(0, before)
 
 
-def test_the_surroundings_are_those_of_now(nurseries: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_surroundings_are_those_of_now(fork_servers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def program(proc: smp.Processor) -> Any:
         return os.getcwd(), os.environ.get("SMP_TEST_NEW"), os.environ.get("SMP_TEST_OLD"), os.read(0, 1)
 
@@ -394,9 +394,9 @@ def test_the_surroundings_are_those_of_now(nurseries: None, tmp_path: Path, monk
 
 
 def test_what_processors_print_goes_where_the_parents_output_goes(
-    nurseries: None, capfd: pytest.CaptureFixture[str]
+    fork_servers: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Of now: the nursery is older than this redirection."""
+    """Of now: the fork server is older than this redirection."""
 
     def program(proc: smp.Processor) -> None:
         print("out", proc.rank)
@@ -568,19 +568,19 @@ def test_a_script_that_does_not_close(script: Script, start: str) -> None:
     assert all(gone(int(pid)) for pid in out.split())
 
 
-NURSERY = """
+FORK_SERVER = """
 import os, signal, sys, threading, time, psutil, smp
 
 for idle in (True, False):
     machine = smp.host(2)
-    nursery = machine.run(lambda proc: os.getppid()).results[0]
+    server = machine.run(lambda proc: os.getppid()).results[0]
     pids = machine.run(lambda proc: os.getpid()).results
     if idle:
-        os.kill(nursery, signal.SIGKILL)
-        while psutil.pid_exists(nursery):
+        os.kill(server, signal.SIGKILL)
+        while psutil.pid_exists(server):
             time.sleep(0.001)
     else:
-        threading.Timer(0.05, os.kill, (nursery, signal.SIGKILL)).start()
+        threading.Timer(0.05, os.kill, (server, signal.SIGKILL)).start()
     for again in range(2):
         try:
             machine.run(lambda proc: time.sleep(60))
@@ -595,16 +595,16 @@ with smp.host(1) as machine:
 """
 
 
-def test_a_nursery_that_was_killed(script: Script) -> None:
+def test_a_fork_server_that_was_killed(script: Script) -> None:
     """Its machines are over; the next machine starts another."""
-    out, err = script(NURSERY).communicate(timeout=60)
+    out, err = script(FORK_SERVER).communicate(timeout=60)
     assert err == ""
     reason = "the process that starts the processors was killed, and they with it"
     told = [f"MachineError {reason}", f"MachineClosed this machine is closed: {reason}; open a new one with smp.host()"]
     assert out.splitlines() == [*told, "[]", *told, "[]", "[1]"]
 
 
-def test_a_nursery_that_has_retired(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fork_server_that_has_retired(monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends after a while without machines; a machine that comes at that moment gets another."""
     for root in list(launcher._roots.values()):
         root.close()
@@ -824,7 +824,7 @@ start = sys.argv[1]
 smp.host(1, start=start).close()
 hits = rounds = 0
 
-def nursery(process):
+def fork_server(process):
     try:
         return any("forkserver.main(" in word for word in process.cmdline())
     except psutil.Error:  # about to be buried; where it is not, it stays in the count
@@ -833,8 +833,8 @@ def nursery(process):
 def state():
     gc.collect()
     me = psutil.Process()
-    nurseries = {child.pid for child in me.children() if nursery(child)}
-    rest = [child for child in me.children(recursive=True) if child.pid not in nurseries]
+    servers = {child.pid for child in me.children() if fork_server(child)}
+    rest = [child for child in me.children(recursive=True) if child.pid not in servers]
     return len(rest), len(os.listdir("/proc/self/fd")), open("/proc/self/maps").read().count("memfd:smp")
 
 def settled(wanted):

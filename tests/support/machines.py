@@ -1,6 +1,6 @@
 """Machines for tests, and what of a process they could leave behind.
 
-By design one idle nursery for each start method stays for ten seconds after its last machine (see
+By design one idle fork server for each start method stays for ten seconds after its last machine (see
 ``forkserver``), with one socket to it and one thread that waits for its end.  Nothing else may stay.
 """
 
@@ -49,17 +49,17 @@ def guarded(machine: smp.Machine, seconds: float = 60.0) -> Iterator[smp.Machine
         timer.join()
 
 
-def is_nursery(process: psutil.Process) -> bool:
-    """Whether a direct child of ours is a nursery for machines to come; its workers have the same command line."""
+def is_fork_server(process: psutil.Process) -> bool:
+    """Whether a direct child of ours is a fork server for machines to come; its workers have the same command line."""
     with contextlib.suppress(psutil.Error):
         return any("forkserver.main(" in word for word in process.cmdline())
     return False
 
 
 def processes() -> dict[int, str]:
-    """All descendants but idle nurseries, by process id."""
+    """All descendants but idle fork servers, by process id."""
     me = psutil.Process()
-    ours = {child.pid for child in me.children() if is_nursery(child)}
+    ours = {child.pid for child in me.children() if is_fork_server(child)}
     found = {}
     for child in me.children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -88,7 +88,7 @@ def state() -> dict[str, Any]:
     return {
         "processes": processes(),
         "descriptors": descriptors(),
-        "threads": sorted(t.name for t in threading.enumerate() if t.name != "smp nursery"),
+        "threads": sorted(t.name for t in threading.enumerate() if t.name != "smp fork server"),
         "segments": segments(),
         "files": sorted(os.listdir("/dev/shm")),
     }

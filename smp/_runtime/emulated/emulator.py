@@ -33,7 +33,8 @@ from ..loops import atomics
 from ..loops.interpreter import here
 from ..memory.witness import Witnessed, handed, plain
 from ..source.lines import deadlock, where
-from .costs import CLOCK, COSTS, looping, meaning_of
+from .costs import Charges
+from .primitives import CLOCKS, changed, meaning_of
 from .schedules import Schedule, Stream
 from .sleepers import Sleepers, address_of
 
@@ -44,10 +45,6 @@ _LOW = 0xFFFFFFFF  # the bits that a futex compares
 
 Step = tuple[int, int, str, str]
 _number, _last = operator.attrgetter("number"), operator.attrgetter("last")
-_clocks = {meaning_of(atomics.clock), meaning_of(atomics.thread_clock)}
-_exchange, _compare_exchange = meaning_of(atomics.exchange), meaning_of(atomics.compare_exchange)
-_compare_exchange_pair = meaning_of(atomics.compare_exchange_pair)
-_reads = {meaning_of(atomics.load)}
 
 
 class Turn(Protocol):
@@ -67,6 +64,8 @@ class Emulator:
         Who goes next.
     limit : int
         Steps after which the run ends.
+    charges : Charges
+        Of virtual time.
 
     Attributes
     ----------
@@ -93,8 +92,9 @@ class Emulator:
         Whether some arrays are `Witnessed` ones.
     """
 
-    def __init__(self, turn: Turn, schedule: Schedule, limit: int) -> None:
+    def __init__(self, turn: Turn, schedule: Schedule, limit: int, charges: Charges) -> None:
         self._turn = turn
+        self._charges, self._costs = charges, charges.of_primitives()
         self._special: dict[Any, Callable[..., Any]] = {
             meaning_of(atomics.pause): self._pause,
             meaning_of(atomics.futex_wait): self._futex_wait,
@@ -116,7 +116,7 @@ class Emulator:
         self.steps = 0
         self._made = 0
         self._ready: list[Stream] = []
-        self._sleepers = Sleepers()
+        self._sleepers = Sleepers(self._charges.woken)
         self._timed = self._sleepers.timed
         self._pausing = 0
         self._vain = 0  # pauses since a word was last changed
@@ -207,7 +207,7 @@ class Emulator:
         assert stream is not None
         if self.witnessed and args and type(args[0]) is Witnessed:
             args = plain(args)
-        cost = COSTS.get(meaning)
+        cost = self._costs.get(meaning)
         if cost is None:
             return self._aside(stream, meaning, args)
         if self.over:
@@ -229,7 +229,7 @@ class Emulator:
         if not self._timed:
             return meaning(*args)
         result = meaning(*args)
-        if _changed(meaning, args, result):
+        if changed(meaning, args, result):
             self._vain = 0
         return result
 
@@ -237,7 +237,7 @@ class Emulator:
         self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Let the virtual time pass that a loop over local data takes; return the arguments for its machine code."""
-        self.pass_time(looping(args))
+        self.pass_time(self._charges.looping(args))
         return handed(loop, args, options) if self.witnessed else (args, options)
 
     def pass_time(self, nanoseconds: int) -> None:
@@ -251,8 +251,8 @@ class Emulator:
 
     def _aside(self, stream: Stream, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """A primitive that touches no shared word."""
-        if meaning in _clocks:
-            stream.now += CLOCK
+        if meaning in CLOCKS:
+            stream.now += self._charges.clock
             return stream.now
         return meaning(*args)
 
@@ -388,14 +388,3 @@ class Emulator:
         """Let the run go on for GRACE steps, no longer."""
         self.limit = min(self.limit, self.steps + GRACE)
         self._alarm = min(self._alarm, self.limit)
-
-
-def _changed(meaning: Callable[..., Any], args: tuple[Any, ...], result: Any) -> bool:
-    """Whether a primitive changed a word."""
-    if meaning is _exchange:
-        return bool(result != args[2])
-    if meaning is _compare_exchange:
-        return bool(result == args[2])
-    if meaning is _compare_exchange_pair:
-        return bool(result)
-    return meaning not in _reads

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from smp._computer.interrupt import AGAIN, Alarm, HeldBack
 from smp.errors import Aborted, MachineClosed
 
-from ..shared_memory.failures import TimedOut
+from ..program.failures import TimedOut
 from ..source.lines import in_a_program, rows_of, table_of
 from .emulator import Emulator
 
@@ -76,7 +76,7 @@ class Ending:
         if self._overdue() and not self._timed_out:
             self._timed_out = True
             table = table_of(rows_of(self._emulator.streams, frame or sys._getframe()))
-            return TimedOut(self._timeout or 0.0, table).told({}, 0)
+            return TimedOut(self._timeout or 0.0, table).error({}, 0)
         return None
 
     def _overdue(self) -> bool:

@@ -1,87 +1,105 @@
 """The emulated machine: processors that take turns in this process, in virtual time.
 
-    host                                       emulated
-    a process a processor                      a stream of an `Emulator`
+    host                                              emulated
+    a process a processor                             a stream of an `Emulator`
     compiled entry points (``entry_points.core``)     the same functions in Python, interpreted primitive by primitive
-    lines to the workers                       calls; programs, arguments and results are pickled all the same
-    a memfd that all map                       the same, mapped once
+    lines to the workers                              calls; programs, arguments and results are pickled all the same
+    a memfd that all map                              the same, mapped once
 
-Everything between the two, the port's barrier and exchange, the boards, the failures and their texts, is the host's.
+Everything between the two is the same: the port with its barrier and exchange, the boards, the failures, their texts.
 """
 
 from __future__ import annotations
 
+import math
 import os
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from smp._computer.interrupt import HeldBack
 from smp.errors import DeadlockError, LivelockError, MachineClosed, MachineError, Unsupported, WaitTimeout
 
-from ..memory.arrays import GlobalArray, attach
+from ..memory.arrays import GlobalArray
+from ..memory.cells import Cells, make_cells
 from ..memory.segment import Block, Segment
+from ..memory.shared_elements import array_on, elements_of
+from ..program.answer import answer, raised
+from ..program.answers import Answer, Done, Raised
+from ..program.failures import Failure, RaisedBy, Unmatched, first
 from ..program.pickling import load_call
+from ..program.port import Mismatch
 from ..protocols import entry_points, wait
-from ..shared_memory.answer import Answer, answer, raised
-from ..shared_memory.failures import Failure, Raised, Unmatched, first
-from ..shared_memory.port import HostPort, Mismatch, header, records_at
-from .costs import copying
+from ..shared_memory.layout import header, records_at
+from ..shared_memory.memory import ProcessorMemory
+from ..shared_memory.port import SharedMemoryPort
+from .costs import Charges
 from .emulator import Emulator, Step
 from .ending import Ending
 from .schedules import Schedule
-from .waiting_threads import EmulatedRoster
+from .waiting_threads import InterpretedThreads
 
 RETRIES = 2
 """Looks before a wait blocks: few, so that schedules stay short."""
 LIMIT = 10_000_000
 """Steps of a run."""
+PATIENCE = 5.0  # seconds for a run to end that another thread stops
 
 
-class EmulatedPort(HostPort):
+class EmulatedMemory(ProcessorMemory):
+    """What one processor has of the machine's segment."""
+
+    def sync_here(self) -> NDArray[np.int64]:
+        return self.sync  # waits at the barrier are noted nowhere: the emulator knows who waits
+
+    def touch(self, array: GlobalArray) -> None:
+        """Nothing: all processors are in this process."""
+
+
+class EmulatedPort(SharedMemoryPort):
     """One processor's connection to its emulated machine."""
 
-    def __init__(self, crew: EmulatedCrew, rank: int) -> None:
-        super().__init__(crew.segment, rank, crew.size, RETRIES, lambda nbytes: 0, entry_points)
-        self.sync[wait.SLICE] = wait.EVER  # no safety net: a wake-up that is lost shows
-        self._crew = crew
+    def __init__(self, processors: EmulatedProcessors, rank: int) -> None:
+        memory = EmulatedMemory(processors.segment, rank, processors.size, RETRIES)
+        memory.sync[wait.SLICE] = wait.EVER  # no safety net: a wake-up that is lost shows
+        super().__init__(memory, rank, processors.size, lambda nbytes: 0, entry_points)
+        self._processors = processors
 
     def clock(self) -> float:
         return self.now() * 1e-9
 
     def now(self) -> int:
-        return self._crew.emulator.time()
+        return self._processors.emulator.time()
 
-    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> GlobalArray:
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         """Return the block of the k-th allocation: the first who comes to it makes it, without a step."""
         self.doing = f"allocation of {dtype}{list(shape)}"
-        self.board.here()
-        block, first_shape, first_dtype = self._crew.allocation(self._taken, shape, dtype, nbytes)
+        self.diagnosis.here()
+        block, first_shape, first_dtype = self._processors.allocation(self._taken, shape, dtype)
         self._taken += 1
         if (first_shape, first_dtype) != (shape, dtype):
-            self.core.abort(self.segment.address, wait.MISMATCHED, -1)
+            self.core.abort(self.memory.segment.address, wait.MISMATCHED, -1)
             raise Mismatch(self.doing)
-        return attach(self.segment, block.offset, nbytes, shape, dtype)
+        return array_on(block, shape, dtype)
 
     def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
         local = super().get(array, index, out)
-        self._crew.emulator.pass_time(copying(local.nbytes))
+        self._processors.charge_copy(local.nbytes)
         return local
 
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
         super().put(array, index, values)
-        if self.segment.witness is not None:
-            self.segment.witness.copied_out(array._elements, index, self.rank, int(self.sync[wait.ROUND]))
-        self._crew.emulator.pass_time(copying(np.asarray(values).nbytes))
-
-    def sync_here(self) -> NDArray[np.int64]:
-        return self.sync  # waits at the barrier are noted nowhere: the emulator knows who waits
+        witness = self.memory.segment.witness
+        if witness is not None:
+            witness.copied_out(elements_of(array).all, index, self.rank, int(self.memory.sync[wait.ROUND]))
+        self._processors.charge_copy(np.asarray(values).nbytes)
 
     def _on_a_stream(self) -> bool:
-        running = self._crew.emulator.running
+        running = self._processors.emulator.running
         return running is not None and running.index > 0
 
     def new_run(self) -> None:
@@ -89,7 +107,7 @@ class EmulatedPort(HostPort):
         self._taken = 0
 
 
-class EmulatedCrew:
+class EmulatedProcessors:
     """The processors of one emulated machine.
 
     Parameters
@@ -102,28 +120,32 @@ class EmulatedCrew:
         Steps of a run.
     traced : bool
         Whether a run keeps its steps.
+    charges : Charges
+        Of virtual time.
     """
 
     kind = "emulated"
+    first_touch = False
 
-    def __init__(self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool) -> None:
+    def __init__(self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool, charges: Charges) -> None:
         self.size, self.closed = size, ""
         self._owner = os.getpid()
-        self._schedule, self._limit, self._traced = schedule, limit, traced
+        self._schedule, self._limit, self._traced, self._charges = schedule, limit, traced, charges
         self._trace: list[Step] | None = None
         self._stopped = False
+        self._calling = threading.Lock()
         self.segment = Segment(header=header(size))
         self.segment.words(0, wait.SHARED_WORDS)[wait.TABLE] = records_at(size)
-        self.emulator = Emulator(self.segment, schedule(), limit)
+        self.emulator = Emulator(self.segment, schedule(), limit, charges)
         self.emulator.abort = self._abort
-        self.roster = self.segment.roster = EmulatedRoster(self.segment, self.emulator, RETRIES)
+        self.threads = self.segment.threads = InterpretedThreads(self.segment, self.emulator, RETRIES)
         self.ports = [EmulatedPort(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
-    ) -> tuple[list[Answer], list[Block]]:
-        """Run a pickled call on all processors; see `Crew`.
+    ) -> tuple[list[Done], list[Block]]:
+        """Run a pickled call on all processors; see `Processors`.
 
         Raises
         ------
@@ -134,7 +156,13 @@ class EmulatedCrew:
         MachineClosed
             When there is no machine any more.
         """
-        self._must_be_open()
+        with self._calling:
+            self._must_be_open()
+            return self._called(message, streams, ctrl_c, timeout, helpers)
+
+    def _called(
+        self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
+    ) -> tuple[list[Done], list[Block]]:
         if helpers:
             raise Unsupported(
                 "helpers=True: no thread but the processors' own runs while an emulated machine runs a program; fill "
@@ -164,13 +192,13 @@ class EmulatedCrew:
             self._allocations.clear()
         if emulator.fault is not None:  # of a stream that is no processor's first
             stream, fault = emulator.fault
-            failures.append(Raised(stream.rank, *raised(ports[stream.rank], fault)[1:]))
+            failures.append(RaisedBy(stream.rank, raised(ports[stream.rank], fault)))
         if failures:
-            failed = first(failures, int(abort[0])).told(answers, self.size)
+            failed = first(failures, int(abort[0])).error(answers, self.size)
             if note:
                 failed.add_note(f"Then the others did not stop: {note}")
             raise failed
-        return [answers[rank] for rank in range(self.size)], blocks
+        return cast("list[Done]", [answers[rank] for rank in range(self.size)]), blocks
 
     def _abort(self, error: BaseException) -> None:
         """Say in the abort word that the run ends, without a step."""
@@ -182,7 +210,7 @@ class EmulatedCrew:
     def begin(self) -> None:
         """Make the words of all processors as they are at the beginning of a run."""
         self.segment.words(0, wait.OF_A_RUN)[:] = 0
-        self.roster.begin()
+        self.threads.begin()
         for port in self.ports:
             port.new_run()
 
@@ -190,8 +218,8 @@ class EmulatedCrew:
         self, rank: int, message: bytes, streams: int, answers: dict[int, Answer], failures: list[Failure]
     ) -> None:
         def report(failure: Answer) -> None:
-            if failure[0] == "raised":
-                failures.append(Raised(rank, *failure[1:]))
+            if isinstance(failure, Raised):
+                failures.append(RaisedBy(rank, failure))
             else:
                 answers[rank] = failure
                 failures.append(Unmatched(rank))
@@ -204,13 +232,25 @@ class EmulatedCrew:
         if self.emulator.over:
             raise
 
+    def charge_copy(self, nbytes: int) -> None:
+        """Let the virtual time pass that a copy of so many bytes takes."""
+        self.emulator.pass_time(self._charges.copying(nbytes))
+
     def allocation(
-        self, k: int, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int
+        self, k: int, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> tuple[Block, tuple[int, ...], np.dtype[Any]]:
         """The block of the k-th allocation of this run, and what the first who came to it wanted."""
         if k == len(self._allocations):
-            self._allocations.append((self.allocate(nbytes), shape, dtype))
+            self._allocations.append((self.allocate(math.prod(shape) * dtype.itemsize), shape, dtype))
         return self._allocations[k]
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
+        """Make a global array of zeros."""
+        return array_on(self.allocate(math.prod(shape) * dtype.itemsize), shape, dtype)
+
+    def cells(self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None) -> Cells:
+        """Make cells."""
+        return make_cells(self.allocate, n, dtype, full, padded, retries)
 
     def allocate(self, nbytes: int) -> Block:
         """Give out memory for a global array."""
@@ -226,6 +266,8 @@ class EmulatedCrew:
         return self._trace
 
     def _must_be_open(self) -> None:
+        if self._stopped and not self.closed:
+            raise MachineClosed("this machine is being closed by another thread")
         if self.closed:
             raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.emulated()")
         if os.getpid() != self._owner:
@@ -234,13 +276,15 @@ class EmulatedCrew:
     def stop(self) -> None:
         """End the call that another thread waits for; it then fails."""
         self._stopped = True
+        if self._calling.acquire(timeout=PATIENCE):
+            self._calling.release()
 
     def close(self, why: str, patience: float = 0.0) -> None:
         """Let go of the memory; what is left of it is its arrays'."""
         if not self.closed:
             self.closed = why
             self.emulator.forget()
-            self.segment.roster = None  # or they would hold each other, and the memory, until the next collection
+            self.segment.threads = None  # or they would hold each other, and the memory, until the next collection
             self.ports = []
             self.segment.close()
             del self.segment

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .costs import WOKEN
 from .schedules import Stream
 
 FOREVER = 1 << 61  # ns: a sleep so long has no deadline
@@ -13,13 +12,19 @@ FOREVER = 1 << 61  # ns: a sleep so long has no deadline
 class Sleepers:
     """The streams that sleep.
 
+    Parameters
+    ----------
+    woken : int
+        What it costs to be woken, in ns.
+
     Attributes
     ----------
     timed : list of Stream
         Those whose sleep ends by itself.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, woken: int) -> None:
+        self._woken = woken
         self._at: dict[int, list[Stream]] = {}
         self.timed: list[Stream] = []
 
@@ -40,7 +45,7 @@ class Sleepers:
         if stream.until is not None:
             self.timed.remove(stream)
         stream.word, stream.until = 0, None
-        stream.now = max(stream.now, now) + WOKEN
+        stream.now = max(stream.now, now) + self._woken
 
     def on(self, address: int, count: int) -> list[Stream]:
         """The first ``count`` that sleep on a word."""

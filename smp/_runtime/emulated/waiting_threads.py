@@ -11,14 +11,14 @@ from collections.abc import Callable
 from smp.errors import DeadlockError
 
 from ..memory.segment import Segment
-from ..memory.streams_here import Stream
-from ..memory.waiting_threads import HostRoster
+from ..memory.threads import Stream
+from ..memory.waiting_threads import WaitingThreads
 from ..protocols import entry_points, wait, waiters
 from .emulator import Emulator
 
 
-class EmulatedRoster(HostRoster):
-    """See `Roster`; one for the streams of all processors, and for the parent.
+class InterpretedThreads(WaitingThreads):
+    """See `Threads`; one for the streams of all processors, and for the parent.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class EmulatedRoster(HostRoster):
     def __init__(self, segment: Segment, emulator: Emulator, retries: int) -> None:
         super().__init__(segment, -1, retries, entry_points)
         self._emulator = emulator
-        self._parent = HostRoster(segment, -1, 0)
+        self._parent = WaitingThreads(segment, -1, 0)
         self._next = 0
 
     def begin(self) -> None:

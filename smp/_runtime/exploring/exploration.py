@@ -24,7 +24,7 @@ from ..emulated.emulator import Step
 from ..emulated.schedules import Choices
 from ..memory.witness import Unseen
 from ..program.run import Run
-from .laboratory import STEPS, Check, Laboratory, Setup
+from .reused import STEPS, Check, ReusedMachine, Setup
 
 SCHEDULES = 1_000_000
 """Schedules of one exploration, where no other limit is given."""
@@ -203,7 +203,7 @@ def explore(
     start, count = time.perf_counter(), 0
     todo: list[list[Work]] = [[((), 0, 0)]]  # by preemptions
     done, beyond = -1, False
-    with Laboratory(program, processors, streams, setup, check, longest) as laboratory:
+    with ReusedMachine(program, processors, streams, setup, check, longest) as machine:
         while done + 1 < len(todo) and count < limit:
             preemptions = done + 1
             while todo[preemptions] and count < limit:
@@ -211,18 +211,18 @@ def explore(
                 choices = Choices(prefix)
                 count += 1
                 try:
-                    laboratory.run(choices)
+                    machine.run(choices)
                 except Exception as error:
-                    failure = _failure(laboratory, error, preemptions, choices.taken, count)
+                    failure = _failure(machine, error, preemptions, choices.taken, count)
                     bound, seconds = None if most is None else done, time.perf_counter() - start
-                    return Exploration(count, False, bound, failure, seconds, laboratory.witness.places)
+                    return Exploration(count, False, bound, failure, seconds, machine.witness.places)
                 beyond |= _branch(choices, len(prefix), preemptions, most, todo)
             if todo[preemptions]:
                 break
             done = preemptions
     complete = not any(todo) and not beyond
     seconds = time.perf_counter() - start
-    return Exploration(count, complete, None if complete else done, None, seconds, laboratory.witness.places)
+    return Exploration(count, complete, None if complete else done, None, seconds, machine.witness.places)
 
 
 def _prefix(work: Work) -> array[int]:
@@ -249,7 +249,7 @@ def _branch(choices: Choices, begin: int, preemptions: int, most: int | None, to
 
 
 def _failure(
-    laboratory: Laboratory, error: Exception, preemptions: int, taken: Sequence[int], number: int
+    machine: ReusedMachine, error: Exception, preemptions: int, taken: Sequence[int], number: int
 ) -> FailedSchedule:
     """Run the schedule once more, for its steps."""
     schedule = list(taken)
@@ -257,7 +257,7 @@ def _failure(
         schedule.pop()
     steps: list[Step] = []
     try:
-        laboratory.run(Choices(schedule), steps)
+        machine.run(Choices(schedule), steps)
     except Exception as again:
         error = again
     else:
@@ -313,9 +313,9 @@ def replay(
         schedule = schedule.failure
     choices = schedule.schedule if isinstance(schedule, FailedSchedule) else schedule
     steps: list[Step] = []
-    with Laboratory(program, processors, streams, setup, check, longest) as laboratory:
+    with ReusedMachine(program, processors, streams, setup, check, longest) as machine:
         try:
-            return laboratory.run(Choices(choices), None if trace is None else steps)
+            return machine.run(Choices(choices), None if trace is None else steps)
         finally:
             for rank, stream, name, where in steps:
                 assert trace is not None

@@ -23,9 +23,9 @@ from collections.abc import Callable, Collection, Sequence
 
 from ..memory.segment import Block, Segment
 from ..memory.watchdog import Waiter
+from ..program.failures import Deadlock, TimedOut
+from ..program.place import Place
 from ..protocols.entry_points import core
-from ..shared_memory.failures import Deadlock, TimedOut
-from ..shared_memory.last_seen import Place
 from ..shared_memory.waits import Records, Waits, answers_of
 from ..source.lines import deadlock_text, table_of
 from . import helpers as _helpers
@@ -138,7 +138,7 @@ class ProgressCheck:
             warnings.warn(
                 f"no processor can go on unless {' or '.join(names)} changes a cell; the run waits for that, and "
                 f"machine.run(..., timeout=seconds) or helpers=False would end it: {text}",
-                stacklevel=7,  # the caller of machine.run
+                stacklevel=8,  # the caller of machine.run
             )
         self._warned = True
 

@@ -1,18 +1,18 @@
-"""The process that makes and buries the workers of a host machine.
+"""Fork server for the worker processes of host machines: it starts them, signals them, and waits for their ends.
 
-    parent ──root──▶ nursery        a new channel (a descriptor) for each machine
-    parent ◀─channel─▶ nursery      ("start", rank, numba?) + descriptors of the worker
-           one per machine          ("signal", rank, number)
+    parent ──root──▶ fork server         a new channel (a descriptor) for each machine
+    parent ◀─channel─▶ fork server       ("start", rank, numba?) + descriptors of the worker
+           one per machine               ("signal", rank, number)
                                                         ("ended", rank, status), when it has ended
                                                         ("failed", rank, why): it could not be started
-                                    end of file: kill what is left of the machine
-      nursery ──fork or exec──▶ worker   killed by the kernel when the nursery dies
+                                         end of file: kill what is left of the machine
+      fork server ──fork or exec──▶ worker   killed by the kernel when the fork server dies
 
-The nursery is forked from the parent (start method ``fork``), or is a fresh interpreter that has imported what
+The fork server is forked from the parent (start method ``fork``), or is a fresh interpreter that has imported what
 workers need and forks them from there (``forkserver``), or makes each of them a fresh interpreter too (``spawn``).
 It has one thread, so forking it is safe.  It watches the parent through a pidfd, not through PR_SET_PDEATHSIG, which
-would follow the parent's *thread*; workers follow the nursery's only thread.  It alone waits for the workers, so what
-it is told to kill is never a stranger with a reused process id.  With no machine left it ends after a while.
+would follow the parent's *thread*; workers follow the fork server's only thread.  It alone waits for the workers, so
+it never kills another process that has got the id of one of them.  With no machine left it ends after a while.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from typing import Any, NoReturn
 from ..loops import compiler
 from . import worker
 
-LINGER = 10.0  # seconds that a nursery without machines stays, for the next one
+LINGER = 10.0  # seconds that a fork server without machines stays, for the next one
 MESSAGE = 1 << 12
 _FRESH = """\
 import sys
 sys.path[:] = {path!r}
 from smp._runtime.host import worker
-worker.start({nursery}, {fds})
+worker.start({server}, {fds})
 """
 
 
@@ -52,7 +52,7 @@ class Child:
     channel: socket.socket
 
 
-class Nursery:
+class ForkServer:
     """The serving side; see the module."""
 
     def __init__(self, root: socket.socket, parent: int, fresh: bool) -> None:
@@ -120,9 +120,9 @@ class Nursery:
 
     def _start(self, fds: Sequence[int], numba: bool) -> int:
         """Start a worker that inherits ``fds``; return its process id."""
-        nursery = os.getpid()
+        server = os.getpid()
         if self.fresh:
-            code = _FRESH.format(path=sys.path, nursery=nursery, fds=list(fds))
+            code = _FRESH.format(path=sys.path, server=server, fds=list(fds))
             process = subprocess.Popen([sys.executable, "-c", code], pass_fds=fds)
             process.returncode = 0  # we wait for it ourselves
             return process.pid
@@ -134,7 +134,7 @@ class Nursery:
         kept = [os.dup(fd) for fd in fds]
         for mine in [self.root.fileno(), *self.channels, *self.children, *fds, self.parent_fd]:
             os.close(mine)
-        worker.start(nursery, kept)
+        worker.start(server, kept)
 
     def _bury(self, pidfd: int) -> None:
         child = self.children.pop(pidfd)
@@ -161,7 +161,7 @@ class Nursery:
 
 
 def main(root: socket.socket, parent: int, fresh: bool) -> NoReturn:
-    """Be a nursery."""
+    """Be the fork server."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then says what to do
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a parent that ignores it would have the kernel bury the workers
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -171,7 +171,7 @@ def main(root: socket.socket, parent: int, fresh: bool) -> NoReturn:
     status = 1
     try:
         with contextlib.suppress(ProcessLookupError):  # the parent died before it could be watched
-            Nursery(root, parent, fresh).serve()
+            ForkServer(root, parent, fresh).serve()
         status = 0
     except BaseException:
         traceback.print_exc()

@@ -67,17 +67,17 @@ def threads(segment: Segment, streams: Sequence[Waiter]) -> Threads:
 def processes(segment: Segment, ours: Collection[int]) -> list[str]:
     """Return the processes that map the machine's memory, but for ``ours``.
 
-    A nursery that is a copy of this process maps it too, and so do the workers of that other machine: they have no use
-    for it.
+    A fork server that is a copy of this process maps it too, and so do the workers of that other machine: they have no
+    use for it.
     """
-    nurseries = copies()
+    servers = copies()
     pattern = re.compile(rf"\s{segment.id}\s+/memfd:smp\b")
     found = []
     for pid in [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and int(entry) not in ours]:
         with contextlib.suppress(OSError, psutil.Error):  # it has ended, or belongs to another user
             if pattern.search(Path(f"/proc/{pid}/maps").read_text()):
                 process = psutil.Process(pid)
-                if pid not in nurseries and process.ppid() not in nurseries:
+                if pid not in servers and process.ppid() not in servers:
                     found.append(f"process {pid} ({process.name()})")
     return found
 

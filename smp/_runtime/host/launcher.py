@@ -1,4 +1,4 @@
-"""The parent's side of the nursery: start one, open a channel in it for a machine, start workers through it."""
+"""The parent's side of the fork server: start one, open a channel in it for a machine, start workers through it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..loops import compiler
 from . import forkserver
 
 METHODS = ("forkserver", "spawn", "fork")
-PATIENCE = 5.0  # seconds that a nursery without work gets to end; it takes some milliseconds
+PATIENCE = 5.0  # seconds that a fork server without work gets to end; it takes some milliseconds
 _CODE = """\
 import sys
 sys.path[:] = {path!r}
@@ -32,8 +32,8 @@ worker.prepare()
 forkserver.main(socket.socket(fileno={root}), {parent}, {fresh})
 """
 _ours: weakref.WeakSet[socket.socket] = weakref.WeakSet()  # what a forked copy of this process must not hold open
-_roots: dict[str, socket.socket] = {}  # start method -> root of the nursery that serves it
-_copies: set[int] = set()  # nurseries that are copies of this process and have not been buried
+_roots: dict[str, socket.socket] = {}  # start method -> root of the fork server that serves it
+_copies: set[int] = set()  # fork servers that are copies of this process and have not been buried
 _lock = threading.Lock()
 
 
@@ -73,7 +73,7 @@ def _bury_copies() -> None:
 
 
 def _copied() -> tuple[socket.socket, int]:
-    """Start a nursery that is a copy of this process; return its root and its process id."""
+    """Start a fork server that is a copy of this process; return its root and its process id."""
     _bury_copies()
     if "numba" in sys.modules:  # once here, not in every copy
         compiler.set_up()
@@ -91,7 +91,7 @@ def _copied() -> tuple[socket.socket, int]:
 
 
 def _fresh(method: str) -> socket.socket:
-    """Start a nursery that is a fresh interpreter; return its root."""
+    """Start a fork server that is a fresh interpreter; return its root."""
     ours, theirs = _pair()
     path = [entry for entry in sys.path if isinstance(entry, str)]  # import skips the others too
     with theirs:
@@ -104,34 +104,34 @@ def _fresh(method: str) -> socket.socket:
             )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    threading.Thread(target=process.wait, name="smp nursery", daemon=True).start()  # no zombie when it retires
+    threading.Thread(target=process.wait, name="smp fork server", daemon=True).start()  # no zombie when it retires
     return ours
 
 
 def copies() -> set[int]:
-    """Return the process ids of nurseries that are copies of this process: they map what it had mapped."""
+    """Return the process ids of fork servers that are copies of this process: they map what it had mapped."""
     return set(_copies)
 
 
 class Channel:
-    """A machine's line to its nursery.
+    """A machine's line to its fork server.
 
     Attributes
     ----------
     socket : socket.socket
-        Readable when a worker has ended, or the nursery has.
+        Readable when a worker has ended, or the fork server has.
     """
 
     def __init__(self, method: str) -> None:
         if method not in METHODS:
             raise ValueError(f"no start method {method!r}; there are {', '.join(METHODS)}")
-        self._own: int | None = None  # process id of a nursery that serves only this machine
+        self._own: int | None = None  # process id of a fork server that serves only this machine
         with _lock:
             if method == "fork":  # a copy of this process as it is now: one for each machine
                 self._root, self._own = _copied()
                 self.socket = self._open()
                 return
-            for _ in range(2):  # the nursery may have retired since: then once more with a new one
+            for _ in range(2):  # the fork server may have retired since: then once more with a new one
                 if method not in _roots:
                     _roots[method] = _fresh(method)
                 self._root = _roots[method]
@@ -156,7 +156,7 @@ class Channel:
             raise MachineError(f"the process that starts the processors is gone ({error.strerror})") from error
 
     def receive(self) -> tuple[Any, ...] | None:
-        """Return the next event, see `forkserver`; None: the nursery is gone."""
+        """Return the next event, see `forkserver`; None: the fork server is gone."""
         try:
             message = self.socket.recv(forkserver.MESSAGE)
         except ConnectionResetError:

@@ -8,10 +8,25 @@ from __future__ import annotations
 
 import pickle
 import socket
+from dataclasses import dataclass
 from typing import Any
 
 _HEAD = 8
 _SMALL = 1 << 16  # bytes up to which head and body are sent together
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A worker says that it waits for calls."""
+
+    pid: int
+
+
+@dataclass(frozen=True)
+class Allocate:
+    """A worker asks for a block."""
+
+    nbytes: int
 
 
 class Line:

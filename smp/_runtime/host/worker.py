@@ -1,13 +1,12 @@
 """A worker process of the host machine: waits for a call, runs the program as one processor, answers.
 
-    parent ──▶ worker    spec, once                            worker ──▶ parent  ("ready", process id)
-                         ("run", call or its place,                               ("done", result, record)
-                          streams, watched)
-                         ("block", offset or error)                               ("allocate", nbytes)
-                         ("close", None)                                          ("raised", ...) ("mismatch", ...)
-                                                                                  ("aborted",)
+    parent ──▶ worker    spec, once                            worker ──▶ parent  Ready
+                         ("run", call or its place,                               Allocate
+                          streams, watched)                                       Raised, Mismatched
+                         ("block", offset or error)                               Done, Stopped
+                         ("close", None)
 
-A worker that has answered "done" or "aborted" is idle; it may have reported what failed before.
+A worker that has answered `Done` or `Stopped` is idle; it may have reported what failed before.
 
 Where the abort word is set, STOP ends a program in its plain Python code (see ``lines``); its waits see the word
 by themselves.  How a program becomes an answer: ``answer``.
@@ -34,14 +33,16 @@ from smp.errors import Aborted, OutOfSharedMemory
 from ..loops import compiler
 from ..loops.interpreter import here
 from ..memory.segment import Segment, attached
-from ..memory.streams_here import FEW
-from ..memory.waiting_threads import HostRoster
+from ..memory.threads import FEW
+from ..memory.waiting_threads import WaitingThreads
+from ..program.answer import answer
+from ..program.answers import Answer
 from ..program.pickling import Call, load_call
 from ..protocols import entry_points, wait
-from ..shared_memory.answer import Answer, answer
-from ..shared_memory.port import HostPort
+from ..shared_memory.memory import ProcessorMemory
+from ..shared_memory.port import SharedMemoryPort
 from ..source.lines import in_a_program
-from .pipe import Line
+from .pipe import Allocate, Line, Ready
 
 STOP = signal.SIGURG  # it is ignored where nothing handles it
 
@@ -51,9 +52,9 @@ def prepare() -> None:
     entry_points.core()
 
 
-def start(nursery: int, fds: Sequence[int]) -> NoReturn:
-    """Be a worker, in a process of its own that ``nursery`` has made, on its line, segment, box and outputs."""
-    die_with(nursery)
+def start(server: int, fds: Sequence[int]) -> NoReturn:
+    """Be a worker, in a process of its own that ``server`` has made, on its line, segment, box and outputs."""
+    die_with(server)
     for number in (signal.SIGINT, signal.SIGPIPE):  # Ctrl-C is the parent's business
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -61,7 +62,7 @@ def start(nursery: int, fds: Sequence[int]) -> NoReturn:
     status = 1
     try:
         line_fd, segment_fd, box_fd, *outputs = fds
-        for fd, output in enumerate(outputs, start=1):  # the nursery's may be older than the parent's of now
+        for fd, output in enumerate(outputs, start=1):  # the fork server's may be older than the parent's of now
             os.dup2(output, fd)
             os.close(output)
         line = Line(socket.socket(fileno=line_fd))
@@ -114,13 +115,14 @@ class Worker:
     def __init__(self, line: Line, segment: Segment, rank: int, size: int, retries: int) -> None:
         self.line, self.rank, self.pid = line, rank, os.getpid()
         segment.rank = rank
-        segment.roster = HostRoster(segment, rank, retries or FEW)
-        self.port = HostPort(segment, rank, size, retries, self._ask)
+        segment.threads = WaitingThreads(segment, rank, retries or FEW)
+        self.memory = ProcessorMemory(segment, rank, size, retries)
+        self.port = SharedMemoryPort(self.memory, rank, size, self._ask)
         signal.signal(STOP, self._stop)
 
     def serve(self) -> None:
         """Answer calls until told to close."""
-        self.line.send(("ready", self.pid))
+        self.line.send(Ready(self.pid))
         while True:
             order, what, *more = self.line.receive()
             if order == "close":
@@ -129,15 +131,15 @@ class Worker:
                 continue
             self.port.new_run()
             answer = self._run(what, *more)
-            self.port.board.clear()
+            self.port.diagnosis.clear()
             self.line.send(answer)
 
     def _ask(self, nbytes: int) -> int:
-        self.line.send(("allocate", nbytes))
+        self.line.send(Allocate(nbytes))
         poll = select.poll()
         poll.register(self.line, select.POLLIN)
         while not poll.poll(20):
-            if self.port.shared[wait.ABORT]:
+            if self.memory.shared[wait.ABORT]:
                 raise Aborted
         kind, what = self.line.receive()
         assert kind == "block", kind
@@ -146,18 +148,18 @@ class Worker:
         return int(what)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
-        if self.port.shared[wait.ABORT] and here.interpreter is None and in_a_program(frame):
+        if self.memory.shared[wait.ABORT] and here.interpreter is None and in_a_program(frame):
             raise Aborted
 
     def _run(self, call: bytes | tuple[int, int], streams: int, watched: bool) -> Answer:
         def loaded() -> Call:
-            found = load_call(call if isinstance(call, bytes) else self.port.segment.bytes_at(*call))
+            found = load_call(call if isinstance(call, bytes) else self.memory.segment.bytes_at(*call))
             if "numba" in sys.modules:  # it came with a loop of the user's, which may call our primitives
                 compiler.numba()
             return found
 
         if watched:
-            self.port.roster.watched()
+            self.memory.threads.watched()
         return answer(self.port, loaded, self._only_here, self.line.send, streams)
 
     def _only_here(self) -> None:

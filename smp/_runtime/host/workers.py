@@ -1,11 +1,11 @@
-"""The parent's side of the host machine: a crew of workers, one call at a time, and what happens when one fails.
+"""The parent's side of the host machine: its workers, one call at a time, and what happens when one fails.
 
-    call ─▶ every worker          answers come back on the workers' lines, deaths on the nursery's channel
+    call ─▶ every worker          answers come back on the workers' lines, deaths on the fork server's channel
     first failure, or Ctrl-C      the abort word is set, and every wait in the machine ends
     from then on                  STOP interrupts the programs' plain Python code
     GRACE later                   whoever has not answered yet is killed, and the machine is over
 
-A crew whose workers have all answered goes on, also after an exception; one that lost a worker does not.  Messages
+A machine whose workers have all answered goes on, also after an exception; one that lost a worker does not.  Messages
 to workers are short enough never to wait (what is long lies in the segment), and messages from them are taken piece
 by piece, so that nothing but an answer, a death or a deadline is ever waited for.
 """
@@ -19,29 +19,34 @@ import os
 import select
 import signal
 import socket
-import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
 from smp._computer.interrupt import HeldBack
-from smp._computer.limits import allowed_cpus
 from smp.errors import MachineClosed, MachineError, OutOfSharedMemory, ProgramError, SmpError, Unsupported, WaitTimeout
 
+from ..memory.arrays import GlobalArray
+from ..memory.cells import Cells, make_cells
 from ..memory.segment import Block, Segment
-from ..memory.streams_here import FEW, RETRIES
-from ..memory.waiting_threads import HostRoster
+from ..memory.shared_elements import array_on
+from ..memory.threads import FEW, RETRIES
+from ..memory.waiting_threads import WaitingThreads
+from ..program.answers import Answer, Done, Mismatched, Raised
+from ..program.failures import Death, Failure, RaisedBy, Unmatched, first
+from ..program.place import Place
 from ..protocols import wait
 from ..protocols.entry_points import core
-from ..shared_memory.failures import Death, Failure, Raised, Unmatched, first
-from ..shared_memory.last_seen import Board, Place
-from ..shared_memory.port import boards_at, header, records_at
+from ..shared_memory.last_seen import Board
+from ..shared_memory.layout import boards_at, header, records_at
 from .deadlock import ProgressCheck
 from .launcher import PATIENCE, Channel
-from .pipe import Line
+from .pipe import Allocate, Line, Ready
+from .surroundings import output, specification
 from .worker import STOP
 
 GRACE = 0.5  # seconds for the others to notice a failure by themselves
@@ -50,10 +55,8 @@ NUDGE = 0.2  # seconds between two signals to those who have not stopped
 START = 60.0  # seconds for the workers to come up; a first import can be slow
 SHORT = 1 << 14  # bytes of a call that is sent as it is: it fits into a socket that is empty
 
-Answer = tuple[Any, ...]
 
-
-class Crew:
+class Workers:
     """The workers of one machine.
 
     Parameters
@@ -72,6 +75,7 @@ class Crew:
     """
 
     kind = "host"
+    first_touch = True
 
     def __init__(self, cpus: Sequence[int | None], method: str, spin: bool) -> None:
         self.size, self.closed = len(cpus), ""  # why, once it is
@@ -81,6 +85,7 @@ class Crew:
         self._alive: set[int] = set()  # ranks that were started, and whose end has not been told
         self._pending: set[int] = set()  # ranks that owe an answer
         self._stopped = False
+        self._calling = threading.Lock()
         core()  # compiled here, once, if this is the first time ever: not in every worker
         try:
             with HeldBack() as ctrl_c:
@@ -95,13 +100,15 @@ class Crew:
 
     def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
         self.segment = Segment(header=header(self.size))
-        self._shared_words()[wait.TABLE] = records_at(self.size)
-        self.segment.roster = self._roster = HostRoster(self.segment, -1, RETRIES if spin else FEW)
+        self._words = self.segment.words(0, wait.SHARED_WORDS)
+        self._words[wait.TABLE] = records_at(self.size)
+        self.segment.threads = self._threads = WaitingThreads(self.segment, -1, RETRIES if spin else FEW)
         for rank, cpu in enumerate(cpus):
             self._start(rank, cpu, RETRIES if spin else 0)
+        self._poll, self._sources = self._polled()
         try:
             up, _ = self._collect(ctrl_c, time.monotonic() + START)
-            self._processes = {os.getpid(), *(pid for _, pid in up)}
+            self._processes = {os.getpid(), *(ready.pid for ready in up)}
         except ProgramError as error:
             raise MachineError(f"the processors did not come up: {error}") from error
 
@@ -109,25 +116,16 @@ class Crew:
         ours, theirs = socket.socketpair()
         self._lines.append(Line(ours))
         self._boxes.append(io.FileIO(os.memfd_create("smp-box")))
-        spec = {
-            "rank": rank,
-            "size": self.size,
-            "retries": retries,
-            "cpus": allowed_cpus() if cpu is None else [cpu],
-            "path": [entry for entry in sys.path if isinstance(entry, str)],
-            "cwd": _folder(),
-            "environment": dict(os.environ),
-        }
-        with theirs, _output(1) as out, _output(2) as error:
+        with theirs, output(1) as out, output(2) as error:
             held = (theirs, self.segment.file, self._boxes[rank], out, error)
             self._channel.start(rank, [file.fileno() for file in held])
         self._alive.add(rank)
-        self._send(rank, spec)
+        self._send(rank, specification(rank, self.size, retries, cpu))
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
-    ) -> tuple[list[Answer], list[Block]]:
-        """Have every worker run a pickled call; see `Crew`.
+    ) -> tuple[list[Done], list[Block]]:
+        """Have every worker run a pickled call; see `Processors`.
 
         Raises
         ------
@@ -138,9 +136,15 @@ class Crew:
         MachineClosed
             When there is no machine any more.
         """
-        self._must_be_open()
+        with self._calling:
+            self._must_be_open()
+            return self._called(message, streams, ctrl_c, timeout, helpers)
+
+    def _called(
+        self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
+    ) -> tuple[list[Done], list[Block]]:
         what, block = self._handed_over(message)
-        self._shared_words()[: wait.OF_A_RUN] = 0
+        self._words[: wait.OF_A_RUN] = 0
         why = "an exception came in between"
         try:
             check = self._check(timeout, helpers)
@@ -158,12 +162,20 @@ class Crew:
             if self._pending or len(self._alive) < self.size:
                 self.close(why, patience=0.0)
             else:
-                self._shared_words()[wait.ABORT] = 0  # threads of this process may wait at cells between runs
+                self._words[wait.ABORT] = 0  # threads of this process may wait at cells between runs
             del block
         return answers, blocks
 
+    def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
+        """Make a global array of zeros."""
+        return array_on(self.allocate(math.prod(shape) * dtype.itemsize), shape, dtype)
+
+    def cells(self, n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None) -> Cells:
+        """Make cells."""
+        return make_cells(self.allocate, n, dtype, full, padded, retries)
+
     def allocate(self, nbytes: int) -> Block:
-        """Give out memory for a global array."""
+        """Give out zeroed memory."""
         self._must_be_open()
         return self.segment.allocate(nbytes)
 
@@ -186,7 +198,7 @@ class Crew:
         return (block.offset, len(message)), block
 
     def _check(self, timeout: float | None, helpers: bool | None) -> ProgressCheck:
-        streams, processes = self._roster.streams, self._processes
+        streams, processes = self._threads.streams, self._processes
         return ProgressCheck(self.segment, self.size, streams, processes, self._seen, timeout, helpers)
 
     def _collect(
@@ -195,15 +207,15 @@ class Crew:
         until: float | None,
         order: tuple[Any, ...] | None = None,
         check: ProgressCheck | None = None,
-    ) -> tuple[list[Answer], list[Block]]:
+    ) -> tuple[list[Any], list[Block]]:
         """Send an order and gather one answer of each worker, or what failed first."""
         self._pending = set(range(self.size))
-        answers: dict[int, Answer] = {}
+        answers: dict[int, Answer | Ready] = {}
         blocks: list[Block] = []
         failures: list[Failure] = []
         presses, nudge = 0, 0.0
-        words = self._shared_words()
-        poll, sources = self._poll()
+        words = self._words
+        poll, sources = self._poll, self._sources
         for rank in range(self.size) if order else ():
             self._send(rank, order)
         while self._pending:
@@ -227,7 +239,9 @@ class Crew:
                 if self.closed:  # by a signal's handler, under our feet
                     raise MachineClosed(f"this machine was closed while its program ran: {self.closed}")
                 source = sources[fd]
-                failures += self._event() if source is None else self._answer(source, answers, blocks, poll)
+                failure = self._event() if source is None else self._answer(source, answers, blocks, poll)
+                if failure is not None:
+                    failures.append(failure)
             if until is None and (failures or (check is not None and words[wait.ABORT])):
                 until = time.monotonic() + GRACE
             if ctrl_c.presses > presses:
@@ -244,7 +258,7 @@ class Crew:
             raise self._error(failures, answers)
         return [answers[rank] for rank in range(self.size)], blocks
 
-    def _poll(self) -> tuple[select.poll, dict[int, int | None]]:
+    def _polled(self) -> tuple[select.poll, dict[int, int | None]]:
         poll = select.poll()
         sources: dict[int, int | None] = {self._channel.socket.fileno(): None}
         sources.update({line.fileno(): rank for rank, line in enumerate(self._lines)})
@@ -253,52 +267,51 @@ class Crew:
         return poll, sources
 
     def _send(self, rank: int, message: Any) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: the nursery tells
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: the fork server reports it
             self._lines[rank].send(message)
 
-    def _answer(self, rank: int, answers: dict[int, Answer], blocks: list[Block], poll: select.poll) -> list[Failure]:
+    def _answer(
+        self, rank: int, answers: dict[int, Answer | Ready], blocks: list[Block], poll: select.poll
+    ) -> Failure | None:
         """Take what a worker sends."""
         try:
             message = self._lines[rank].take()
         except Exception:  # the end of the line, or what is no message
             poll.unregister(self._lines[rank].fileno())
-            self._kill(rank)  # dead, and the nursery tells; or deaf, and no use any more
-            return []
+            self._kill(rank)  # dead, as the fork server reports; or deaf, and no use any more
+            return None
         if message is None:  # not yet whole
-            return []
-        if message[0] == "allocate":
+            return None
+        if isinstance(message, Allocate):
             try:
-                block = self.segment.allocate(message[1])
+                block = self.segment.allocate(message.nbytes)
             except OutOfSharedMemory as error:
                 self._send(rank, ("block", str(error)))
             else:
                 blocks.append(block)
                 self._send(rank, ("block", block.offset))
-            return []
-        if message[0] == "raised":
-            return [Raised(rank, *message[1:])]
+            return None
+        if isinstance(message, Raised):
+            return RaisedBy(rank, message)
         answers.setdefault(rank, message)
-        if message[0] == "mismatch":
-            return [Unmatched(rank)]
+        if isinstance(message, Mismatched):
+            return Unmatched(rank)
         self._pending.discard(rank)
-        return []
+        return None
 
-    def _event(self) -> list[Failure]:
-        """Take one event of the nursery: a worker has ended."""
+    def _event(self) -> Failure:
+        """Take one event of the fork server: a worker has ended."""
         event = self._channel.receive()
         if event is None:
             raise MachineError("the process that starts the processors was killed, and they with it")
         what, rank, code = event
         self._alive.discard(rank)
         self._pending.discard(rank)
-        self._shared_words()[wait.DEATHS] = 1  # before the abort: whoever sees that, sees this
+        self._words[wait.DEATHS] = 1  # before the abort: whoever sees that, sees this
         core().abort(self.segment.address, wait.DIED, rank)
         if what == "failed":
             raise MachineError(f"processor {rank} of {self.size} cannot be started: {code}")
-        return [Death(rank, code, self._seen(rank), self._box(rank))]
-
-    def _shared_words(self) -> NDArray[np.int64]:
-        return self.segment.words(0, wait.SHARED_WORDS)
+        return Death(rank, code, self._seen(rank), self._box(rank))
 
     def _seen(self, rank: int) -> Place:
         return Board(self.segment, boards_at(rank)).seen()
@@ -306,8 +319,8 @@ class Crew:
     def _box(self, rank: int) -> str:
         return os.pread(self._boxes[rank].fileno(), 1 << 16, 0).decode(errors="replace")
 
-    def _error(self, failures: Sequence[Failure], answers: dict[int, Answer]) -> SmpError:
-        error = first(failures, int(self._shared_words()[wait.ABORT])).told(answers, self.size)
+    def _error(self, failures: Sequence[Failure], answers: Mapping[int, Any]) -> SmpError:
+        error = first(failures, int(self._words[wait.ABORT])).error(answers, self.size)
         stubborn = self._pending - {failure.rank for failure in failures if isinstance(failure, Death)}
         if stubborn:
             who = f"processor{'s' * (len(stubborn) > 1)} {', '.join(map(str, sorted(stubborn)))}"
@@ -319,9 +332,11 @@ class Crew:
         self._stopped = True
         for rank in range(self.size):
             self._kill(rank)
+        if self._calling.acquire(timeout=PATIENCE):
+            self._calling.release()
 
     def _kill(self, rank: int) -> None:
-        self._shared_words()[wait.DEATHS] = 1  # before: it may hold the lock of a cell
+        self._words[wait.DEATHS] = 1  # before: it may hold the lock of a cell
         self._channel.signal(rank, signal.SIGKILL)
 
     def _nudge(self) -> None:
@@ -335,7 +350,7 @@ class Crew:
             if self.closed:
                 return
             self.closed = why
-            if hasattr(self, "_channel"):  # else there is not even a nursery
+            if hasattr(self, "_channel"):  # else there is not even a fork server
                 if os.getpid() != self._owner:
                     self._channel.forget()
                 else:
@@ -349,7 +364,7 @@ class Crew:
             if hasattr(self, "segment"):
                 self.segment.close()
                 core().abort(self.segment.address, wait.INTERRUPTED, -1)  # whoever waits in this process
-                del self.segment  # what is left of the memory is its arrays'
+                del self.segment, self._words  # what is left of the memory is its arrays'
 
     def _bury(self, patience: float) -> None:
         for rank in self._alive:
@@ -370,19 +385,3 @@ class Crew:
                 if event is None:
                     return
                 self._alive.discard(event[1])
-
-
-def _output(number: int) -> io.FileIO:
-    """A copy of standard output, or of error output; of nothing where it is closed."""
-    try:
-        return io.FileIO(os.dup(number), "w")
-    except OSError:
-        return io.FileIO(os.devnull, "w")
-
-
-def _folder() -> str | None:
-    """The working folder, where it still exists."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return None

@@ -1,1 +1,1 @@
-"""One segment of shared memory and what lies in it: arrays, cells, the records of the threads that wait."""
+"""Global arrays; one segment of shared memory and what lies in it: arrays, cells, the records of waiting threads."""

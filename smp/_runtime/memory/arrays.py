@@ -1,24 +1,49 @@
-"""Global arrays: NumPy arrays in the memory that all processors of a machine share.
+"""Global arrays: shape, dtype and a name for elements that all processors of a machine reach.
 
-A global array is a name that every process of the machine understands: (segment, offset, shape, dtype).  Host
-code works on it through its NumPy view.  A program reads and writes it in supersteps, where the accesses are
-counted; indexing it directly on a processor is refused, because nothing would count it or order it.
+A program reads and writes a global array in supersteps, where the accesses are counted; indexing it directly on a
+processor is refused, because nothing would count it or order it.  Where the elements are is the business of the kind
+of machine (`Elements`): an array knows its shape and dtype without them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from smp.errors import MachineError, PhaseError
-
-from .segment import Block, Segment, segment_of
+from smp.errors import PhaseError
 
 Shape = int | Sequence[int]
+
+
+class Elements(Protocol):
+    """Where the elements of one global array are, for one process."""
+
+    @property
+    def rank(self) -> int | None:
+        """The processor that uses the array here; None in the parent."""
+
+    @property
+    def view(self) -> NDArray[Any]:
+        """The array itself, without copy.
+
+        Raises
+        ------
+        Unsupported
+            When no process has all of it.
+        """
+
+    def read(self, index: Any) -> Any:
+        """Return ``array[index]``, in the parent; the array itself or a copy."""
+
+    def write(self, index: Any, values: Any) -> None:
+        """Set ``array[index]``, in the parent."""
+
+    def pickled(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Callable[..., GlobalArray], Any]:
+        """Return what makes the array where it is sent: a function and its arguments."""
 
 
 def _no_operator(symbol: str) -> Callable[..., NoReturn]:
@@ -32,14 +57,12 @@ def _no_operator(symbol: str) -> Callable[..., NoReturn]:
 
 
 class GlobalArray:
-    """An array in shared memory, made by a machine or, collectively, by its processors.
+    """An array that all processors share, made by a machine or, collectively, by its processors.
 
     Attributes
     ----------
     shape : tuple of int
     dtype : numpy.dtype
-    view : numpy.ndarray
-        The array itself, in this process, without copy.  Accesses through it are not counted.
 
     Examples
     --------
@@ -51,7 +74,7 @@ class GlobalArray:
     [ 0  0  0  9 16] int64
     """
 
-    __slots__ = ("__weakref__", "_block", "_elements", "dtype", "shape", "view")
+    __slots__ = ("__weakref__", "_elements", "_stand_in", "dtype", "shape")
     __smp_instead__ = (
         "give it the local array that step.copy_in returns, or array.view, through which accesses are not counted; "
         "or have step.copy_in_by call it"
@@ -69,37 +92,52 @@ class GlobalArray:
     __xor__ = __rxor__ = _no_operator("^")
     __lt__, __le__, __gt__, __ge__ = map(_no_operator, ("<", "<=", ">", ">="))
 
-    def __init__(self, block: Block, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self._block, self.shape, self.dtype = block, shape, dtype
-        self._elements: NDArray[Any] = (
-            np.asarray(block).view(dtype).reshape(shape) if block.nbytes else np.empty(shape, dtype)
-        )
-        witness = block.segment.witness
-        self.view: NDArray[Any] = self._elements if witness is None else witness.shown(self._elements, "array.view")
+    def __init__(self, elements: Elements, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._elements, self.shape, self.dtype = elements, shape, dtype
+        self._stand_in: NDArray[Any] | None = None
+
+    @property
+    def view(self) -> NDArray[Any]:
+        """The array itself, in this process, without copy; accesses through it are not counted.
+
+        Raises
+        ------
+        Unsupported
+            On a machine without shared memory.
+        """
+        return self._elements.view
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self._elements.size
+        return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
         """Number of bytes."""
-        return self._elements.nbytes
+        return self.size * self.dtype.itemsize
 
     @property
     def ndim(self) -> int:
         """Number of dimensions."""
-        return self._elements.ndim
+        return len(self.shape)
 
     def __len__(self) -> int:
-        return len(self._elements)
+        if not self.shape:
+            raise TypeError("a global array without dimensions has no length")
+        return self.shape[0]
 
     def __repr__(self) -> str:
         return f"GlobalArray(shape={self.shape}, dtype={self.dtype})"
 
-    def _on_host(self) -> NDArray[Any]:
-        rank = self._block.segment.rank
+    def stand_in(self) -> NDArray[Any]:
+        """Return an array of this shape and dtype that takes no memory, to check an index on; it is never written."""
+        if self._stand_in is None:
+            self._stand_in = np.broadcast_to(np.zeros((), self.dtype), self.shape)
+        return self._stand_in
+
+    def _in_parent(self) -> Elements:
+        rank = self._elements.rank
         if rank is not None:
             raise PhaseError(
                 f"processor {rank} accesses a global array outside a superstep; use step.copy_in and step.copy_out, "
@@ -108,30 +146,20 @@ class GlobalArray:
         return self._elements
 
     def __getitem__(self, index: Any) -> Any:
-        return self._on_host()[index]
+        return self._in_parent().read(index)
 
     def __setitem__(self, index: Any, values: Any) -> None:
-        self._on_host()[index] = values
+        self._in_parent().write(index, values)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self._on_host(), dtype=dtype, copy=copy)
+        return np.array(self._in_parent().read(...), dtype=dtype, copy=copy)
 
-    def __reduce__(self) -> tuple[Callable[..., GlobalArray], tuple[Any, ...]]:
-        block = self._block
-        return _attach, (block.segment.id, block.offset, block.nbytes, self.shape, self.dtype)
-
-
-def _attach(segment_id: int, offset: int, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
-    segment = segment_of(segment_id)
-    if segment is None:
-        raise MachineError(
-            "a global array of another machine was sent here; an array can be used only by the machine that made it"
-        )
-    return GlobalArray(segment.block(offset, nbytes), shape, dtype)
+    def __reduce__(self) -> tuple[Callable[..., GlobalArray], Any]:
+        return self._elements.pickled(self.shape, self.dtype)
 
 
-def checked(shape: Shape, dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[Any], int]:
-    """Return a clean (shape, dtype, bytes), or refuse at the border what no array can be."""
+def checked(shape: Shape, dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return a clean (shape, dtype), or refuse at the border what no array can be."""
     made = np.dtype(dtype)
     if made.hasobject:
         raise TypeError(f"a global array cannot hold Python objects (dtype {made}): they live in one process only")
@@ -146,11 +174,4 @@ def checked(shape: Shape, dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[A
             raise TypeError(f"the shape of a global array is made of integers, not of {n!r}")
         if n < 0:
             raise ValueError(f"the shape of a global array has a negative length: {shape!r}")
-    lengths = tuple(int(n) for n in sizes) + made.shape  # of a dtype that is itself an array
-    made = made.base
-    return lengths, made, math.prod(lengths) * made.itemsize
-
-
-def attach(segment: Segment, offset: int, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
-    """The global array at an offset of this process's segment."""
-    return _attach(segment.id, offset, nbytes, shape, dtype)
+    return tuple(int(n) for n in sizes) + made.shape, made.base  # of a dtype that is itself an array

@@ -42,7 +42,7 @@ from ..loops.compiler import imported_with_numba
 from ..protocols import cell, wait, waiters
 from ..protocols.stream_slots import LOCKED
 from .segment import Block, Segment, segment_of
-from .streams_here import NAMES, Roster
+from .threads import NAMES, Threads
 
 COUNTERS = np.dtype([("rank", np.int32), ("stream", np.int32), ("retries", np.int64), ("traps", np.int64)])
 PLAIN, PADDED = 2, 8  # words of a cell
@@ -78,13 +78,13 @@ class Cells:
     [None, 42]
     """
 
-    def __init__(self, block: Block, n: int, dtype: np.dtype[Any], words: int, retries: int, roster: Roster) -> None:
+    def __init__(self, block: Block, n: int, dtype: np.dtype[Any], words: int, retries: int, threads: Threads) -> None:
         self._block, self._n, self.dtype = block, n, dtype
-        self._words, self._retries, self._roster = words, retries, roster
+        self._words, self._retries, self._threads = words, retries, threads
         self._bytes = 8 * words
         self._address = block.segment.address + block.offset
         self._add = addition(dtype)
-        roster.know(self)
+        threads.know(self)
 
     def _named(self, address: int) -> str:
         """What the cell at an address is called, if it is one of these."""
@@ -105,7 +105,7 @@ class Cells:
     @property
     def _native(self) -> tuple[int, int, int, int, int]:
         """What a compiled loop gets: the address, that of this thread's record, words a cell, retry limit, length."""
-        own = self._roster.own()
+        own = self._threads.own()
         return self._address, own.address, self._words, self._limit(own.words), self._n
 
     def _limit(self, own: Any) -> int:
@@ -120,12 +120,12 @@ class Cells:
 
     def _do(self, op: int, i: Any, value: Any, timeout: float | None) -> Any:
         """Do an operation that may wait."""
-        address, own = self._at(i), self._roster.own()
+        address, own = self._at(i), self._threads.own()
         bits = own.value(self.dtype)
         if value is not None:
             bits[0] = value
         deadline = 0 if timeout is None else wait.deadline_after(timeout, clock())
-        status = self._roster.operate(address, op, self._limit(own.words), deadline)
+        status = self._threads.operate(address, op, self._limit(own.words), deadline)
         if status:
             self._ended(status, op, i, timeout)
         return bits[0].item()
@@ -141,11 +141,11 @@ class Cells:
         raise Aborted("the run has failed: nobody may wait any more")
 
     def _try(self, op: int, i: Any, value: Any) -> tuple[bool, Any]:
-        address, own = self._at(i), self._roster.own()
+        address, own = self._at(i), self._threads.own()
         bits = own.value(self.dtype)
         if value is not None:
             bits[0] = value
-        status = self._roster.tried(address, op)
+        status = self._threads.tried(address, op)
         if status == wait.ABORTED:
             self._ended(status, op, i, None)
         return status == wait.OK, bits[0].item()
@@ -217,9 +217,9 @@ class Cells:
         int
             How many writers it released: 1 or 0.
         """
-        own = self._roster.own()
+        own = self._threads.own()
         own.value(self.dtype)[0] = value
-        status = self._roster.operate(self._at(i), cell.PURGE, self._limit(own.words), 0)
+        status = self._threads.operate(self._at(i), cell.PURGE, self._limit(own.words), 0)
         if status:
             self._ended(status, cell.PURGE, i, None)
         return int(own.words[waiters.BITS])
@@ -257,18 +257,18 @@ class Cells:
 
     def peek(self, i: int) -> tuple[bool, Any]:
         """Return whether cell ``i`` is full, and its value, of one and the same moment."""
-        address, own = self._at(i), self._roster.own()
-        full = self._roster.peeked(address)
+        address, own = self._at(i), self._threads.own()
+        full = self._threads.peeked(address)
         return bool(full), own.value(self.dtype)[0].item()
 
     def full_together(self, indices: Iterable[int]) -> bool:
         """Return whether these cells are all full at one and the same moment."""
         addresses = [self._at(i) for i in indices]
-        states = [self._roster.state(address) for address in addresses]
+        states = [self._threads.state(address) for address in addresses]
         if not all(state & (cell.FULL | LOCKED) == cell.FULL for state in states):
             return False
         # The same versions at a second look: none has changed between the last look of the first and this one's first.
-        return states == [self._roster.state(address) for address in addresses]
+        return states == [self._threads.state(address) for address in addresses]
 
     def counters(self) -> np.ndarray[Any, np.dtype[np.void]]:
         """Return what the streams of the machine have done at cells so far.
@@ -315,9 +315,20 @@ def checked_cells(n: Any, dtype: DTypeLike, padded: bool, retries: int | None) -
 
 def cells_on(block: Block, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
     """The cells on a block of this process's segment."""
-    roster = block.segment.roster
-    assert roster is not None, "a segment without streams"
-    return Cells(block, n, dtype, words, retries, roster)
+    threads = block.segment.threads
+    assert threads is not None, "a segment without streams"
+    return Cells(block, n, dtype, words, retries, threads)
+
+
+def make_cells(
+    allocate: Callable[[int], Block], n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None
+) -> Cells:
+    """Make cells in the parent, on memory that is given out there."""
+    count, made, words, limit = checked_cells(n, dtype, padded, retries)
+    cells = cells_on(allocate(8 * words * count), count, made, words, limit)
+    if full:
+        make_full(cells)
+    return cells
 
 
 def make_full(cells: Cells) -> None:

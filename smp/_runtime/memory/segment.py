@@ -31,7 +31,7 @@ from smp._computer.limits import available_memory
 from smp.errors import MachineError, OutOfSharedMemory
 
 if TYPE_CHECKING:
-    from .streams_here import Roster
+    from .threads import Threads
     from .witness import Witness
 
 PAGE = mmap.PAGESIZE
@@ -90,7 +90,7 @@ class Segment:
             ) from error
         self.address = int(np.frombuffer(self._map, np.uint8, 1).ctypes.data)
         self.rank: int | None = None  # which processor this process is; None in the parent
-        self.roster: Roster | None = None  # the streams of this process
+        self.threads: Threads | None = None  # those of this process
         self.witness: Witness | None = None  # of what its arrays are used for
         self._free: list[tuple[int, int]] = [(header, self.size - header)]  # (offset, bytes), ascending
         self._blocks: dict[int, weakref.ref[Block]] = {}  # without callbacks, in which a Ctrl-C would be lost

@@ -23,7 +23,7 @@ from smp.errors import MachineError
 from ..protocols import stream_slots, wait, waiters
 from ..protocols.entry_points import core
 from .segment import Segment
-from .streams_here import NAMES, Named, Stream
+from .threads import NAMES, Named, Stream
 from .watchdog import Watch
 
 _ENTRIES = {
@@ -45,17 +45,17 @@ class _Mine(threading.local):
 class _Holder:
     """Held by a thread, and dropped when it ends: then its record is free."""
 
-    def __init__(self, roster: HostRoster, stream: Stream) -> None:
-        self._roster, self._stream = weakref.ref(roster), stream  # which holds this one, by way of its thread
+    def __init__(self, threads: WaitingThreads, stream: Stream) -> None:
+        self._threads, self._stream = weakref.ref(threads), stream  # which holds this one, by way of its thread
 
     def __del__(self) -> None:
-        roster = self._roster()
-        if roster is not None:
-            roster.leave(self._stream)
+        threads = self._threads()
+        if threads is not None:
+            threads.leave(self._stream)
 
 
-class HostRoster:
-    """The streams of one process of the host.
+class WaitingThreads:
+    """The threads of one process of the host; see `Threads`.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class HostRoster:
         self._cells: weakref.WeakSet[Named] = weakref.WeakSet()
         self._watch: Watch | None = None
         self._owner = os.getpid()
-        _rosters.add(self)
+        _all.add(self)
 
     def begin_anew(self) -> None:
         """Forget the records, in a forked process: they are those of threads that it does not have."""
@@ -204,12 +204,12 @@ class HostRoster:
         self._core.unpark(stream.address)
 
 
-_rosters: weakref.WeakSet[HostRoster] = weakref.WeakSet()
+_all: weakref.WeakSet[WaitingThreads] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    for roster in list(_rosters):
-        roster.begin_anew()
+    for threads in list(_all):
+        threads.begin_anew()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..protocols import waiters
 from ..source.lines import operation, where
 
-OURS = ("smp watch", "smp nursery", "smp kernel", "smp alarm")
+OURS = ("smp watch", "smp fork server", "smp kernel", "smp alarm")
 """How the names of threads begin that are smp's own, and come near no cell of a program."""
 TEXT = 8 * (waiters.RECORD - waiters.PLACE) - 1  # bytes of text
 

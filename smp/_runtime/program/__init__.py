@@ -1,1 +1,1 @@
-"""What a program holds, written once over the port: the processor, supersteps, collectives, streams, the run."""
+"""What a program holds, written once over the port; its answers, and what can fail in its run."""

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from smp.errors import NotPicklable
 
 from ..memory.arrays import GlobalArray, Shape, checked
-from ..memory.cells import Cells, cells_on, checked_cells, make_full
-from ..memory.segment import PAGE
+from ..memory.cells import Cells, checked_cells, make_full
 from . import collectives
 from .collectives import Operator
-from .port import Port
+from .port import Port, SharedMemory, without_memory
 from .steps import Recorder
 from .streams import CEILING, Pool
 from .superstep import Superstep
@@ -43,7 +42,7 @@ class Processor:
     @property
     def sync(self) -> NDArray[np.int64]:
         """What compiled loops need for `smp.compiled.barrier`, `wait` and `aborted`, in the calling thread."""
-        return self._port.sync_here()
+        return self._shared_memory("proc.sync").sync_here()
 
     @property
     def team(self) -> Pool:
@@ -84,7 +83,7 @@ class Processor:
             raise ValueError(f"a pool of {least} streams cannot have a ceiling of {most}")
         if retire is not None and not retire >= 0:
             raise ValueError(f"a stream retires after a number of seconds from 0, not {retire}")
-        pool = Pool(self._port.roster, least, most, retire, crowded=self.size * least)
+        pool = Pool(self._shared_memory("a pool of streams").threads, least, most, retire, crowded=self.size * least)
         self._pools.append(pool)
         return pool
 
@@ -97,7 +96,9 @@ class Processor:
         """End the streams of a program that has failed; return what one of its threads raised that nobody asked for."""
         for pool in self._pools:
             pool.dismiss()
-        self._port.roster.join_all()
+        memory = self._port.memory
+        if memory is not None:
+            memory.threads.join_all()
         return next((error for pool in self._pools if (error := pool.failure()) is not None), None)
 
     def __repr__(self) -> str:
@@ -186,9 +187,8 @@ class Processor:
 
         It lives until the run ends, or longer where the program returns it.
         """
-        lengths, made, nbytes = checked(shape, dtype)
-        array = self._port.allocate(lengths, made, nbytes)
-        touch(array, self.rank, self.size)
+        array = self._port.allocate(*checked(shape, dtype))
+        self._touch(array)
         self._port.synchronise("end of allocation")
         return array
 
@@ -201,9 +201,10 @@ class Processor:
         retries: int | None = None,
     ) -> Cells:
         """Make cells; all processors call it alike and get the same ones.  See `Machine.cells`."""
+        memory = self._shared_memory("cells")
         count, made, words, limit = checked_cells(n, dtype, padded, retries)
-        array = self._port.allocate((words * count,), np.dtype(np.int64), 8 * words * count)
-        cells = cells_on(array._block, count, made, words, limit)
+        array = self._port.allocate((words * count,), np.dtype(np.int64))
+        cells = memory.cells(array, count, made, words, limit)
         if full:
             if self.rank == 0:
                 make_full(cells)
@@ -212,7 +213,7 @@ class Processor:
 
     def counters(self) -> NDArray[np.void]:
         """Return the retries and traps of this processor's streams; see `Cells.counters`."""
-        return self._port.counters()
+        return self._port.diagnosis.counters()
 
     def zeros(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
         """Make a global array of zeros; see `empty`."""
@@ -220,25 +221,31 @@ class Processor:
 
     def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray:
         """Make a global array filled with one value; see `empty`."""
-        array = self.empty(shape, np.asarray(value).dtype if dtype is None else dtype)
-        if np.ndim(value):
-            value = np.broadcast_to(value, array.shape)
-        if array.ndim == 0:
-            array._elements[...] = value
-        else:
-            mine = share(len(array), self.rank, self.size)
-            array._elements[mine] = value[mine] if np.ndim(value) else value
-        self._port.synchronise("end of fill")
-        return array
+        values = np.asarray(value)
+        return self._filled(self.empty(shape, values.dtype if dtype is None else dtype), values)
 
     def array(self, data: ArrayLike) -> GlobalArray:
         """Make a global array with a copy of ``data``, which is the same on all processors; see `empty`."""
         local = np.asarray(data)
-        array = self.empty(local.shape, local.dtype)
-        mine = share(local.size, self.rank, self.size)
-        array._elements.reshape(-1)[mine] = local.reshape(-1)[mine]
+        return self._filled(self.empty(local.shape, local.dtype), local)
+
+    def _filled(self, array: GlobalArray, values: NDArray[Any]) -> GlobalArray:
+        self._port.fill(array, values)
         self._port.synchronise("end of fill")
         return array
+
+    def _touch(self, array: GlobalArray) -> None:
+        """Touch this processor's share of a new array, where it matters who does so first."""
+        memory = self._port.memory
+        if memory is not None:
+            memory.touch(array)
+
+    def _shared_memory(self, what: str) -> SharedMemory:
+        """The memory that all processors share, or `Unsupported` for what needs it."""
+        memory = self._port.memory
+        if memory is None:
+            raise without_memory(what)
+        return memory
 
 
 def checked_number(what: str, number: Any) -> int:
@@ -255,10 +262,3 @@ def share(n: int, rank: int, size: int) -> slice:
     each, rest = divmod(n, size)
     start = rank * each + min(rank, rest)
     return slice(start, start + each + (rank < rest))
-
-
-def touch(array: GlobalArray, rank: int, size: int) -> None:
-    """Touch this processor's share of the pages, so that they lie in its own memory.  They stay zero."""
-    octets: NDArray[np.uint8] = np.asarray(array._block)
-    mine = share(octets.size, rank, size)
-    octets[mine][::PAGE] = 0

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._output.numbers import time
-from smp._output.table import Column, Table, counted, text
+from smp._output.table import Column, counted, text
+from smp._output.terminal import Printed
 
 from .steps import joined, summary
 
@@ -128,7 +129,7 @@ class Run:
         fields = ("step", "label", "hr", "hw", "m", *_PHASES.values())
         shown = [[row[name] for name in fields] for row in rows[:_SHOWN]]
         title = f"run on {size} processor{'s' if size != 1 else ''}: {time(self.wall)}"
-        return str(Table(title, _COLUMNS if shown else (), shown, said))
+        return str(Printed(title, _COLUMNS if shown else (), shown, said))
 
     def __repr__(self) -> str:
         count = len(np.unique(self.steps["step"]))

@@ -34,7 +34,7 @@ from smp.errors import Aborted, NotPicklable, WaitTimeout
 
 from ..loops.atomics import clock
 from ..memory.cells import Cells
-from ..memory.streams_here import FEW, Roster, Stream
+from ..memory.threads import FEW, Stream, Threads
 from ..protocols import cell, stream_slots, waiters
 from ..protocols import wait as _wait
 from ..source.lines import calls_programs
@@ -49,8 +49,8 @@ CEILING = 128
 class Thread(Generic[R]):
     """A thread that was started on a pool: its result to come."""
 
-    def __init__(self, roster: Roster, work: Callable[[], R]) -> None:
-        self._roster, self._work = roster, work
+    def __init__(self, threads: Threads, work: Callable[[], R]) -> None:
+        self._threads, self._work = threads, work
         self._words = np.zeros(cell.CELL_WORDS, np.int64)  # a cell, private to the processor: full when it has ended
         self._value: R | None = None
         self.error: BaseException | None = None
@@ -89,8 +89,8 @@ class Thread(Generic[R]):
     def wait(self, timeout: float | None = None) -> None:
         """Wait until it has ended, however it does; see `result`."""
         deadline = 0 if timeout is None else _wait.deadline_after(timeout, clock())
-        limit = int(self._roster.own().words[waiters.RETRIES])
-        status = self._roster.operate(int(self._words.ctypes.data), cell.READFF, limit, deadline)
+        limit = int(self._threads.own().words[waiters.RETRIES])
+        status = self._threads.operate(int(self._words.ctypes.data), cell.READFF, limit, deadline)
         if status == _wait.EXPIRED:
             raise WaitTimeout(f"the thread has not ended within {timeout} s; give it longer, or see what it waits for")
         if status:
@@ -105,7 +105,7 @@ class Thread(Generic[R]):
             self.error = error
         del self._work
         note(self)
-        self._roster.operate(int(self._words.ctypes.data), cell.WRITEXF, 0, 0)
+        self._threads.operate(int(self._words.ctypes.data), cell.WRITEXF, 0, 0)
 
 
 class Pool:
@@ -124,10 +124,10 @@ class Pool:
     [[0, 1, 4, 9]]
     """
 
-    def __init__(self, roster: Roster, n: int, ceiling: int, retire: float | None, crowded: int) -> None:
-        self._roster, self._retire = roster, retire
-        roster.watched()
-        self._retries = roster.retries if crowded <= len(usable_cpus()) else min(roster.retries, FEW)
+    def __init__(self, threads: Threads, n: int, ceiling: int, retire: float | None, crowded: int) -> None:
+        self._threads, self._retire = threads, retire
+        threads.watched()
+        self._retries = threads.retries if crowded <= len(usable_cpus()) else min(threads.retries, FEW)
         self._team = np.zeros(stream_slots.TEAM_WORDS, np.int64)
         self._team[[stream_slots.FREE, stream_slots.STREAMS, stream_slots.FLOOR, stream_slots.CEILING]] = (
             n,
@@ -187,7 +187,7 @@ class Pool:
         """
         if not callable(function):
             raise TypeError(f"a thread runs a function, not a {type(function).__name__}")
-        thread: Thread[R] = Thread(self._roster, functools.partial(function, *args, **kwargs))
+        thread: Thread[R] = Thread(self._threads, functools.partial(function, *args, **kwargs))
         with self._lock:
             if self._closing:
                 raise RuntimeError("this pool is closed: start threads inside its with block")
@@ -263,19 +263,19 @@ class Pool:
     def _engage(self, carriers: Sequence[Stream | None]) -> None:
         for carrier in carriers:
             if carrier is None:
-                self._roster.spawn(self._carry)
+                self._threads.spawn(self._carry)
             else:
-                self._roster.unpark(carrier)
+                self._threads.unpark(carrier)
 
     def _carry(self) -> None:
         """What a carrier does: get a stream, run a thread of the queue on it, and again."""
-        own = self._roster.own()
+        own = self._threads.own()
         own.words[waiters.TEAM], own.words[waiters.RETRIES] = self._team.ctypes.data, self._retries
-        while self._roster.acquire(own) == _wait.OK:
+        while self._threads.acquire(own) == _wait.OK:
             thread = self._next()
             if thread is not None:
                 thread.run(self._end)
-            self._roster.release(own)
+            self._threads.release(own)
             if not self._again(own):
                 break
         own.words[waiters.TEAM] = 0
@@ -305,16 +305,16 @@ class Pool:
             begin_park(own)
             self._idle.append(own)
         deadline = 0 if self._retire is None else _wait.deadline_after(self._retire, clock())
-        status = self._roster.park(own, deadline)
+        status = self._threads.park(own, deadline)
         if status == _wait.EXPIRED:
             with self._lock:
                 retired = own in self._idle
                 if retired:
                     self._idle.remove(own)
             if retired:
-                self._roster.retire(own)
+                self._threads.retire(own)
             else:  # engaged at this very moment
-                status = self._roster.park(own, 0)
+                status = self._threads.park(own, 0)
         end_park(own)
         return status == _wait.OK
 

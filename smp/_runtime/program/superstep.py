@@ -66,7 +66,7 @@ class Superstep:
                 "before, and make each with proc.superstep()"
             )
         self._recorder.going_on = self._step
-        self._port.mark(self._step, COPY_IN, self._label)
+        self._port.diagnosis.mark(self._step, COPY_IN, self._label)
         self._stamps.append(self._port.clock())
         return self
 
@@ -119,7 +119,8 @@ class Superstep:
         Parameters
         ----------
         loop : callable
-            Called as ``loop(view, *args)``, or ``loop(view, view, ..., *args)`` for a tuple of arrays.  It may
+            Called as ``loop(array, *args)``, or ``loop(array, array, ..., *args)`` for a tuple of arrays, which are
+            NumPy's there.  It may
             only read the global arrays, and returns how many elements it read.
         array : GlobalArray or tuple of GlobalArray
             The first says how many bytes an element has.
@@ -131,7 +132,7 @@ class Superstep:
         """
         self._must_be(COPY_IN, "copy_in_by")
         arrays = _several(array)
-        count = _counted(self._port.call(loop, *[a.view for a in arrays], *args), "read")
+        count = _counted(self._port.call(loop, arrays, args), "read")
         self._reads += count
         self._bytes_read += count * arrays[0].dtype.itemsize
         return count
@@ -140,7 +141,7 @@ class Superstep:
         """End copy-in: wait for all processors; from here on only local data."""
         self._must_be(COPY_IN, "compute")
         self._end_phase("copy-in")
-        self._port.mark(self._step, COMPUTE, self._label)
+        self._port.diagnosis.mark(self._step, COMPUTE, self._label)
 
     def copy_out(self, array: GlobalArray, index: Any, values: Any) -> None:
         """Write ``array[index] = values`` once all processors have ended their computation.
@@ -161,7 +162,7 @@ class Superstep:
             At once, when the index or the values do not fit.
         """
         self._must_be(COMPUTE, "copy_out")
-        shape, dtype = _target(_global(array)._elements, index)
+        shape, dtype = _target(_global(array), index)
         local = _fitting(values, shape, dtype)
 
         def write() -> None:
@@ -187,7 +188,7 @@ class Superstep:
         arrays = _several(array)
 
         def write() -> None:
-            count = _counted(self._port.call(loop, *[a.view for a in arrays], *args), "wrote")
+            count = _counted(self._port.call(loop, arrays, args), "wrote")
             self._writes += count
             self._bytes_written += count * arrays[0].dtype.itemsize
 
@@ -203,11 +204,12 @@ class Superstep:
         if self._phase == COPY_IN:
             self.compute()
         self._end_phase("compute")
-        self._port.mark(self._step, COPY_OUT, self._label)
+        self._port.diagnosis.mark(self._step, COPY_OUT, self._label)
         for write in deferred:
             write()
+        self._port.fence()
         self._end_phase("copy-out")
-        self._port.mark(self._step, ENDED, self._label)
+        self._port.diagnosis.mark(self._step, ENDED, self._label)
         counts = (self._reads, self._writes, self._bytes_read, self._bytes_written)
         self._recorder.add(self._step, self._label, counts, self._stamps)
 
@@ -229,14 +231,15 @@ def _counted(count: Any, verb: str) -> int:
     return int(count)
 
 
-def _target(view: NDArray[Any], index: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and dtype of ``view[index]``, raising what NumPy raises; an integer array is not gathered."""
-    if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and view.ndim == 1:
-        if index.size and not (-len(view) <= index.min() and index.max() < len(view)):
-            raise IndexError(f"index {_stray(index, len(view))} is out of bounds for {len(view)} elements")
-        return index.shape, view.dtype
-    part = view[index]
-    return np.shape(part), part.dtype if isinstance(part, np.ndarray) else view.dtype
+def _target(array: GlobalArray, index: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and dtype of ``array[index]``, raising what NumPy raises; an integer array is not gathered."""
+    if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and array.ndim == 1:
+        length = len(array)
+        if index.size and not (-length <= index.min() and index.max() < length):
+            raise IndexError(f"index {_stray(index, length)} is out of bounds for {length} elements")
+        return index.shape, array.dtype
+    part = array.stand_in()[index]
+    return np.shape(part), part.dtype if isinstance(part, np.ndarray) else array.dtype
 
 
 def _fitting(values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -1,1 +1,1 @@
-"""What all machines with shared memory have: their port, answers, failures, where a processor was last seen."""
+"""What all machines with shared memory have: their port, boards, and what their streams wait for."""

@@ -8,34 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import CodeType
 
 from ..memory.segment import Segment
-from ..source import titles
+from ..program.place import Place
 from ..source.lines import is_ours, runs_a_program
 
 BOARD = 1024  # bytes
 _WORDS, _LABEL, _PLACE = 4, 32, 96  # step, phase, line, unused; then label and place as UTF-8, 0-terminated
-_PHASES = ("in the copy-in phase of", "in the compute phase of", "in the copy-out phase of", "after")
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a processor was: superstep, phase, source line; None where it had none yet."""
-
-    step: int | None
-    label: str
-    phase: int
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        at = titles.place(self.file, self.line) if self.file else ""
-        if self.step is None:
-            return at
-        step = f"{_PHASES[self.phase]} superstep {self.step}" + (f" ({self.label!r})" if self.label else "")
-        return f"{at}, {step}" if at else step
 
 
 class Board:

@@ -1,16 +1,15 @@
-"""The host machine's port: processes of this computer that share one segment.
+"""The port of all machines with shared memory: one segment holds the arrays and all that the processors wait for.
 
-    header of the segment        sync words │ a board for each processor │ two slots for each │ records of streams
-
-``exchange`` uses the two slots in turn.  Round k is written to slot k % 2, published by a barrier and read.  The
-slot is written again in round k + 2, after the barrier of round k + 1, at which everybody has read round k.
+``exchange`` uses the two slots of each processor in turn.  Round k is written to slot k % 2, published by a barrier and
+read.  The slot is written again in round k + 2, after the barrier of round k + 1, at which all have read round k.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,50 +17,25 @@ from numpy.typing import NDArray
 
 from smp.errors import Aborted, WaitTimeout
 
-from ..memory.arrays import GlobalArray, attach
-from ..memory.cells import counters
-from ..memory.segment import PAGE, Segment
+from ..memory.arrays import GlobalArray
+from ..memory.shared_elements import array_on, elements_of
+from ..program.port import Mismatch, must_agree
+from ..program.processor import share
 from ..protocols import wait as _wait
-from ..protocols.barrier import ARRIVALS, signature
+from ..protocols.barrier import signature
 from ..protocols.entry_points import core
-from ..protocols.waiters import TABLE_WORDS
-from .last_seen import BOARD, Board
+from .diagnosis import BoardDiagnosis
+from .layout import SLOT, slots_at
+from .memory import ProcessorMemory
 
-SLOT = 1 << 16  # bytes; longer blocks are exchanged in several rounds
 _LENGTH = 8  # the slot opens with the length of the whole block
 
 
-class Mismatch(Aborted):
-    """This processor took part in another collective than the others; says in which."""
-
-
-def boards_at(rank: int) -> int:
-    """Offset of a processor's board."""
-    return PAGE + rank * BOARD
-
-
-def slots_at(size: int) -> int:
-    """Offset of the first slot."""
-    return -(-boards_at(size) // PAGE) * PAGE
-
-
-def records_at(size: int) -> int:
-    """Offset of the table of records."""
-    return slots_at(size) + 2 * size * SLOT
-
-
-def header(size: int) -> int:
-    """Bytes of the segment's header for so many processors; a record takes memory once a stream has it."""
-    return records_at(size) + 8 * TABLE_WORDS
-
-
-class HostPort:
-    """One processor's connection to the host machine; see `Port`.
+class SharedMemoryPort:
+    """One processor's connection to a machine with shared memory; see `Port`.
 
     Parameters
     ----------
-    retries : int
-        Looks before a wait blocks.
     ask : callable
         ``ask(nbytes) -> offset`` has the parent give out a block; used by processor 0 only.
     entries : optional
@@ -69,21 +43,15 @@ class HostPort:
     """
 
     def __init__(
-        self, segment: Segment, rank: int, size: int, retries: int, ask: Callable[[int], int], entries: Any = None
+        self, memory: ProcessorMemory, rank: int, size: int, ask: Callable[[int], int], entries: Any = None
     ) -> None:
-        self.segment, self.rank, self.size, self._ask = segment, rank, size, ask
-        self.shared = segment.words(0, _wait.SHARED_WORDS)
-        self.sync = np.zeros(_wait.PRIVATE_WORDS, np.int64)
-        self.sync[[_wait.SHARED, _wait.SIZE, _wait.RETRIES]] = segment.address, size, retries
-        self.sync[_wait.SLICE] = _wait.MOMENT
-        self.board = Board(segment, boards_at(rank))
-        slots = segment.bytes_at(slots_at(size), 2 * size * SLOT)
+        self.memory, self.rank, self.size, self._ask = memory, rank, size, ask
+        self.core: Any = core() if entries is None else entries
+        self.diagnosis = BoardDiagnosis(memory, rank, self.core)
+        slots = memory.segment.bytes_at(slots_at(size), 2 * size * SLOT)
         self._slots = [[slots[(k * size + r) * SLOT :][:SLOT] for r in range(size)] for k in (0, 1)]
         self._round = 0
-        self.core: Any = core() if entries is None else entries
-        self._address = self.sync.ctypes.data
-        assert segment.roster is not None
-        self.roster = segment.roster
+        self._address = memory.sync.ctypes.data
         self._main = threading.get_ident()  # the thread that runs the program
         self.doing = ""
         self._overdue: int | None = None  # ticket of a barrier at which a wait timed out: the arrival stands
@@ -95,48 +63,58 @@ class HostPort:
         """Nanoseconds of the clock in which deadlines are told."""
         return time.monotonic_ns()
 
-    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> GlobalArray:
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
+        nbytes = math.prod(shape) * dtype.itemsize
         offset = self._ask(nbytes) if self.rank == 0 else 0
         blocks = self.exchange(f"allocation of {dtype}{list(shape)}", offset.to_bytes(8, "little"))
         start = int.from_bytes(blocks[0], "little")
-        self.segment.ask_for_huge_pages(start, nbytes)
-        return attach(self.segment, start, nbytes, shape, dtype)
+        return array_on(self.memory.segment.block(start, nbytes), shape, dtype)
+
+    def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
+        elements, mine = elements_of(array).all, share(array.size, self.rank, self.size)
+        if values.shape == array.shape:
+            elements.reshape(-1)[mine] = values.reshape(-1)[mine]
+        elif values.ndim == 0:
+            elements.reshape(-1)[mine] = values
+        else:
+            rows = share(len(array), self.rank, self.size)
+            elements[rows] = np.broadcast_to(values, array.shape)[rows]
 
     def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
+        elements = elements_of(array).all
         if out is None:
-            part = array._elements[index]
+            part = elements[index]
             if not isinstance(part, np.ndarray):  # one element: a scalar of NumPy's forgets lengths and byte order
                 return np.array(part, array.dtype)
             return part if part.base is None else part.copy()  # an index array has made a copy already
         if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and array.ndim == 1:
-            _must_agree(index.shape, array.dtype, out)
-            np.take(array._elements, index, out=out, mode="raise")
+            must_agree(index.shape, array.dtype, out)
+            np.take(elements, index, out=out, mode="raise")
             return out
-        part = array._elements[index]
-        _must_agree(np.shape(part), part.dtype if isinstance(part, np.ndarray) else array.dtype, out)
+        part = elements[index]
+        must_agree(np.shape(part), part.dtype if isinstance(part, np.ndarray) else array.dtype, out)
         out[...] = part
         return out
 
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
-        array._elements[index] = values
+        elements_of(array).all[index] = values
 
-    def arrive(self, description: str) -> int:
+    def fence(self) -> None:
+        """Nothing: what is stored is in place, and a barrier publishes it."""
+
+    def _arrive(self, description: str) -> int:
         if self._overdue is not None:
             raise WaitTimeout(
                 f"processor {self.rank} has timed out at {self.doing!r}, where it stays counted in, and comes to "
                 f"{description!r}; call the same again first: it goes on waiting"
             )
         self.doing = description
-        self.board.here()
-        if self.shared[_wait.ABORT]:  # see `barrier.synchronise`
+        self.diagnosis.here()
+        if self.memory.shared[_wait.ABORT]:  # see `barrier.synchronise`
             self._ended(_wait.ABORTED, None)
         return int(self.core.arrive(self._address, signature(description)))
 
-    def passed(self, ticket: int) -> bool:
-        word, expected = self.shared[_wait.BARRIER + 16 * (ticket % 2)], self.sync[_wait.EXPECTED + ticket % 2]
-        return int(word) & ARRIVALS == int(expected) & ARRIVALS
-
-    def wait(self, ticket: int, timeout: float | None = None) -> None:
+    def _wait_for(self, ticket: int, timeout: float | None = None) -> None:
         self._ended(self.core.await_passed(self._address, ticket, _wait.deadline_after(timeout, self.now())), timeout)
 
     def synchronise(self, description: str, timeout: float | None = None) -> None:
@@ -144,7 +122,7 @@ class HostPort:
             self._within(timeout, description)
             return
         self.doing = description
-        self.board.here()
+        self.diagnosis.here()
         if self._on_a_stream():
             status = self._from_a_stream(description)
         else:
@@ -158,24 +136,24 @@ class HostPort:
 
     def _from_a_stream(self, description: str) -> int:
         """Synchronise for the processor from another thread of it, which gives its stream up meanwhile."""
-        own = self.roster.own()
-        self.roster.release(own)
-        self.sync_here()
+        own = self.memory.threads.own()
+        self.memory.threads.release(own)
+        self.memory.sync_here()
         status = self.core.synchronise(self._address, signature(description), 0)
-        return int(status or self.roster.acquire(own))
+        return int(status or self.memory.threads.acquire(own))
 
     def _within(self, timeout: float | None, description: str) -> None:
         """Synchronise in time, or leave the arrival for the next call, which goes on waiting."""
         again = self._overdue is not None and description == self.doing
-        if again and self.sync[_wait.ROUND] != (self._overdue or 0) + 1:
+        if again and self.memory.sync[_wait.ROUND] != (self._overdue or 0) + 1:
             raise WaitTimeout(
                 f"processor {self.rank} timed out at {self.doing!r} and then went through a barrier in a compiled "
                 "loop, which took that one's place; after a timeout call the same collective again first"
             )
-        ticket = self._overdue if again and self._overdue is not None else self.arrive(description)
+        ticket = self._overdue if again and self._overdue is not None else self._arrive(description)
         self._overdue = ticket
         try:
-            self.wait(ticket, timeout)
+            self._wait_for(ticket, timeout)
         except Aborted:  # nothing to go on with
             self._overdue = None
             raise
@@ -188,7 +166,7 @@ class HostPort:
                 "came; give it longer, or call it again, which goes on waiting"
             )
         if status == _wait.ABORTED:
-            kind = int(self.shared[_wait.ABORT]) % 256
+            kind = int(self.memory.shared[_wait.ABORT]) % 256
             raise Mismatch(self.doing) if kind == _wait.MISMATCHED else Aborted
 
     def exchange(self, description: str, block: bytes) -> list[bytes]:
@@ -210,30 +188,12 @@ class HostPort:
             done += room
         return [b"".join(part) for part in parts]
 
-    def call(self, loop: Callable[..., Any], *args: Any) -> Any:
-        return loop(*args)
-
-    def counters(self) -> NDArray[np.void]:
-        return counters(self.segment, self.rank)
-
-    def mark(self, step: int, phase: int, label: str) -> None:
-        self.board.mark(step, phase, label)
-
-    def sync_here(self) -> NDArray[np.int64]:
-        self.sync[_wait.RECORD_AT] = self.roster.own().address
-        return self.sync
+    def call(self, loop: Callable[..., Any], arrays: Sequence[GlobalArray], args: Sequence[Any]) -> Any:
+        return loop(*[array.view for array in arrays], *args)
 
     def new_run(self) -> None:
         """Forget the run before; the parent has cleared the barrier."""
-        self.sync_here()
-        self.sync[_wait.ROUND :] = 0
+        self.memory.new_run()
         self._round = 0
         self._overdue = None
-        self.board.clear()
-
-
-def _must_agree(shape: tuple[int, ...], dtype: np.dtype[Any], out: NDArray[Any]) -> None:
-    if shape != out.shape or dtype != out.dtype:
-        raise ValueError(
-            f"copy_in of {dtype}{list(shape)} into out={out.dtype}{list(out.shape)}: shape and dtype must agree"
-        )
+        self.diagnosis.clear()

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ..memory.segment import Block, Segment
 from ..memory.watchdog import noted
+from ..program.place import Place
 from ..protocols import wait, waiters
 from ..protocols.barrier import ARRIVALS
 from ..protocols.stream_slots import PARKED
 from ..source.lines import RUNS, Row
-from .last_seen import Place
 
 Records = NDArray[np.int64]
 

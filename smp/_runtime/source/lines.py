@@ -23,42 +23,42 @@ from . import titles
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PACKAGE = str(Path(__file__).absolute().parents[2]) + os.sep  # the whole of smp
+_ours: tuple[str, ...] = (str(Path(__file__).absolute().parents[2]) + os.sep,)  # the whole of smp
 _LIBRARIES = tuple(
     os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 
 RUNS = "(runs)"
-_programs: set[CodeType] = set()  # of functions that call a program
-_wrappers: set[CodeType] = set()  # of functions that call a function of the user's, and do nothing else then
+_programs: dict[int, CodeType] = {}  # of functions that call a program, by identity: to hash a code takes a while
+_wrappers: dict[int, CodeType] = {}  # of functions that call a function of the user's, and do nothing else then
 
 
 def calls_programs(function: F) -> F:
     """Note a function of smp's that calls programs: what they raise, it handles."""
-    _programs.add(function.__code__)
+    _programs[id(function.__code__)] = function.__code__
     return function
 
 
 def wraps_users(function: F) -> F:
     """Note a function of smp's that only wraps one of the user's."""
-    _wrappers.add(function.__code__)
+    _wrappers[id(function.__code__)] = function.__code__
     return function
 
 
 def runs_a_program(frame: FrameType) -> bool:
     """Whether a frame is of a function that calls programs: what is beyond it is not the program."""
-    return frame.f_code in _programs
+    return id(frame.f_code) in _programs
 
 
 def in_a_program(frame: FrameType | None) -> bool:
     """Whether a frame is of a user's code in a program, with nothing of smp's own work in between."""
-    if frame is None or frame.f_code in _programs:  # not in the program, but before or after it
+    if frame is None or id(frame.f_code) in _programs:  # not in the program, but before or after it
         return False
     while frame is not None:
         code = frame.f_code
-        if code in _programs:
+        if id(code) in _programs:
             return True
-        if is_ours(code.co_filename) and code not in _wrappers:
+        if is_ours(code.co_filename) and id(code) not in _wrappers:
             return False
         frame = frame.f_back
     return False
@@ -66,7 +66,13 @@ def in_a_program(frame: FrameType | None) -> bool:
 
 def is_ours(filename: str) -> bool:
     """Whether a source file belongs to smp's runtime."""
-    return filename.startswith(_PACKAGE)
+    return filename.startswith(_ours)
+
+
+def count_as_ours(folder: str) -> None:
+    """Count the files of a folder as smp's own: those of a kind of machine that lives outside of smp."""
+    global _ours
+    _ours = (*_ours, os.path.join(folder, ""))
 
 
 def is_a_librarys(filename: str) -> bool:

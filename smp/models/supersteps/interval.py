@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smp._output.table import Column, Row, Table, counted, ratio, text
+from smp._output.table import Column, Row, counted, ratio, text
+from smp._output.terminal import Printed
 from smp.errors import FitError
 
 from .._types import BoolArray, FloatArray
@@ -155,7 +156,7 @@ class Interval:
         """Return the same with further notes; empty ones are left out."""
         return replace(self, notes=(*self.notes, *(note for note in notes if note)))
 
-    def table(self) -> Table:
+    def table(self) -> Printed:
         """Return a row for each superstep, the middle of many left out, a total, and that with local computation."""
         rows = [self._cells(i) for i in range(len(self))]
         if len(rows) > _ROWS:
@@ -165,7 +166,7 @@ class Interval:
         predicted = not np.isnan(self.random).all()
         shown = [i for i, column in enumerate(_COLUMNS) if predicted or column.name != "random"]
         columns = [_COLUMNS[i] for i in shown]
-        return Table("", columns, [[row[i] for i in shown] for row in rows], self.notes)
+        return Printed("", columns, [[row[i] for i in shown] for row in rows], self.notes)
 
     def __str__(self) -> str:
         return str(self.table()) if len(self) else "no supersteps"

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from scipy.special import fdtrc  # F; scipy.stats would take half a second to import
 
 from smp._output.numbers import short
-from smp._output.table import Table, text
+from smp._output.table import text
+from smp._output.terminal import Printed
 
 from ..designs import words
 from .effects import Analysis
@@ -130,9 +131,9 @@ def _deciding(found: Power) -> str:
     return f"{replicates}, or {longer}, would decide" if found.replicates <= _MANY else f"{longer} would decide"
 
 
-def steps_table(steps: list[Step]) -> Table:
+def steps_table(steps: list[Step]) -> Printed:
     """Return the steps."""
-    return Table("", [text(name) for name in ("factor", "step", "why")], steps)
+    return Printed("", [text(name) for name in ("factor", "step", "why")], steps)
 
 
 def _scatters(analysis: Analysis, factor: str) -> float:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smp._output.table import Column, Table, counted, text
+from smp._output.table import Column, counted, text
+from smp._output.terminal import Printed
 
 from .effects import Analysis, block_means
 
@@ -56,7 +57,7 @@ def anova(analysis: Analysis) -> list[Row]:
     return [*rows, Row("total", total, n * r - 1, np.nan, np.nan)]
 
 
-def anova_table(analysis: Analysis) -> Table:
+def anova_table(analysis: Analysis) -> Printed:
     """Return the rows of `anova`, the largest effects first."""
     rows = anova(analysis)
     effects = sorted(rows[: len(analysis.effects)], key=lambda row: -row.squares)
@@ -64,4 +65,4 @@ def anova_table(analysis: Analysis) -> Table:
         [row.source, row.squares, row.freedom, *(("", "") if np.isnan(row.ratio) else (row.ratio, row.p_value))]
         for row in [*effects, *rows[len(analysis.effects) :]]
     ]
-    return Table("", _COLUMNS, shown)
+    return Printed("", _COLUMNS, shown)

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from smp._output.table import Column, Marked, Table, text
+from smp._output.table import Column, Marked, text
+from smp._output.terminal import Printed
 
 from .effects import Analysis
 from .interactions import alone
@@ -50,7 +51,7 @@ class Gains(list[Gain]):
         super().__init__(rows)
         self.least = least
 
-    def table(self) -> Table:
+    def table(self) -> Printed:
         """Return the places and what to doubt."""
         absurd = ", ".join(row.factor for row in self if row.significant and row.gain > self.least)
         doubt = (
@@ -103,7 +104,7 @@ def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, 
     return Gains(sorted(rows, key=lambda row: -row.gain), float(analysis.means.min()))
 
 
-def gains_table(rows: list[Gain], unit: str = "s") -> Table:
+def gains_table(rows: list[Gain], unit: str = "s") -> Printed:
     """Return the gains; those in seconds in the units that suit them."""
     form, unit = ("time", "") if unit == "s" else ("number", unit)
     columns = (
@@ -117,4 +118,4 @@ def gains_table(rows: list[Gain], unit: str = "s") -> Table:
         ]
         for row in rows
     ]
-    return Table("", columns, shown)
+    return Printed("", columns, shown)

@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc, ndtri, stdtr  # distributions; scipy.stats would take half a second to import
 
 from smp._output.numbers import short
-from smp._output.table import Column, Table, text
+from smp._output.table import Column, text
+from smp._output.terminal import Printed
 
 from .._types import FloatArray
 
@@ -89,7 +90,7 @@ class Ladder(NamedTuple):
         if np.isfinite(self.slope):
             said += f": {short(self.slope)} +/- {short(self.slope_uncertainty, 2)} per unit delay"
             said += f", on top of {short(self.offset)}" if self.offset else ""
-        return str(Table("", _COLUMNS, rows, [said + "; some delays make it faster" * self.faster]))
+        return str(Printed("", _COLUMNS, rows, [said + "; some delays make it faster" * self.faster]))
 
 
 def ladder(

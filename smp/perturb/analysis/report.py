@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from smp._output.numbers import short, time
-from smp._output.table import Column, Table, counted, text
+from smp._output.table import Column, counted, text
+from smp._output.terminal import Printed
 
 from .._types import FloatArray
 from ..places.counting import Met
@@ -51,7 +52,7 @@ class Trials(Protocol):
     def next_steps(self) -> list[Step]: ...
 
 
-def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = None) -> Table:
+def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = None) -> Printed:
     """Return the places that a program passes, the most frequent first.
 
     Parameters
@@ -69,10 +70,10 @@ def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = N
     note = "by: processors, all together" + ("; the delay is that of each" if delayed else "")
     shown = [0, 1, *([2] if several else []), 3, *([4] if delayed else [])]
     columns.append(Column("delay a run", form="time"))
-    return Table("", [columns[i] for i in shown], [[row[i] for i in shown] for row in rows], [note * several])
+    return Printed("", [columns[i] for i in shown], [[row[i] for i in shown] for row in rows], [note * several])
 
 
-def summary(trials: Trials) -> Table:
+def summary(trials: Trials) -> Printed:
     """Return what was run: program, design, treatments, times."""
     plan = trials.plan
     kinds = {str(ladder[-1]) if plan.design else ", ".join(map(str, ladder)) for ladder in plan.treatments.values()}
@@ -90,10 +91,10 @@ def summary(trials: Trials) -> Table:
         ("Trials", f"{count}, {trials.replicates} replicates, each in a fresh order{quickest}"),
         ("Before", f"a first run, {time(trials.warm_up)}, and some counted, the quickest {time(trials.counting)}"),
     ]
-    return Table(columns=(text(), text()), rows=lines)
+    return Printed(columns=(text(), text()), rows=lines)
 
 
-def sections(trials: Trials, names: Sequence[str]) -> Iterator[Table]:
+def sections(trials: Trials, names: Sequence[str]) -> Iterator[Printed]:
     """Yield the tables of the report on some responses."""
     yield summary(trials)
     yield places_table(trials.met, trials.delayed())
@@ -110,18 +111,18 @@ def sections(trials: Trials, names: Sequence[str]) -> Iterator[Table]:
             yield _range(trials, name)
 
 
-def constant(trials: Trials, name: str) -> Table:
+def constant(trials: Trials, name: str) -> Printed:
     """Return what a response is that is the same in all trials."""
-    return Table(notes=[f"{_titled(name)}: {short(trials.responses(name)[0, 0], 10)} in all trials"])
+    return Printed(notes=[f"{_titled(name)}: {short(trials.responses(name)[0, 0], 10)} in all trials"])
 
 
-def _range(trials: Trials, name: str) -> Table:
+def _range(trials: Trials, name: str) -> Printed:
     means = trials.responses(name).mean(axis=0)
     least, most = (f"{short(means[trial])} in trial {trial + 1}" for trial in (means.argmin(), means.argmax()))
-    return Table(notes=[f"{_titled(name)}: from {least} to {most}, means of the replicates"])
+    return Printed(notes=[f"{_titled(name)}: from {least} to {most}, means of the replicates"])
 
 
-def _advice(trials: Trials) -> Iterator[Table]:
+def _advice(trials: Trials) -> Iterator[Printed]:
     delayed = trials.delayed()
     if all(delayed[name] > 0 and trials.met[name].inside > 0 for name in trials.plan.factors):
         yield replace(trials.gains().table(), title="If a place took no time:")

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._output.numbers import fixed, short
-from smp._output.table import Cell, Column, Marked, Table, counted, text
+from smp._output.table import Cell, Column, Marked, counted, text
+from smp._output.terminal import Printed
 
 from .._types import FloatArray
 from ..designs.design import Design
@@ -50,7 +51,7 @@ class Analysis(Protocol):
     def readable(self) -> Analysis: ...
 
 
-def trials_table(analysis: Analysis) -> Table:
+def trials_table(analysis: Analysis) -> Printed:
     """Return the signs of the trials, their mean responses, and next to them the effects (table 2).
 
     The rows on the left and on the right are two tables: trials, and contrasts in Yates order.
@@ -63,10 +64,10 @@ def trials_table(analysis: Analysis) -> Table:
     ]
     response, effect = _response(analysis, analysis.name), _response(analysis, "effect")
     signs = (Column(factor, form="count") for factor in analysis.design.factors)
-    return Table("", (counted("trial"), *signs, response, effect, text("source")), rows, [*footing(analysis)])
+    return Printed("", (counted("trial"), *signs, response, effect, text("source")), rows, [*footing(analysis)])
 
 
-def effects_table(analysis: Analysis, ordered: bool = False, largest: int | None = None) -> Table:
+def effects_table(analysis: Analysis, ordered: bool = False, largest: int | None = None) -> Printed:
     """Return the mean and the effects with their sources and marks (tables 2-B and 3).
 
     Parameters
@@ -85,7 +86,7 @@ def effects_table(analysis: Analysis, ordered: bool = False, largest: int | None
     title = f"{analysis.name} ({analysis.unit})" if analysis.unit else analysis.name
     columns = text("source"), _response(analysis, "effect")
     smaller = f"and {left} smaller ones" if left else ""
-    return Table(title, columns, [("mean", analysis.mean), *rows[:largest]], [smaller, *footing(analysis)])
+    return Printed(title, columns, [("mean", analysis.mean), *rows[:largest]], [smaller, *footing(analysis)])
 
 
 def footing(analysis: Analysis) -> Iterator[str]:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smp._output.table import Column, Marked, Table, text
+from smp._output.table import Column, Marked, text
+from smp._output.terminal import Printed
 
 from .effects import Analysis
 
@@ -83,7 +84,7 @@ def compare(
     return rows
 
 
-def comparison_table(rows: list[Compared], titles: tuple[str, str] = ("before", "after")) -> Table:
+def comparison_table(rows: list[Compared], titles: tuple[str, str] = ("before", "after")) -> Printed:
     """Return the comparison; per cent of the unperturbed runs."""
     percents = (Column(name, "%", "fixed") for name in (*titles, "change", "S"))
     shown = [
@@ -91,7 +92,7 @@ def comparison_table(rows: list[Compared], titles: tuple[str, str] = ("before", 
         for row in rows
     ]
     note = "S: standard uncertainty of the change; * exceeds the noise of both"
-    return Table("", (text("source"), *percents), shown, [note])
+    return Printed("", (text("source"), *percents), shown, [note])
 
 
 def _uncertainty(analysis: Analysis, baseline: float | None, percent: float) -> float:

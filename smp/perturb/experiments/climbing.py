@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from smp._output.numbers import time
-from smp._output.table import Column, Row, Table, text
+from smp._output.table import Column, Row, text
+from smp._output.terminal import Printed
 from smp._runtime.machine import Machine
 
 from .._types import IntArray
@@ -107,7 +108,7 @@ class Climb(Saved):
             for factor in self.design.factors
         }
 
-    def table(self, name: str = "time") -> Table:
+    def table(self, name: str = "time") -> Printed:
         """Return what each ladder says, and what to do with it; the largest effect of the longest delay first.
 
         ``slope`` is the effect per unit delay of the rungs that are trusted, ``a pass`` that for each pass of a
@@ -122,7 +123,7 @@ class Climb(Saved):
             worth = worth_having(run, added, met.inside / met.by)
             slopes = [one.slope, one.slope / passes, one.offset] if math.isfinite(one.slope) else [None] * 3
             rows.append([factor, passes, *slopes, one.verdict, _ends(one), _next(one, name, worth)])
-        return Table("", _COLUMNS, rows)
+        return Printed("", _COLUMNS, rows)
 
     def __str__(self) -> str:
         """What was run."""

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit  # the t quantile; scipy.stats would take half a second to import
 
 from smp._output.numbers import fixed
-from smp._output.table import Column, Row, Table, counted, text
+from smp._output.table import Column, Row, counted, text
+from smp._output.terminal import Printed
 from smp.errors import ExperimentError
 
 from .._types import FloatArray
@@ -75,7 +76,7 @@ class Search(NamedTuple):
             for factor, column in zip(self.factors, self.settings.T, strict=True)
         }
 
-    def table(self, largest: int | None = None, unit: float = 1.0) -> Table:
+    def table(self, largest: int | None = None, unit: float = 1.0) -> Printed:
         """Return the trials, the fastest first (as table 4); delays in multiples of ``unit``."""
         without = np.flatnonzero((self.settings == 0).all(axis=1)).tolist()
         rows: list[Row] = []
@@ -84,7 +85,7 @@ class Search(NamedTuple):
             note = "no delays" if trial in without else f"{fixed(times)} times as fast" if times > 1 else ""
             rows.append([trial + 1, *self.settings[trial], self.results[trial], note])
         delays = (Column(factor, form="short", scale=1 / unit) for factor in self.factors)
-        return Table("", (counted("trial"), *delays, Column("result", form="short"), text("notes")), rows)
+        return Printed("", (counted("trial"), *delays, Column("result", form="short"), text("notes")), rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON; `from_json` reads it."""

@@ -256,9 +256,9 @@ class _Bench:
 
     def _trap(self, limit: int = 0) -> int:
         """What a wait takes that looks so often, traps, and withdraws at once, since its time is over."""
-        roster, address = self._proc._port.roster, self._cells[limit]._at(0)
+        threads, address = self._proc._shared_memory("a pool of streams").threads, self._cells[limit]._at(0)
         start = time.perf_counter_ns()
-        roster.operate(address, READFF, limit, 1)
+        threads.operate(address, READFF, limit, 1)
         return time.perf_counter_ns() - start
 
     def _handed(self) -> tuple[int, int]:
@@ -284,7 +284,7 @@ class _Bench:
         """From the beginning of the pool's thread until its function writes the time."""
         cells = self._cells[0]
         self._settle()
-        thread = Thread(self._proc._port.roster, lambda: write_time(cells))
+        thread = Thread(self._proc._shared_memory("a pool of streams").threads, lambda: write_time(cells))
         start = time.monotonic_ns()
         thread.run(lambda thread: None)
         return int(cells.readfe(0)) - start

@@ -1,6 +1,6 @@
-"""A machine on which one schedule of a program is run after the other, with nothing made anew that can be kept.
+"""An emulated machine that is rewound and reused between the schedules of a program.
 
-What `explore` and `replay` stand on.  A schedule begins with the words of the machine and its blocks zeroed; nothing is
+`explore` and `replay` use it.  A schedule begins with the words of the machine and its blocks zeroed; nothing is
 pickled, and there is no barrier at the end of a program.
 """
 
@@ -14,18 +14,19 @@ from typing import Any
 
 from smp.errors import CheckFailed
 
+from ..emulated.costs import Charges
 from ..emulated.emulator import Step
-from ..emulated.processors import EmulatedCrew
+from ..emulated.processors import EmulatedProcessors
 from ..emulated.schedules import Choices
 from ..loops.compiler import numba
 from ..machine import Machine
 from ..memory.segment import Block
 from ..memory.witness import Witness
+from ..program.answer import raised
+from ..program.failures import RaisedBy
 from ..program.processor import Processor, checked_number
 from ..program.run import Run
 from ..program.steps import Recorder
-from ..shared_memory.answer import raised
-from ..shared_memory.failures import Raised
 
 STEPS = 20_000
 """Steps of one schedule, where no other limit is given."""
@@ -34,8 +35,8 @@ Setup = Callable[[Machine], Any]
 Check = Callable[..., Any]
 
 
-class _Kept(EmulatedCrew):
-    """A crew whose blocks are given out again, in the same order, zeroed."""
+class _Rewound(EmulatedProcessors):
+    """Processors whose blocks are given out again, in the same order, zeroed."""
 
     def rewind(self) -> None:
         """Begin again with the first block."""
@@ -56,8 +57,8 @@ class _Kept(EmulatedCrew):
         return block
 
 
-class Laboratory:
-    """One machine on which schedules are run one after the other, with nothing made anew that can be kept.
+class ReusedMachine:
+    """A machine on which schedules are run one after the other; what can be kept between them is not rebuilt.
 
     Attributes
     ----------
@@ -79,15 +80,15 @@ class Laboratory:
         self._size, self._streams = checked_number("processors", processors), checked_number("streams", streams)
         self._program, self._setup, self._check = program, setup, check
         self._longest = longest
-        self._crew = _Kept(self._size, Choices, longest, False)
-        self._machine = Machine(self._crew)
-        self._crew.emulator.abort = None  # a schedule that fails is over
+        self._processors = _Rewound(self._size, Choices, longest, False, Charges())
+        self._machine = Machine(self._processors)
+        self._processors.emulator.abort = None  # a schedule that fails is over
         if "numba" in sys.modules:
             numba()  # compiled functions that know nothing of smp: see `witness`
-        self.witness = self._crew.segment.witness = Witness()
-        self._crew.emulator.witnessed = True
+        self.witness = self._processors.segment.witness = Witness()
+        self._processors.emulator.witnessed = True
 
-    def __enter__(self) -> Laboratory:
+    def __enter__(self) -> ReusedMachine:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -101,14 +102,14 @@ class Laboratory:
         ProgramError, CheckFailed, Exception
             What fails; the last what the check raises.
         """
-        crew, emulator = self._crew, self._crew.emulator
+        processors, emulator = self._processors, self._processors.emulator
         emulator.reset(choices, self._longest, trace)
-        crew.rewind()
+        processors.rewind()
         self.witness.begin()
         made = () if self._setup is None else self._setup(self._machine)
         args = made if isinstance(made, tuple) else (made,)
         shown = self.witness.shown_in(args)
-        crew.begin()
+        processors.begin()
         results: list[Any] = [None] * self._size
         recorders = [Recorder() for _ in results]
         for rank, recorder in enumerate(recorders):
@@ -123,12 +124,11 @@ class Laboratory:
             stream, fault = emulator.fault
             if not isinstance(fault, Exception):
                 raise fault
-            answer = raised(crew.ports[stream.rank], fault)
-            error = Raised(stream.rank, *answer[1:]).told({}, self._size)
+            error = RaisedBy(stream.rank, raised(processors.ports[stream.rank], fault)).error({}, self._size)
             error.__cause__ = fault
             raise error
         wall = time.perf_counter() - start
-        run = Run(results, [recorder.packed() for recorder in recorders], wall, crew.kind)
+        run = Run(results, [recorder.packed() for recorder in recorders], wall, processors.kind)
         if self._check is not None:
             verdict = self._check(run, *args)
             if verdict is not None and not verdict:
@@ -136,6 +136,6 @@ class Laboratory:
         return run
 
     def _live(self, rank: int, recorder: Recorder, args: tuple[Any, ...], results: list[Any]) -> None:
-        processor = Processor(self._crew.ports[rank], recorder, self._streams)
+        processor = Processor(self._processors.ports[rank], recorder, self._streams)
         results[rank] = self._program(processor, *args)
         processor._finish()

@@ -1,4 +1,4 @@
-"""The streams of one process: the record of each, and what a kind of machine provides to them.
+"""The threads of one process as streams of a machine: the record of each, and what a machine provides to them.
 
 A thread has a record from its first operation that may wait on; its fields are those of ``waiters``.
 """
@@ -63,8 +63,8 @@ class Named(Protocol):
         """What the word at an address is called, if it is one of these."""
 
 
-class Roster(Protocol):
-    """What a kind of machine provides to the streams of one process."""
+class Threads(Protocol):
+    """What a kind of machine provides to the threads of one process that wait on shared words."""
 
     retries: int
 

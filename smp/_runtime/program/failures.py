@@ -1,4 +1,4 @@
-"""What can fail in a run, and how it is told.
+"""What can fail in a run, and how it is reported.
 
 A failure names the processor, the exception or signal, the superstep and the line, and becomes the error that
 ``machine.run`` raises.
@@ -10,7 +10,6 @@ import re
 import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from smp.errors import (
     CollectiveMismatch,
@@ -22,11 +21,12 @@ from smp.errors import (
     WaitTimeout,
 )
 
-from ..program.pickling import loads
 from ..protocols import wait
 from ..source.lines import innermost
 from ..source.titles import titled
-from .last_seen import Place
+from .answers import Answer, Mismatched, Raised
+from .pickling import loads
+from .place import Place
 
 _FRAME = re.compile(r'File "(.+)", line (\d+)')
 
@@ -44,28 +44,29 @@ class Failure(Exception):
     kind: int
     rank: int
 
-    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> SmpError:
+    def error(self, answers: Mapping[int, Answer], size: int) -> SmpError:
         """Return the error for the user, with what the other processors said."""
         raise NotImplementedError
 
 
-class Raised(Failure):
+class RaisedBy(Failure):
     """A processor's program raised an exception."""
 
     kind = wait.RAISED
 
-    def __init__(self, rank: int, kind: str, text: str, sent: bytes, trace: str, place: Place) -> None:
-        super().__init__(kind)
-        self.rank, self._kind, self._text, self._sent, self._trace, self._place = rank, kind, text, sent, trace, place
+    def __init__(self, rank: int, raised: Raised) -> None:
+        super().__init__(raised.kind)
+        self.rank, self._raised = rank, raised
 
-    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> ProgramError:
-        text = f": {self._text}" if self._text else ""
-        at = f" at {self._place}" if str(self._place) else ""
+    def error(self, answers: Mapping[int, Answer], size: int) -> ProgramError:
+        raised = self._raised
+        text = f": {raised.text}" if raised.text else ""
+        at = f" at {raised.place}" if str(raised.place) else ""
         error = ProcessorRaised(
-            f"processor {self.rank} of {size} raised {self._kind}{text}{at}", self.rank, self._trace
+            f"processor {self.rank} of {size} raised {raised.kind}{text}{at}", self.rank, raised.trace
         )
-        error.add_note(f"On processor {self.rank}:\n{self._trace}")
-        error.__cause__ = _cause(self._sent)
+        error.add_note(f"On processor {self.rank}:\n{raised.trace}")
+        error.__cause__ = _cause(raised.pickled)
         return error
 
 
@@ -79,7 +80,7 @@ class Death(Failure):
         self.rank, self._code, self._box = rank, code, box
         self._place = _innermost(box, place)
 
-    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> ProgramError:
+    def error(self, answers: Mapping[int, Answer], size: int) -> ProgramError:
         who = f"processor {self.rank} of {size}"
         seen = f"; last seen at {self._place}" if str(self._place) else "; it was idle"
         if self._code is None:
@@ -106,13 +107,13 @@ class Unmatched(Failure):
         super().__init__(rank)
         self.rank = rank
 
-    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> ProgramError:
+    def error(self, answers: Mapping[int, Answer], size: int) -> ProgramError:
         lines = [
-            f"processor {rank}: {answers[rank][1]} at {answers[rank][2]}"
-            if rank in answers
+            f"processor {rank}: {answer.collective} at {answer.place}"
+            if isinstance(answer, Mismatched)
             else f"processor {rank}: ended without an answer"
             for rank in range(size)
-            if rank not in answers or answers[rank][0] == "mismatch"
+            if (answer := answers.get(rank)) is None or isinstance(answer, Mismatched)
         ]
         return CollectiveMismatch(
             "the processors do not take part in the same collective:\n  "
@@ -130,7 +131,7 @@ class TimedOut(Failure):
         super().__init__(table)
         self.seconds, self.table = seconds, table
 
-    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> WaitTimeout:
+    def error(self, answers: Mapping[int, Answer], size: int) -> WaitTimeout:
         return WaitTimeout(
             f"the run has not ended within {self.seconds:g} s; give it longer, or see what its streams do:\n"
             f"{self.table}"
@@ -146,21 +147,21 @@ class Deadlock(Failure):
         super().__init__(table)
         self.table = table
 
-    def told(self, answers: Mapping[int, tuple[Any, ...]], size: int) -> ProgramError:
+    def error(self, answers: Mapping[int, Answer], size: int) -> ProgramError:
         return DeadlockError(self.table)
 
 
 def first(failures: Iterable[Failure], abort_word: int) -> Failure:
-    """The failure that the abort word names; the first that was told where it names none of them.
+    """The failure that the abort word names; the first that was reported where it names none of them.
 
     Of a deadlock, the exception of a thread is the better account, where there was one: the others waited for it.
     """
     kind, rank = abort_word % 256, abort_word // 256 - 1
-    told = list(failures)
+    reported = list(failures)
     if kind == wait.DEADLOCKED:
-        told.sort(key=lambda failure: failure.kind == kind)
-        return told[0]
-    return next((f for f in told if f.kind == kind and rank in (-1, f.rank)), told[0])
+        reported.sort(key=lambda failure: failure.kind == kind)
+        return reported[0]
+    return next((f for f in reported if f.kind == kind and rank in (-1, f.rank)), reported[0])
 
 
 def _cause(sent: bytes) -> BaseException | None:

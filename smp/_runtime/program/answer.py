@@ -1,9 +1,7 @@
 """One program on one processor, from its call to the answer; of every kind of machine.
 
-    (program, args, kwargs) ─▶ program(Processor, *args, **kwargs) ─▶ ("done", result, record)
-                                                                     ("aborted",)
-                 reported on the way, as soon as it is known:        ("raised", type, text, exception, trace, place)
-                                                                     ("mismatch", collective, place)
+    (program, args, kwargs) ─▶ program(Processor, *args, **kwargs) ─▶ Done or Stopped
+                 reported on the way, as soon as it is known:         Raised or Mismatched
 
 A failure is reported at once, since a thread of the program may run on for a while, or without end.  The answer
 follows when all threads of the program have ended: then the processor can run the next program.
@@ -16,28 +14,28 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 from smp.errors import Aborted, NotPicklable
 
-from ..program.pickling import Call, dumps, loads
-from ..program.processor import Processor
-from ..program.steps import Recorder
 from ..protocols import wait
 from ..source.lines import calls_programs, innermost, is_ours
 from ..source.titles import titled
-from .last_seen import Place
-from .port import HostPort, Mismatch
+from .answers import Answer, Done, Mismatched, Raised, Stopped
+from .pickling import Call, dumps, loads
+from .place import Place
+from .port import Mismatch, Port
+from .processor import Processor
+from .steps import Recorder
 
 RETURN = "return from the program"
-
-Answer = tuple[Any, ...]
 
 
 @calls_programs
 def answer(
-    port: HostPort,
+    port: Port,
     call: Callable[[], Call],
     still_here: Callable[[], None],
     report: Callable[[Answer], object],
@@ -61,34 +59,34 @@ def answer(
     processor = Processor(port, recorder, streams)
     try:
         program, args, kwargs = call()
-        port.board.begin(program)
+        port.diagnosis.begin(program)
         result = program(processor, *args, **kwargs)
         still_here()
         processor._finish()
         sent = _sent(result)
-        port.board.begin(program)
+        port.diagnosis.begin(program)
         port.synchronise(RETURN)
-        return "done", sent, recorder.packed()
+        return Done(sent, recorder.packed())
     except BaseException as error:
         still_here()
-        abort = int(port.shared[wait.ABORT])
+        cause = port.diagnosis.cause()
         if isinstance(error, Mismatch):
-            report(("mismatch", str(error), place(port, error.__traceback__)))
+            report(Mismatched(str(error), place(port, error.__traceback__)))
             processor._dismiss()
-        elif not isinstance(error, Aborted) or abort == 0:  # a program may raise Aborted by itself
-            port.core.abort(port.segment.address, wait.RAISED, port.rank)
+        elif not isinstance(error, Aborted) or cause == 0:  # a program may raise Aborted by itself
+            port.diagnosis.fail()
             report(raised(port, error))
             processor._dismiss()
         else:
             failure = processor._dismiss()
             if failure is not None:  # of a thread: what the others waited for, most likely
                 report(raised(port, failure))
-            elif abort % 256 == wait.MISMATCHED:  # raised by a compiled loop
-                report(("mismatch", "barrier in a compiled loop", place(port, error.__traceback__)))
-        return ("aborted",)
+            elif cause == wait.MISMATCHED:  # raised by a compiled loop
+                report(Mismatched("barrier in a compiled loop", place(port, error.__traceback__)))
+        return Stopped()
 
 
-def raised(port: HostPort, error: BaseException) -> Answer:
+def raised(port: Port, error: BaseException) -> Raised:
     """What is reported of a program that raised."""
     trace = error.__traceback__
     while trace is not None and is_ours(trace.tb_frame.f_code.co_filename) and trace.tb_next is not None:
@@ -103,14 +101,14 @@ def raised(port: HostPort, error: BaseException) -> Answer:
         said = str(error)
     except BaseException as broken:
         said = f"(its own text raises {type(broken).__name__})"
-    return "raised", type(error).__name__, said, sent, text, place(port, trace)
+    return Raised(type(error).__name__, said, sent, text, place(port, trace))
 
 
-def place(port: HostPort, trace: TracebackType | None) -> Place:
+def place(port: Port, trace: TracebackType | None) -> Place:
     """Where the innermost frame of the user's stands in the traceback, in which superstep."""
     file, line = innermost([(f.f_code.co_filename, number) for f, number in traceback.walk_tb(trace)])
-    seen = port.board.seen()
-    return Place(seen.step, seen.label, seen.phase, file or seen.file, line or seen.line)
+    seen = port.diagnosis.place()
+    return replace(seen, file=file or seen.file, line=line or seen.line)
 
 
 def _sent(result: Any) -> bytes:

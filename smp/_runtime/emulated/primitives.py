@@ -1,0 +1,45 @@
+"""The primitives as an emulated machine knows them: by their Python bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from ..loops import atomics
+from ..loops.atomics import Primitive
+
+PRIMITIVES = (
+    "load",
+    "store_release",
+    "store",
+    "exchange",
+    "compare_exchange",
+    "compare_exchange_pair",
+    "fetch_add",
+    "pause",
+    "futex_wait",
+    "futex_wake",
+)
+"""Those that touch shared words: before each is a scheduling point."""
+
+
+def meaning_of(primitive: Callable[..., Any]) -> Callable[..., Any]:
+    """The Python body of a primitive."""
+    return cast("Primitive", primitive).meaning
+
+
+CLOCKS = {meaning_of(atomics.clock), meaning_of(atomics.thread_clock)}
+_load, _exchange = meaning_of(atomics.load), meaning_of(atomics.exchange)
+_compare_exchange = meaning_of(atomics.compare_exchange)
+_compare_exchange_pair = meaning_of(atomics.compare_exchange_pair)
+
+
+def changed(meaning: Callable[..., Any], args: tuple[Any, ...], result: Any) -> bool:
+    """Whether a primitive changed a word."""
+    if meaning is _exchange:
+        return bool(result != args[2])
+    if meaning is _compare_exchange:
+        return bool(result == args[2])
+    if meaning is _compare_exchange_pair:
+        return bool(result)
+    return meaning is not _load

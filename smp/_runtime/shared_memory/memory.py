@@ -1,0 +1,60 @@
+"""What one processor has of its machine's segment: its own words, its streams, cells, pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..memory.arrays import GlobalArray
+from ..memory.cells import Cells, cells_on
+from ..memory.segment import PAGE, Segment
+from ..memory.shared_elements import elements_of
+from ..program.processor import share
+from ..protocols import wait
+
+
+class ProcessorMemory:
+    """See `SharedMemory`.
+
+    Parameters
+    ----------
+    segment : Segment
+        With its threads.
+    retries : int
+        Looks before a wait blocks.
+
+    Attributes
+    ----------
+    shared, sync : int64 array
+        The words that all processors share, and those of this one (see ``wait``).
+    """
+
+    def __init__(self, segment: Segment, rank: int, size: int, retries: int) -> None:
+        assert segment.threads is not None
+        self.segment, self.threads = segment, segment.threads
+        self._rank, self._size = rank, size
+        self.shared = segment.words(0, wait.SHARED_WORDS)
+        self.sync = np.zeros(wait.PRIVATE_WORDS, np.int64)
+        self.sync[[wait.SHARED, wait.SIZE, wait.RETRIES]] = segment.address, size, retries
+        self.sync[wait.SLICE] = wait.MOMENT
+
+    def sync_here(self) -> NDArray[np.int64]:
+        self.sync[wait.RECORD_AT] = self.threads.own().address
+        return self.sync
+
+    def touch(self, array: GlobalArray) -> None:
+        block = elements_of(array).block
+        self.segment.ask_for_huge_pages(block.offset, block.nbytes)
+        octets: NDArray[np.uint8] = np.asarray(block)
+        mine = share(octets.size, self._rank, self._size)
+        octets[mine][::PAGE] = 0  # which they are already
+
+    def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
+        return cells_on(elements_of(array).block, n, dtype, words, retries)
+
+    def new_run(self) -> None:
+        """Forget the run before; the parent has cleared the barrier."""
+        self.sync_here()
+        self.sync[wait.ROUND :] = 0

@@ -1,0 +1,43 @@
+"""All kinds of machines, under the same tests."""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+
+import pytest
+from support.message_machine import message_machine
+
+import smp
+
+KINDS: dict[str, Callable[[int], smp.Machine]] = {
+    "host": smp.host,
+    "emulated": smp.emulated,
+    "messages": message_machine,
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def machines(request: pytest.FixtureRequest) -> Iterator[Callable[[int], smp.Machine]]:
+    """``machines(p)`` is a machine of p processors, of each kind in turn."""
+    with contextlib.ExitStack() as stack:
+        yield functools.cache(lambda p: stack.enter_context(KINDS[request.param](p)))
+
+
+@pytest.fixture
+def kinds() -> dict[str, Callable[[int], smp.Machine]]:
+    """What opens a machine of each kind."""
+    return KINDS
+
+
+@pytest.fixture(scope="module")
+def messages() -> Iterator[smp.Machine]:
+    """Two processors that share nothing."""
+    with message_machine(2) as machine:
+        yield machine
+
+
+@pytest.fixture(scope="module")
+def each_kind() -> Iterator[Callable[[int], dict[str, smp.Machine]]]:
+    """``each_kind(p)`` has a machine of p processors of each kind."""
+    with contextlib.ExitStack() as stack:
+        yield functools.cache(lambda p: {kind: stack.enter_context(opened(p)) for kind, opened in KINDS.items()})

@@ -1,0 +1,108 @@
+"""Barrier and collectives on all kinds of machines, and what happens to processors that do not agree."""
+
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import smp
+from smp.errors import CollectiveMismatch, WaitTimeout
+
+Machines = Callable[[int], smp.Machine]
+
+
+@pytest.mark.parametrize("processors", [1, 2, 5])
+def test_values_of_all_processors(machines: Machines, processors: int) -> None:
+    numbers = np.random.default_rng(1).standard_normal((processors, 4)) * 10.0 ** np.arange(processors)[:, None]
+
+    def program(proc: smp.Processor) -> Any:
+        mine = numbers[proc.rank]
+        return (
+            proc.reduce(mine),
+            proc.scan(mine, np.multiply),
+            proc.gather({"rank": proc.rank}),
+            proc.broadcast(b"x" * 200_000 + bytes([proc.rank]), root=proc.size - 1),
+            proc.reduce(proc.rank, np.maximum),
+        )
+
+    run = machines(processors).run(program)
+    folded = functools.reduce(np.add, numbers)
+    for rank, (total, product, gathered, sent, most) in enumerate(run.results):
+        assert total.tobytes() == folded.tobytes()  # bit for bit, in the order of the ranks
+        assert product.tobytes() == functools.reduce(np.multiply, numbers[: rank + 1]).tobytes()
+        assert gathered == [{"rank": other} for other in range(processors)]
+        assert sent == b"x" * 200_000 + bytes([processors - 1])
+        assert most == processors - 1
+
+
+def stepping(label: str) -> Callable[[smp.Processor], None]:
+    def program(proc: smp.Processor) -> None:
+        with proc.superstep(label):
+            pass
+
+    return program
+
+
+MISMATCHES: dict[str, tuple[Callable[..., Any], Callable[..., Any], str, str]] = {
+    "kind": (lambda p: p.barrier(), lambda p: p.reduce(1), "barrier", "reduce(add) of int64[]"),
+    "shape": (
+        lambda p: p.reduce(np.zeros(3)),
+        lambda p: p.reduce(np.zeros(4)),
+        "reduce(add) of float64[3]",
+        "reduce(add) of float64[4]",
+    ),
+    "root": (lambda p: p.broadcast(1, 0), lambda p: p.broadcast(1, 1), "broadcast(root=0)", "broadcast(root=1)"),
+    "return": (lambda p: None, lambda p: p.barrier(), "return from the program", "barrier"),
+    "superstep": (stepping("left"), stepping("right"), "copy-in of superstep 'left'", "copy-in of superstep 'right'"),
+}
+
+
+@pytest.mark.parametrize("what", MISMATCHES)
+def test_collectives_that_do_not_match_are_reported_by_all(machines: Machines, what: str) -> None:
+    machine, (mine, others, said, said_by_others) = machines(3), MISMATCHES[what]
+
+    def program(proc: smp.Processor) -> None:
+        (mine if proc.rank == 2 else others)(proc)
+
+    with pytest.raises(CollectiveMismatch) as caught:
+        machine.run(program)
+    first, *lines, last = str(caught.value).splitlines()
+    assert first == "the processors do not take part in the same collective:"
+    assert last.startswith("all must call the same collectives, in the same order")
+    assert len(lines) == 3
+    for rank, line in enumerate(lines):
+        assert line.startswith(f"  processor {rank}: {said if rank == 2 else said_by_others} at {__file__}:"), line
+    assert machine.run(lambda proc: proc.reduce(1)).results == [3] * 3
+
+
+def test_a_barrier_that_has_timed_out_is_gone_on_with(machines: Machines) -> None:
+    def program(proc: smp.Processor) -> Any:
+        if proc.rank == 0:
+            proc.broadcast(0)
+            proc.barrier()
+        else:
+            proc.broadcast(0)
+            try:
+                proc.barrier(timeout=0)
+            except WaitTimeout:
+                proc.barrier()
+        return proc.reduce(proc.rank)
+
+    def late(proc: smp.Processor) -> Any:
+        try:
+            proc.barrier(timeout=0) if proc.rank else time.sleep(0.05)
+        except WaitTimeout as error:
+            found = str(error)
+            with pytest.raises(WaitTimeout, match="'barrier'"):
+                proc.gather(0)
+            proc.barrier()
+            return found
+        proc.barrier() if proc.rank == 0 else None
+        return ""
+
+    assert machines(3).run(program).results == [3] * 3
+    found = [text for text in machines(2).run(late).results if text]
+    assert all(text.startswith("processor 1 waited 0 s at 'barrier' and not all of the 2 processors") for text in found)

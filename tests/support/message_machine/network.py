@@ -1,0 +1,98 @@
+"""Mailboxes, and the messages of a machine without shared memory."""
+
+import pickle
+import queue
+import threading
+import weakref
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Address = tuple[str, int]
+PARENT: Address = ("parent", 0)
+ANSWERS: Address = ("answers", 0)
+
+
+@dataclass(frozen=True)
+class Make:
+    """To an owner: have a part of a new array."""
+
+    array: Hashable
+    count: int
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class Read:
+    """To an owner: reply with the elements at some positions of a part."""
+
+    ticket: Hashable
+    reply_to: Address
+    array: Hashable
+    positions: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Write:
+    """To an owner: set elements, or a field of them, and reply."""
+
+    ticket: Hashable
+    reply_to: Address
+    array: Hashable
+    positions: np.ndarray[Any, Any]
+    values: np.ndarray[Any, Any]
+    field: Any
+
+
+@dataclass(frozen=True)
+class Reply:
+    """From an owner."""
+
+    ticket: Hashable
+    values: Any = None
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """From a processor to all: it is at a collective."""
+
+    number: int
+    rank: int
+    description: str
+    block: bytes
+
+
+@dataclass(frozen=True)
+class Failed:
+    """To a processor: the run ends, for this cause."""
+
+    cause: int
+
+
+class Network:
+    """Mailboxes by their addresses.  A message is pickled: who gets it shares nothing with its sender."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.here = threading.local()  # its ``rank`` is set in program threads
+        self._boxes: dict[Address, queue.SimpleQueue[bytes]] = {}
+        for rank in range(size):
+            self.open(("owner", rank))
+        self.open(PARENT)
+        networks[id(self)] = self
+
+    def open(self, address: Address) -> None:
+        """Have an empty mailbox."""
+        self._boxes[address] = queue.SimpleQueue()
+
+    def send(self, to: Address, message: object) -> None:
+        self._boxes[to].put(pickle.dumps(message))
+
+    def receive(self, at: Address, seconds: float | None = None) -> Any:
+        """Wait for a message; `queue.Empty` when none has come in time."""
+        return pickle.loads(self._boxes[at].get(timeout=seconds))
+
+
+networks: weakref.WeakValueDictionary[int, Network] = weakref.WeakValueDictionary()

@@ -1,0 +1,133 @@
+"""The port of a processor that reaches all others by messages only."""
+
+import queue
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._runtime.memory.arrays import GlobalArray
+from smp._runtime.program.place import Place
+from smp._runtime.program.port import Diagnosis, Mismatch, must_agree, without_memory
+from smp._runtime.program.processor import share
+from smp._runtime.protocols import wait
+from smp.errors import Aborted, WaitTimeout
+
+from .network import Arrived, Failed, Network
+from .parts import Client, in_parts, make, parts_of
+
+
+class Noted(Diagnosis):
+    """Notes where the processor is, and sends its failure to all others."""
+
+    def __init__(self, network: Network, rank: int) -> None:
+        self._network, self._rank, self._place, self.kind = network, rank, Place(), 0
+
+    def begin(self, program: Callable[..., object]) -> None:
+        code = getattr(program, "__code__", None)
+        if code is not None:
+            self._place = Place(file=code.co_filename, line=code.co_firstlineno)
+
+    def mark(self, step: int, phase: int, label: str) -> None:
+        self._place = Place(step, label, phase, self._place.file, self._place.line)
+
+    def place(self) -> Place:
+        return self._place
+
+    def fail(self) -> None:
+        self.kind = wait.RAISED
+        for rank in range(self._network.size):
+            if rank != self._rank:
+                self._network.send(("program", rank), Failed(self.kind))
+
+    def cause(self) -> int:
+        return self.kind
+
+
+class MessagePort(Client):
+    """See `smp._runtime.program.port.Port`; one for each run."""
+
+    memory = None
+
+    def __init__(self, network: Network, rank: int, run: int) -> None:
+        super().__init__(network, ("program", rank))
+        self.rank, self.size, self._run = rank, network.size, run
+        self.diagnosis = Noted(network, rank)
+        self._made = self._collectives = 0
+        self._arrived: dict[int, dict[int, Arrived]] = {}
+        self._overdue = ""  # the collective at which a wait timed out: the arrival stands
+
+    def clock(self) -> float:
+        return time.perf_counter()
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
+        self.exchange(f"allocation of {dtype}{list(shape)}", b"")
+        self._made += 1
+        name = (self._run, self._made)
+        make(self.network, name, shape, dtype, self.rank)
+        return in_parts(self.network, name, shape, dtype)
+
+    def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
+        mine = share(array.size, self.rank, self.size)
+        given = np.empty(array.shape, array.dtype)
+        given[...] = values
+        self.write_at(parts_of(array), np.arange(array.size)[mine], given.reshape(-1)[mine])
+        self.fence()
+
+    def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
+        found = self.read(parts_of(array), index)
+        if out is None:
+            return found
+        must_agree(found.shape, found.dtype, out)
+        out[...] = found
+        return out
+
+    def put(self, array: GlobalArray, index: Any, values: Any) -> None:
+        self.write(parts_of(array), index, values)
+
+    def synchronise(self, description: str, timeout: float | None = None) -> None:
+        self._together(description, b"", timeout)
+
+    def exchange(self, description: str, block: bytes) -> list[bytes]:
+        return self._together(description, block, None)
+
+    def call(self, loop: Callable[..., Any], arrays: Sequence[GlobalArray], args: Sequence[Any]) -> Any:
+        raise without_memory("a loop on global arrays")
+
+    def _together(self, description: str, block: bytes, timeout: float | None) -> list[bytes]:
+        if self.diagnosis.kind:
+            raise Aborted
+        deadline = wait.deadline_after(timeout, time.monotonic_ns())
+        if not self._overdue:
+            self._collectives += 1
+            for rank in range(self.size):
+                self.network.send(("program", rank), Arrived(self._collectives, self.rank, description, block))
+        elif self._overdue != description:
+            raise WaitTimeout(f"processor {self.rank} has timed out at {self._overdue!r} and comes to {description!r}")
+        self._overdue = description
+        arrived = self._arrived.setdefault(self._collectives, {})
+        while len(arrived) < self.size:
+            try:
+                self.take(None if timeout is None else max(0.0, (deadline - time.monotonic_ns()) * 1e-9))
+            except queue.Empty:
+                raise WaitTimeout(
+                    f"processor {self.rank} waited {timeout} s at {description!r} and not all of the {self.size} "
+                    "processors came"
+                ) from None
+        self._overdue = ""
+        del self._arrived[self._collectives]
+        if any(one.description != description for one in arrived.values()):
+            self.diagnosis.kind = wait.MISMATCHED
+            raise Mismatch(description)
+        return [arrived[rank].block for rank in range(self.size)]
+
+    def took(self, message: Any) -> None:
+        if isinstance(message, Arrived):
+            self._arrived.setdefault(message.number, {})[message.rank] = message
+        elif isinstance(message, Failed):
+            self.diagnosis.kind, self._overdue = message.cause, ""
+            raise Aborted
+        else:
+            super().took(message)
