@@ -240,7 +240,10 @@ def test_a_key_is_of_everything_that_is_compiled() -> None:
         assert len(keys) == 2, what
         assert key_of(made(source.format(variants[0]), Colour=Colour)) in keys, what
     f = made("def f(x): return x")
-    assert key_of(f, numba.int64) != key_of(f, numba.float64)
+    before = key_of(f, numba.int64)
+    assert before != key_of(f, numba.float64)
+    compiler.merged(f)
+    assert before != key_of(f, numba.int64), "it is made part of the loop at any size"
 
 
 def test_a_wrapper_is_not_taken_for_what_it_wraps() -> None:
@@ -306,6 +309,7 @@ def test_numbas_options_in_the_environment_are_in_the_key(monkeypatch: pytest.Mo
     f = made("def f(x): return x")
     before = key_of(f)
     monkeypatch.setenv("NUMBA_CACHE_DIR", "elsewhere")
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
     assert key_of(f) == before
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
     assert key_of(f) != before

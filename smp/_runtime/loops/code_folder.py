@@ -20,6 +20,7 @@ import contextlib
 import functools
 import grp
 import hashlib
+import importlib.util
 import os
 import pwd
 import shutil
@@ -30,6 +31,8 @@ import threading
 import time
 import warnings
 from pathlib import Path
+
+import numpy as np
 
 from smp.errors import MachineError
 
@@ -140,10 +143,19 @@ def _remove_unused(new: Path) -> None:
 @functools.cache
 def _version() -> str:
     """Name what all machine code depends on: the layout of the folder, Python, the packages that make the code."""
-    import importlib.metadata
-
-    made_by = (_LAYOUT, sys.version, *map(importlib.metadata.version, ("numba", "llvmlite", "numpy")))
+    made_by = (_LAYOUT, sys.version, np.__version__, _release("numba"), _release("llvmlite"))
     return hashlib.blake2b(repr(made_by).encode(), digest_size=8).hexdigest()
+
+
+def _release(package: str) -> bytes | str:
+    """Say which version of a package is there, without importing it, nor what reads its metadata."""
+    spec = importlib.util.find_spec(package)
+    try:
+        return Path(str(spec and spec.origin)).with_name("_version.py").read_bytes()
+    except OSError:
+        from importlib import metadata
+
+        return metadata.version(package)
 
 
 def _flaw(folder: Path) -> str:

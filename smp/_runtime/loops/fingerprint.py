@@ -33,6 +33,8 @@ LOOP, MERGED = "__smp_loop__", "__smp_merged__"
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, enum.Enum, range, slice)
 _PACKAGES = {"numpy", "numba", "llvmlite", "scipy", *sys.stdlib_module_names} - {"__main__"}
 _OF_ALL = (f"{__package__}.instructions", f"{__package__}.machine_code")  # modules whose text is in every key
+_NO_OPTIONS = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")  # variables that change no machine code
+_ATOMICS = f"{__package__}.atomics"  # whose primitives have a `meaning`, which is not what loops compile
 _replaced: dict[int, Callable[..., Any]] = {}
 
 
@@ -74,7 +76,7 @@ def _made(replaced: dict[int, Callable[..., Any]]) -> _Walk:
     for module in _OF_ALL:
         walk.note(_text_of(module))
     for name in sorted(os.environ):  # Numba reads its options there
-        if name.startswith("NUMBA_") and name != "NUMBA_CACHE_DIR":
+        if name.startswith("NUMBA_") and name not in _NO_OPTIONS:
             walk.note(name, os.environ[name])
     return walk
 
@@ -148,13 +150,13 @@ class _Walk:
         return (module or "").partition(".")[0] in self._stable
 
     def _enter_function(self, function: FunctionType) -> None:
-        if self._is_stable(function.__module__) or hasattr(function, "meaning"):  # of a primitive, see `atomics`
+        if self._is_stable(function.__module__) or (function.__module__ == _ATOMICS and hasattr(function, "meaning")):
             self.note(function.__module__, function.__qualname__)
             return
         self.note(MERGED if MERGED in vars(function) else "")
         inside = list(codes(function.__code__))
         names = [name for code in inside for name in code.co_names]
-        self.note(*map(_of_code, inside))
+        self.note(*(_of_code(code, code.co_filename) for code in inside))
         for name in names:  # a builtin is known by its name: what else it may mean depends on the types
             self.enter(function.__globals__.get(name), names)
         self.enter(function.__defaults__)
@@ -198,8 +200,8 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 @functools.lru_cache(maxsize=10_000)
-def _of_code(code: CodeType) -> bytes:
-    """What one code object says by itself."""
+def _of_code(code: CodeType, file: str) -> bytes:
+    """What one code object says by itself; of two that are equal, the files can differ."""
     operations = code.co_code[::2]
     constants = code.co_consts
     if constants and isinstance(constants[0], str) and not _loads_first(code):
@@ -210,7 +212,7 @@ def _of_code(code: CodeType) -> bytes:
         *(_constant(one) for one in constants if not isinstance(one, CodeType)),
     ]
     if opmap["RAISE_VARARGS"] in operations:
-        kept += [code.co_filename, code.co_firstlineno, code.co_linetable]
+        kept += [file, code.co_firstlineno, code.co_linetable]
     return hashlib.blake2b(code.co_code + repr(kept).encode(), digest_size=16).digest()
 
 

@@ -46,7 +46,7 @@ def write(path: Path, data: bytes) -> None:
     except OSError:  # a full disk: the next process compiles again
         beside.unlink(missing_ok=True)
     label = path.name.rpartition("-")[0]
-    versions = sorted(path.parent.glob(f"{glob.escape(label)}-*{path.suffix}"), key=_age)
+    versions = sorted(path.parent.glob(f"{glob.escape(label)}-*"), key=_age)
     for old in versions[VERSIONS:]:
         old.unlink(missing_ok=True)
 

@@ -49,6 +49,7 @@ class Kept(NullCache):  # type: ignore[misc]
         types = getattr(signature, "args", signature)
         key = key_of(self._function, *types)
         self._compiled.__qualname__ = f"smp_{key}.{self._function.__qualname__}"  # its last part is in tracebacks
+        self._path = None
         if self._function.__module__ not in sys.modules:  # where Numba looks for the globals of what is loaded
             return None
         target_context.refresh()

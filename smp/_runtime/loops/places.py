@@ -254,9 +254,9 @@ class Places:
 
     def carried(self, program: Any, machine: Any) -> Any:
         """Return a program as it is sent to the processors of a machine: treated, or counted, if it is here."""
-        if self.timer is not None:
-            return self.timer.carried(program, machine)
-        return program if self.carrier is None else self.carrier(program, machine)
+        if (timer := self.timer) is not None:  # another thread may end the counting, or a block of treatments
+            return timer.carried(program, machine)
+        return program if (carrier := self.carrier) is None else carrier(program, machine)
 
 
 PLACES = Places()

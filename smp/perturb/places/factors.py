@@ -52,14 +52,14 @@ class Factor:
     def __enter__(self) -> None:
         if _actions:
             PLACES.enter(self.name)
-            if PLACES.timer is not None:
-                PLACES.timer.enter(self.name)
+            if (timer := PLACES.timer) is not None:  # another thread may end the counting
+                timer.enter(self.name)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if _actions and PLACES.timer is not None:
-            PLACES.timer.leave(self.name)
+        if _actions and (timer := PLACES.timer) is not None:
+            timer.leave(self.name)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         if loop_name(function):
