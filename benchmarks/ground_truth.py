@@ -33,7 +33,7 @@ from random_programs import Program, Stage, balanced, drawn, spmd
 from scipy.stats import spearmanr
 
 from smp.perturb import Busy, Treatment, Trials, screen
-from smp.perturb.analysis.gains import gains
+from smp.perturb.analysis.speedups import gains
 from smp.perturb.experiments.observed import OnMachine
 
 SHARES = (0.1, 0.25, 0.5, 1.0)

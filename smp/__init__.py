@@ -60,7 +60,7 @@ from .errors import (
 if TYPE_CHECKING:
     from . import compiled
     from ._runtime.exploring.exploration import explore, replay
-    from .microbench.predictions.compare import compare
+    from .microbench.predictions.comparison import compare
     from .models.fit.model import Model
     from .models.fit.specification import Specification
     from .profiles.profile import Profile
@@ -125,7 +125,7 @@ _LATER = {
     "replay": "._runtime.exploring.exploration",
     "Profile": ".profiles.profile",  # imports SciPy, as what follows does
     "calibrate": ".selection.calibration",
-    "compare": ".microbench.predictions.compare",
+    "compare": ".microbench.predictions.comparison",
     "Implementation": ".selection.library",
     "Library": ".selection.library",
     "Parameter": ".selection.library",

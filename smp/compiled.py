@@ -48,7 +48,7 @@ from ._runtime.memory.cell_functions import (
     writeff,
     writexf,
 )
-from ._runtime.protocols.barrier import barrier
+from ._runtime.protocols.barriers import barrier
 from ._runtime.protocols.wait import OK, aborted, wait_while
 from .errors import Aborted
 

@@ -33,7 +33,7 @@ from .calibration.kernels import KERNELS, Calibration
 from .calibration.kernels import load as load_models
 from .campaign import Campaign, make_plan, samples_of
 from .predictions.programs import known_kernels
-from .report import sections as report
+from .report import whole_report as report
 from .sections import SECTIONS
 
 WIDTH = 100  # columns of a report that is printed to a file
@@ -216,7 +216,7 @@ def _run_models(options: argparse.Namespace, talk: Console) -> int:
             code = 130
             talk.print("interrupted: saving what was measured; the same command goes on with it")
         data, files = calibration.data, calibration.save()
-    from .calibration.report import report as report_models
+    from .calibration.tables import report as report_models
 
     _print(data, report_models(data), options.form)
     if not options.no_plots:
@@ -229,7 +229,7 @@ def _run_models(options: argparse.Namespace, talk: Console) -> int:
 
 def _run_predictions(options: argparse.Namespace) -> int:
     if options.compare:
-        from .predictions.compare import compare
+        from .predictions.comparison import compare
 
         found = compare(*options.compare)
         _print(found.to_json(), [found.report()], options.form)

@@ -25,7 +25,7 @@ from .._computer.data import folder, write
 from .._computer.description import fingerprint, hardware
 from ..errors import ProfileError
 from ..models.supersteps.cost import predict
-from ..models.supersteps.interval import Accesses, Interval, interval
+from ..models.supersteps.intervals import Accesses, Interval, interval
 from .kept_apart import judge
 
 FORMAT, VERSION = "smp-profile", 1

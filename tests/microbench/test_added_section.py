@@ -13,7 +13,7 @@ from support.shapes import QUICK
 
 from smp.errors import ProfileError
 from smp.microbench import command
-from smp.microbench.predictions.compare import compare
+from smp.microbench.predictions.comparison import compare
 from smp.microbench.sections import SECTIONS
 from smp.profiles.profile import Profile
 

@@ -17,7 +17,7 @@ import smp
 from smp.errors import ModelError
 from smp.microbench import command
 from smp.microbench.calibration import kernels as calibration
-from smp.microbench.calibration import plots, report
+from smp.microbench.calibration import plots, tables
 from smp.selection import kept, timings
 from smp.selection.library import Implementation
 
@@ -75,7 +75,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
         first.measure(interrupts)
     first.save()
     assert (tmp_path / calibration.UNDER_WAY).exists()
-    assert "interrupted" in report.summary(calibration.load(tmp_path))
+    assert "interrupted" in tables.summary(calibration.load(tmp_path))
     before = list(CALLS)
     assert {name for name, _ in before} > {"toy sort/first"}
 
@@ -157,7 +157,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_the_report_gives_the_errors_and_the_formulas(tmp_path: Path) -> None:
     made = calibration.Calibration(["sort"], tmp_path, seed=1)
     made.measure(quiet)
-    told = printed(*report.report(made.data))
+    told = printed(*tables.report(made.data))
     model = next(calibration.models(made.data))
     assert f"{100 * model.quality.mre:.1f}" in told
     assert model.formula() in " ".join(told.split())

@@ -12,7 +12,7 @@ from support.profiles import document
 
 from smp.errors import ProfileError
 from smp.microbench.predictions.changes import cross
-from smp.microbench.predictions.compare import Comparison, Row, compare
+from smp.microbench.predictions.comparison import Comparison, Row, compare
 from smp.microbench.predictions.figures import figures_of, titles
 from smp.profiles.profile import Profile
 

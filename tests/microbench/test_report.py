@@ -10,7 +10,7 @@ from support.reports import cells as every
 from support.reports import first_screen, printed, section_text
 
 from smp._output.numbers import number, size
-from smp.microbench.report import sections
+from smp.microbench.report import whole_report
 from smp.microbench.sections.lists.report import worst_steps
 from smp.microbench.sections.lists.rows import ListStep
 from smp.profiles.profile import Profile
@@ -261,7 +261,7 @@ def summary(profile, width=100):
 
 
 def whole(profile, width=100):
-    return printed(*sections.sections(Profile(profile)), width=width)
+    return printed(*whole_report.sections(Profile(profile)), width=width)
 
 
 def section(profile, name):

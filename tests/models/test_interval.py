@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.tables import below
 
 from smp.errors import FitError
-from smp.models.supersteps.interval import Accesses, Interval, inside, interval, loc, m_over_g, verdict
+from smp.models.supersteps.intervals import Accesses, Interval, inside, interval, loc, m_over_g, verdict
 
 seconds = st.floats(1e-9, 1e3)
 

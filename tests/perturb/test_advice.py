@@ -19,9 +19,9 @@ from smp.perturb import confirm, delay, screen
 from smp.perturb.analysis import figures, plots
 from smp.perturb.analysis.advice import next_steps, steps_table
 from smp.perturb.analysis.effects import analyse
-from smp.perturb.analysis.gains import gains, gains_table
 from smp.perturb.analysis.interactions import alone, conditional, likely_pairs, saturations
 from smp.perturb.analysis.ladders import ladder
+from smp.perturb.analysis.speedups import gains, gains_table
 from smp.perturb.analysis.table import effects_table
 from smp.perturb.designs.by_name import fractional, screening
 from smp.perturb.designs.orthogonal import orthogonal_array

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from support.tables import below
 
 from smp.perturb import compare
-from smp.perturb.analysis.anova import anova, anova_table
 from smp.perturb.analysis.effects import Analysis, analyse, analyse_all
 from smp.perturb.analysis.table import effects_table, trials_table
 from smp.perturb.analysis.unreplicated import lenth
+from smp.perturb.analysis.variances import anova, anova_table
 from smp.perturb.analysis.versions import comparison_table, normalised, unperturbed
 from smp.perturb.designs import words
 from smp.perturb.designs.by_name import design, fractional, screening

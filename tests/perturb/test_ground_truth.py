@@ -13,8 +13,8 @@ from support.machines import Emulated
 
 import smp
 from smp.perturb import Trials, counted, factor, screen
-from smp.perturb.analysis.gains import Gain
 from smp.perturb.analysis.interactions import conditional
+from smp.perturb.analysis.speedups import Gain
 from smp.perturb.experiments.observed import OnMachine
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))

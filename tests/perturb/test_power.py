@@ -13,8 +13,8 @@ from support.tables import below
 import smp
 from smp.perturb import climb, factor, screen
 from smp.perturb.analysis.advice import next_steps
+from smp.perturb.analysis.detectable import WORTH, power, worth_having
 from smp.perturb.analysis.effects import analyse
-from smp.perturb.analysis.power import WORTH, power, worth_having
 from smp.perturb.designs.by_name import fractional
 
 _scratch = np.empty(1 << 20, np.uint8)  # never touched

@@ -21,13 +21,13 @@ from smp._runtime.program.steps import SUMMARY
 from smp.errors import ExperimentError, ModelError, ProfileError, SmpError
 from smp.microbench import command
 from smp.microbench.calibration import kernels as calibration
-from smp.microbench.calibration import report as report_models
+from smp.microbench.calibration import tables as report_models
 from smp.microbench.campaign import Campaign, make_plan, samples_of
 from smp.microbench.predictions.changes import calibrated as hybrid_of
-from smp.microbench.predictions.compare import compare
+from smp.microbench.predictions.comparison import compare
 from smp.microbench.predictions.figures import titles
 from smp.microbench.predictions.report_impact import impact_report
-from smp.microbench.report import sections
+from smp.microbench.report import whole_report
 from smp.models.fit.expressions import Expression, python_function
 from smp.perturb import Trials, climb, factor, screen
 from smp.perturb import command as perturbing
@@ -94,11 +94,11 @@ def test_a_damaged_profile(tmp_path: Path, seed: int, count: int) -> None:
         nonlocal uses
         found = Profile.load(file)
         uses += 1
-        sections.summary(found)
-        changed = {name for name in sections.SECTIONS if found.data.get(name) != whole.data[name]}
-        for name in changed if found.data.get("access") else sections.SECTIONS:
+        whole_report.summary(found)
+        changed = {name for name in whole_report.SECTIONS if found.data.get(name) != whole.data[name]}
+        for name in changed if found.data.get("access") else whole_report.SECTIONS:
             if found.data.get(name):
-                sections.part(found, name)
+                whole_report.part(found, name)
         if changed & set(titles()):
             compare(found, whole)
         for named in (_interval, _prices, _contention):
@@ -187,18 +187,18 @@ def test_an_error_says_where_what_was_found_and_what_belongs_there(
 def test_a_partial_profile_is_read_and_reported(tmp_path: Path) -> None:
     """As an interrupted run leaves it; one made up by hand; one with fields of a later version."""
     whole = json.loads(MEASURED.read_text())
-    for name in sections.SECTIONS:
+    for name in whole_report.SECTIONS:
         (tmp_path / "profile.json").write_text(json.dumps({**whole, name: None, "extra": {"a": [1]}}))
         found = Profile.load(tmp_path)
-        sections.summary(found)
-        assert len(sections.sections(found)) == len(sections.SECTIONS) - 1
+        whole_report.summary(found)
+        assert len(whole_report.sections(found)) == len(whole_report.SECTIONS) - 1
     added = Campaign(make_plan("quick", (1,), 1), found)
     added.begin((), tmp_path / "added")
     added.measure(lambda done, text: None)
     added.save()
     assert added.profile.data["conditions"]["clean_fraction"] == pytest.approx(0.87, abs=0.05)
     made_up = Profile.load(Path(__file__).parents[2] / "examples/what_if.json")
-    assert sections.sections(made_up)
+    assert whole_report.sections(made_up)
 
 
 # Models.
@@ -395,9 +395,7 @@ def test_the_command_says_in_a_line_what_is_wrong_with_trials(
 
 
 def test_nothing_that_reads_files_is_imported_before_a_file_is_read() -> None:
-    modules = (
-        "smp, smp.kernels, smp.perturb, smp.profiles.profile, smp.models.fit.model, smp.microbench.predictions.compare"
-    )
+    modules = "smp, smp.kernels, smp.perturb, smp.profiles.profile, smp.models.fit.model, smp.microbench.predictions.comparison"
     text = f"import sys, {modules}; print('pydantic' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

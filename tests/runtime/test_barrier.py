@@ -10,7 +10,7 @@ from support.machines import Machines
 import smp
 from smp._computer.limits import usable_cpus
 from smp._runtime.protocols import wait
-from smp._runtime.protocols.barrier import signature
+from smp._runtime.protocols.barriers import signature
 from smp.errors import ProcessorRaised, WaitTimeout
 
 CPUS = len(usable_cpus())

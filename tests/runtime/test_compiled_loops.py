@@ -18,7 +18,7 @@ from support.machines import HARD, ROOT, Script
 
 import smp
 from smp._runtime.loops import compiler, kept_code, machine_code
-from smp._runtime.loops.fingerprint import fingerprint
+from smp._runtime.loops.keys import fingerprint
 from smp._runtime.protocols import entry_points
 
 

@@ -16,7 +16,7 @@ import pytest
 from support.machines import ROOT, Script
 
 from smp._runtime.loops import code_folder, compiler, kept_code
-from smp._runtime.loops.fingerprint import key_of
+from smp._runtime.loops.keys import key_of
 
 KEYS = """
 import importlib, json, os, sys
@@ -25,7 +25,7 @@ import numba, numpy, scipy  # once, for all the copies
 def keys():
     import smp
     from smp._runtime.loops.compiler import numba
-    from smp._runtime.loops.fingerprint import key_of
+    from smp._runtime.loops.keys import key_of
     from smp._runtime.loops.place_actions import act
     from smp._runtime.protocols import entry_points
     found = {"core": entry_points._store_path().name, "treatments": key_of(act)}
@@ -288,7 +288,7 @@ def test_a_docstring_that_is_a_result_too_is_in_the_key() -> None:
 def test_a_key_is_the_same_in_all_processes(script: Script) -> None:
     program = """
         import numpy as np, smp
-        from smp._runtime.loops.fingerprint import key_of
+        from smp._runtime.loops.keys import key_of
         smp.compiled.numba()
 
         @smp.stream

@@ -7,7 +7,7 @@ from typing import Any
 
 from smp._output import terminal
 from smp._output.table import Part
-from smp.microbench.report import sections
+from smp.microbench.report import whole_report
 from smp.profiles.profile import Profile
 
 
@@ -18,17 +18,17 @@ def printed(*parts: Part, width: int = 100) -> str:
 
 def section_text(name: str, data: dict[str, Any], width: int = 100, **profile: Any) -> str:
     """Return what the report says of one section."""
-    return printed(sections.part(Profile({name: data, **profile}), name), width=width)
+    return printed(whole_report.part(Profile({name: data, **profile}), name), width=width)
 
 
 def first_screen(profile: dict[str, Any], width: int = 100) -> str:
     """Return the first screen of a profile."""
-    return printed(sections.summary(Profile(profile)), width=width)
+    return printed(whole_report.summary(Profile(profile)), width=width)
 
 
 def summed_up(name: str, data: dict[str, Any]) -> tuple[str, str]:
     """Return a section's heading and its line on the first screen."""
-    found = sections.SECTIONS[name].part("report", "line")(Profile({name: data}).section(name))
+    found = whole_report.SECTIONS[name].part("report", "line")(Profile({name: data}).section(name))
     return found or ("", "")
 
 

@@ -28,7 +28,7 @@ from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, make_cells
 from ..memory.segment import Block, Segment
 from ..memory.shared_elements import array_on, elements_of
-from ..program.answer import answer, raised
+from ..program.answering import answer, raised
 from ..program.answers import Answer, Done, Raised
 from ..program.failures import Failure, RaisedBy, Unmatched, first
 from ..program.pickling import load_call

@@ -22,7 +22,7 @@ from ..loops.compiler import numba
 from ..machine import Machine
 from ..memory.segment import Block
 from ..memory.witness import Witness
-from ..program.answer import raised
+from ..program.answering import raised
 from ..program.failures import RaisedBy
 from ..program.processor import Processor, checked_number
 from ..program.run import Run

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from ..loops.fingerprint import codes
+from ..loops.keys import codes
 from ..memory.cells import Cells
 from ..memory.segment import Segment
 from ..memory.watchdog import OURS, Waiter

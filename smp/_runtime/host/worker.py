@@ -35,7 +35,7 @@ from ..loops.interpreter import here
 from ..memory.segment import Segment, attached
 from ..memory.threads import FEW
 from ..memory.waiting_threads import WaitingThreads
-from ..program.answer import answer
+from ..program.answering import answer
 from ..program.answers import Answer
 from ..program.pickling import Call, load_call
 from ..protocols import entry_points, wait

@@ -26,14 +26,14 @@ from types import FunctionType, ModuleType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from ..source.lines import wraps_users
-from . import fingerprint, machine_code
+from . import keys, machine_code
 from .code_folder import cache_folder
 from .interpreter import here
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_NAME, _STREAM = fingerprint.LOOP, "__smp_stream__"
+_NAME, _STREAM = keys.LOOP, "__smp_stream__"
 INSTEAD = "__smp_instead__"
 """Of a class whose objects no loop can work on: what to give the loop."""
 _numba: ModuleType | None = None
@@ -92,7 +92,7 @@ def inline(function: Callable[P, R]) -> Callable[P, R]:
 
 def merged(function: Callable[P, R]) -> Callable[P, R]:
     """Let compiled loops call ``function`` as `inline` does, its code made part of theirs at any size."""
-    setattr(function, fingerprint.MERGED, True)
+    setattr(function, keys.MERGED, True)
     _register(lambda module: module.extending.register_jitable(forceinline=True)(function))
     return function
 
@@ -126,7 +126,7 @@ def overloads(function: Callable[..., Any], implementation: Callable[..., Any]) 
         return made
 
     _register(lambda module: module.extending.overload(function)(named))
-    fingerprint.replace(function, implementation)
+    keys.replace(function, implementation)
 
 
 def local(function: Callable[P, R]) -> Callable[P, R]:

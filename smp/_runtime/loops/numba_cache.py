@@ -20,7 +20,7 @@ from numba.core.serialize import dumps
 
 from . import kept_code
 from .code_folder import CacheWarning
-from .fingerprint import key_of
+from .keys import key_of
 
 _LABEL = 80  # letters of a function's name in that of a file
 

@@ -25,7 +25,7 @@ import cloudpickle
 from smp.errors import NotPicklable, SmpError
 
 from ..loops.compiler import is_stream, loop_name, revive
-from ..loops.fingerprint import fingerprint
+from ..loops.keys import fingerprint
 from ..source import titles
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]

@@ -15,7 +15,7 @@ from smp._output.terminal import Printed
 from .steps import joined, summary
 
 if TYPE_CHECKING:
-    from smp.models.supersteps.interval import Interval
+    from smp.models.supersteps.intervals import Interval
     from smp.profiles.profile import Profile
 
 _SHOWN = 20

@@ -21,9 +21,9 @@ from typing import Any
 
 from ..loops import atomics, compiler, kept_code
 from ..loops.atomics import words_at
-from ..loops.fingerprint import key_without_numba
+from ..loops.keys import key_without_numba
 from ..loops.machine_code import compile_lock
-from . import barrier as _barrier
+from . import barriers as _barrier
 from . import cell, stream_slots, wait, waiters
 from .waiters import BITS, record_at
 

@@ -22,7 +22,7 @@ from ..memory.shared_elements import array_on, elements_of
 from ..program.port import Mismatch, must_agree
 from ..program.processor import share
 from ..protocols import wait as _wait
-from ..protocols.barrier import signature
+from ..protocols.barriers import signature
 from ..protocols.entry_points import core
 from .diagnosis import BoardDiagnosis
 from .layout import SLOT, slots_at

@@ -12,7 +12,7 @@ from ..memory.segment import Block, Segment
 from ..memory.watchdog import noted
 from ..program.place import Place
 from ..protocols import wait, waiters
-from ..protocols.barrier import ARRIVALS
+from ..protocols.barriers import ARRIVALS
 from ..protocols.stream_slots import PARKED
 from ..source.lines import RUNS, Row
 

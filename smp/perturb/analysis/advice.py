@@ -13,9 +13,9 @@ from smp._output.table import text
 from smp._output.terminal import Printed
 
 from ..designs import words
+from .detectable import WORTH, Power, power
 from .effects import Analysis
 from .interactions import likely_pairs, saturations
-from .power import WORTH, Power, power
 
 _DOMINATES = 3.0  # times the next largest effect
 _MANY = 1_000  # replicates: more are no advice
@@ -55,7 +55,7 @@ def next_steps(
         a length, and for a time that is not known.
     worth : float
         A place is worth improving that would save this share of a run if it took no time; its effect is the effect
-        worth having (see `smp.perturb.analysis.power.worth_having`).
+        worth having (see `smp.perturb.analysis.detectable.worth_having`).
 
     Raises
     ------

@@ -13,9 +13,9 @@ from smp._output.terminal import Printed
 from .._types import FloatArray
 from ..places.counting import Met
 from .advice import Step, steps_table
+from .detectable import WORTH
 from .effects import Analysis
-from .gains import Gains
-from .power import WORTH
+from .speedups import Gains
 from .table import effects_table
 
 UNITS = {"time": "s", "memory": "B", "throughput": "1/s"}

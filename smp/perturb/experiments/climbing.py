@@ -27,8 +27,8 @@ from smp._output.terminal import Printed
 from smp._runtime.machine import Machine
 
 from .._types import IntArray
+from ..analysis.detectable import excluded, worth_having
 from ..analysis.ladders import LEAST, Ladder, ladder
-from ..analysis.power import excluded, worth_having
 from ..designs.design import Design
 from ..designs.words import named
 from ..files.saved import Saved

@@ -23,10 +23,10 @@ from smp.errors import ExperimentError
 
 from .._types import FloatArray, IntArray
 from ..analysis.advice import Step, next_steps
+from ..analysis.detectable import WORTH
 from ..analysis.effects import Analysis, analyse
-from ..analysis.gains import Gains, gains
-from ..analysis.power import WORTH
 from ..analysis.report import UNITS, sections
+from ..analysis.speedups import Gains, gains
 from ..designs.design import Design
 from ..files.saved import Saved
 from ..places.counting import Met
@@ -144,7 +144,7 @@ class Trials(Saved):
         return {name: self.lengths[name][-1] * self.met[name].passes / self.met[name].by for name in self.plan.factors}
 
     def gains(self) -> Gains:
-        """Predict what making each place faster would bring (see `smp.perturb.analysis.gains`).
+        """Predict what making each place faster would bring (see `smp.perturb.analysis.speedups`).
 
         Raises
         ------

@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 from smp._computer.interrupt import HeldBack
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.memory.cells import Cells
-from smp._runtime.program.answer import answer
+from smp._runtime.program.answering import answer
 from smp._runtime.program.answers import Answer, Done, Mismatched, Raised
 from smp._runtime.program.failures import Failure, RaisedBy, Unmatched
 from smp._runtime.program.pickling import load_call

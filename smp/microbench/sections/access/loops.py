@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from smp._runtime.loops.atomics import clock, flush, thread_clock
 from smp._runtime.loops.compiler import inline, stream
-from smp._runtime.protocols.barrier import IN_A_LOOP, synchronise
+from smp._runtime.protocols.barriers import IN_A_LOOP, synchronise
 from smp._runtime.protocols.wait import OK
 
 if TYPE_CHECKING:

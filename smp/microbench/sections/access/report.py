@@ -17,7 +17,7 @@ from smp.profiles.access import Access, Function, Pattern
 from smp.profiles.kept_apart import FAMILIES, LIMIT, errors_apart
 from smp.profiles.profile import BEST, Profile
 
-from .errors import after, errors
+from .error_tables import after, errors
 
 COEFFICIENTS = {"good": (1, 2), "bad": (3, 4)}
 """The paper's tables of a family: every function, and every p."""

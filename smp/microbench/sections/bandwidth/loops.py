@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from smp._runtime.loops.atomics import clock, thread_clock
 from smp._runtime.loops.compiler import local
-from smp._runtime.protocols.barrier import barrier
+from smp._runtime.protocols.barriers import barrier
 
 from ..latency.walks import chase
 

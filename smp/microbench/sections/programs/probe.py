@@ -19,7 +19,7 @@ from typing import Any, Generic, TypedDict, TypeVar
 import numpy as np
 
 from smp._runtime.program.run import Run
-from smp.models.supersteps.interval import Interval
+from smp.models.supersteps.intervals import Interval
 from smp.models.supersteps.locality import SMALL, place
 from smp.profiles.profile import Profile
 

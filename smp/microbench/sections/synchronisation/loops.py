@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from smp._runtime.loops.atomics import clock, compare_exchange, fetch_add, load, store, thread_clock
 from smp._runtime.loops.compiler import inline, local
-from smp._runtime.protocols.barrier import barrier
+from smp._runtime.protocols.barriers import barrier
 from smp._runtime.protocols.wait import aborted
 from smp.errors import Aborted
 
