@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from smp.microbench.method.figures import Figure
 
+from .kernels import KERNELS
+
 if TYPE_CHECKING:
     from .rows import Bandwidth
-
-Kernel = Literal["copy", "scale", "add", "triad"]
-
-KERNELS: tuple[Kernel, ...] = ("copy", "scale", "add", "triad")
 
 
 def compared(found: Bandwidth) -> Iterator[Figure]:

@@ -8,7 +8,7 @@ from typing import Any
 from smp._output.figure import Axis, Figure, Panel
 from smp.microbench.output.curves import BAND, SPREAD, Samples, by, curve
 
-from .facts import KERNELS
+from .kernels import KERNELS
 from .rows import Bandwidth
 
 

@@ -26,7 +26,7 @@ from smp.microbench.method.result import Result
 from smp.microbench.method.rows import complaints, key_of, row, stack
 from smp.microbench.method.windows import LIMITS
 
-from .facts import KERNELS
+from .kernels import KERNELS
 from .loaded import Load, measure_loaded
 from .loops import BYTES, SCALAR, WRITE_ALLOCATE, expected, stream
 from .rows import Bandwidth, Loaded, Stream

@@ -9,7 +9,7 @@ from smp._output.table import Column, Table, counted, text
 from smp.microbench.output.format import listed
 from smp.profiles.profile import Profile
 
-from .facts import KERNELS
+from .kernels import KERNELS
 from .rows import Bandwidth, Stream
 
 STREAM = {

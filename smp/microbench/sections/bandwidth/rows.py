@@ -5,7 +5,7 @@ from __future__ import annotations
 from smp._computer.documents import Count, Number, Processors, Rows, Size
 from smp.profiles.records import Judged, Timed
 
-from .facts import Kernel
+from .kernels import Kernel
 
 
 class Stream(Judged):
