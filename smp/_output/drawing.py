@@ -67,7 +67,7 @@ def draw(figure: Figure) -> Picture:
     _name_axes(body, grid, figure)
     _draw_legend(body, grid, figure)
     layout.execute(picture)
-    picture.set_layout_engine("none")  # each drawing would arrange it again
+    picture.set_layout_engine(None)  # each drawing would arrange it again
     return picture
 
 

@@ -5,3 +5,6 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+Signs = NDArray[np.int8]
+"""Made of -1 and +1."""

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,7 @@ def test_every_sort_is_measured(section: Measurement) -> None:
     assert_same_keys(data, measured("sorting"))
     assert data["valid"]
     found = [(row["n"], row["p"], row["algorithm"]) for row in data["rows"]]
-    assert sorted(found) == sorted((n, p, name) for n in LENGTHS for p in (1, 2) for name in probe.SORTS)
+    assert sorted(found) == sorted((n, p, name) for n in LENGTHS for p in (1, 2) for name in probe.FORMS)
     for row in data["rows"]:
         mine = samples[
             (samples["n"] == row["n"]) & (samples["p"] == row["p"]) & (samples["algorithm"] == row["algorithm"])
@@ -194,10 +195,10 @@ def forgotten(proc: smp.Processor, keys: smp.GlobalArray) -> None:
 
 
 def test_a_sort_that_does_not_sort_is_a_defect(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(probe.SORTS, "radix", probe.Sort(forgotten, probe.SORTS["radix"].cost))
+    monkeypatch.setitem(probe.FORMS, "radix", replace(probe.FORMS["radix"], program=forgotten))
     with pytest.raises(probe.WrongOrder, match="radix sort on 1 processors: the order of 50 keys"):
         probe._sort(machines(1), np.arange(50, dtype=np.uint32)[::-1].copy(), probe._Found(None))
-    monkeypatch.setitem(probe.FORMS, "fast", np.copy)
+    monkeypatch.setitem(probe.HERE, "fast", np.copy)
     with pytest.raises(probe.WrongOrder, match="sort, fast: the order of 50 keys"):
         probe._sort_here(np.arange(50, dtype=np.uint32)[::-1].copy(), probe._Found(None))
 

@@ -506,6 +506,12 @@ def test_treatments_reach_closures_and_end_with_the_program(pair: smp.Machine) -
     assert pair.run(left).results == [0, 0]
 
 
+def test_a_treated_program_that_cannot_be_sent_names_what_it_closes_over(pair: smp.Machine) -> None:
+    lock = threading.Lock()
+    with treated({"here": "1us"}), pytest.raises(smp.NotPicklable, match="'lock', which .* closes over"):
+        pair.run(lambda proc: lock.locked())
+
+
 def test_a_program_that_fails_under_treatment_fails_as_ever(pair: smp.Machine) -> None:
     def program(proc: Any) -> None:
         with factor("block"):

@@ -82,6 +82,14 @@ class Enclosing:
     def __code__(self) -> Any:
         return getattr(self.program, "__code__", None)
 
+    @property
+    def __closure__(self) -> Any:
+        return getattr(self.program, "__closure__", None)
+
+    @property
+    def __globals__(self) -> Any:
+        return getattr(self.program, "__globals__", {})
+
     def received(self, results: list[Any]) -> list[Any]:
         """Return the program's results, from what the processors sent."""
         return results

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit  # Student's t; scipy.stats would take half a second to import
 
 from smp.errors import ExperimentError
+from smp.models._types import FloatArray, IntArray
 
-from .._types import FloatArray, IntArray
 from ..designs.design import Design
 from ..files.saved import checked
 from .table import effects_table

@@ -24,8 +24,7 @@ from scipy.special import chdtrc, ndtri, stdtr  # distributions; scipy.stats wou
 from smp._output.numbers import short
 from smp._output.table import Column, text
 from smp._output.terminal import Printed
-
-from .._types import FloatArray
+from smp.models._types import FloatArray
 
 _ALPHA = 0.01
 LEAST = 3

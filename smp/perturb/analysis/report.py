@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from smp._output.numbers import short, time
 from smp._output.table import Column, counted, text
 from smp._output.terminal import Printed
+from smp.models._types import FloatArray
 
-from .._types import FloatArray
 from ..places.counting import Met
 from .advice import Step, steps_table
 from .detectable import WORTH

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from smp._output.numbers import fixed, short
 from smp._output.table import Cell, Column, Marked, counted, text
 from smp._output.terminal import Printed
+from smp.models._types import FloatArray
 
-from .._types import FloatArray
 from ..designs.design import Design
 
 _WORDS = 6  # aliases shown of one contrast

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import IntArray
+from smp.models._types import IntArray
 
 _BEAM = 30
 _TRIED = 6  # columns tried at each step, all that differ in the words they make

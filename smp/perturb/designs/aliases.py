@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from .._types import Signs
+from smp.models._types import Signs
 
 Effect = tuple[tuple[int, ...], int]
 """The positions of its factors, and its sign in the contrast."""

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import IntArray
+from smp.models._types import IntArray
+
 from . import aberration, words
 from .catalogue import PUBLISHED
 from .design import Design

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from .._types import IntArray, Signs
+from smp.models._types import IntArray, Signs
+
 from . import aliases, words
 from .aliases import Effect
 from .hadamard import LARGEST, doubled, plackett_burman, walsh

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._types import Signs
+from smp.models._types import Signs
 
 LARGEST = 4096
 """Trials: beyond it nobody runs a program, and the matrix would take 16 MiB and more."""

@@ -13,7 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
-from .._types import FloatArray, IntArray
+from smp.models._types import FloatArray, IntArray
+
 from .words import named
 
 _TERM = r"[1-9]\d*(?:\^[1-9]\d*)?"

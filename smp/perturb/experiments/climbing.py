@@ -25,8 +25,8 @@ from smp._output.numbers import time
 from smp._output.table import Column, Row, text
 from smp._output.terminal import Printed
 from smp._runtime.machine import Machine
+from smp.models._types import IntArray
 
-from .._types import IntArray
 from ..analysis.detectable import excluded, worth_having
 from ..analysis.ladders import LEAST, Ladder, ladder
 from ..designs.design import Design

@@ -19,8 +19,8 @@ import numpy as np
 
 from smp._runtime.machine import Machine
 from smp.errors import SmpError, TrialFailed
+from smp.models._types import IntArray
 
-from .._types import IntArray
 from ..designs.design import Design
 from ..designs.words import named
 from ..places.counting import Met

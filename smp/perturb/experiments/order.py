@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._types import IntArray
+from smp.models._types import IntArray
+
 from ..designs.design import Design
 
 _CANDIDATES = 16  # contrasts that blocks are chosen from

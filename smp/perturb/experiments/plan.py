@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._types import IntArray
+from smp.models._types import IntArray
+
 from ..designs.by_name import design as design_of
 from ..designs.by_name import smallest
 from ..designs.design import Design

@@ -21,8 +21,8 @@ from smp._output.numbers import fixed
 from smp._output.table import Column, Row, counted, text
 from smp._output.terminal import Printed
 from smp.errors import ExperimentError
+from smp.models._types import FloatArray
 
-from .._types import FloatArray
 from ..analysis.effects import FALSE_ALARM, SIGMAS
 from ..designs.words import named
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp.errors import ExperimentError
+from smp.models._types import FloatArray, IntArray
 
-from .._types import FloatArray, IntArray
 from ..analysis.advice import Step, next_steps
 from ..analysis.detectable import WORTH
 from ..analysis.effects import Analysis, analyse

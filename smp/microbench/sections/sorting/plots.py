@@ -14,7 +14,7 @@ from smp.microbench.output.format import by_streams
 
 from ..programs.plots import BARS, TIME, every_time, measured, per_element, timed
 from ..programs.report import few
-from .report import FORM_TITLES, TITLES
+from .report import FORM_TITLES, title_of
 from .rows import Sorting, SortRun
 
 KEYS = Axis("keys", scale="log")
@@ -37,12 +37,12 @@ def predictions(rows: list[SortRun]) -> Figure:
     for p in few(sorted({row.p for row in rows})):
         for end, title in ENDS.items():
             series = []
-            for k, name in enumerate(TITLES):
+            for k, name in enumerate(dict.fromkeys(row.algorithm for row in rows)):
                 mine = select(rows, "n", algorithm=name, p=p)
                 n, seconds = column(mine, "n"), column(mine, f"{end}_s")
                 if end == "bad":
                     seconds = np.fmax(seconds, column(mine, "random_s"))
-                series.append(Series(TITLES[name], n, measured(mine), **nth(k)))
+                series.append(Series(title_of(name), n, measured(mine), **nth(k)))
                 series.append(Series("", n, per_element(mine, seconds), colour=k, dash="dashed"))
             series.append(Series("predicted", (), (), colour=GREY, dash="dashed"))  # for the legend
             panels.append(Panel(KEYS, TIME, series, f"{title}, p = {p}"))
@@ -66,7 +66,7 @@ def times(found: Sorting, samples: Samples) -> Figure:
             streams = mine[-1].streams
             label = FORM_TITLES[name] + (f", {by_streams(streams)}" if name == "fast" else "")
             lines.append(timed(label, mine, samples, name, streams or 1, marker=0, bold=True, **look))
-    lines += every_time(found.rows, TITLES.__getitem__, samples)
+    lines += every_time(found.rows, title_of, samples)
     return Figure(
         "sorting-time",
         "Sorting: below the black line, faster than NumPy on one CPU",

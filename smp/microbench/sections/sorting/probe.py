@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,31 +16,16 @@ from numpy.typing import NDArray
 
 from smp._runtime.machine import Machine, host
 from smp.errors import SmpError
-from smp.kernels.costs import Costs
 from smp.kernels.in_process import streams_for
-from smp.kernels.sorting import column, radix, sample
+from smp.kernels.sorting.forms import FORMS
 from smp.kernels.sorting.functions import sort
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.profiles.profile import Profile
 
 from ..programs.probe import Found, averages, in_supersteps, sampled
-from .rows import Form, SortForm, Sorting, SortName, SortRun, SortStep, SortSuperstep
+from .rows import Form, SortForm, Sorting, SortRun, SortStep, SortSuperstep
 
-
-@dataclass(frozen=True)
-class Sort:
-    """A program that sorts a global array in place, and its supersteps in closed form."""
-
-    program: Callable[..., Any]
-    cost: Callable[[int, int], Costs]
-
-
-SORTS: dict[SortName, Sort] = {
-    "radix": Sort(radix.sort_radix, radix.cost),
-    "sample": Sort(sample.sort_sample, sample.cost),
-    "column": Sort(column.sort_column, column.cost),
-}
-FORMS: dict[Form, Callable[[NDArray[Any]], NDArray[Any]]] = {"numpy": np.sort, "fast": sort}
+HERE: dict[Form, Callable[[NDArray[Any]], NDArray[Any]]] = {"numpy": np.sort, "fast": sort}
 """What needs no machine: arrays in, arrays out."""
 LENGTHS = {"quick": (10_000, 100_000, 1_000_000), "default": (10_000, 100_000, 1_000_000, 4_000_000, 16_000_000)}
 REPEATS = 5
@@ -124,11 +108,13 @@ def _sort(machine: Machine, keys: NDArray[np.uint32], found: _Found) -> None:
     """Sort some keys by every program."""
     n, p = len(keys), machine.size
     expected, shared = np.sort(keys), machine.empty(n, keys.dtype)
-    for name, chosen in SORTS.items():
+    for name, program in FORMS.items():
+        if program.cost is None or n > (program.longest or n):
+            continue
         runs = []
         for _ in range(_repeats(n)):
             shared.view[:] = keys
-            runs.append(machine.run(chosen.program, shared))
+            runs.append(machine.run(program.loaded(), shared))
             _check(f"{name} sort on {p} processors", shared.view, expected)
         took = found.add({"n": n, "p": p, "algorithm": name}, runs, list(map(in_supersteps, runs)), pool=True)
         found.rows.append(SortRun(n=n, p=p, algorithm=name, ns_per_element=took["seconds"] / n * 1e9, **took))
@@ -137,10 +123,10 @@ def _sort(machine: Machine, keys: NDArray[np.uint32], found: _Found) -> None:
 def _sort_here(keys: NDArray[np.uint32], found: _Found) -> None:
     """Sort some keys by what needs no machine, in turns."""
     n, expected = len(keys), np.sort(keys)
-    seconds: dict[Form, list[float]] = {name: [] for name in FORMS}
+    seconds: dict[Form, list[float]] = {name: [] for name in HERE}
     sort(keys)  # compiles or loads its loops
     for _ in range(_repeats(n)):
-        for name, form in FORMS.items():
+        for name, form in HERE.items():
             start = time.perf_counter()
             result = form(keys)
             seconds[name].append(time.perf_counter() - start)
@@ -174,6 +160,8 @@ class _Found(Found[SortRun, SortSuperstep]):
 
 def _with_closed_form(row: SortSuperstep) -> SortStep:
     """Add the counts that the closed form gives for a superstep, with the shares of all processors alike."""
-    foretold = SORTS[row.algorithm].cost(row.n, row.p)
+    cost = FORMS[row.algorithm].cost
+    assert cost is not None, "it was measured"
+    foretold = cost(row.n, row.p)
     (same,) = foretold[foretold["label"] == row.label][:1]
     return SortStep(**(row.to_json() | {f"{name}_closed": int(same[name]) for name in ("hr", "hw", "m")}))

@@ -50,13 +50,18 @@ AVERAGES = (
 )
 
 
+def title_of(algorithm: str) -> str:
+    """Return a sort's name in print."""
+    return TITLES.get(algorithm, f"{algorithm} sort")
+
+
 def line(found: Sorting) -> tuple[str, str] | None:
     """Return what the first screen says: the sorts at the longest length, with the p of the fastest; the fast form."""
     longest = max((row.n for row in found.rows or found.forms), default=0)
     rows = [row for row in found.rows if row.n == longest]
     p = min(rows, key=lambda row: row.ns_per_element).p if rows else 0
     sorts = [
-        f"{TITLES[row.algorithm].lower()} {number(row.ns_per_element)}{programs.place_text(row.loc)}"
+        f"{title_of(row.algorithm).lower()} {number(row.ns_per_element)}{programs.place_text(row.loc)}"
         for row in rows
         if row.p == p
     ]
@@ -73,12 +78,13 @@ def tables(found: Sorting, profile: Profile) -> Iterator[Table]:
     yield _times(found, profile)
     if found.analysis:
         yield Table(notes=[AVERAGES])
-    for name, title in TITLES.items():
+    for name in dict.fromkeys((*TITLES, *(row.algorithm for row in found.analysis))):
         rows = [row for row in found.analysis if row.algorithm == name]
         if rows:
             most = max(rows, key=lambda row: (row.p, row.n))
             rounds = min(row.times for row in rows)
-            title += f" (after table {TABLES[name]}), counted at n = {count(most.n)}, p = {most.p}"
+            source = f" (after table {TABLES[name]})" if name in TABLES else ""
+            title = f"{title_of(name)}{source}, counted at n = {count(most.n)}, p = {most.p}"
             yield _supersteps(title + f"; its {rounds} rounds taken together" * (rounds > 1), rows)
 
 
@@ -94,10 +100,10 @@ def _times(found: Sorting, profile: Profile) -> Table:
             named: list[Cell] = [FORM_TITLES[form.form], n, form.streams, form.ns_per_element, form.speedup]
             rows.append([*named, *[None] * len(programs.INTERVAL)])
         same = [row for row in ran if row.n == n and n in shown[row.p]]
-        for row in sorted(same, key=lambda row: (row.p, list(TITLES).index(row.algorithm))):
+        for row in sorted(same, key=lambda row: row.p):
             ns = row.ns_per_element
             over = alone[n] / ns if n in alone else None
-            rows.append([TITLES[row.algorithm], n, row.p, ns, over, *programs.interval(row, n)])
+            rows.append([title_of(row.algorithm), n, row.p, ns, over, *programs.interval(row, n)])
     said = [MEANING, programs.MEANING * (columns is not COLUMNS), *programs.remarks(profile, found, ran)]
     every = len({row.n for row in ran})
     if every > len(lengths):
@@ -125,7 +131,7 @@ def places(step: SortStep) -> list[Cell]:
 
 def counts(step: SortStep) -> Iterator[tuple[str, tuple[Cell, ...]]]:
     """Yield h_r, h_w and M of a superstep: as the paper has them, as counted, by the closed form where it differs."""
-    yield "paper", tuple(COUNTS[step.algorithm].get(step.label, "-; -; -").split("; "))
+    yield "paper", tuple(COUNTS.get(step.algorithm, {}).get(step.label, "-; -; -").split("; "))
     counted, closed = (step.hr, step.hw, step.m), (step.hr_closed, step.hw_closed, step.m_closed)
     yield "counted", counted
     if counted != closed:

@@ -7,12 +7,11 @@ from typing import Literal
 from smp._computer.documents import Count, Rows, Size
 from smp.microbench.sections.programs.rows import Counted, FastList, OfLength, Predicted, Ran
 
-SortName = Literal["radix", "sample", "column"]
 Form = Literal["numpy", "fast"]
 
 
 class SortRun(Ran, OfLength):
-    algorithm: SortName
+    algorithm: str
 
 
 class SortForm(FastList):
@@ -21,7 +20,7 @@ class SortForm(FastList):
 
 class SortSuperstep(Counted):
     n: Size
-    algorithm: SortName
+    algorithm: str
 
 
 class SortStep(SortSuperstep):
