@@ -508,7 +508,7 @@ def test_treatments_reach_closures_and_end_with_the_program(pair: smp.Machine) -
 
 def test_a_treated_program_that_cannot_be_sent_names_what_it_closes_over(pair: smp.Machine) -> None:
     lock = threading.Lock()
-    with treated({"here": "1us"}), pytest.raises(smp.NotPicklable, match="'lock', which .* closes over"):
+    with treated({"here": "1us"}), pytest.raises(smp.NotPicklable, match=r"'lock', which .* closes over"):
         pair.run(lambda proc: lock.locked())
 
 
