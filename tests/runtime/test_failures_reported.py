@@ -1,13 +1,16 @@
 """A failure is reported whatever else runs on the processor, whatever the exception is, on the host and emulated."""
 
 import pickle
+import sys
 import time
 from typing import Any
 
 import pytest
 from support.machines import HARD, Machines
+from support.message_machine import message_machine
 
 import smp
+from smp._runtime.source.lines import in_a_program
 from smp.errors import Aborted, DeadlockError, NotPicklable, ProcessorRaised
 
 
@@ -72,6 +75,27 @@ def test_an_emulated_program_may_raise_aborted_itself() -> None:
         assert machine.run(lambda proc: proc.rank).results == [0, 1]
         with pytest.raises(DeadlockError):
             machine.run(lambda proc, cells: cells.readfe(proc.rank), machine.cells(2))
+
+
+interruptible: list[str] = []
+
+
+def watch_what_follows(proc: smp.Processor, fails: bool) -> None:
+    def note(frame: Any, event: str, arg: Any) -> None:
+        if event == "call" and in_a_program(frame):
+            interruptible.append(str(frame.f_code))
+
+    sys.setprofile(note)
+    if fails:
+        raise KeyError("late")
+
+
+def test_a_signal_interrupts_nothing_of_what_makes_the_answer() -> None:
+    with message_machine(1) as machine:  # whose program runs in a thread of this process
+        machine.run(watch_what_follows, False)
+        with pytest.raises(ProcessorRaised, match="late"):
+            machine.run(watch_what_follows, True)
+    assert interruptible == []
 
 
 class Unreducible(Exception):
