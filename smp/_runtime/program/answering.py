@@ -31,6 +31,7 @@ from .processor import Processor
 from .steps import Recorder
 
 RETURN = "return from the program"
+_STOPPED = Stopped()
 
 
 def answer(
@@ -65,12 +66,12 @@ def answer(
         sent = _sent(result)
         port.diagnosis.begin(program)
         port.synchronise(RETURN)
-        return Done(sent, recorder.packed())
+        return _done(sent, recorder)
     except BaseException as error:
         still_here()
         cause = port.diagnosis.cause()
         if isinstance(error, Mismatch):
-            report(Mismatched(str(error), place(port, error.__traceback__)))
+            report(_mismatched(port, str(error), error))
             processor._dismiss()
         elif not isinstance(error, Aborted) or cause == 0:  # a program may raise Aborted by itself
             port.diagnosis.fail()
@@ -81,8 +82,20 @@ def answer(
             if failure is not None:  # of a thread: what the others waited for, most likely
                 report(raised(port, failure))
             elif cause == wait.MISMATCHED:  # raised by a compiled loop
-                report(Mismatched("barrier in a compiled loop", place(port, error.__traceback__)))
-        return Stopped()
+                report(_mismatched(port, "barrier in a compiled loop", error))
+        return _STOPPED
+
+
+# A signal may interrupt what `answer` calls outside of smp's files.  The constructors of answers are generated and lie
+# in no file, so other functions of smp call them.
+
+
+def _done(result: bytes, recorder: Recorder) -> Done:
+    return Done(result, recorder.packed())
+
+
+def _mismatched(port: Port, collective: str, error: BaseException) -> Mismatched:
+    return Mismatched(collective, place(port, error.__traceback__))
 
 
 @calls_programs
