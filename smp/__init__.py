@@ -1,6 +1,7 @@
 """One SPMD program on this computer as a shared-memory machine, and what the machine charges for shared memory.
 
     host        open this computer as a machine     emulated    processors that take turns, in virtual time
+    Charges     what an emulated machine charges, in virtual nanoseconds
     explore     run a small program under all schedules         replay      run it once more under one of them
     local       compile a loop over local data          stream      one that touches shared words
     inline      let compiled loops call a function
@@ -23,6 +24,7 @@ from . import errors
 from ._computer import commands as commands  # the first: it takes Ctrl-C where a command of smp is being imported
 from ._computer.lazy import handed_on
 from ._computer.version import VERSION
+from ._runtime.emulated.costs import Charges
 from ._runtime.loops.compiler import inline, local, stream
 from ._runtime.machine import Machine, current_machine, emulated, host
 from ._runtime.memory.arrays import GlobalArray
@@ -71,6 +73,7 @@ __version__ = VERSION
 __all__ = [
     "Aborted",
     "Cells",
+    "Charges",
     "CheckFailed",
     "CollectiveMismatch",
     "DeadlockError",

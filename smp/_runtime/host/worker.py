@@ -36,7 +36,7 @@ from ..memory.segment import Segment, attached
 from ..memory.threads import FEW
 from ..memory.waiting_threads import WaitingThreads
 from ..program.answering import answer
-from ..program.answers import Answer
+from ..program.answers import Answer, packed
 from ..program.pickling import Call, load_call
 from ..protocols import entry_points, wait
 from ..shared_memory.memory import ProcessorMemory
@@ -132,7 +132,7 @@ class Worker:
             self.port.new_run()
             answer = self._run(what, *more)
             self.port.diagnosis.clear()
-            self.line.send(answer)
+            self._send(answer)
 
     def _ask(self, nbytes: int) -> int:
         self.line.send(Allocate(nbytes))
@@ -160,7 +160,10 @@ class Worker:
 
         if watched:
             self.memory.threads.watched()
-        return answer(self.port, loaded, self._only_here, self.line.send, streams)
+        return answer(self.port, loaded, self._only_here, self._send, streams)
+
+    def _send(self, answer: Answer) -> None:
+        self.line.send(packed(answer))
 
     def _only_here(self) -> None:
         """End a child that the program forked and that came out of it: the parent's answer is the processor's."""

@@ -36,7 +36,7 @@ from ..memory.segment import Block, Segment
 from ..memory.shared_elements import array_on
 from ..memory.threads import FEW, RETRIES
 from ..memory.waiting_threads import WaitingThreads
-from ..program.answers import Answer, Done, Mismatched, Raised
+from ..program.answers import Answer, Done, Mismatched, Raised, unpacked
 from ..program.failures import Death, Failure, RaisedBy, Unmatched, first
 from ..program.place import Place
 from ..protocols import wait
@@ -291,6 +291,8 @@ class Workers:
                 blocks.append(block)
                 self._send(rank, ("block", block.offset))
             return None
+        if isinstance(message, tuple):
+            message = unpacked(message)
         if isinstance(message, Raised):
             return RaisedBy(rank, message)
         answers.setdefault(rank, message)

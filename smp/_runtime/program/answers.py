@@ -1,4 +1,4 @@
-"""What a processor answers to a call; a machine sends the answers as they are.
+"""What a processor answers to a call.
 
 A processor may report one failure while its program still runs, and ends each call with one of the first two:
 
@@ -10,8 +10,8 @@ A processor may report one failure while its program still runs, and ends each c
 
 from __future__ import annotations
 
-import copyreg
 from dataclasses import dataclass
+from typing import Any
 
 from .place import Place
 
@@ -50,5 +50,15 @@ class Mismatched:
 
 Answer = Done | Stopped | Raised | Mismatched
 
-for _code, _class in enumerate((Done, Stopped, Raised, Mismatched), 0xF0):  # codes for private use: to unpickle a
-    copyreg.add_extension(__name__, _class.__name__, _code)  # class by its name takes longer than all else of a result
+_CLASSES: tuple[type[Answer], ...] = (Done, Stopped, Raised, Mismatched)
+
+
+def packed(answer: Answer) -> tuple[Any, ...]:
+    """Return an answer as a tuple, whose pickle is read sooner than that of a class, which is looked up by its name."""
+    return (_CLASSES.index(type(answer)), *vars(answer).values())
+
+
+def unpacked(sent: tuple[Any, ...]) -> Answer:
+    """Return the answer that was `packed`."""
+    answer: Answer = _CLASSES[sent[0]](*sent[1:])
+    return answer
