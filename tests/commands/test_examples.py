@@ -1,10 +1,13 @@
 """Every example prints what stands beside it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from smp.microbench.sections import SECTIONS
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
@@ -31,3 +34,8 @@ def test_the_programme_of_the_readme_is_an_example() -> None:
     for line in program.splitlines():
         if line and not line.startswith("print"):
             assert line in shared, line
+
+
+def test_the_table_of_the_readme_has_the_sections_in_their_order() -> None:
+    table = (Path(__file__).parents[2] / "README.md").read_text().split("| section | what |")[1].split("\n\n")[0]
+    assert re.findall(r"^\| (\w+) \|", table, re.MULTILINE) == list(SECTIONS)
