@@ -34,6 +34,7 @@ RETURN = "return from the program"
 _STOPPED = Stopped()
 
 
+@calls_programs
 def answer(
     port: Port,
     call: Callable[[], Call],
@@ -60,7 +61,7 @@ def answer(
     try:
         program, args, kwargs = call()
         port.diagnosis.begin(program)
-        result = _result_of(program, processor, args, kwargs)
+        result = program(processor, *args, **kwargs)
         still_here()
         processor._finish()
         sent = _sent(result)
@@ -96,12 +97,6 @@ def _done(result: bytes, recorder: Recorder) -> Done:
 
 def _mismatched(port: Port, collective: str, error: BaseException) -> Mismatched:
     return Mismatched(collective, place(port, error.__traceback__))
-
-
-@calls_programs
-def _result_of(program: Callable[..., Any], processor: Processor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the program, and do nothing else: what `answer` does before and after is no code of a program."""
-    return program(processor, *args, **kwargs)
 
 
 def raised(port: Port, error: BaseException) -> Raised:
