@@ -35,7 +35,7 @@ import numpy as np
 from smp._computer import commands
 from smp._output.table import Part, Table
 from smp.microbench import campaign
-from smp.microbench.report import sections
+from smp.microbench.report import whole_report as sections
 from smp._computer.documents import Record
 from smp.microbench.method.plan import Measurement
 

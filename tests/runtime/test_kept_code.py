@@ -30,7 +30,7 @@ def keys():
     from smp._runtime.protocols import entry_points
     found = {"core": entry_points._store_path().name, "treatments": key_of(act)}
     numba()
-    for package in ("sorting.halves", "sorting.partition", "lists.serial", "lists.wyllie_cells", "grids.red_black"):
+    for package in ("sorting.halves", "sorting.parts", "lists.serial", "lists.wyllie_cells", "grids.red_black"):
         module = importlib.import_module(f"smp.kernels.{package}")
         for name, value in vars(module).items():
             if hasattr(value, "__smp_loop__") and value.__module__ == module.__name__:
@@ -53,14 +53,14 @@ for line in sys.stdin:
     os.close(read)
     os.wait()
 """
-SORTING = {"sorting.partition.count_cells", "sorting.partition.move"}
+SORTING = {"sorting.parts.count_cells", "sorting.parts.move"}
 CELLS = {"lists.wyllie_cells.rank_nodes"}
 EVERYTHING = None
 EDITS = [
-    ("kernels/sorting/partition.py", "_AT_ONCE = 1024", "_AT_ONCE = 2048", SORTING),
-    ("kernels/sorting/partition.py", "x if x < last", "x if x <= last", SORTING),  # an inlined callee
-    ("kernels/sorting/partition.py", '"""Add the keys', '"""One line more.\n\n    Add the keys', set()),
-    ("kernels/sorting/partition.py", "@local\ndef move(", "# a comment\n\n\n@local\ndef move(", set()),
+    ("kernels/sorting/parts.py", "_AT_ONCE = 1024", "_AT_ONCE = 2048", SORTING),
+    ("kernels/sorting/parts.py", "x if x < last", "x if x <= last", SORTING),  # an inlined callee
+    ("kernels/sorting/parts.py", '"""Add the keys', '"""One line more.\n\n    Add the keys', set()),
+    ("kernels/sorting/parts.py", "@local\ndef move(", "# a comment\n\n\n@local\ndef move(", set()),
     ("kernels/sorting/halves.py", "_AT_ONCE = 1 << 14", "_AT_ONCE = 1 << 13", {"sorting.halves.count_below"}),
     ("_runtime/protocols/cell.py", "def quick(", "# what it is\n\n\ndef quick(", set()),
     ("_runtime/protocols/cell.py", "A_AT, B_AT = 2, 18", "A_AT, B_AT = 2, 19", {"core"}),

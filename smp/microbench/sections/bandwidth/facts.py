@@ -1,4 +1,4 @@
-"""What STREAM runs, in its order, and the figures that are compared with those of other machines."""
+"""The figures of bandwidth that are compared with those of other machines."""
 
 from __future__ import annotations
 
