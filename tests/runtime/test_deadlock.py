@@ -86,7 +86,7 @@ def test_a_deadlock_is_told(pair: smp.Machine, program: Any, streams: int, what:
     assert time.monotonic() - began < LATEST
     text = str(caught.value)
     assert f"all {streams} streams wait" in text
-    assert len(text.splitlines()) == 2 + streams
+    assert len(text.splitlines()) == 3 + streams
     assert what in text
     assert re.search(r"test_deadlock\.py:\d+", text)
     assert pair.run(lambda proc: proc.rank).results == [0, 1]  # the machine goes on

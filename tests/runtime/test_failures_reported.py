@@ -10,6 +10,7 @@ from support.machines import HARD, Machines
 from support.message_machine import message_machine
 
 import smp
+from smp._runtime.source import lines
 from smp._runtime.source.lines import in_a_program
 from smp.errors import Aborted, DeadlockError, NotPicklable, ProcessorRaised
 
@@ -151,3 +152,10 @@ def test_a_result_that_does_not_load_names_its_processor(machines: Machines) -> 
     with pytest.raises(NotPicklable, match=r"the result of processor 1 .*: this does not load"):
         machines(2).run(lambda proc: LoadsNowhereElse(1) if proc.rank == 1 else 0)
     assert machines(2).run(lambda proc: proc.rank).results == [0, 1]
+
+
+def test_the_frames_of_a_program_end_where_it_is_called(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> list[str]:
+        return [frame.f_code.co_name for frame in lines._frames(sys._getframe())]
+
+    assert pair.run(program).results == [["program"]] * 2

@@ -32,7 +32,8 @@ from smp.errors import Aborted, LivelockError, ScheduleError
 from ..loops import atomics
 from ..loops.interpreter import here
 from ..memory.witness import Witnessed, handed, plain
-from ..source.lines import deadlock, where
+from ..program.who_waits import deadlock
+from ..source.lines import where
 from .costs import Charges
 from .primitives import CLOCKS, changed, meaning_of
 from .schedules import Schedule, Stream

@@ -20,7 +20,8 @@ from smp._computer.interrupt import AGAIN, Alarm, HeldBack
 from smp.errors import Aborted, MachineClosed
 
 from ..program.failures import TimedOut
-from ..source.lines import in_a_program, rows_of, table_of
+from ..program.who_waits import rows_of, table_of
+from ..source.lines import in_a_program
 from .emulator import Emulator
 
 

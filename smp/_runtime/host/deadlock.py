@@ -25,9 +25,9 @@ from ..memory.segment import Block, Segment
 from ..memory.watchdog import Waiter
 from ..program.failures import Deadlock, TimedOut
 from ..program.place import Place
+from ..program.who_waits import deadlock_text, table_of
 from ..protocols.entry_points import core
 from ..shared_memory.waits import Records, Waits, answers_of
-from ..source.lines import deadlock_text, table_of
 from . import helpers as _helpers
 
 TICK, SOON = 0.25, 0.05

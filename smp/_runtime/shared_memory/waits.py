@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from ..memory.segment import Block, Segment
 from ..memory.watchdog import noted
 from ..program.place import Place
+from ..program.who_waits import RUNS, Row
 from ..protocols import wait, waiters
 from ..protocols.barriers import ARRIVALS
 from ..protocols.stream_slots import PARKED
-from ..source.lines import RUNS, Row
 
 Records = NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""Whereabouts, for people: the user's own line in a stack, what was called there, and the table of who waits.
+"""Whereabouts, for people: the user's own line in a stack, and what was called there.
 
 It also says where an exception may be raised by a signal: in a user's code that a program runs, with nothing of smp's
 own work in between.
@@ -15,9 +15,7 @@ import sysconfig
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, Protocol, TypeVar
-
-from smp.errors import DeadlockError
+from typing import Any, TypeVar
 
 from . import titles
 
@@ -28,7 +26,6 @@ _LIBRARIES = tuple(
     os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 
-RUNS = "(runs)"
 _programs: dict[int, CodeType] = {}  # of functions that call a program, by identity: to hash a code takes a while
 _wrappers: dict[int, CodeType] = {}  # of functions that call a function of the user's, and do nothing else then
 
@@ -93,58 +90,10 @@ def innermost(frames: Sequence[tuple[str, int]]) -> tuple[str, int]:
     return (own or theirs or [("", 0)])[-1]
 
 
-class Sleeper(Protocol):
-    """An emulated stream: whose it is, on which word it sleeps (0: it runs), since when, and its greenlet."""
-
-    rank: int
-    index: int
-    word: int
-    since: int
-    greenlet: Any
-
-
-class Row(NamedTuple):
-    """What one stream does: what it waits in, or `RUNS`; at which line; since when."""
-
-    processor: str
-    stream: str
-    what: str
-    place: str
-    since: str
-
-
-def rows_of(streams: Sequence[Sleeper], running: FrameType | None = None) -> list[Row]:
-    """The rows of emulated streams; ``running`` is the frame of the one that runs."""
-    rows = []
-    for s in streams:
-        frame = s.greenlet.gr_frame or (running if s.greenlet else None)  # no frame before it begins
-        what, since = (operation(frame), f"{s.since:,} ns") if s.word else (RUNS if frame else "(begins)", "")
-        rows.append(Row(str(s.rank), str(s.index), what, where(frame), since))
-    return rows
-
-
-def table_of(rows: Sequence[Row]) -> str:
-    """The rows as text."""
-    lines = [Row("processor", "stream", "waits in", "at", "since"), *rows]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(Row._fields))]
-    return "\n".join("  ".join(text.ljust(n) for text, n in zip(r, widths, strict=True)).rstrip() for r in lines)
-
-
-def deadlock_text(rows: Sequence[Row]) -> str:
-    """The text of a deadlock."""
-    which = "the only stream left waits" if len(rows) == 1 else f"all {len(rows)} streams wait"
-    return f"deadlock: {which} for what no stream can do any more\n{table_of(rows)}"
-
-
-def deadlock(streams: Sequence[Sleeper]) -> DeadlockError:
-    """The error for emulated streams that all sleep."""
-    return DeadlockError(deadlock_text(rows_of(streams)))
-
-
 def _frames(frame: FrameType | None) -> list[FrameType]:
     """The frames of a stream, innermost first, those of its program only."""
     found = []
-    while frame is not None and frame.f_code not in _programs:
+    while frame is not None and id(frame.f_code) not in _programs:
         found.append(frame)
         frame = frame.f_back
     return found
