@@ -522,7 +522,7 @@ def test_a_run_prints_as_a_table(pair: smp.Machine) -> None:
                 step.copy_out(array, proc.block(100), mine)
 
     first, head, rule, *rows = str(pair.run(program, 3)).splitlines()
-    assert re.fullmatch(r"run on 2 processors: \S+ ms", first)
+    assert re.fullmatch(r"run on 2 processors: \S+ (us|ms)", first)
     assert head.split() == ["step", "label", "h_r", "h_w", "M", "copy-in", "compute", "copy-out"]
     assert set(rule) == {"-"}
     for k, row in enumerate(rows):
