@@ -24,7 +24,6 @@ from . import errors
 from ._computer import commands as commands  # the first: it takes Ctrl-C where a command of smp is being imported
 from ._computer.lazy import handed_on
 from ._computer.version import VERSION
-from ._runtime.emulated.costs import Charges
 from ._runtime.loops.compiler import inline, local, stream
 from ._runtime.machine import Machine, current_machine, emulated, host
 from ._runtime.memory.arrays import GlobalArray
@@ -61,6 +60,7 @@ from .errors import (
 
 if TYPE_CHECKING:
     from . import compiled
+    from ._runtime.emulated.costs import Charges
     from ._runtime.exploring.exploration import explore, replay
     from .microbench.predictions.comparison import compare
     from .models.fit.model import Model
@@ -124,6 +124,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "Charges": "._runtime.emulated.costs",
     "explore": "._runtime.exploring.exploration",  # imports greenlet
     "replay": "._runtime.exploring.exploration",
     "Profile": ".profiles.profile",  # imports SciPy, as what follows does

@@ -8,22 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._output.numbers import time
-from smp._output.table import Column, counted, text
-from smp._output.terminal import Printed
-
 from .steps import joined, summary
 
 if TYPE_CHECKING:
     from smp.models.supersteps.intervals import Interval
     from smp.profiles.profile import Profile
-
-_SHOWN = 20
-_PHASES = {"copy-in": "copy_in", "compute": "compute", "copy-out": "copy_out"}
-_COLUMNS = (
-    *(counted("step"), text("label"), counted("h_r"), counted("h_w"), counted("M")),
-    *(Column(phase, form="time") for phase in _PHASES),
-)
 
 
 class Run:
@@ -121,15 +110,9 @@ class Run:
         return summary(self.steps, self._spans)
 
     def __str__(self) -> str:
-        size, rows = len(self.results), self.summary()
-        said = [
-            f"... and {len(rows) - _SHOWN:,} more in run.steps" if len(rows) > _SHOWN else "",
-            f"{self.dropped:,} further supersteps were not recorded" if self.dropped else "",
-        ]
-        fields = ("step", "label", "hr", "hw", "m", *_PHASES.values())
-        shown = [[row[name] for name in fields] for row in rows[:_SHOWN]]
-        title = f"run on {size} processor{'s' if size != 1 else ''}: {time(self.wall)}"
-        return str(Printed(title, _COLUMNS if shown else (), shown, said))
+        from .run_table import run_table  # most runs are not printed, and their processors print none
+
+        return run_table(self.summary(), len(self.results), self.wall, self.dropped)
 
     def __repr__(self) -> str:
         count = len(np.unique(self.steps["step"]))

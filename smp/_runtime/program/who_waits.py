@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
-from smp._output import terminal
-from smp._output.table import Table, text
 from smp.errors import DeadlockError
 
 from ..source.lines import operation, where
 
 RUNS = "(runs)"
-_COLUMNS = [text(name) for name in ("processor", "stream", "waits in", "at", "since")]
 
 
 class Sleeper(Protocol):
@@ -48,7 +45,11 @@ def rows_of(streams: Sequence[Sleeper], running: FrameType | None = None) -> lis
 
 def table_of(rows: Sequence[Row]) -> str:
     """The rows as text."""
-    return terminal.text(Table("", _COLUMNS, rows))
+    from smp._output import terminal  # few runs come to this
+    from smp._output.table import Table, text
+
+    columns = [text(name) for name in ("processor", "stream", "waits in", "at", "since")]
+    return terminal.text(Table("", columns, rows))
 
 
 def deadlock_text(rows: Sequence[Row]) -> str:
