@@ -76,6 +76,7 @@ def set_up() -> None:
 
     cpu_target.typing_context.refresh()
     cpu_target.target_context.refresh()
+    keys.look_ahead()
 
 
 def _register(register: Callable[[ModuleType], None]) -> None:

@@ -63,6 +63,14 @@ def key_of(function: Any, *types: Any) -> str:
     return walk.digest.hexdigest()
 
 
+@functools.cache  # once a process
+def look_ahead() -> None:
+    """Hash what loops may call of smp, for the copies of this process: each would do so at the first call of a loop."""
+    walk = _made(_replaced)
+    for implementation in list(_replaced.values()):
+        walk.enter(implementation)
+
+
 def key_without_numba(functions: Iterable[Any]) -> str:
     """Return the key of machine code of functions that use no primitives but those of `atomics`."""
     walk = _made({})

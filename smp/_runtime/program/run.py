@@ -110,7 +110,7 @@ class Run:
         return summary(self.steps, self._spans)
 
     def __str__(self) -> str:
-        from .run_table import run_table  # most runs are not printed, and their processors print none
+        from .printed_run import run_table  # most runs are not printed, and their processors print none
 
         return run_table(self.summary(), len(self.results), self.wall, self.dropped)
 
