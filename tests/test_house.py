@@ -19,8 +19,6 @@ DOORS = {"compiled", "errors", "kernels", "microbench", "models", "perturb", "pr
 WINGS = {"_computer", "_output", "_runtime"}
 MOST_FILES, MOST_LINES, MEDIAN_LINES = 20, 400, 150
 
-"""What imports nothing from the face of smp: kernels do, as users do, and are not below it."""
-
 
 def module_of(source: Path) -> str:
     parts = source.relative_to(ROOT).with_suffix("").parts

@@ -8,10 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from smp._output.numbers import number as number
-from smp._output.numbers import percent as percent
-from smp._output.numbers import size as size
-from smp._output.numbers import time as time
 from smp._output.table import Cell, Column, Marked, Plain, Table
 
 Data = Mapping[str, Any]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from smp._output.numbers import count
+from smp.kernels.lists.forms import FORMS
 from smp.microbench.method.figures import Figure
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def title_of(algorithm: str) -> str:
     >>> [title_of(name) for name in ("wyllie", "reid-miller", "helman-jaja")]
     ['Wyllie', 'Reid-Miller', 'Helman-JaJa']
     """
-    return {"helman-jaja": "Helman-JaJa"}.get(algorithm, "-".join(map(str.capitalize, algorithm.split("-"))))
+    return FORMS[algorithm].title if algorithm in FORMS else algorithm
 
 
 def compared(found: Lists) -> Iterator[Figure]:

@@ -7,7 +7,6 @@ from typing import Any
 
 from smp._output.numbers import count, fixed
 from smp._output.table import Cell, Column, counted, ratio
-from smp.microbench.output.format import few as few
 from smp.models.supersteps.locality import SMALL
 from smp.profiles.profile import Profile
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from smp._output.figure import BLACK, GREY, Axis, Figure, Panel, Series
 from smp.microbench.output.curves import Samples, column, nth, select
-from smp.microbench.output.format import by_streams
+from smp.microbench.output.format import by_streams, few
 
 from ..programs.plots import BARS, TIME, every_time, measured, per_element, timed
-from ..programs.report import few
 from .report import FORM_TITLES, title_of
 from .rows import Sorting, SortRun
 

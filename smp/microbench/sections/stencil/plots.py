@@ -7,9 +7,8 @@ from typing import Any
 
 from smp._output.figure import BLACK, GREY, Axis, Figure, Panel
 from smp.microbench.output.curves import Samples, curve, nth, select
-from smp.microbench.output.format import by_streams
+from smp.microbench.output.format import by_streams, few
 
-from ..programs.report import few
 from .report import FORM_TITLES
 from .rows import Stencil
 
