@@ -9,12 +9,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from smp._computer.documents import ByProcessors, Count, NotNegative, Number, Positive, Processors, Record, Rows, Size
-from smp.profiles.records import Judged
+from smp.models.supersteps.cost import Name
+from smp.profiles.records import Judged, PlacementState
 
 Family = Literal["good", "bad", "random"]
-
-
-Name = Literal["H", "HM", "HrHw", "HrHwM", "HrHwM-c"]
 
 
 Set = Literal["R0", "R1", "all"]
@@ -23,7 +21,7 @@ Set = Literal["R0", "R1", "all"]
 Suite = Annotated[int, Field(ge=1, le=3)]
 
 
-Term = Annotated[str, Field(pattern=r"^(L|gM|gh|gh[rw][1-9]?)$")]
+Term = Annotated[str, Field(pattern=r"^(L|gM|gh|g[hno][rw][1-9]?)$")]
 
 
 Range = Annotated[list[NotNegative], Field(min_length=2, max_length=2)]
@@ -44,11 +42,12 @@ class Tier(Record):
     shared: bool | None = None
 
 
-class Function(Record):
+class Fitted(Record):
+    """A fitted cost function: prices of its terms in seconds a word, of L in seconds."""
+
     family: Family
     p: Processors
     name: Name
-    set: Set
     fit_suite: Suite | None = None
     terms: Annotated[list[Term], Field(min_length=1)]
     coefficients: list[Number]
@@ -58,6 +57,7 @@ class Function(Record):
     condition: float | None = None
     count: Count | None = None
     h_range: Range | None = None
+    knees: list[Words] | None = None
 
     @model_validator(mode="after")
     def _a_number_each(self) -> Self:
@@ -67,7 +67,53 @@ class Function(Record):
             numbers = getattr(self, name)
             if numbers is not None and len(numbers) != len(self.terms):
                 raise ValueError(f"there are {len(self.terms)} terms and {len(numbers)} numbers in {name!r}")
+        if self.knees is not None:
+            _ascending("knees", self.knees)
+            if self.last_level > len(self.knees) + 1:
+                raise ValueError(f"a term is of level {self.last_level}, and there are {len(self.knees)} knees")
         return self
+
+    @property
+    def last_level(self) -> int:
+        """The largest number of a term that is split at knees; 0 where none is."""
+        return max((int(term[3:]) for term in self.terms if term[3:]), default=0)
+
+
+class Function(Fitted):
+    """One of the SMP cost study's functions, on one of its sets."""
+
+    set: Set
+
+
+class Off(Record):
+    """How far a form is off on a suite that it was not fitted on, relative to the measured times."""
+
+    suite: Suite
+    average: NotNegative
+    maximum: NotNegative
+    count: Size
+
+
+class Form(Fitted):
+    """A form that was tried for all supersteps of a family, of one footprint where the family has several."""
+
+    footprint: Words | None = None
+    off: list[Off]
+    chosen: bool
+
+
+class Turn(Record):
+    """The error of the form that one suite chose, on another that neither fitted nor chose it."""
+
+    family: Family
+    p: Processors
+    footprint: Words | None = None
+    name: Name
+    chosen_by: Suite
+    suite: Suite
+    average: NotNegative
+    maximum: NotNegative
+    count: Size
 
 
 class Error(Record):
@@ -94,6 +140,11 @@ class Pattern(Record):
     seconds: Positive
     clean: Count
     supersteps: Size
+    footprint: Words | None = None
+    reads: list[Count] | None = None
+    writes: list[Count] | None = None
+    elsewhere_s: list[Number | None] | None = None
+    """In the other states of the placement, the most frequent first."""
 
 
 class Access(Judged):
@@ -106,13 +157,22 @@ class Access(Judged):
     functions: Rows[Function]
     validation: Rows[Error]
     patterns: Rows[Pattern]
+    forms: Rows[Form]
+    turns: Rows[Turn]
+    placement: dict[ByProcessors, list[PlacementState]] | None = None
+    """The states by number of processors; all that was fitted was measured in the first."""
 
     @model_validator(mode="after")
     def _tiers_ascend(self) -> Self:
-        words = [0.0, *(math.inf if tier.words is None else tier.words for tier in self.tiers)]
-        if words[-1] < math.inf or any(low >= high for low, high in pairwise(words)):
-            raise ValueError(f"the tiers have {words[1:]} words: these must ascend, and the last have none (null)")
-        last = max((int(t[3:]) for function in self.functions for t in function.terms if t[3:]), default=0)
-        if last > len(self.tiers):
-            raise ValueError(f"a function has a term of tier {last}, and there are {len(self.tiers)} tiers")
+        _ascending("tiers", words := [math.inf if tier.words is None else tier.words for tier in self.tiers])
+        if words[-1:] != [math.inf]:
+            raise ValueError(f"the tiers have {words} words: the last has none (null)")
+        levels = [function.last_level for function in self.functions if function.knees is None]
+        if max(levels, default=0) > len(self.tiers):
+            raise ValueError(f"a function has a term of tier {max(levels)}, and there are {len(self.tiers)} tiers")
         return self
+
+
+def _ascending(what: str, words: list[float]) -> None:
+    if any(low >= high for low, high in pairwise([0.0, *words])):
+        raise ValueError(f"the {what} have {words} words: these must ascend")

@@ -1,7 +1,7 @@
 """Whether the fitted cost functions hold on the suites that were kept apart, those that they were not fitted on.
 
-validation rows of the chosen functions  ->  an average error for each family, p and suite
-an average above `LIMIT`                 ->  the section "access" is not valid, and says which function is off
+turns of the forms, or validation rows  ->  an average error for each family, p and suite
+an average above `LIMIT`                ->  the section "access" is not valid, and says which function is off
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ class Profile(Protocol):
     def processors(self) -> list[int]: ...
     def functions(
         self, family: str, p: int, h: NDArray[np.float64]
-    ) -> Iterable[tuple[dict[str, Any], NDArray[np.bool_]]]: ...
+    ) -> Iterable[tuple[dict[str, Any], NDArray[np.float64]]]: ...
 
 
 LIMIT = 0.25
 """The largest average error, relative to the measured times, with which cost functions are valid."""
+ALL = "all"
 FAMILIES = ("good", "bad", "random")
 
 
@@ -52,15 +53,23 @@ def errors_apart(profile: Profile, family: str, p: int) -> dict[int, float]:
         Suite to average relative error, over all its patterns.  Empty where the family was not fitted for this p, or
         no suite was kept apart.
     """
-    chosen = {(family, p, part, name) for part, name in _chosen(profile, family, p)}
     found: dict[int, list[tuple[float, int]]] = {}
-    for row in profile.access.get("validation") or []:
-        if (row["family"], row["p"], row["set"], row["name"]) in chosen:
-            found.setdefault(row["suite"], []).append((row["average"], row["count"]))
+    for row in _checks(profile, family, p):
+        found.setdefault(row["suite"], []).append((row["average"], row["count"]))
     return {
         suite: sum(average * count for average, count in parts) / sum(count for _, count in parts)
         for suite, parts in sorted(found.items())
     }
+
+
+def _checks(profile: Profile, family: str, p: int) -> list[dict[str, Any]]:
+    """The errors that speak for or against what predicts a family: none of data that it was fitted on or chosen by."""
+    turns = [row for row in profile.access.get("turns") or [] if (row["family"], row["p"]) == (family, p)]
+    if turns:
+        return turns
+    chosen = {(family, p, part, name) for part, name in _chosen(profile, family, p)}
+    rows = profile.access.get("validation") or []
+    return [row for row in rows if (row["family"], row["p"], row["set"], row["name"]) in chosen]
 
 
 def reasons(profile: Profile) -> list[str]:
@@ -93,6 +102,6 @@ def _chosen(profile: Profile, family: str, p: int) -> set[tuple[str, str]]:
     """Set and name of the functions that predict a family, from the smallest superstep to the largest."""
     try:
         functions = profile.functions(family, p, np.array([0.0, math.inf]))
-        return {(function["set"], function["name"]) for function, rows in functions if rows.any()}
+        return {(function.get("set", ALL), function["name"]) for function, share in functions if share.any()}
     except ProfileError:
         return set()

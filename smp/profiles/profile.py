@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._computer.data import folder, write
 from .._computer.description import fingerprint, hardware
 from ..errors import ProfileError
-from ..models.supersteps.cost import predict
+from ..models.supersteps.cost import Others, predict
 from ..models.supersteps.intervals import Accesses, Interval, interval
 from .kept_apart import judge
 
@@ -189,7 +189,16 @@ class Profile:
             f"no function {name or BEST[family]} of the {family} family for p = {p} ({part}) in this profile"
         )
 
-    def predict(self, family: str, p: int, hr: ArrayLike, hw: ArrayLike, m: ArrayLike) -> Seconds:
+    def predict(
+        self,
+        family: str,
+        p: int,
+        hr: ArrayLike,
+        hw: ArrayLike,
+        m: ArrayLike,
+        others: Others | None = None,
+        footprint: ArrayLike | None = None,
+    ) -> Seconds:
         """Return the seconds that the machine charges for copy-in and copy-out in a family.
 
         Parameters
@@ -200,6 +209,10 @@ class Profile:
             nearest (see `basis`).
         hr, hw, m : array_like (n,)
             h_r, h_w and M in words.
+        others : Others, optional
+            Words of the processors other than the busiest; by default the most that h_r, h_w and M allow.
+        footprint : array_like (n,), optional
+            Words that the accesses of Random fall on; by default the most that was measured.
 
         Returns
         -------
@@ -207,8 +220,12 @@ class Profile:
             Never below zero.
         """
         reads, writes, total = (np.atleast_1d(np.asarray(a, np.float64)) for a in (hr, hw, m))
-        weights = self.neighbours(p)
-        return np.asarray(sum(w * self._predict(family, q, reads, writes, total) for q, w in weights.items()))
+        spans = None if footprint is None else np.atleast_1d(np.asarray(footprint, np.float64))
+        made = np.zeros(len(reads))
+        for q, share in self.neighbours(p).items():
+            for function, weights in self.functions(family, q, np.maximum(reads, writes), spans):
+                made += share * weights * predict(function, reads, writes, total, self.tiers, others)
+        return made
 
     def neighbours(self, p: int) -> dict[int, float]:
         """Return the measured p that predictions for p rest on, each with its share."""
@@ -234,8 +251,13 @@ class Profile:
             return ""
         return f"p = {p} was not measured: predicted from p = {' and '.join(str(q) for q in sorted(weights))}"
 
-    def functions(self, family: str, p: int, h: Seconds) -> Iterator[tuple[dict[str, Any], NDArray[np.bool_]]]:
-        """Return the functions of a measured p, each with the supersteps that it is for: R0 and R1 where fitted.
+    def functions(
+        self, family: str, p: int, h: Seconds, footprint: Seconds | None = None
+    ) -> Iterator[tuple[dict[str, Any], Seconds]]:
+        """Return the functions that predict a family for a measured p, each with its share in some supersteps.
+
+        They are the chosen forms: one, or for Random those of the footprints next below and above.  A profile that has
+        no forms has functions for R0 and R1 where they were fitted.
 
         Parameters
         ----------
@@ -243,19 +265,26 @@ class Profile:
         p : int
         h : ndarray (n,) float64
             The larger of h_r and h_w of each superstep, in words.
+        footprint : ndarray (n,) float64, optional
+            Words that the accesses of Random fall on; by default the most that was measured.
 
         Yields
         ------
         function : dict
-            Also one that is for none of them: it tells what its prices are called.
-        rows : ndarray (n,) bool
+            Also one that has no share in any: it names its prices.
+        share : ndarray (n,) float64
         """
-        left, private = np.ones(len(h), np.bool_), self.access.get("private_words")
+        forms = [row for row in self.access.get("forms") or [] if (row["family"], row["p"]) == (family, p)]
+        chosen = sorted((row for row in forms if row["chosen"]), key=lambda row: row.get("footprint") or 0)
+        if chosen:
+            yield from zip(map(dict, chosen), _shares(chosen, len(h), footprint), strict=True)
+            return
+        left, private = np.ones(len(h)), self.access.get("private_words")
         if family == "good" and private is not None:
             for part, rows in (("R0", h <= private), ("R1", h > private)):
                 with contextlib.suppress(ProfileError):  # too few sizes on that side of the cache
-                    yield self.function(family, p, BEST[family], part), rows
-                    left &= ~rows
+                    yield self.function(family, p, BEST[family], part), rows.astype(np.float64)
+                    left = np.where(rows, 0.0, left)
         if left.any():
             yield self.function(family, p), left
 
@@ -263,12 +292,6 @@ class Profile:
     def tiers(self) -> list[float]:
         """Capacities of the levels of memory in words, ascending, the last infinite."""
         return [math.inf if tier["words"] is None else float(tier["words"]) for tier in self.access["tiers"]]
-
-    def _predict(self, family: str, p: int, hr: Seconds, hw: Seconds, m: Seconds) -> Seconds:
-        made = np.zeros(len(hr))
-        for function, rows in self.functions(family, p, np.maximum(hr, hw)):
-            made[rows] = predict(function, hr[rows], hw[rows], m[rows], self.tiers)
-        return made
 
     def interval(self, supersteps: NDArray[np.void], p: int) -> Interval:
         """Return the interval of supersteps; `Run.interval` is the way to ask for it.
@@ -307,6 +330,15 @@ class Profile:
             random + most,
         )
         return made.noting(self.basis(p))
+
+
+def _shares(chosen: list[dict[str, Any]], n: int, footprint: Seconds | None) -> list[Seconds]:
+    """The share of each of some functions, by ascending footprint, in n supersteps: linear in its logarithm."""
+    if len(chosen) == 1 or footprint is None:
+        return [np.zeros(n)] * (len(chosen) - 1) + [np.ones(n)]
+    known = np.log([row["footprint"] for row in chosen])
+    at = np.log(np.maximum(footprint, 1.0))
+    return [np.interp(at, known, one) for one in np.eye(len(chosen))]
 
 
 def _named(described: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smp._computer.documents import Count, Number, Record
+from smp._computer.documents import Count, NotNegative, Number, Record
 
 
 class Judged(Record):
@@ -29,3 +29,12 @@ class Visited(Timed):
     minimum_ns: Number
     p95_ns: Number
     windows: Count
+
+
+class PlacementState(Record):
+    """A state of the CPUs' placement: the hand-over of a line in it, and its share of the readings."""
+
+    ns: NotNegative
+    low_ns: NotNegative
+    high_ns: NotNegative | None = None
+    share: NotNegative

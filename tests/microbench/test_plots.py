@@ -15,6 +15,7 @@ from support.pictures import described, points, series
 from smp._output.drawing import draw
 from smp.microbench.report import plots
 from smp.microbench.sections.access import plots as plots_access
+from smp.microbench.sections.access.predicted import by_function
 from smp.microbench.sections.latency import plots as plots_latency
 from smp.profiles.access import Access
 
@@ -277,9 +278,12 @@ def test_without_sets_the_function_of_all_predicts(profile):
     data = profile["access"]
     data["functions"] = [row for row in data["functions"] if row["set"] == "all"]
     found = Access.model_validate(data)
-    rows = [SimpleNamespace(hr=10, hw=20, m=30), SimpleNamespace(hr=100_000, hw=0, m=0)]
-    assert plots_access.predicted(found, "good", 2, "H", rows) == pytest.approx([4e-6 + 6e-9 * 20, 4e-6 + 6e-4])
-    assert np.isnan(plots_access.predicted(found, "good", 3, "H", rows)).all()
+    counts = [{"hr": 10, "hw": 20, "m": 30}, {"hr": 100_000, "hw": 0, "m": 0}]
+    two, three = (
+        [SimpleNamespace(family="good", p=p, reads=None, writes=None, **row) for row in counts] for p in (2, 3)
+    )
+    assert by_function(found, "H", two) == pytest.approx([4e-6 + 6e-9 * 20, 4e-6 + 6e-4])
+    assert np.isnan(by_function(found, "H", three)).all()
 
 
 def test_h_charges_all_x_alike_and_hrhwm_does_not(profile):

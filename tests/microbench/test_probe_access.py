@@ -9,14 +9,17 @@ from support.shapes import assert_same_keys, measured
 
 import smp
 from smp._computer.cpus import Cache
+from smp._runtime.protocols.placement import UNKNOWN
 from smp.microbench.method.plan import Plan
-from smp.microbench.sections.access import probe
-from smp.microbench.sections.access.fits import Found, tiers_of
+from smp.microbench.sections.access import probe, processor, visits
+from smp.microbench.sections.access.fits import SAMPLE, Found, counting, middle, tiers_of
 from smp.microbench.sections.access.loops import BAD, GOOD, RANDOM, STAMPS, _scattered, supersteps
+from smp.models.placement import Placement, find_states
 from smp.models.supersteps.suites import suite
 from smp.profiles.access import Access
 
 LINE = 8
+SIZES = (5_000, 7_000, 10_000, 14_000, 20_000)
 
 
 def _one(proc: Any, family: int, shared: Any, reads: list[int], writes: list[int], repeats: int) -> Any:
@@ -26,7 +29,8 @@ def _one(proc: Any, family: int, shared: Any, reads: list[int], writes: list[int
     base, step = (proc.rank * 100, 1) if family == GOOD else (proc.rank, LINE)
     counts = reads[proc.rank], writes[proc.rank]
     spoiler = np.zeros(64, np.int64)
-    supersteps(proc.sync, family, shared.view, local, spoiler, *counts, base, step, len(shared), 0, out)
+    span, move = len(shared), processor._memmove()
+    supersteps(proc.sync, proc.rank, family, shared.view, local, spoiler, *counts, base, step, span, 0, move, out)
     return local, out
 
 
@@ -83,7 +87,7 @@ def test_random_reads_and_writes_are_of_the_shared_array() -> None:
 def test_every_repeat_is_stamped() -> None:
     for (_, first), (_, second) in [_run(GOOD, [100, 0], [0, 100], repeats=3)[0]]:
         for out in (first, second):
-            assert (out[:, 5] == 1).all()
+            assert ((out[:, 5:] > 0) | (out[:, 5:] == UNKNOWN)).all()
             assert (out[:, :2] > 0).all()
             assert (out[:, 4] >= out[:, 3]).all()
 
@@ -102,9 +106,10 @@ def test_tiers_hold_a_word_and_its_copy_and_leave_out_what_no_pattern_fits() -> 
 
 @pytest.fixture(scope="module")
 def section() -> Any:
-    smallest = (5_000, 10_000, 20_000)
+    smallest = SIZES
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probe, "sizes", lambda mode: smallest)
+        patch.setattr(visits, "sizes", lambda mode: smallest)
+        patch.setattr(visits, "RANDOM_SIZES", dict.fromkeys(visits.RANDOM_SIZES, smallest))
         plan = Plan("quick", (1, 2), 3, 64, 8, (Cache(2, 2 << 20, 1),))
         ticks: list[float] = []
         made = probe.measure(plan, lambda done, text: ticks.append(done))
@@ -116,10 +121,14 @@ def section() -> Any:
 def test_the_section_has_every_pattern_of_every_suite_and_family(section: Any) -> None:
     rows = section.data.to_json()["patterns"]
     for p in (1, 2):
-        expected = [len(suite(number, p, (5_000, 10_000, 20_000), np.random.default_rng(0))) for number in (1, 2, 3)]
+        expected = [len(suite(number, p, SIZES, np.random.default_rng(0))) for number in (1, 2, 3)]
         for family in ("good", "bad", "random"):
             mine = [row for row in rows if (row["family"], row["p"]) == (family, p)]
-            assert [sum(row["suite"] == number for row in mine) for number in (1, 2, 3)] == expected
+            footprints = len(visits.FOOTPRINTS) if family == "random" else 1
+            found = [sum(row["suite"] == number for row in mine) for number in (1, 2, 3)]
+            assert found == [footprints * count for count in expected]
+            assert len({row["footprint"] for row in mine}) == footprints
+        assert all((max(row["reads"]), max(row["writes"])) == (row["hr"], row["hw"]) for row in rows)
     samples = section.samples["access"]
     assert len(samples) == sum(row["supersteps"] for row in rows)
     assert (samples["copy_in_ns"] > 0).all()
@@ -127,24 +136,53 @@ def test_the_section_has_every_pattern_of_every_suite_and_family(section: Any) -
     assert_same_keys(section.data.to_json(), measured("access"))
 
 
-def test_a_pattern_takes_the_median_of_its_clean_supersteps(section: Any) -> None:
+def test_a_pattern_takes_the_middle_of_its_supersteps_that_count(section: Any) -> None:
     samples = section.samples["access"]
     row = next(
         row
         for row in section.data.to_json()["patterns"]
         if row["family"] == "bad" and row["p"] == 2 and row["suite"] == 2
     )
+    main = section.data.placement["2"][0]
     chosen = samples[
         (samples["family"] == BAD) & (samples["p"] == 2) & (samples["suite"] == 2) & (samples["pattern"] == 0)
     ]
-    clean = chosen[chosen["clean"]] if chosen["clean"].any() else chosen
-    assert row["seconds"] == pytest.approx(np.median(clean["copy_in_ns"] + clean["copy_out_ns"]) * 1e-9)
-    assert (row["supersteps"], row["clean"]) == (len(chosen), chosen["clean"].sum())
+    high = np.inf if main.high_ns is None else main.high_ns
+    inside = [(chosen[end] >= main.low_ns) & (chosen[end] < high) for end in ("before_ns", "after_ns")]
+    counts = chosen["clean"] & inside[0] & inside[1]
+    used = np.sort((chosen["copy_in_ns"] + chosen["copy_out_ns"])[counts if counts.any() else counts | True])
+    cut = len(used) // 4
+    assert row["seconds"] == pytest.approx(used[cut : len(used) - cut].mean() * 1e-9)
+    assert (row["supersteps"], row["clean"]) == (len(chosen), counts.sum())
 
 
-def test_functions_are_fitted_for_every_family_and_p(section: Any) -> None:
-    made = {(row["family"], row["p"], row["name"]) for row in section.data.to_json()["functions"]}
-    assert {("bad", 2, "HrHwM"), ("random", 2, "HrHwM"), ("good", 2, "HrHwM-c")} <= made
+def test_what_was_taken_in_another_state_does_not_count() -> None:
+    taken = np.zeros(6, SAMPLE)
+    taken["clean"] = [True, True, True, True, False, True]
+    taken["before_ns"] = [70, 70, 280, 280, 70, np.nan]
+    taken["after_ns"] = [71, 280, 279, 72, 70, 70]
+    states = find_states([70.0] * 20 + [280.0] * 10)
+    assert counting(taken, states).tolist() == [True, False, False, False, False, False]
+    assert counting(taken, Placement()).tolist() == [True, True, True, True, False, True]
+
+
+def test_the_middle_of_times_around_two_values_lies_between_them() -> None:
+    assert middle(np.array([10] * 4 + [20] * 4)) == 15.0
+    assert middle(np.array([10, 10, 10, 10, 1_000])) == 10.0
+
+
+def test_functions_are_fitted_for_both_ends_and_forms_for_every_family(section: Any) -> None:
+    made = {(row.family, row.p, row.name) for row in section.data.functions}
+    assert {("bad", 2, "HrHwM"), ("good", 2, "HrHwM-c")} <= made
+    for family in ("good", "bad", "random"):
+        for p in (1, 2):
+            mine = [row for row in section.data.forms if (row.family, row.p) == (family, p)]
+            footprints = {row.footprint for row in mine}
+            assert len(footprints) == (len(visits.FOOTPRINTS) if family == "random" else 1)
+            assert sum(row.chosen for row in mine) == len(footprints)
+            assert all(off.suite != row.fit_suite for row in mine for off in row.off)
+    for turn in section.data.turns:
+        assert len({turn.chosen_by, turn.suite, 2 if turn.p > 1 else 3}) == 3
 
 
 def test_bad_costs_more_than_good(section: Any) -> None:
@@ -158,11 +196,13 @@ def test_bad_costs_more_than_good(section: Any) -> None:
 
 def test_more_processors_than_cpus_are_measured_taking_turns() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probe, "sizes", lambda mode: (2_000, 4_000))
+        patch.setattr(visits, "sizes", lambda mode: (2_000, 4_000))
+        patch.setattr(visits, "RANDOM_SIZES", dict.fromkeys(visits.RANDOM_SIZES, (2_000, 4_000)))
         patch.setattr(probe, "usable_cpus", lambda: [0])
         made = probe.measure(Plan("quick", (2,), 3, 64, 8, (Cache(2, 2 << 20, 1),)), lambda done, text: None)
     assert made.samples["access"]["clean"].all()
-    assert {row["family"] for row in made.data.to_json()["functions"]} == {"good", "bad", "random"}
+    assert np.isnan(made.samples["access"]["before_ns"]).all()
+    assert {row.family for row in made.data.forms} == {"good", "bad", "random"}
 
 
 def test_functions_that_are_off_make_the_section_invalid(section: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +210,7 @@ def test_functions_that_are_off_make_the_section_invalid(section: Any, monkeypat
     found = Found(Plan("quick", (1,), 0, 64, 8, (Cache(2, 2 << 20, 1),)))
     found.overheads, found.samples = {"2": [0.0, 0.0]}, [section.samples["access"]]
     known = Access(**section.data.to_json())
-    found.functions, found.validation = known.functions, known.validation
+    found.functions, found.forms, found.turns = known.functions, known.forms, known.turns
     data = found.section().data.to_json()
     assert not data["valid"]
-    assert any(why.startswith("p = 2, bad: HrHwM is off by ") for why in data["why"])
+    assert any(why.startswith("p = 2, bad: HrHw") and " is off by " in why for why in data["why"])

@@ -287,7 +287,7 @@ def test_one_processor_is_fitted_on_suite_3_where_reads_always_equal_writes() ->
         assert (number == 3) == bool((hr != hw).any())
         assert (m == hr + hw).all()
         suites[number] = Measured(hr, hw, m, 1e-5 + 2e-9 * hr + 5e-9 * hw)
-    functions, validation = fit_family("random", 1, suites)
+    functions, validation = fit_family("bad", 1, suites)
     rows = {row["name"]: row for row in functions}
     assert {name: row["fit_suite"] for name, row in rows.items()} == {"H": 2, "HM": 3, "HrHw": 3, "HrHwM": 3}
     for name in ("HrHw", "HrHwM"):
@@ -297,7 +297,7 @@ def test_one_processor_is_fitted_on_suite_3_where_reads_always_equal_writes() ->
     assert {row["suite"] for row in validation if row["name"] == "HrHwM"} == {1, 2}
     assert max(row["maximum"] for row in validation if row["name"] == "HrHwM") < 1e-9
     # Without suite 3 the terms stay unidentified, and are named; their sum still predicts.
-    functions, validation = fit_family("random", 1, {1: suites[1], 2: suites[2]})
+    functions, validation = fit_family("bad", 1, {1: suites[1], 2: suites[2]})
     assert functions[-1]["unidentified"] == ["ghr", "ghw"]
     assert functions[-1]["condition"] is None
     assert functions[-1]["high"][1] is None
@@ -312,9 +312,9 @@ def test_sets_follow_the_private_cache() -> None:
     assert counted == {"R0": (h <= 1e5).sum(), "R1": (h > 1e5).sum(), "all": len(h)}
     pairs = {row["set"]: len(row["terms"]) for row in functions if row["name"] == "HrHwM-c"}
     assert pairs == {"R0": 2 + 2, "R1": 2 + 6, "all": 2 + 6}
-    functions, _ = fit_family("good", 4, suites)  # no tiers: one price for all
+    functions, _ = fit_family("good", 4, suites)  # no cache is known, and the knee is taken from the data
     assert {row["set"] for row in functions} == {"all"}
-    assert functions[-1]["terms"] == ["L", "ghr1", "ghw1", "gM"]
+    assert any(abs(np.log(knee / L2)) < 0.25 for knee in functions[-1]["knees"])
 
 
 def test_tiers_that_no_size_reaches_get_no_price_and_small_sets_are_left_out() -> None:
@@ -359,7 +359,7 @@ def test_no_access_and_no_small_superstep_costs_less_than_nothing() -> None:
         (lambda: columns("H", [1], [1], [2], (5.0, 3.0, np.inf)), "ascend"),
         (lambda: columns("H", [1], [1], [2], (3.0, 5.0)), "to infinity"),
         (lambda: columns("H", [1], [1], [2], (np.nan, np.inf)), "ascend"),
-        (lambda: fit_family("ugly", 2, {}), "no access family 'ugly': choose one of good, bad, random"),
+        (lambda: fit_family("ugly", 2, {}), "no access family 'ugly': choose one of good, bad"),
         (lambda: fit_family("bad", 2, {}), r"fitted on suite 2, but only suites \[\] were measured"),
         (lambda: Measured(ONE, ONE, np.ones(2), ONE), "do not agree"),
         (lambda: Measured(ONE, ONE, ONE, 0 * ONE), "1 of 1 supersteps"),
@@ -408,7 +408,7 @@ def test_tables_5_to_8_say_what_the_paper_says_of_them() -> None:
 
 
 @settings(max_examples=10)
-@given(st.sampled_from(["bad", "random"]), st.integers(0, 2**32 - 1))
+@given(st.just("bad"), st.integers(0, 2**32 - 1))
 def test_the_true_form_beats_the_simpler_ones(family: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     suites = {

@@ -24,7 +24,7 @@ from ..loops.atomics import words_at
 from ..loops.keys import key_without_numba
 from ..loops.machine_code import compile_lock
 from . import barriers as _barrier
-from . import cell, stream_slots, wait, waiters
+from . import cell, placement, stream_slots, wait, waiters
 from .waiters import BITS, record_at
 
 Entry = Callable[..., int]
@@ -41,6 +41,10 @@ def await_passed(address: int, k: int, deadline: int) -> int:
 
 def synchronise(address: int, sign: int, deadline: int) -> int:
     return _barrier.synchronise(words_at(address, wait.PRIVATE_WORDS), sign, deadline)
+
+
+def probe(address: int, rank: int, size: int) -> int:
+    return placement.probe(words_at(address, wait.PRIVATE_WORDS), rank, size)
 
 
 def abort(address: int, kind: int, rank: int) -> int:
@@ -124,6 +128,7 @@ class Core:
     arrive: Entry
     await_passed: Entry
     synchronise: Entry
+    probe: Entry
     abort: Entry
     join: Entry
     rouse: Entry
@@ -143,6 +148,7 @@ class Core:
         (arrive, 2),
         (await_passed, 3),
         (synchronise, 3),
+        (probe, 3),
         (abort, 3),
         (join, 1),
         (rouse, 1),

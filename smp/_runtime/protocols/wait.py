@@ -17,7 +17,8 @@ all share.  The shared ones lie on lines of their own, so that spinning on one d
 
     private    SHARED (the address), SIZE (processors), RETRIES (looks before a wait blocks), SLICE (ns of the longest
                sleep), RECORD_AT (address of the record in which a wait at the barrier is noted), ROUND and EXPECTED
-               (see ``barrier``); written by the processor itself, between runs or in its barrier
+               (see ``barriers``), PROBES (see ``placement``); written by the processor itself, between runs, in its
+               barrier or in its probe
 
 ABORT holds 0, or ``kind + 256 * (rank + 1)`` of the first failure; it is cleared by the parent when every processor is
 idle.  A stream that waits in a queue stores its status before it looks at ABORT, and `abort` stores ABORT before it
@@ -40,7 +41,8 @@ RECORDS, TABLE, WATCH = 56, 57, 58
 OF_A_RUN = 56  # so many of them, from the first, begin each run as 0
 SHARED_WORDS = 64
 SHARED, SIZE, RETRIES, SLICE, RECORD_AT, ROUND, EXPECTED = 0, 1, 2, 3, 4, 5, 6  # EXPECTED and EXPECTED + 1, by turns
-PRIVATE_WORDS = 8
+PROBES = 8
+PRIVATE_WORDS = 9
 
 OK, ABORTED, EXPIRED, CHANGING = 0, 1, 2, 3
 RAISED, DIED, MISMATCHED, INTERRUPTED, DEADLOCKED, TIMED_OUT = 1, 2, 3, 4, 5, 6  # kinds of abort

@@ -6,7 +6,7 @@ Plan -> measure(plan, tick) -> Measurement        one such function for each sec
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from smp._computer.cpus import Cache
 from smp.errors import SmpError
+
+from .placement import PlacementLog
 
 if TYPE_CHECKING:
     from smp._computer.documents import Record
@@ -46,6 +48,8 @@ class Plan:
         A word, in bytes.
     caches : tuple of Cache
         By level, the smallest first.
+    placement : PlacementLog
+        What the sections have seen so far of how the CPUs lie.
 
     Raises
     ------
@@ -59,6 +63,7 @@ class Plan:
     line_bytes: int
     word_bytes: int = 8
     caches: tuple[Cache, ...] = ()
+    placement: PlacementLog = field(default_factory=PlacementLog, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

@@ -9,6 +9,7 @@ from . import (
     latency,
     lists,
     outstanding,
+    placement,
     polling,
     retries,
     sorting,
@@ -21,6 +22,7 @@ from . import (
 SECTIONS = {
     section.name: section
     for section in (
+        placement.SECTION,
         latency.SECTION,
         bandwidth.SECTION,
         synchronisation.SECTION,

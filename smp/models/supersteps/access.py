@@ -1,17 +1,16 @@
-"""Cost functions of the access families: fitted on one suite, validated on the others.
+"""The SMP cost study's functions of the access families: fitted on one suite, validated on the others.
 
     family    fitted on   sets             functions
     good      suite 1     R0, R1, all      H, HM, HrHw, HrHwM-c
     bad       suite 2     all              H, HM, HrHw, HrHwM
-    random    suite 2     all              H, HM, HrHw, HrHwM
 
-R0 holds the supersteps whose h fits a processor's own cache, R1 the rest (SMP paper, section 4.2). The
-functions are in `cost`, the suites in `suites`, the paper's tables in `published`; all can be imported
-from here.
+R0 holds the supersteps whose h fits a processor's own cache, R1 the rest (SMP study, section 4.2). The
+functions are in `cost`, the suites in `suites`, the study's tables in `published`; all can be imported
+from here.  Those by which a machine's costs are predicted are chosen in `forms`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +18,8 @@ from smp.errors import FitError
 
 from .._types import FloatArray
 from ..fit.linear import Fit, fit
-from .cost import columns, matrix_of, predict, term_names
+from .cost import columns, matrix_of, predict, split
+from .knees import SPARE, find_knees, terms_for
 from .measured import Measured
 from .published import PAPER_ERRORS, paper_errors
 from .suites import H0, H1, H2, T_MAX, Pattern, sizes, suite
@@ -45,13 +45,17 @@ __all__ = [
 FUNCTIONS = {
     "good": ("H", "HM", "HrHw", "HrHwM-c"),
     "bad": ("H", "HM", "HrHw", "HrHwM"),
-    "random": ("H", "HM", "HrHw", "HrHwM"),
 }
-FIT_SUITE = {"good": 1, "bad": 2, "random": 2}
-
-_SPARE = 2  # rows beyond the number of terms below which a set is left out: no error to speak of
+FIT_SUITE = {"good": 1, "bad": 2}
 
 Row = dict[str, Any]  # a row of a profile's JSON
+
+
+class _Fitted(NamedTuple):
+    """A fit, and the knees that were taken from its data, if any were looked for."""
+
+    fit: Fit
+    knees: tuple[float, ...] | None
 
 
 def fit_family(
@@ -70,12 +74,12 @@ def fit_family(
 
     Parameters
     ----------
-    family : {"good", "bad", "random"}
+    family : {"good", "bad"}
     p : int
         Processors.
     suites : mapping of suite number to Measured
     tiers : sequence of float
-        Capacities in words, ascending, the last infinite. Only Good has use for them.
+        The knees of HrHwM-c in words, ascending, and infinity. By default they are taken from the data.
     private : float, optional
         Capacity of the largest cache of a processor's own, in words. Default: the largest finite tier.
 
@@ -83,9 +87,9 @@ def fit_family(
     -------
     functions : list of dict
         ``family, p, name, set, fit_suite, terms, coefficients, low, high, unidentified, condition,
-        count, h_range``: plain JSON; coefficients and their 95% intervals in seconds a word (L: seconds).
-        None stands for an infinite bound or condition. ``low = high = 0`` marks a term that the sign
-        constraint holds at zero.
+        count, h_range``, and ``knees`` where they were taken from the data: plain JSON; coefficients and their 95%
+        intervals in seconds a word (L: seconds). None stands for an infinite bound or condition. ``low = high = 0``
+        marks a term that the sign constraint holds at zero.
     validation : list of dict
         ``family, p, name, set, suite, average, maximum, count``: errors relative to the measured times,
         on the suites that the function was not fitted on (the paper's tables 5 to 8).
@@ -115,9 +119,9 @@ def fit_family(
             number, model = FIT_SUITE[family], _fit(name, p, parts[FIT_SUITE[family]], tiers, label)
             if model is None:
                 continue
-            if model.unidentified and 3 in parts:
+            if model.fit.unidentified and 3 in parts:
                 other = _fit(name, p, parts[3], tiers, label)
-                if other is not None and len(other.unidentified) < len(model.unidentified):
+                if other is not None and len(other.fit.unidentified) < len(model.fit.unidentified):
                     number, model = 3, other
             head: Row = {"family": family, "p": p, "name": name, "set": label}
             functions.append({**head, "fit_suite": number, **_function(model, parts[number].h)})
@@ -137,23 +141,26 @@ def _sets(family: str, tiers: Sequence[float], private: float | None) -> dict[st
     return {"R0": (-np.inf, edge), "R1": (edge, np.inf), **everything}
 
 
-def _fit(name: str, p: int, part: Measured, tiers: Sequence[float], label: str) -> Fit | None:
-    reached = 1 + sum(c < part.h.max(initial=0.0) for c in tiers[:-1])
-    terms = term_names(name, reached)
-    if p == 1 and name.startswith("HrHwM"):
-        terms = terms[:-1]  # all but gM
-    if len(part.seconds) < len(terms) + _SPARE:
+def _fit(name: str, p: int, part: Measured, tiers: Sequence[float], label: str) -> _Fitted | None:
+    own = find_knees(name, p, part) if split(name) and not len(tiers) else None
+    levels = tiers if own is None else (*own, np.inf)
+    reached = 1 + sum(c < part.h.max(initial=0.0) for c in levels[:-1])
+    terms = terms_for(name, p, reached)
+    if len(part.seconds) < len(terms) + SPARE:
         return None
     # A negative cost of an access makes no sense: more accesses would be cheaper. Nor does a negative L
     # where small supersteps are in the set, since it is what an empty one costs. In R1 it is only the
     # offset of a line far from zero, below zero when accesses in cache cost less than those beyond (as in
     # the paper's tables 1 and 2); forcing it up would tilt the slopes, and `predict` stops at zero.
     signs = [term != "L" or label != "R1" for term in terms]
-    return fit(matrix_of(terms, part.hr, part.hw, part.m, tiers), part.seconds, terms, signs)
+    matrix = matrix_of(terms, part.hr, part.hw, part.m, levels, part.others)
+    return _Fitted(fit(matrix, part.seconds, terms, signs), own)
 
 
-def _function(model: Fit, h: FloatArray) -> Row:
+def _function(fitted: _Fitted, h: FloatArray) -> Row:
+    model, knees = fitted
     return {
+        **({} if knees is None else {"knees": list(knees)}),
         "terms": list(model.terms),
         "coefficients": model.coefficients.tolist(),
         "low": [_finite(v) for v in model.low],
@@ -166,7 +173,7 @@ def _function(model: Fit, h: FloatArray) -> Row:
 
 
 def _errors(function: Row, part: Measured, tiers: Sequence[float]) -> Row:
-    off = np.abs(predict(function, part.hr, part.hw, part.m, tiers) - part.seconds) / part.seconds
+    off = np.abs(predict(function, part.hr, part.hw, part.m, tiers, part.others) - part.seconds) / part.seconds
     return {"average": float(off.mean()), "maximum": float(off.max()), "count": len(off)}
 
 

@@ -1,22 +1,30 @@
-"""The cost functions of the SMP paper (section 4.2): seconds of a superstep's global accesses.
+"""The cost functions: seconds of a superstep's global accesses.
 
     H         L + gh h                                  h = max(h_r, h_w)
     HM        L + gh h + gM M
     HrHw      L + ghr h_r + ghw h_w
     HrHwM     L + ghr h_r + ghw h_w + gM M
-    HrHwM-c   L + sum over tiers k = 1, 2, ... of (ghrk h_rk + ghwk h_wk) + gM M
+    HrHwN     L + ghr h_r + ghw h_w + gnr n_r + gnw n_w         n: the second most of any processor
+    HrHwO     L + ghr h_r + ghw h_w + gor o_r + gow o_w         o: of all other processors together
+    ...-c     every h_r and h_w, n or o of the function split at knees
 
-A tier is a level of memory that a processor's data can sit in, given by its capacity c_k in words; the
-last is infinite. h_rk = min(h_r, c_k) - min(h_r, c_(k-1)) is the part of h_r that overflows the smaller
-tiers and still fits this one; so with h_w. With one cache and the memory behind it these are the
-paper's hrc, hrm, hwc and hwm.
+The first four are the SMP cost study's (section 4.2), and so is HrHwM-c.  HrHwN and HrHwO say what contention costs.
+A line that two processors write is far dearer than a line that one does; M, which adds reads and writes of all, cannot
+tell how many of them there are.  In the Bad family word k of every processor lies in line k, so two processors at least
+write n_w lines.  With two processors N and O are the same.
 
-A function with fewer pairs of tier terms than there are tiers takes its last as unbounded: so sizes
-that reach no further are fitted without inventing a price for what was not measured.
+A knee is a number of words from which on a word has another price: where a processor's words no longer fit a level
+of memory.  With knees at c_1 and c_2, h_r is split into h_r1 = min(h_r, c_1), h_r2 = min(h_r, c_2) - h_r1, and the rest
+h_r3; so are h_w, n and o.  With one knee at the size of a cache, HrHwM-c has the study's hrc, hrm, hwc and hwm.
+
+A function with fewer pairs of split terms than there are levels takes its last as unbounded: so sizes that reach no
+further are fitted without inventing a price for what was not measured.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,42 +38,103 @@ _TERMS = {
     "HM": ("L", "gh", "gM"),
     "HrHw": ("L", "ghr", "ghw"),
     "HrHwM": ("L", "ghr", "ghw", "gM"),
+    "HrHwN": ("L", "ghr", "ghw", "gnr", "gnw"),
+    "HrHwO": ("L", "ghr", "ghw", "gor", "gow"),
 }
+_SPLIT = ("ghr", "ghw", "gnr", "gnw", "gor", "gow")
+SPLIT_AT_KNEES = "-c"
+Name = Literal["H", "HM", "HrHw", "HrHwM", "HrHwN", "HrHwO", "HrHwM-c", "HrHwN-c", "HrHwO-c"]
+NAMES: tuple[Name, ...] = get_args(Name)
+"""Of all functions."""
 
 
-def term_names(name: str, tiers: int = 1) -> tuple[str, ...]:
+class Others(NamedTuple):
+    """Words of the processors other than the busiest, of n supersteps.
+
+    Attributes
+    ----------
+    next_reads, next_writes : ndarray (n,) float64
+        The second most that any processor reads, writes: n_r and n_w.
+    other_reads, other_writes : ndarray (n,) float64
+        What all processors but the one that reads, writes most do together: o_r and o_w.
+    """
+
+    next_reads: FloatArray
+    next_writes: FloatArray
+    other_reads: FloatArray
+    other_writes: FloatArray
+
+    @classmethod
+    def of(cls, reads: ArrayLike, writes: ArrayLike) -> Others:
+        """Count them.
+
+        Parameters
+        ----------
+        reads, writes : array_like (n, p)
+            Words of every processor in every superstep.
+        """
+        counts = [np.sort(np.atleast_2d(np.asarray(words, np.float64)), axis=1)[:, ::-1] for words in (reads, writes)]
+        second = [words[:, 1] if words.shape[1] > 1 else np.zeros(len(words)) for words in counts]
+        return cls(*second, *(words[:, 1:].sum(1) for words in counts))
+
+    @classmethod
+    def assumed(cls, hr: ArrayLike, hw: ArrayLike, m: ArrayLike) -> Others:
+        """Return the most that they can be where h_r, h_w and M are all that is known, reads and writes in proportion.
+
+        They are exact for processors that all do the same, and for two of which one does a fraction of what the other
+        does.
+        """
+        reads, writes, total = (np.asarray(words, np.float64) for words in (hr, hw, m))
+        rest, both = np.maximum(total - reads - writes, 0.0), np.maximum(reads + writes, 1.0)
+        others = [rest * words / both for words in (reads, writes)]
+        return cls(np.minimum(reads, others[0]), np.minimum(writes, others[1]), *others)
+
+
+def split(name: str) -> bool:
+    """Return whether a function has knees."""
+    return name.endswith(SPLIT_AT_KNEES)
+
+
+def term_names(name: str, levels: int = 1) -> tuple[str, ...]:
     """Return the terms of a cost function.
 
     Parameters
     ----------
-    name : {"H", "HM", "HrHw", "HrHwM", "HrHwM-c"}
-    tiers : int
-        Pairs of tier terms of HrHwM-c.
+    name : str
+        One of `NAMES`.
+    levels : int
+        Of a function with knees: one more than it has knees.
 
     Raises
     ------
     FitError
         An unknown function.
     """
-    if name == "HrHwM-c":
-        return ("L", *(f"{term}{k}" for k in range(1, tiers + 1) for term in ("ghr", "ghw")), "gM")
-    if name not in _TERMS:
-        raise FitError(f"no cost function {name!r}: choose one of {', '.join((*_TERMS, 'HrHwM-c'))}")
-    return _TERMS[name]
+    if name not in NAMES:
+        raise FitError(f"no cost function {name!r}: choose one of {', '.join(NAMES)}")
+    terms = _TERMS[name.removesuffix(SPLIT_AT_KNEES)]
+    if not split(name):
+        return terms
+    pairs = zip(terms[1::2], terms[2::2], strict=False)  # all but L, and gM, which stands alone
+    whole = [f"{term}{k}" for pair in pairs for k in range(1, levels + 1) for term in pair]
+    return ("L", *whole, *(["gM"] if "gM" in terms else []))
 
 
 def columns(
-    name: str, hr: ArrayLike, hw: ArrayLike, m: ArrayLike, tiers: Sequence[float] = ()
+    name: str, hr: ArrayLike, hw: ArrayLike, m: ArrayLike, tiers: Sequence[float] = (), others: Others | None = None
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """Return the columns of a cost function and the names of their coefficients.
 
     Parameters
     ----------
-    name : {"H", "HM", "HrHw", "HrHwM", "HrHwM-c"}
+    name : str
+        One of `NAMES`.
     hr, hw, m : array_like (n,)
         Words.
     tiers : sequence of float
-        Capacities in words, ascending, the last infinite. Only HrHwM-c reads them; none is one tier.
+        The knees in words, ascending, and infinity.  Only functions with knees read them; none is one level.
+    others : Others, optional
+        By default what `Others.assumed` says.
 
     Returns
     -------
@@ -82,25 +151,35 @@ def columns(
     >>> matrix, terms = columns("HrHwM-c", [70], [30], [160], tiers=(50, np.inf))
     >>> dict(zip(terms, matrix[0].tolist()))
     {'L': 1.0, 'ghr1': 50.0, 'ghw1': 30.0, 'ghr2': 20.0, 'ghw2': 0.0, 'gM': 160.0}
+    >>> matrix, terms = columns("HrHwN", [70], [30], [160], others=Others.of([[70, 40]], [[20, 30]]))
+    >>> dict(zip(terms, matrix[0].tolist()))
+    {'L': 1.0, 'ghr': 70.0, 'ghw': 30.0, 'gnr': 40.0, 'gnw': 20.0}
     """
     terms = term_names(name, max(len(tiers), 1))
-    return matrix_of(terms, hr, hw, m, tiers), terms
+    return matrix_of(terms, hr, hw, m, tiers, others), terms
 
 
 def matrix_of(
-    terms: Sequence[str], hr: ArrayLike, hw: ArrayLike, m: ArrayLike, tiers: Sequence[float] = ()
+    terms: Sequence[str],
+    hr: ArrayLike,
+    hw: ArrayLike,
+    m: ArrayLike,
+    tiers: Sequence[float] = (),
+    others: Others | None = None,
 ) -> FloatArray:
     """Return the columns that the terms stand for, as `columns` does for all terms of a function."""
     capacities = np.asarray(tiers if len(tiers) else [np.inf], dtype=np.float64)
     if np.isfinite(capacities[-1]) or not (np.diff(capacities, prepend=0.0) > 0.0).all():
         raise FitError(f"tiers {tuple(tiers)} are not capacities that ascend from above zero to infinity")
     reads, writes = np.asarray(hr, dtype=np.float64), np.asarray(hw, dtype=np.float64)
+    rest = Others.assumed(reads, writes, m) if others is None else others
     plain = {
         "L": np.ones_like(reads),
         "gh": np.maximum(reads, writes),
         "ghr": reads,
         "ghw": writes,
         "gM": np.asarray(m, dtype=np.float64),
+        **dict(zip(("gnr", "gnw", "gor", "gow"), rest, strict=True)),
     }
     last = max((int(term[3:]) for term in terms if term not in plain), default=1)
     edges = np.concatenate([[0.0], capacities[: last - 1], [np.inf]])
@@ -108,30 +187,44 @@ def matrix_of(
     def column(term: str) -> FloatArray:
         if term in plain:
             return plain[term]
-        words, tier = plain[term[:3]], int(term[3:])
-        return np.asarray(np.minimum(words, edges[tier]) - np.minimum(words, edges[tier - 1]))
+        words, level = plain[term[:3]], int(term[3:])
+        return np.asarray(np.minimum(words, edges[level]) - np.minimum(words, edges[level - 1]))
 
     return np.column_stack([column(term) for term in terms])
 
 
+def levels_of(function: Mapping[str, Any], tiers: Sequence[float] = ()) -> Sequence[float]:
+    """Return the knees of a fitted function, and infinity; ``tiers`` where it has none of its own."""
+    knees = function.get("knees")
+    return tiers if knees is None else (*knees, np.inf)
+
+
 def predict(
-    function: Mapping[str, Any], hr: ArrayLike, hw: ArrayLike, m: ArrayLike, tiers: Sequence[float] = ()
+    function: Mapping[str, Any],
+    hr: ArrayLike,
+    hw: ArrayLike,
+    m: ArrayLike,
+    tiers: Sequence[float] = (),
+    others: Others | None = None,
 ) -> FloatArray:
     """Return the seconds that a fitted cost function charges.
 
     Parameters
     ----------
     function : mapping
-        With "terms" and "coefficients", as `smp.models.supersteps.access.fit_family` returns it.
+        With "terms" and "coefficients", and "knees" where it has some, as `smp.models.supersteps.access.fit_family`
+        returns it.
     hr, hw, m : array_like (n,)
         Words.
     tiers : sequence of float
-        The tiers that it was fitted with.
+        The tiers that it was fitted with, where it has no knees of its own.
+    others : Others, optional
+        By default what `Others.assumed` says.
 
     Returns
     -------
     ndarray (n,) float64
         Seconds, never below zero: a line fitted to large supersteps may cross zero before the smallest.
     """
-    matrix = matrix_of(function["terms"], hr, hw, m, tiers)
+    matrix = matrix_of(function["terms"], hr, hw, m, levels_of(function, tiers), others)
     return np.maximum(matrix @ np.asarray(function["coefficients"], dtype=np.float64), 0.0)

@@ -1,5 +1,7 @@
 """What was measured of one suite of access patterns: counts and times, one superstep a row."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +9,7 @@ import numpy as np
 from smp.errors import FitError
 
 from .._types import BoolArray, FloatArray
+from .cost import Others
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +22,8 @@ class Measured:
         Most reads and most writes of a processor, and reads plus writes of all, in words.
     seconds : ndarray (n,) float64
         Copy-in and copy-out together, above zero.
+    others : Others, optional
+        Words of the processors other than the busiest; by default what `Others.assumed` says.
 
     Raises
     ------
@@ -30,6 +35,7 @@ class Measured:
     hw: FloatArray
     m: FloatArray
     seconds: FloatArray
+    others: Others | None = None
 
     def __post_init__(self) -> None:
         for name in ("hr", "hw", "m", "seconds"):
@@ -53,6 +59,7 @@ class Measured:
         """The larger of h_r and h_w, in words."""
         return np.maximum(self.hr, self.hw)
 
-    def where(self, chosen: BoolArray) -> "Measured":
+    def where(self, chosen: BoolArray) -> Measured:
         """Return the chosen supersteps."""
-        return Measured(self.hr[chosen], self.hw[chosen], self.m[chosen], self.seconds[chosen])
+        others = None if self.others is None else Others(*(words[chosen] for words in self.others))
+        return Measured(self.hr[chosen], self.hw[chosen], self.m[chosen], self.seconds[chosen], others)

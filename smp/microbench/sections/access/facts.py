@@ -20,6 +20,10 @@ PRICES = {
     "ghr": "a word read",
     "ghw": "a word written",
     "gM": "a word moved by any processor",
+    "gnr": "a word that a second processor reads",
+    "gnw": "a word that a second processor writes",
+    "gor": "a word read by the other processors",
+    "gow": "a word written by the other processors",
 }
 WORDS = (10_000, 1_000_000)
 """Words that each processor reads, and writes as many, where whole cost functions are compared."""

@@ -1,27 +1,40 @@
-"""What becomes of measured access patterns: medians, fitted and validated functions, the profile's "access"."""
+"""What becomes of measured access patterns: times, fitted and validated functions, the profile's "access".
+
+supersteps that count       no processor off its CPU, the CPUs as they mostly lie
+a pattern's time            the mean of the middle half of them
+functions, validation       the SMP cost study's, as it fitted and validated them
+forms, turns                those that predict: see `models.supersteps.forms`
+"""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smp.microbench.method.placement import by_state, records
 from smp.microbench.method.plan import Measurement, Plan
+from smp.models.placement import Placement
 from smp.models.supersteps import access
-from smp.models.supersteps.suites import Pattern, sizes
-from smp.profiles.access import Access, Error, Function, Tier
+from smp.models.supersteps.cost import Others
+from smp.models.supersteps.forms import FITTED_ON, Form, Turn, chosen, fit_forms, turns
+from smp.models.supersteps.suites import sizes
+from smp.profiles.access import Access, Error, Family, Function, Off, Tier
+from smp.profiles.access import Form as FormRow
 from smp.profiles.access import Pattern as Row
+from smp.profiles.access import Turn as TurnRow
 from smp.profiles.kept_apart import judge
 from smp.profiles.profile import Profile
+from smp.profiles.records import PlacementState
 
-from .loops import FAMILIES
+from .loops import FAMILIES, RANDOM
+from .visits import Group
 
 CLEAN_ENOUGH = 0.5  # fraction of undisturbed supersteps below which a p is said not to be valid
 
 SAMPLE = np.dtype(
     [
         ("family", np.int8),
+        ("footprint", np.int64),
         ("p", np.int16),
         ("suite", np.int8),
         ("pattern", np.int32),
@@ -30,9 +43,12 @@ SAMPLE = np.dtype(
         ("copy_out_ns", np.int64),
         ("off_cpu_ns", np.int64),
         ("overlap", np.float32),
+        ("before_ns", np.float32),
+        ("after_ns", np.float32),
         ("clean", np.bool_),
     ]
 )
+Samples = NDArray[np.void]
 
 
 class Found:
@@ -43,29 +59,43 @@ class Found:
         self.private = next((t.words for t in reversed(self.tiers) if t.words and not t.shared), None)
         self.functions: list[Function] = []
         self.validation: list[Error] = []
+        self.forms: list[FormRow] = []
+        self.turns: list[TurnRow] = []
         self.patterns: list[Row] = []
-        self.samples: list[NDArray[np.void]] = []
+        self.samples: list[Samples] = []
         self.overheads: dict[str, list[float]] = {}
+        self.placement: dict[str, list[PlacementState]] = {}
         self.why: list[str] = []
 
-    def add(self, p: int, taken: NDArray[np.void], chosen: dict[int, list[Pattern]], overhead: list[float]) -> None:
-        """Fit and validate the functions of every family for this p."""
-        capacities = [math.inf if tier.words is None else tier.words for tier in self.tiers]
+    def add(self, p: int, taken: Samples, groups: list[Group], overhead: list[float]) -> None:
+        """Fit and validate the functions of every group for this p."""
+        placement = self.plan.placement.placement(p)
         self.samples.append(taken)
         self.overheads[str(p)] = overhead
-        for family in range(len(FAMILIES)):
-            measured, rows = _summary(taken, chosen, family, p)
+        if placement.states:
+            self.placement[str(p)] = records(placement)
+        for group in groups:
+            measured, rows = _summary(taken, group, p, placement)
             self.patterns += rows
+            self._fit(p, group, measured)
             lost = sum(row.clean == 0 for row in rows)
             if lost:
                 left_out = f"{lost} of {len(rows)} patterns were disturbed every time and left out"
-                self.why.append(f"p = {p}, {FAMILIES[family]}: {left_out}")
-            made, checked = access.fit_family(FAMILIES[family], p, measured, capacities, private=self.private)
-            self.functions += [Function(**function) for function in made]
-            self.validation += [Error(**errors) for errors in checked]
+                self.why.append(f"p = {p}, {FAMILIES[group.family]}: {left_out}")
         clean = float(taken["clean"].mean())
         if clean < CLEAN_ENOUGH:
             self.why.append(f"p = {p}: only {clean:.0%} of the supersteps were undisturbed")
+
+    def _fit(self, p: int, group: Group, measured: dict[int, access.Measured]) -> None:
+        family = FAMILIES[group.family]
+        if group.family != RANDOM:
+            made, checked = access.fit_family(family, p, measured, private=self.private)
+            self.functions += [Function(**function) for function in made]
+            self.validation += [Error(**errors) for errors in checked]
+        forms = fit_forms(p, measured)
+        best = chosen(forms, *forms[0].off) if forms and forms[0].off else None
+        self.forms += [_form(form, form is best, family, p, group) for form in forms]
+        self.turns += [_turn(turn, family, p, group) for turn in turns(forms)]
 
     def section(self) -> Measurement:
         """The profile's "access" and the samples."""
@@ -80,6 +110,9 @@ class Found:
             functions=self.functions,
             validation=self.validation,
             patterns=self.patterns,
+            forms=self.forms,
+            turns=self.turns,
+            placement=self.placement,
             clean_fraction=float(samples["clean"].mean()),
             valid=not self.why,
             why=self.why,
@@ -102,32 +135,82 @@ def tiers_of(plan: Plan) -> list[Tier]:
     return [*tiers, Tier(name="beyond", words=None, shared=True)]
 
 
-def of_pattern(rows: NDArray[np.void], family: int, number: int, index: int) -> NDArray[np.bool_]:
-    chosen = (rows["family"] == family) & (rows["suite"] == number) & (rows["pattern"] == index)
-    return np.asarray(chosen, np.bool_)
+def counting(taken: Samples, placement: Placement) -> NDArray[np.bool_]:
+    """Return which samples count: they were not disturbed, and taken in the main state of the placement."""
+    return np.asarray(taken["clean"] & placement.is_main(taken["before_ns"], taken["after_ns"]))
+
+
+def middle(values: NDArray[np.int64]) -> float:
+    """Return the mean of the middle half: of times that scatter around two values it is between them, by their shares.
+
+    Examples
+    --------
+    >>> middle(np.array([1, 2, 2, 4, 100]))
+    2.6666666666666665
+    """
+    ordered = np.sort(values)
+    cut = len(ordered) // 4
+    return float(ordered[cut : len(ordered) - cut].mean())
+
+
+def _turn(turn: Turn, family: Family, p: int, group: Group) -> TurnRow:
+    key = {"family": family, "p": p, "footprint": group.footprint or None}
+    return TurnRow.model_validate(key | vars(turn))
+
+
+def _form(form: Form, best: bool, family: Family, p: int, group: Group) -> FormRow:
+    fit = form.fit
+    return FormRow(
+        family=family,
+        p=p,
+        footprint=group.footprint or None,
+        name=form.name,
+        fit_suite=FITTED_ON if FITTED_ON not in form.off else 3,
+        terms=list(fit.terms),
+        coefficients=fit.coefficients.tolist(),
+        low=[_finite(v) for v in fit.low],
+        high=[_finite(v) for v in fit.high],
+        unidentified=list(fit.unidentified),
+        condition=_finite(fit.condition),
+        count=fit.count,
+        h_range=list(form.h_range),
+        knees=list(form.knees),
+        off=[
+            Off(suite=suite, average=float(off.mean()), maximum=float(off.max()), count=len(off))
+            for suite, off in form.off.items()
+        ],
+        chosen=best,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 def _summary(
-    taken: NDArray[np.void], chosen: dict[int, list[Pattern]], family: int, p: int
+    taken: Samples, group: Group, p: int, placement: Placement
 ) -> tuple[dict[int, access.Measured], list[Row]]:
-    """The median of each pattern's clean supersteps, for the fit and for the report.
+    """The time of each pattern by the supersteps that count, for the fit and for the report.
 
-    A pattern without a clean superstep is reported, by all its supersteps, but not fitted.
+    A pattern without one that counts is reported, by all its supersteps, but not fitted.
     """
     measured: dict[int, access.Measured] = {}
     rows: list[Row] = []
-    mine = taken[taken["family"] == family]
-    for number, patterns in chosen.items():
+    mine = taken[(taken["family"] == group.family) & (taken["footprint"] == group.footprint)]
+    count = counting(mine, placement)
+    labels = placement.between(mine["before_ns"], mine["after_ns"])
+    times = mine["copy_in_ns"] + mine["copy_out_ns"]
+    for number, patterns in group.suites.items():
         seconds, fitted = np.zeros(len(patterns)), np.zeros(len(patterns), np.bool_)
         for index, pattern in enumerate(patterns):
-            here = mine[of_pattern(mine, family, number, index)]
-            clean = here[here["clean"]]
-            used = clean if len(clean) else here
-            fitted[index] = len(clean) > 0
-            seconds[index] = np.median(used["copy_in_ns"] + used["copy_out_ns"]) * 1e-9
+            here = group.rows(mine, number, index)
+            good = here & count
+            fitted[index] = good.any()
+            seconds[index] = middle(times[good if good.any() else here]) * 1e-9
+            states = by_state(placement, labels[here & mine["clean"]], times[here & mine["clean"]] * 1e-9)
             rows.append(
                 Row(
-                    family=FAMILIES[family],
+                    family=FAMILIES[group.family],
                     p=p,
                     suite=number,
                     kind=pattern.kind,
@@ -137,10 +220,15 @@ def _summary(
                     hw=pattern.hw,
                     m=pattern.m,
                     seconds=float(seconds[index]),
-                    supersteps=len(here),
-                    clean=len(clean),
+                    supersteps=int(here.sum()),
+                    clean=int(good.sum()),
+                    reads=pattern.reads.tolist(),
+                    writes=pattern.writes.tolist(),
+                    footprint=group.footprint or None,
+                    elsewhere_s=states[1:] or None,
                 )
             )
         hr, hw, m = (np.array([getattr(a, name) for a in patterns], float) for name in ("hr", "hw", "m"))
-        measured[number] = access.Measured(hr, hw, m, seconds).where(fitted)
+        others = Others.of([a.reads for a in patterns], [a.writes for a in patterns])
+        measured[number] = access.Measured(hr, hw, m, seconds, others).where(fitted)
     return measured, rows

@@ -1,15 +1,16 @@
 """The compiled supersteps of the access patterns: Good, Bad and Random copy-in and copy-out.
 
     family   word that processor i accesses at k                   before each phase
-    good     i t_max + k    its own run of the shared array        the run is touched backwards: what fits is in cache
+    good     i t_max + k    its own run of the shared array        the run is touched backwards: what fits is in cache;
+                                                                   one superstep goes before the first that counts
     bad      i + k t_line   one word of every line, next to those  the lines are flushed from all caches; before
                             of the other processors                copy-out the caches are filled with other, changed
                                                                    lines, which have to go first
-    random   uniform over the words that Bad spans                 nothing
+    random   uniform over a footprint, the first words             nothing
 
-Copy-in copies ``reads`` words of the shared array into a local one, element by element, copy-out ``writes`` words
-back.  A barrier starts and ends each phase; a phase lasts until its barrier lets go.  Source: the SMP cost study,
-section 4; Random is what its section 6 left open.
+Copy-in copies ``reads`` words of the shared array into a local one, copy-out ``writes`` words back: Good as a program's
+slices are copied, by one memmove, the others element by element.  A barrier starts and ends each phase; a phase lasts
+until its barrier lets go.  Source: the SMP cost study, section 4; Random is what its section 6 left open.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._runtime.loops.atomics import clock, flush, thread_clock
+from smp._runtime.loops.atomics import call_at, clock, flush, thread_clock
 from smp._runtime.loops.compiler import inline, stream
 from smp._runtime.protocols.barriers import IN_A_LOOP, synchronise
-from smp._runtime.protocols.wait import OK
+from smp._runtime.protocols.placement import UNKNOWN, probe
+from smp._runtime.protocols.wait import OK, SIZE
 
 if TYPE_CHECKING:
     from smp.profiles.access import Family
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 GOOD, BAD, RANDOM = 0, 1, 2
 FAMILIES: tuple[Family, ...] = ("good", "bad", "random")
 FRESH = 1 << 22  # so far apart begin the random sequences of two phases: neither meets words that the other cached
-STAMPS = 6  # columns of a repeat: copy-in ns, copy-out ns, CPU ns of both, own start and end of copying, ok
+STAMPS = 7
+"""Columns of a repeat: ns of copy-in, of copy-out, CPU time of both, start and end of copying in, and the placement of
+the CPUs before and after it, in ps of a hand-over."""
 
 Int64s = NDArray[np.int64]
 
@@ -46,26 +50,30 @@ def _scattered(k: int, words: int) -> int:
 
 
 @inline
-def _read(family: int, shared: Int64s, local: Int64s, count: int, base: int, step: int, span: int, seed: int) -> None:
+def _read(
+    family: int, shared: Int64s, local: Int64s, count: int, base: int, step: int, span: int, seed: int, move: int
+) -> None:
     if family == RANDOM:
         for k in range(count):
             local[k] = shared[_scattered(seed + k, span)]
-    elif step == 1:
-        for k in range(count):
-            local[k] = shared[base + k]
+    elif family == GOOD:
+        size = shared.itemsize
+        call_at(move, local.ctypes.data, shared.ctypes.data + base * size, count * size, 0, 0)
     else:
         for k in range(count):
             local[k] = shared[base + k * step]
 
 
 @inline
-def _write(family: int, shared: Int64s, local: Int64s, count: int, base: int, step: int, span: int, seed: int) -> None:
+def _write(
+    family: int, shared: Int64s, local: Int64s, count: int, base: int, step: int, span: int, seed: int, move: int
+) -> None:
     if family == RANDOM:
         for k in range(count):
             shared[_scattered(seed + k, span)] = local[k]
-    elif step == 1:
-        for k in range(count):
-            shared[base + k] = local[k]
+    elif family == GOOD:
+        size = shared.itemsize
+        call_at(move, shared.ctypes.data + base * size, local.ctypes.data, count * size, 0, 0)
     else:
         for k in range(count):
             shared[base + k * step] = local[k]
@@ -97,6 +105,7 @@ def _fill(spoiler: Int64s, line: int) -> None:
 @stream
 def supersteps(
     sync: Int64s,
+    rank: int,
     family: int,
     shared: Int64s,
     local: Int64s,
@@ -107,6 +116,7 @@ def supersteps(
     step: int,
     span: int,
     seed: int,
+    move: int,
     out: Int64s,
 ) -> int:
     """Run one pattern ``len(out)`` times on this processor, all processors together.
@@ -115,6 +125,8 @@ def supersteps(
     ----------
     sync : int64 array
         ``proc.sync``.
+    rank : int
+        Of this processor; UNKNOWN where processors take turns on a CPU and have no placement.
     family : {GOOD, BAD, RANDOM}
     shared, local : int64 arrays
     spoiler : int64 array
@@ -127,16 +139,22 @@ def supersteps(
         Words that Random draws from.
     seed : int
         Where this processor's random sequence begins.
+    move : int
+        Address of the C library's memmove.
     out : int64 array, shape (repeats, STAMPS)
-        ns of copy-in, of copy-out, CPU time of both; start and end of this processor's own copy-in; 1.
+        See `STAMPS`.
 
     Returns
     -------
     int
         Something that depends on all that was read; -1 when another processor failed.
     """
-    total = 0
-    for r in range(out.shape[0]):
+    total, placed = 0, UNKNOWN
+    if rank >= 0:
+        if synchronise(sync, IN_A_LOOP, 0) != OK:
+            return -1
+        placed = probe(sync, rank, sync[SIZE])
+    for r in range(-1 if family == GOOD else 0, out.shape[0]):
         if family == GOOD:
             total += _prime(shared, local, reads, base)
         elif family == BAD:
@@ -144,7 +162,7 @@ def supersteps(
         if synchronise(sync, IN_A_LOOP, 0) != OK:
             return -1
         cpu0, t0 = thread_clock(), clock()
-        _read(family, shared, local, reads, base, step, span, seed + 2 * r * FRESH)
+        _read(family, shared, local, reads, base, step, span, seed + 2 * r * FRESH, move)
         t1 = clock()
         if synchronise(sync, IN_A_LOOP, 0) != OK:
             return -1
@@ -157,10 +175,14 @@ def supersteps(
         if synchronise(sync, IN_A_LOOP, 0) != OK:
             return -1
         cpu2, t3 = thread_clock(), clock()
-        _write(family, shared, local, writes, base, step, span, seed + (2 * r + 1) * FRESH)
+        _write(family, shared, local, writes, base, step, span, seed + (2 * r + 1) * FRESH, move)
         if synchronise(sync, IN_A_LOOP, 0) != OK:
             return -1
         t4, cpu3 = clock(), thread_clock()
-        out[r, 0], out[r, 1], out[r, 2] = t2 - t0, t4 - t3, cpu1 - cpu0 + cpu3 - cpu2
-        out[r, 3], out[r, 4], out[r, 5] = t0, t1, 1
+        before = placed
+        if rank >= 0:
+            placed = probe(sync, rank, sync[SIZE])
+        if r >= 0:
+            out[r, 0], out[r, 1], out[r, 2] = t2 - t0, t4 - t3, cpu1 - cpu0 + cpu3 - cpu2
+            out[r, 3], out[r, 4], out[r, 5], out[r, 6] = t0, t1, before, placed
     return total & 0x7FFFFFFF

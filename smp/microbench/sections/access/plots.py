@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._output.figure import BLACK, Axis, Figure, Panel, Series
+from smp._output.figure import BLACK, Axis, Figure, Mark, Panel, Series
+from smp._output.numbers import count, percent
 from smp.microbench.output.curves import Samples, column, select
-from smp.models.supersteps.cost import predict
 from smp.profiles.access import Access, Pattern
+
+from .predicted import by_choice, by_function
 
 FAMILIES = ("good", "bad", "random")
 """The families by their numbers in the samples."""
@@ -32,35 +34,24 @@ SUITES = {"good": 2, "bad": 1, "vary": 3}
 """What the paper shows: of gather and scatter a suite that the functions were not fitted on; of vary, suite 3."""
 SHARE = 5 / 8
 """x over p in the paper's figure 1."""
+CHOSEN = "the chosen form"
 WORDS, TIME = Axis("h", "words", "log"), "time of a superstep over h"
 
 
 def figures(found: Access, samples: Samples = None) -> Iterator[Figure]:
-    """Describe every function, and h against the best, of the largest p that has functions and patterns."""
+    """Describe the functions and forms of the largest p that has functions and patterns."""
     fitted = {row.p for row in found.functions}
     p = max((row.p for row in found.patterns if row.p in fitted), default=0)
     if p:
         yield every_function(found, p, samples)
     rows = [row for row in _of(found, "bad", p, 1) if row.kind == "like-gather" or row.x == p]
     if p > 1 and rows:  # one processor has one x, and its M says nothing new
-        yield h_against_best(found, p, rows)
-
-
-def predicted(found: Access, family: str, p: int, name: str, rows: Sequence[Pattern]) -> NDArray[np.float64]:
-    """Return the seconds that a cost function charges for patterns.
-
-    Each is charged by the function of the set (R0, R1) that it is in, else by the one for all; NaN without one.
-    """
-    tiers = [math.inf if tier.words is None else tier.words for tier in found.tiers]
-    of_set = {row.set: row for row in found.functions if (row.family, row.p, row.name) == (family, p, name)}
-    hr, hw, m = (column(rows, count) for count in ("hr", "hw", "m"))
-    edge = found.private_words or math.inf
-    small = np.maximum(hr, hw) <= edge
-    seconds = np.full(len(rows), np.nan)
-    for label, chosen in (("all", small | True), ("R0", small), ("R1", ~small)):
-        if label in of_set and (label == "all" or edge < math.inf):
-            seconds = np.where(chosen, predict(of_set[label].model_dump(), hr, hw, m, tiers), seconds)
-    return seconds
+        yield h_against_chosen(found, p, rows)
+    if any(row.p == p for row in found.forms):
+        yield errors_of_forms(found, p)
+    footprints = by_footprint(found, p)
+    if footprints:
+        yield footprints
 
 
 def every_function(found: Access, p: int, samples: Samples) -> Figure:
@@ -73,7 +64,8 @@ def every_function(found: Access, p: int, samples: Samples) -> Figure:
             rows, suite = _patterns(found, family, p, kind)
             spread = _spread(found, samples, rows) if samples is not None and rows else {}
             series = [_measured("measured", rows, colour=BLACK, **spread)]
-            series += [_predicted(found, p, name, rows, LOOKS[name.removesuffix("-c")], name) for name in functions]
+            series += [_predicted(found, name, rows, LOOKS[name.removesuffix("-c")], name) for name in functions]
+            series.append(_predicted(found, CHOSEN, rows, {"colour": 3, "bold": True}, CHOSEN))
             title = f"{family.title()}, {kind}{f', x = {rows[0].x}' if rows else ''}, suite {suite}"
             places.append((title, series))
         y = _from_zero(one for _, series in places for one in series)
@@ -81,7 +73,7 @@ def every_function(found: Access, p: int, samples: Samples) -> Figure:
     bars = ", with 5th to 95th percentile" if samples is not None else ""
     return Figure(
         "access-functions",
-        "Cost functions: the nearer the line runs to the points, the better its function predicts",
+        "How near to the measured times do the cost functions run?",
         f"p = {p}; points: measured{bars}; lines: predicted (after figure 1 of the SMP paper)",
         panels,
         columns=len(shown),
@@ -90,21 +82,73 @@ def every_function(found: Access, p: int, samples: Samples) -> Figure:
     )
 
 
-def h_against_best(found: Access, p: int, rows: Sequence[Pattern]) -> Figure:
-    """Return like-gather times of the Bad family by h and x, predicted by H and by HrHwM (figure 2)."""
-    by_name: dict[str, list[Series]] = {"H": [], "HrHwM": []}
+def h_against_chosen(found: Access, p: int, rows: Sequence[Pattern]) -> Figure:
+    """Return like-gather times of the Bad family by h and x, predicted by H and by the chosen form (figure 2)."""
+    by_name: dict[str, list[Series]] = {"H": [], CHOSEN: []}
+    measured, off = column(rows, "seconds"), []
     for name, series in by_name.items():
+        off.append(float(np.nanmean(np.abs(_charged(found, name, rows) / measured - 1))))
         for k, x in enumerate(sorted({row.x for row in rows})):
             mine = select(rows, "h", x=x)
-            series += [_measured(f"x = {x}", mine, colour=k), _predicted(found, p, name, mine, {"colour": k})]
+            series += [_measured(f"x = {x}", mine, colour=k), _predicted(found, name, mine, {"colour": k})]
     y = _from_zero(one for series in by_name.values() for one in series)
     return Figure(
         "access-h",
-        "H charges every x alike; HrHwM follows the writes and the total",
-        f"Bad, like-gather: x of {p} processors read h words, all write h x / {p}; lines: predicted (after figure 2)",
+        f"On like-gather patterns H is off by {percent(off[0])}%, the chosen form by {percent(off[1])}%",
+        f"Bad, suite 1: x of {p} processors read h words, all write h x / {p}; lines: predicted (after figure 2)",
         [Panel(WORDS, y, series, f"predicted by {name}") for name, series in by_name.items()],
         share_x="all",
         share_y="all",
+    )
+
+
+def errors_of_forms(found: Access, p: int) -> Figure:
+    """Return the average error of every form on the suites that it was not fitted on, a panel a family."""
+    panels = []
+    for family in FUNCTIONS:
+        forms = [row for row in found.forms if (row.family, row.p) == (family, p)][::-1]
+        series = []
+        for k, suite in enumerate(sorted({off.suite for form in forms for off in form.off})):
+            errors = [next((off.average for off in form.off if off.suite == suite), math.nan) for form in forms]
+            places = np.arange(len(forms), dtype=np.float64)
+            series.append(Series(f"suite {suite}", 100 * np.array(errors), places, "points", colour=k, marker=k))
+        names = [f"{form.name} (chosen)" if form.chosen else form.name for form in forms]
+        panels.append(Panel(Axis("average error", "%", low=0), Axis(names=names), series, family.title()))
+    return Figure(
+        "access-forms",
+        "Which form of cost function predicts this machine?",
+        f"p = {p}; every form fitted on the same suite; the best on the others is chosen",
+        panels,
+        legend="not fitted on",
+    )
+
+
+def by_footprint(found: Access, p: int) -> Figure | None:
+    """Return what a scattered word costs by the footprint of the accesses, with the ends that do not depend on it."""
+    rows = [row for row in found.patterns if (row.suite, row.x, row.p) == (1, p, p) and row.clean]
+    random = [row for row in rows if row.footprint]
+    if not random:
+        return None
+    series = []
+    for k, h in enumerate(sorted({row.h for row in random})):
+        mine = select(random, "footprint", h=h)
+        nbytes, ns = column(mine, "footprint") * found.word_bytes, column(mine, "seconds") / (2 * h) * 1e9
+        charged = by_choice(found, mine) / (2 * h) * 1e9
+        look: dict[str, Any] = {"colour": k % 6}
+        series += [Series(f"h = {count(h)}", nbytes, ns, "points", **look), Series("", nbytes, charged, **look)]
+    most = max(row.h for row in random)
+    ends = [row for row in rows if row.h == most and not row.footprint]
+    marks = [
+        Mark(row.seconds / (2 * row.h) * 1e9, text=row.family.title(), axis="y", dash="dashed", colour=BLACK)
+        for row in ends
+    ]
+    return Figure(
+        "access-footprint",
+        "What does a scattered word cost, by how much memory the accesses fall on?",
+        f"Random, p = {p}, every processor reads h words and writes as many; points: measured, lines: predicted; "
+        f"dashed: Good and Bad of h = {count(most)}",
+        [Panel(Axis("footprint", "bytes", "log"), Axis("time of a word", "ns", "log"), series, "", marks)],
+        legend="words of a processor",
     )
 
 
@@ -122,15 +166,17 @@ def _patterns(found: Access, family: str, p: int, kind: str) -> tuple[list[Patte
 
 def _measured(name: str, rows: Sequence[Pattern], **look: Any) -> Series:
     h = column(rows, "h")
-    return Series(name, h, column(rows, "seconds") / h * 1e9, "points", **look)
+    invalid = ["" if row.clean else "no superstep of it counts" for row in rows]
+    return Series(name, h, column(rows, "seconds") / h * 1e9, "points", invalid=invalid, **look)
 
 
-def _predicted(
-    found: Access, p: int, name: str, rows: Sequence[Pattern], look: dict[str, Any], label: str = ""
-) -> Series:
+def _predicted(found: Access, name: str, rows: Sequence[Pattern], look: dict[str, Any], label: str = "") -> Series:
     h = column(rows, "h")
-    seconds = predicted(found, rows[0].family, p, name, rows) if rows else h
-    return Series(label, h, seconds / h * 1e9, **look)
+    return Series(label, h, (_charged(found, name, rows) if rows else h) / h * 1e9, **look)
+
+
+def _charged(found: Access, name: str, rows: Sequence[Pattern]) -> NDArray[np.float64]:
+    return by_choice(found, rows) if name == CHOSEN else by_function(found, name, rows)
 
 
 def _from_zero(series: Iterator[Series]) -> Axis:

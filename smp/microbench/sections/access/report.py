@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from smp._output.numbers import count, time
+from smp._output.numbers import count, size, time
 from smp._output.table import Bounded, Cell, Column, Marked, Table, counted, share, text
 from smp.errors import ProfileError
 from smp.profiles.access import Access, Function, Pattern
@@ -18,6 +18,8 @@ from smp.profiles.kept_apart import FAMILIES, LIMIT, errors_apart
 from smp.profiles.profile import BEST, Profile
 
 from .error_tables import after, errors
+from .form_tables import tables_of_forms
+from .predicted import others
 
 COEFFICIENTS = {"good": (1, 2), "bad": (3, 4)}
 """The paper's tables of a family: every function, and every p."""
@@ -54,10 +56,17 @@ class WordCost(NamedTuple):
     """In ns; None without a function."""
     error: float | None
     """Predicted over measured, less 1."""
+    footprint: float | None
+    """Bytes that the accesses of Random fall on."""
     clean: int
     samples: int
     apart: float | None
     """The average error on the worst of the suites that were kept apart."""
+
+    @property
+    def title(self) -> str:
+        """The family, and what its accesses fall on."""
+        return self.family.title() + (f", {size(self.footprint)}" if self.footprint else "")
 
     @property
     def off(self) -> bool:
@@ -81,7 +90,7 @@ def word_costs(profile: Profile, found: Access) -> list[WordCost]:
     if not clean:
         return []
     words = max(clean, key=lambda h: (clean[h], h))
-    chosen = sorted((r for r in every if r.h == words), key=lambda r: (r.p, FAMILIES.index(r.family)))
+    chosen = sorted((r for r in every if r.h == words), key=lambda r: (r.p, FAMILIES.index(r.family), r.footprint or 0))
     return [_word_cost(profile, row) for row in chosen]
 
 
@@ -92,12 +101,13 @@ def _word_cost(profile: Profile, row: Pattern) -> WordCost:
     predicted = None if seconds is None else seconds / moved * 1e9
     error = None if measured is None or predicted is None else predicted / measured - 1
     apart = max(errors_apart(profile, row.family, row.p).values(), default=None)
-    return WordCost(row.p, row.family, row.h, measured, predicted, error, row.clean, row.supersteps, apart)
+    nbytes = None if row.footprint is None else row.footprint * profile.access["word_bytes"]
+    return WordCost(row.p, row.family, row.h, measured, predicted, error, nbytes, row.clean, row.supersteps, apart)
 
 
 def _predicted(profile: Profile, row: Pattern) -> float | None:
     try:
-        return float(profile.predict(row.family, row.p, row.hr, row.hw, row.m)[0])
+        return float(profile.predict(row.family, row.p, row.hr, row.hw, row.m, others([row]), row.footprint)[0])
     except ProfileError:
         return None
 
@@ -126,9 +136,7 @@ def cost_table(costs: Sequence[WordCost], sign: str = "") -> Table:
         base = good.get(row.p)
         over = row.measured / base if row.measured and base else None
         apart = Marked(row.apart) if row.off else row.apart
-        rows.append(
-            [row.p, row.family.title(), row.measured, row.predicted, row.error, over, row.clean, row.samples, apart]
-        )
+        rows.append([row.p, row.title, row.measured, row.predicted, row.error, over, row.clean, row.samples, apart])
     words = count(costs[0].words)
     title = f"Good, Bad and Random: every processor reads {words} words and writes as many{sign}"
     return Table(title, COSTS, rows, [COSTS_MEANING, OFF * any(row.off for row in costs)])
@@ -158,6 +166,7 @@ def tables(found: Access, profile: Profile) -> Iterator[Table]:
     for family in FAMILIES:
         for suite in (1, 2, 3):
             yield from errors(found.validation, family, suite)
+    yield from tables_of_forms(found)
 
 
 def _coefficients(found: Access, functions: Sequence[Function], title: str, name: Callable[[Function], str]) -> Table:

@@ -1,0 +1,85 @@
+"""How the CPUs lay while a campaign measured: all readings of the hand-over of a line, and the states in them.
+
+    probe of a section      reading | sample | reading | sample | reading
+                                     └ of the state of both readings, or of none
+    all readings of a campaign       ─▶  states          the more readings, the better they are known
+
+A section notes its readings when it has taken them and asks for the states when it makes its figures: these are of the
+main state alone.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from smp.models.placement import NONE, Placement, find_states
+from smp.profiles.records import PlacementState
+
+READING = np.dtype([("p", np.int16), ("at_s", np.float64), ("ns", np.float32)])
+LONGEST = 0.2
+"""Seconds that a reading stands for at most, up to the next, in the states' shares of the time."""
+
+Readings = NDArray[np.void]
+
+
+class PlacementLog:
+    """The readings of a campaign, by number of processors; times are in seconds of the computer's monotonic clock."""
+
+    def __init__(self) -> None:
+        self._parts: list[Readings] = []
+        self._known: dict[int, Placement] = {}
+
+    def note(self, p: int, at_s: ArrayLike, ns: ArrayLike) -> None:
+        """Note readings of p processors; those that are NaN were not seen."""
+        readings = np.ravel(np.asarray(ns, np.float64))
+        part = np.zeros(len(readings), READING)
+        part["p"], part["at_s"], part["ns"] = p, np.broadcast_to(np.ravel(at_s), len(readings)), readings
+        self._parts.append(part[np.isfinite(readings)])
+        self._known.pop(p, None)
+
+    def note_run(self, p: int, placement: tuple[float, float] | None) -> None:
+        """Note what a run of a program has seen before and after it."""
+        if placement is not None:
+            self.note(p, time.monotonic(), placement)
+
+    def placement(self, p: int) -> Placement:
+        """Return the states of p processors in all readings so far."""
+        if p not in self._known:
+            mine = self.samples()
+            mine = np.sort(mine[mine["p"] == p], order="at_s")
+            gaps = np.diff(mine["at_s"], append=mine["at_s"][-1:])
+            self._known[p] = find_states(mine["ns"], np.clip(gaps, 1e-6, LONGEST))
+        return self._known[p]
+
+    def samples(self) -> Readings:
+        """Return all readings."""
+        return np.concatenate([np.zeros(0, READING), *self._parts])
+
+    @property
+    def processors(self) -> list[int]:
+        """Return the numbers of processors that there are readings of, ascending."""
+        return sorted({int(p) for part in self._parts for p in np.unique(part["p"])})
+
+
+def records(placement: Placement) -> list[PlacementState]:
+    """Return the states as a profile has them, the most frequent first."""
+    return [
+        PlacementState(
+            ns=state.ns, low_ns=state.low, high_ns=state.high if np.isfinite(state.high) else None, share=state.share
+        )
+        for state in placement.states
+    ]
+
+
+def by_state(placement: Placement, labels: NDArray[np.int64], values: ArrayLike) -> list[float | None]:
+    """Return the median of what was measured in each state; None where nothing was."""
+    measured = np.asarray(values, np.float64)
+    parts: list[Any] = [measured[labels == k] for k in range(len(placement.states))]
+    return [float(np.median(part)) if len(part) else None for part in parts]
+
+
+__all__ = ["NONE", "READING", "Placement", "PlacementLog", "by_state", "records"]

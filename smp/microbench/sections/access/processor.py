@@ -1,0 +1,112 @@
+"""The program of one processor that visits patterns; it returns what it stamped, a row a superstep."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._runtime.memory.arrays import GlobalArray
+from smp._runtime.program.processor import Processor
+from smp._runtime.protocols import wait
+from smp._runtime.protocols.placement import UNKNOWN
+from smp.models.supersteps.suites import T_MAX
+
+from .loops import FAMILIES, GOOD, STAMPS, supersteps
+
+SPINS = 1 << 40  # looks while measuring: a wait that blocked would add its wake-up to the phase
+
+
+class Order(NamedTuple):
+    """A visit, as a processor needs it."""
+
+    family: int
+    reads: NDArray[np.int64]
+    writes: NDArray[np.int64]
+    footprint: int
+    repeats: int
+
+
+class Sizes(NamedTuple):
+    """Of the machine: words of a cache line, and of the largest cache of a processor's own."""
+
+    line: int
+    cache: int
+
+
+def warm(proc: Processor, shared: GlobalArray, sizes: Sizes) -> None:
+    """Compile or load the loop on every processor, before anything is timed."""
+    out, few, move = np.zeros((1, STAMPS), np.int64), np.zeros(8, shared.dtype), _memmove()
+    for family in range(len(FAMILIES)):
+        supersteps(proc.sync, proc.rank, family, shared.view, few, few, 1, 1, 0, sizes.line, 8, 0, move, out)
+
+
+def visit_all(
+    proc: Processor, shared: GlobalArray, sizes: Sizes, orders: list[Order], turn: int, roomy: bool
+) -> NDArray[np.int64]:
+    """Visit patterns one after another.
+
+    The parts of a pattern go round the processors from visit to visit, and Good's runs begin at random places of the
+    arrays: how quickly the pages of one processor can be copied is then no part of what a pattern takes.
+
+    Parameters
+    ----------
+    proc : Processor
+    shared : GlobalArray
+    sizes : Sizes
+    orders : list of Order
+    turn : int
+        Of the round, from which the places and the random accesses follow.
+    roomy : bool
+        Whether every processor has a CPU of its own: it then spins, and sees how the CPUs lie.
+    """
+    own = _local(sizes.cache + T_MAX, shared.dtype)
+    spoiler, local = own[: sizes.cache], own[sizes.cache :]
+    rng = np.random.default_rng([turn, proc.rank])
+    out = np.zeros((sum(order.repeats for order in orders), STAMPS), np.int64)
+    usual, move = int(proc.sync[wait.RETRIES]), _memmove()
+    if roomy:
+        proc.sync[wait.RETRIES] = SPINS
+    row = 0
+    for k, (family, every_reads, every_writes, footprint, repeats) in enumerate(orders):
+        part = (proc.rank + turn + k) % proc.size
+        reads, writes = int(every_reads[part]), int(every_writes[part])
+        good = family == GOOD
+        room = (T_MAX - max(reads, writes)) // sizes.line * good
+        ours, theirs = rng.integers(0, room, 2, endpoint=True) * sizes.line
+        supersteps(
+            proc.sync,
+            proc.rank if roomy else UNKNOWN,
+            family,
+            shared.view,
+            local[ours:],
+            spoiler,
+            reads,
+            writes,
+            proc.rank * T_MAX + theirs if good else proc.rank,
+            1 if good else sizes.line,
+            footprint,
+            (turn * proc.size + proc.rank) << 32,
+            move,
+            out[row : row + repeats],
+        )
+        row += repeats
+    proc.sync[wait.RETRIES] = usual
+    return out
+
+
+def _memmove() -> int:
+    """The address of what a slice's elements are copied by."""
+    return ctypes.cast(ctypes.CDLL(None).memmove, ctypes.c_void_p).value or 0
+
+
+_kept: dict[Any, NDArray[Any]] = {}
+
+
+def _local(words: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """This processor's local array, kept from batch to batch so that its pages stay."""
+    if len(_kept.get(dtype, ())) < words:
+        _kept[dtype] = np.ones(words, dtype)
+    return _kept[dtype]

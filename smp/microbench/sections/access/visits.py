@@ -1,0 +1,124 @@
+"""What is measured for one number of processors: the suites of every group of patterns, and what a visit of one takes.
+
+group       suites of patterns                                     words that a random access falls on
+good, bad   1, 2 and 3, at all sizes of the mode, the same ones
+random      1, 2 and 3, at a few sizes, drawn anew for each        a footprint: from a processor's cache to memory
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp.microbench.method.plan import Plan
+from smp.models.supersteps.suites import Pattern, sizes, suite
+
+from .loops import BAD, GOOD, RANDOM
+
+Suites = dict[int, list[Pattern]]
+
+FOOTPRINTS = (1 << 18, 1 << 21, 1 << 24, 1 << 27)
+"""Bytes."""
+RANDOM_SIZES = {
+    "quick": (5_000, 50_000, 300_000),
+    "default": (5_000, 15_000, 50_000, 150_000, 300_000, 550_000),
+    "full": (5_000, 10_000, 20_000, 50_000, 100_000, 150_000, 300_000, 550_000, 1_000_000),
+}
+DENSER = {"quick": "default", "default": "full", "full": "full"}
+SMALL_VISIT = 40_000
+"""Words that a visit of a small pattern copies, in repeats."""
+SCATTERED = 4
+"""What a random access takes, roughly, in accesses of the Bad family."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Patterns that one set of cost functions is fitted to.
+
+    Attributes
+    ----------
+    family : int
+        `GOOD`, `BAD` or `RANDOM`.
+    footprint : int
+        Words that the accesses of Random fall on; 0 of the other families.
+    suites : dict of int to list of Pattern
+    """
+
+    family: int
+    footprint: int
+    suites: Suites
+
+    def rows(self, taken: NDArray[np.void], number: int, index: int) -> NDArray[np.bool_]:
+        """Return which samples are of one pattern."""
+        mine = (taken["family"] == self.family) & (taken["footprint"] == self.footprint)
+        return np.asarray(mine & (taken["suite"] == number) & (taken["pattern"] == index), np.bool_)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One visit of a pattern: a few supersteps of it."""
+
+    group: Group
+    suite: int
+    index: int
+    pattern: Pattern
+    repeats: int
+
+
+def groups_of(plan: Plan, p: int, rng: np.random.Generator) -> list[Group]:
+    """Draw the suites of all groups for p processors.
+
+    One processor has one pattern of a size where two have four: with more sizes there is enough to fit.
+    """
+    heights = sizes(DENSER[plan.mode] if p == 1 else plan.mode)
+    few = RANDOM_SIZES[DENSER[plan.mode] if p == 1 else plan.mode]
+
+    def drawn(heights: tuple[int, ...]) -> Suites:
+        return {number: suite(number, p, heights, rng) for number in (1, 2, 3)}
+
+    ends = drawn(heights)
+    random = [Group(RANDOM, nbytes // plan.word_bytes, drawn(few)) for nbytes in FOOTPRINTS]
+    return [Group(GOOD, 0, ends), Group(BAD, 0, ends), *random]
+
+
+def visits_of(groups: list[Group]) -> list[Visit]:
+    """Return a visit of every pattern of some groups."""
+    return [
+        Visit(group, number, index, pattern, _repeats(group.family, pattern))
+        for group in groups
+        for number, patterns in group.suites.items()
+        for index, pattern in enumerate(patterns)
+    ]
+
+
+def costs(visits: list[Visit], line: int) -> NDArray[np.float64]:
+    """Return what visits take, roughly, in accesses of the Bad family; ``line`` is in words."""
+    return np.array([visit.repeats * _words(visit, line) for visit in visits], float)
+
+
+def _repeats(family: int, pattern: Pattern) -> int:
+    """Supersteps a visit: more of small patterns, whose times are short, and of Good ones, which are cheap."""
+    return (3 if family == GOOD else 1) * (1 + SMALL_VISIT // max(pattern.h, 1))
+
+
+def _words(visit: Visit, line: int) -> int:
+    words = visit.pattern.hr + visit.pattern.hw
+    if visit.group.family == GOOD:
+        return words // line * 2 + 500
+    return words * (SCATTERED if visit.group.family == RANDOM else 1) + 500
+
+
+def chunks(order: NDArray[np.intp], cost: NDArray[np.float64], limit: float = 10e6) -> Iterator[list[int]]:
+    """Cut a round into runs of the machine, so that progress is seen and Ctrl-C is heard between them."""
+    chunk, size = list[int](), 0.0
+    for i in order:
+        chunk.append(int(i))
+        size += cost[i]
+        if size > limit:
+            yield chunk
+            chunk, size = [], 0.0
+    if chunk:
+        yield chunk

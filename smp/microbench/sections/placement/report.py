@@ -1,0 +1,65 @@
+"""The report's section on the placement of the CPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from smp._output.numbers import number, percent
+from smp._output.table import Column, Table, counted, share, text
+from smp.profiles.profile import Profile
+from smp.profiles.records import PlacementState
+
+from .rows import Placement, Seen
+
+SEVERAL = 1.5
+"""A loop that takes so much longer on all CPUs than on one: two of them share a core."""
+COLUMNS = (
+    counted("p"),
+    Column("hand-over", "ns"),
+    share("share of looks"),
+    counted("looks"),
+    Column("clock", "GHz"),
+    Column("slowest CPU", "GHz"),
+    Column("together", "x"),
+    text("so"),
+)
+MEANING = (
+    "hand-over: of a line between neighbours, one way, the farthest pair; figures of several processors are of the "
+    "state that is most frequent in the whole measurement.\n"
+    "clock: by a chain of operations of one cycle each, over all CPUs and the slowest. together: a loop of "
+    "multiplications on all CPUs at once, over the same on one alone; about 2 where two CPUs are threads of one core."
+)
+
+
+def line(found: Placement) -> tuple[str, str] | None:
+    """Return what the first screen says of the section: a heading and a sentence."""
+    said = [f"p = {p}: {describe(states)}" for p, states in (found.states or {}).items() if states]
+    return ("Placement", "; ".join(said)) if said else None
+
+
+def describe(states: Sequence[PlacementState]) -> str:
+    """Return the states of a placement in words."""
+    if len(states) == 1:
+        return f"one state, a line changes CPUs in {number(states[0].ns)} ns"
+    each = ", ".join(f"{number(state.ns)} ns ({percent(state.share)}%)" for state in states)
+    return f"{len(states)} states, a line changes CPUs in {each} of the time"
+
+
+def tables(found: Placement, profile: Profile) -> Iterator[Table]:
+    """Yield the states that the looks of the section have shown."""
+    if not found.rows:
+        yield Table(notes=["No two processors with a CPU each were asked for: there is no placement."])
+        return
+    rows = [
+        [row.p, row.ns, row.share, row.looks, row.clock_GHz, row.slowest_GHz, row.together, _so(row)]
+        for row in found.rows
+    ]
+    said = line(found)
+    notes = [MEANING, *([f"In all sections: {said[1]}."] if said else [])]
+    yield Table("How the CPUs lay, look by look", COLUMNS, rows, notes)
+
+
+def _so(row: Seen) -> str:
+    if row.together is None:
+        return ""
+    return "two CPUs share a core" if row.together >= SEVERAL else "a core each"

@@ -1,0 +1,160 @@
+"""Which form of cost function holds on a machine: fitted on one suite, chosen by another, its error told by the third.
+
+    fit      choose    error printed
+    2        1         on suite 3            a turn: no error is printed of data that fitted or chose
+    2        3         on suite 1            another
+    2        1 and 3   none                  the form that predicts
+
+All forms are fitted on suite 2, whose patterns are drawn at random.  Suite 1 will not do: in it the second most of any
+processor is nothing, all or a fixed fraction of the most, and so its price cannot be told from others.
+
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from smp.errors import FitError
+
+from .._types import FloatArray
+from ..fit.linear import Fit, fit
+from .cost import Name, predict, split
+from .knees import SPARE, find_knees, matrix_for, terms_for
+from .measured import Measured
+
+FITTED_ON = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A fitted form, and how far it is off on the suites that it was not fitted on.
+
+    Attributes
+    ----------
+    name : str
+        One of `smp.models.supersteps.cost.NAMES`.
+    fit : Fit
+        Its terms, coefficients and their intervals.
+    knees : tuple of float
+        In words, ascending.
+    h_range : tuple of 2 float
+        The least and the most words that a processor moves in what it was fitted on.
+    off : dict of int to ndarray
+        By suite, the relative error on each of its supersteps.
+    """
+
+    name: Name
+    fit: Fit
+    knees: tuple[float, ...]
+    h_range: tuple[float, float]
+    off: dict[int, FloatArray]
+
+    def error(self, *suites: int) -> float:
+        """Return the mean over some suites of its average error on each."""
+        return float(np.mean([self.off[suite].mean() for suite in suites]))
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The error of the form that one suite chose, on a suite that neither fitted nor chose it."""
+
+    name: Name
+    chosen_by: int
+    suite: int
+    average: float
+    maximum: float
+    count: int
+
+
+def names_for(p: int) -> tuple[Name, ...]:
+    """Return the forms that are tried with p processors, the simplest first.
+
+    Examples
+    --------
+    >>> names_for(1)
+    ('H', 'HrHw', 'HrHwM-c')
+    """
+    if p == 1:
+        return ("H", "HrHw", "HrHwM-c")
+    contended: tuple[Name, ...] = ("HrHwN", "HrHwN-c") if p == 2 else ("HrHwN", "HrHwO", "HrHwN-c", "HrHwO-c")
+    return ("H", "HM", "HrHw", "HrHwM", "HrHwM-c", *contended)
+
+
+def fit_forms(p: int, suites: Mapping[int, Measured]) -> list[Form]:
+    """Fit every form on suite 2 and find its errors on the others.
+
+    Parameters
+    ----------
+    p : int
+        Processors.
+    suites : mapping of suite number to Measured
+
+    Returns
+    -------
+    list of Form
+        Without those that have too many terms for what was measured.
+
+    Raises
+    ------
+    FitError
+        No measurements of suite 2, or numbers that cannot be fitted.
+
+    Notes
+    -----
+    One processor's M is h_r + h_w, so its functions do without it.  Its reads equal its writes in suite 2, and so it is
+    suite 3 that is fitted.  A few hundred small least-squares problems for a form with knees: about 0.1 s.
+    """
+    on = FITTED_ON if p > 1 else 3
+    if on not in suites:
+        raise FitError(f"the forms are fitted on suite {on}, but only suites {sorted(suites)} were measured")
+    part = suites[on]
+    return [form for name in names_for(p) for form in _fitted(name, p, part, suites, on)]
+
+
+def _fitted(name: Name, p: int, part: Measured, suites: Mapping[int, Measured], on: int) -> Iterator[Form]:
+    if len(part.seconds) < len(terms_for(name, p, 1)) + SPARE:
+        return
+    knees = find_knees(name, p, part) if split(name) else ()
+    terms = terms_for(name, p, len(knees) + 1)
+    made = fit(matrix_for(terms, part, knees), part.seconds, terms, [True] * len(terms))
+    function = {"terms": terms, "coefficients": made.coefficients, "knees": knees}
+    off = {
+        number: np.abs(predict(function, s.hr, s.hw, s.m, others=s.others) - s.seconds) / s.seconds
+        for number, s in sorted(suites.items())
+        if number != on and len(s.seconds)
+    }
+    yield Form(name, made, knees, (float(part.h.min()), float(part.h.max())), off)
+
+
+def chosen(forms: list[Form], *by: int) -> Form:
+    """Return the form with the least average error on some suites; of equals the simplest.
+
+    Raises
+    ------
+    FitError
+        No forms.
+    """
+    if not forms:
+        raise FitError("there is no form to choose from: too few supersteps were measured")
+    return min(forms, key=lambda form: form.error(*by))
+
+
+def turns(forms: list[Form]) -> list[Turn]:
+    """Return the errors of the choice: one suite chooses, another, that did neither fit nor choose, says the error.
+
+    Parameters
+    ----------
+    forms : list of Form
+        As `fit_forms` returns them.
+    """
+    suites = sorted(forms[0].off) if forms else []
+    made = []
+    for by, suite in itertools.permutations(suites, 2):
+        form = chosen(forms, by)
+        off = form.off[suite]
+        made.append(Turn(form.name, by, suite, float(off.mean()), float(off.max()), len(off)))
+    return made
