@@ -12,10 +12,20 @@ from smp._computer.cpus import Cache
 from smp._runtime.protocols.placement import UNKNOWN
 from smp.microbench.method.plan import Plan
 from smp.microbench.sections.access import probe, processor, visits
-from smp.microbench.sections.access.fits import SAMPLE, Found, counting, middle, tiers_of
+from smp.microbench.sections.access.fits import (
+    COPY_IN,
+    COPY_OUT,
+    SAMPLE,
+    Found,
+    counting,
+    least,
+    middle,
+    seconds_of,
+    tiers_of,
+)
 from smp.microbench.sections.access.loops import BAD, GOOD, RANDOM, STAMPS, _scattered, supersteps
 from smp.models.placement import Placement, find_states
-from smp.models.supersteps.suites import suite
+from smp.models.supersteps.suites import Pattern, suite
 from smp.profiles.access import Access
 
 LINE = 8
@@ -25,13 +35,17 @@ SIZES = (5_000, 7_000, 10_000, 14_000, 20_000)
 def _one(proc: Any, family: int, shared: Any, reads: list[int], writes: list[int], repeats: int) -> Any:
     """Run one pattern on this processor; return its local words and stamps."""
     local = np.arange(1, 101, dtype=np.int64) * (proc.rank + 1) * -1
-    out = np.zeros((repeats, STAMPS), np.int64)
+    piece = 7
+    copy_in, copy_out = (
+        np.zeros((repeats, max(1, -(-max(words) // piece)), STAMPS), np.int64) for words in (reads, writes)
+    )
     base, step = (proc.rank * 100, 1) if family == GOOD else (proc.rank, LINE)
     counts = reads[proc.rank], writes[proc.rank]
     spoiler = np.zeros(64, np.int64)
     span, move = len(shared), processor._memmove()
-    supersteps(proc.sync, proc.rank, family, shared.view, local, spoiler, *counts, base, step, span, 0, move, out)
-    return local, out
+    place = (base, step, span, 0, move)
+    supersteps(proc.sync, proc.rank, family, shared.view, local, spoiler, *counts, piece, *place, copy_in, copy_out)
+    return local, np.concatenate([copy_in.reshape(-1, STAMPS), copy_out.reshape(-1, STAMPS)])
 
 
 def _run(family: int, reads: list[int], writes: list[int], words: int = 1000, repeats: int = 1) -> Any:
@@ -87,9 +101,10 @@ def test_random_reads_and_writes_are_of_the_shared_array() -> None:
 def test_every_repeat_is_stamped() -> None:
     for (_, first), (_, second) in [_run(GOOD, [100, 0], [0, 100], repeats=3)[0]]:
         for out in (first, second):
-            assert ((out[:, 5:] > 0) | (out[:, 5:] == UNKNOWN)).all()
+            assert len(out) == 3 * 2 * 15  # pieces of 7 words
+            assert ((out[:, 4:] > 0) | (out[:, 4:] == UNKNOWN)).all()
             assert (out[:, :2] > 0).all()
-            assert (out[:, 4] >= out[:, 3]).all()
+            assert (out[:, 3] >= out[:, 2]).all()
 
 
 def test_overlap_is_that_of_the_processors_that_copied() -> None:
@@ -130,8 +145,9 @@ def test_the_section_has_every_pattern_of_every_suite_and_family(section: Any) -
             assert len({row["footprint"] for row in mine}) == footprints
         assert all((max(row["reads"]), max(row["writes"])) == (row["hr"], row["hw"]) for row in rows)
     samples = section.samples["access"]
-    assert len(samples) == sum(row["supersteps"] for row in rows)
-    assert (samples["copy_in_ns"] > 0).all()
+    whole = (samples["phase"] == COPY_IN) & (samples["piece"] == 0)
+    assert whole.sum() == sum(row["supersteps"] for row in rows)
+    assert (samples["ns"] > 0).all()
     assert json.loads(json.dumps(section.data.to_json(), allow_nan=False)) == section.data.to_json()
     assert_same_keys(section.data.to_json(), measured("access"))
 
@@ -150,10 +166,38 @@ def test_a_pattern_takes_the_middle_of_its_supersteps_that_count(section: Any) -
     high = np.inf if main.high_ns is None else main.high_ns
     inside = [(chosen[end] >= main.low_ns) & (chosen[end] < high) for end in ("before_ns", "after_ns")]
     counts = chosen["clean"] & inside[0] & inside[1]
-    used = np.sort((chosen["copy_in_ns"] + chosen["copy_out_ns"])[counts if counts.any() else counts | True])
-    cut = len(used) // 4
-    assert row["seconds"] == pytest.approx(used[cut : len(used) - cut].mean() * 1e-9)
-    assert (row["supersteps"], row["clean"]) == (len(chosen), counts.sum())
+    total = 0.0
+    for phase in (COPY_IN, COPY_OUT):
+        mine = chosen["phase"] == phase
+        used = np.sort(chosen["ns"][mine & counts if (mine & counts).any() else mine])
+        cut = len(used) // 4
+        total += used[cut : len(used) - cut].mean() * 1e-9
+    assert row["seconds"] == pytest.approx(total)
+    assert row["clean"] == min((counts & (chosen["phase"] == phase)).sum() for phase in (COPY_IN, COPY_OUT))
+
+
+def test_a_pattern_of_many_pieces_takes_their_sum_also_where_no_superstep_was_whole() -> None:
+    taken = np.zeros(12, SAMPLE)
+    taken["repeat"], taken["piece"] = np.divmod(np.arange(12), 4)
+    taken["ns"], taken["clean"] = 1_000 * (1 + taken["piece"]), True
+    for repeat, piece in ((0, 1), (1, 3), (2, 0)):  # every superstep has a piece that does not count
+        at = (taken["repeat"] == repeat) & (taken["piece"] == piece)
+        taken["ns"][at], taken["clean"][at] = 10**9, False
+    taken["alike"] = taken["piece"]
+    assert least(taken, taken["clean"]) == 2
+    assert seconds_of(taken, taken["clean"]) == pytest.approx((1 + 2 + 3 + 4) * 1e-6)
+    # of pieces that are alike one may do without
+    taken["alike"] = np.array([0, 1, 1, 3])[taken["piece"]]
+    taken["clean"] &= taken["piece"] != 1
+    assert least(taken, taken["clean"]) == 2
+    assert seconds_of(taken, taken["clean"]) == pytest.approx((1 + 3 + 3 + 4) * 1e-6)
+
+
+def test_pieces_are_alike_where_every_processor_copies_as_many_words() -> None:
+    reads, writes = np.array([5 * visits.PIECE, 2 * visits.PIECE + 7]), np.array([0, 100])
+    bad = visits.Visit(visits.Group(BAD, 0, {}), 1, 0, Pattern("vary", 1, 1, reads, writes), 1)
+    assert [alike.tolist() for alike in bad.alike] == [[0, 0, 2, 3, 3], [0]]
+    assert bad.pieces == (5, 1)
 
 
 def test_what_was_taken_in_another_state_does_not_count() -> None:

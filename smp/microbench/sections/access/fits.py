@@ -8,10 +8,12 @@ forms, turns                those that predict: see `models.supersteps.forms`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
-from smp.microbench.method.placement import by_state, records
+from smp.microbench.method.placement import records
 from smp.microbench.method.plan import Measurement, Plan
 from smp.models.placement import Placement
 from smp.models.supersteps import access
@@ -29,8 +31,9 @@ from smp.profiles.records import PlacementState
 from .loops import FAMILIES, RANDOM
 from .visits import Group
 
-CLEAN_ENOUGH = 0.5  # fraction of undisturbed supersteps below which a p is said not to be valid
+CLEAN_ENOUGH = 0.5  # fraction of undisturbed pieces below which a p is said not to be valid
 
+COPY_IN, COPY_OUT = 0, 1
 SAMPLE = np.dtype(
     [
         ("family", np.int8),
@@ -39,8 +42,11 @@ SAMPLE = np.dtype(
         ("suite", np.int8),
         ("pattern", np.int32),
         ("round", np.int16),
-        ("copy_in_ns", np.int64),
-        ("copy_out_ns", np.int64),
+        ("repeat", np.int16),
+        ("phase", np.int8),
+        ("piece", np.int16),
+        ("alike", np.int16),
+        ("ns", np.int64),
         ("off_cpu_ns", np.int64),
         ("overlap", np.float32),
         ("before_ns", np.float32),
@@ -84,7 +90,7 @@ class Found:
                 self.why.append(f"p = {p}, {FAMILIES[group.family]}: {left_out}")
         clean = float(taken["clean"].mean())
         if clean < CLEAN_ENOUGH:
-            self.why.append(f"p = {p}: only {clean:.0%} of the supersteps were undisturbed")
+            self.why.append(f"p = {p}: only {clean:.0%} of the pieces were undisturbed")
 
     def _fit(self, p: int, group: Group, measured: dict[int, access.Measured]) -> None:
         family = FAMILIES[group.family]
@@ -187,27 +193,52 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
+def alike(rows: Samples) -> Iterator[NDArray[np.bool_]]:
+    """Yield which samples of a pattern are of pieces that are alike."""
+    which = rows["phase"].astype(np.int64) * (1 << 16) + rows["alike"]
+    for one in np.unique(which):
+        yield which == one
+
+
+def least(rows: Samples, counts: NDArray[np.bool_]) -> int:
+    """Return how many of a pattern's samples count, of those pieces of which the fewest do."""
+    return min((int(counts[mine].sum()) for mine in alike(rows)), default=0)
+
+
+def seconds_of(rows: Samples, counts: NDArray[np.bool_]) -> float:
+    """Return the time of a pattern by its samples that count; where none does, by all."""
+    total = 0.0
+    for mine in alike(rows):
+        used = rows[mine & counts if (mine & counts).any() else mine]
+        parts = [middle(used["ns"][used["piece"] == piece]) for piece in np.unique(used["piece"])]
+        total += float(np.mean(parts)) * len(np.unique(rows["piece"][mine]))
+    return total * 1e-9
+
+
+def _elsewhere(rows: Samples, placement: Placement) -> list[float | None]:
+    """The time of a pattern in each other state; None where a piece was never clean in it."""
+    labels = placement.between(rows["before_ns"], rows["after_ns"])
+    inside = [rows["clean"] & (labels == k) for k in range(1, len(placement.states))]
+    return [seconds_of(rows, mine) if least(rows, mine) else None for mine in inside]
+
+
 def _summary(
     taken: Samples, group: Group, p: int, placement: Placement
 ) -> tuple[dict[int, access.Measured], list[Row]]:
-    """The time of each pattern by the supersteps that count, for the fit and for the report.
+    """The time of each pattern by the pieces that count, for the fit and for the report.
 
-    A pattern without one that counts is reported, by all its supersteps, but not fitted.
+    A pattern is reported, but not fitted, where pieces that are alike never count.
     """
     measured: dict[int, access.Measured] = {}
     rows: list[Row] = []
     mine = taken[(taken["family"] == group.family) & (taken["footprint"] == group.footprint)]
-    count = counting(mine, placement)
-    labels = placement.between(mine["before_ns"], mine["after_ns"])
-    times = mine["copy_in_ns"] + mine["copy_out_ns"]
     for number, patterns in group.suites.items():
         seconds, fitted = np.zeros(len(patterns)), np.zeros(len(patterns), np.bool_)
         for index, pattern in enumerate(patterns):
-            here = group.rows(mine, number, index)
-            good = here & count
-            fitted[index] = good.any()
-            seconds[index] = middle(times[good if good.any() else here]) * 1e-9
-            states = by_state(placement, labels[here & mine["clean"]], times[here & mine["clean"]] * 1e-9)
+            here = mine[group.rows(mine, number, index)]
+            counts = counting(here, placement)
+            enough = least(here, counts)
+            seconds[index], fitted[index] = seconds_of(here, counts), enough > 0
             rows.append(
                 Row(
                     family=FAMILIES[group.family],
@@ -220,12 +251,12 @@ def _summary(
                     hw=pattern.hw,
                     m=pattern.m,
                     seconds=float(seconds[index]),
-                    supersteps=int(here.sum()),
-                    clean=int(good.sum()),
+                    supersteps=int(((here["phase"] == COPY_IN) & (here["piece"] == 0)).sum()),
+                    clean=enough,
                     reads=pattern.reads.tolist(),
                     writes=pattern.writes.tolist(),
                     footprint=group.footprint or None,
-                    elsewhere_s=states[1:] or None,
+                    elsewhere_s=_elsewhere(here, placement) or None,
                 )
             )
         hr, hw, m = (np.array([getattr(a, name) for a in patterns], float) for name in ("hr", "hw", "m"))

@@ -9,8 +9,10 @@
     random   uniform over a footprint, the first words             nothing
 
 Copy-in copies ``reads`` words of the shared array into a local one, copy-out ``writes`` words back: Good as a program's
-slices are copied, by one memmove, the others element by element.  A barrier starts and ends each phase; a phase lasts
-until its barrier lets go.  Source: the SMP cost study, section 4; Random is what its section 6 left open.
+slices are copied, by one memmove, the others element by element.  A phase that lasts long is done in pieces, all
+processors together, so that one that is taken off its CPU spoils a piece and not the whole.  A barrier starts and ends
+each piece; a piece lasts until its barrier lets go.  Source: the SMP cost study, section 4; Random is what its section
+6 left open.
 """
 
 from __future__ import annotations
@@ -32,9 +34,9 @@ if TYPE_CHECKING:
 GOOD, BAD, RANDOM = 0, 1, 2
 FAMILIES: tuple[Family, ...] = ("good", "bad", "random")
 FRESH = 1 << 22  # so far apart begin the random sequences of two phases: neither meets words that the other cached
-STAMPS = 7
-"""Columns of a repeat: ns of copy-in, of copy-out, CPU time of both, start and end of copying in, and the placement of
-the CPUs before and after it, in ps of a hand-over."""
+STAMPS = 6
+"""Columns of a piece: its ns, CPU time, start and end of the own copying, and the placement of the CPUs before and
+after it, in ps of a hand-over."""
 
 Int64s = NDArray[np.int64]
 
@@ -51,31 +53,63 @@ def _scattered(k: int, words: int) -> int:
 
 @inline
 def _read(
-    family: int, shared: Int64s, local: Int64s, count: int, base: int, step: int, span: int, seed: int, move: int
+    family: int,
+    shared: Int64s,
+    local: Int64s,
+    first: int,
+    last: int,
+    base: int,
+    step: int,
+    span: int,
+    seed: int,
+    move: int,
 ) -> None:
     if family == RANDOM:
-        for k in range(count):
+        for k in range(first, last):
             local[k] = shared[_scattered(seed + k, span)]
     elif family == GOOD:
         size = shared.itemsize
-        call_at(move, local.ctypes.data, shared.ctypes.data + base * size, count * size, 0, 0)
+        call_at(
+            move,
+            local.ctypes.data + first * size,
+            shared.ctypes.data + (base + first) * size,
+            (last - first) * size,
+            0,
+            0,
+        )
     else:
-        for k in range(count):
+        for k in range(first, last):
             local[k] = shared[base + k * step]
 
 
 @inline
 def _write(
-    family: int, shared: Int64s, local: Int64s, count: int, base: int, step: int, span: int, seed: int, move: int
+    family: int,
+    shared: Int64s,
+    local: Int64s,
+    first: int,
+    last: int,
+    base: int,
+    step: int,
+    span: int,
+    seed: int,
+    move: int,
 ) -> None:
     if family == RANDOM:
-        for k in range(count):
+        for k in range(first, last):
             shared[_scattered(seed + k, span)] = local[k]
     elif family == GOOD:
         size = shared.itemsize
-        call_at(move, shared.ctypes.data + base * size, local.ctypes.data, count * size, 0, 0)
+        call_at(
+            move,
+            shared.ctypes.data + (base + first) * size,
+            local.ctypes.data + first * size,
+            (last - first) * size,
+            0,
+            0,
+        )
     else:
-        for k in range(count):
+        for k in range(first, last):
             shared[base + k * step] = local[k]
 
 
@@ -102,6 +136,47 @@ def _fill(spoiler: Int64s, line: int) -> None:
         spoiler[i] += 1
 
 
+@inline
+def _phase(
+    sync: Int64s,
+    rank: int,
+    writing: bool,
+    family: int,
+    shared: Int64s,
+    local: Int64s,
+    words: int,
+    piece: int,
+    base: int,
+    step: int,
+    span: int,
+    seed: int,
+    move: int,
+    out: Int64s,
+) -> int:
+    """Copy in or out, piece by piece; a row of ``out`` for each.  Return OK, or what a barrier returned."""
+    placed = probe(sync, rank, sync[SIZE]) if rank >= 0 else UNKNOWN
+    for k in range(out.shape[0]):
+        first, last = min(k * piece, words), min((k + 1) * piece, words)
+        status = synchronise(sync, IN_A_LOOP, 0)
+        if status != OK:
+            return int(status)
+        cpu0, t0 = thread_clock(), clock()
+        if writing:
+            _write(family, shared, local, first, last, base, step, span, seed, move)
+        else:
+            _read(family, shared, local, first, last, base, step, span, seed, move)
+        t1 = clock()
+        status = synchronise(sync, IN_A_LOOP, 0)
+        if status != OK:
+            return int(status)
+        t2, cpu1 = clock(), thread_clock()
+        out[k, 0], out[k, 1], out[k, 2], out[k, 3], out[k, 4] = t2 - t0, cpu1 - cpu0, t0, t1, placed
+        if rank >= 0:
+            placed = probe(sync, rank, sync[SIZE])
+        out[k, 5] = placed
+    return OK
+
+
 @stream
 def supersteps(
     sync: Int64s,
@@ -112,14 +187,16 @@ def supersteps(
     spoiler: Int64s,
     reads: int,
     writes: int,
+    piece: int,
     base: int,
     step: int,
     span: int,
     seed: int,
     move: int,
-    out: Int64s,
+    copy_in: Int64s,
+    copy_out: Int64s,
 ) -> int:
-    """Run one pattern ``len(out)`` times on this processor, all processors together.
+    """Run one pattern a few times on this processor, all processors together.
 
     Parameters
     ----------
@@ -128,11 +205,13 @@ def supersteps(
     rank : int
         Of this processor; UNKNOWN where processors take turns on a CPU and have no placement.
     family : {GOOD, BAD, RANDOM}
-    shared, local : int64 arrays
-    spoiler : int64 array
+    shared, local : arrays
+    spoiler : array
         As large as the largest cache of this processor's own.
     reads, writes : int
         Of this processor, in words.
+    piece : int
+        Words of a piece.
     base, step : int
         Its first word, and the distance to the next.
     span : int
@@ -141,48 +220,35 @@ def supersteps(
         Where this processor's random sequence begins.
     move : int
         Address of the C library's memmove.
-    out : int64 array, shape (repeats, STAMPS)
-        See `STAMPS`.
+    copy_in, copy_out : int64 arrays, shape (repeats, pieces, STAMPS)
 
     Returns
     -------
     int
         Something that depends on all that was read; -1 when another processor failed.
     """
-    total, placed = 0, UNKNOWN
-    if rank >= 0:
-        if synchronise(sync, IN_A_LOOP, 0) != OK:
-            return -1
-        placed = probe(sync, rank, sync[SIZE])
-    for r in range(-1 if family == GOOD else 0, out.shape[0]):
+    total = 0
+    for r in range(-1 if family == GOOD else 0, copy_in.shape[0]):
+        row = max(r, 0)  # the superstep before the first leaves its stamps to it
         if family == GOOD:
             total += _prime(shared, local, reads, base)
         elif family == BAD:
             _spoil(shared, reads, base, step)
-        if synchronise(sync, IN_A_LOOP, 0) != OK:
+        fresh = seed + 2 * row * FRESH
+        if (
+            _phase(sync, rank, False, family, shared, local, reads, piece, base, step, span, fresh, move, copy_in[row])
+            != OK
+        ):
             return -1
-        cpu0, t0 = thread_clock(), clock()
-        _read(family, shared, local, reads, base, step, span, seed + 2 * r * FRESH, move)
-        t1 = clock()
-        if synchronise(sync, IN_A_LOOP, 0) != OK:
-            return -1
-        t2, cpu1 = clock(), thread_clock()
         if family == GOOD:
             total += _prime(shared, local, writes, base)
         elif family == BAD:
             _spoil(shared, writes, base, step)
             _fill(spoiler, step)
-        if synchronise(sync, IN_A_LOOP, 0) != OK:
+        fresh += FRESH
+        if (
+            _phase(sync, rank, True, family, shared, local, writes, piece, base, step, span, fresh, move, copy_out[row])
+            != OK
+        ):
             return -1
-        cpu2, t3 = thread_clock(), clock()
-        _write(family, shared, local, writes, base, step, span, seed + (2 * r + 1) * FRESH, move)
-        if synchronise(sync, IN_A_LOOP, 0) != OK:
-            return -1
-        t4, cpu3 = clock(), thread_clock()
-        before = placed
-        if rank >= 0:
-            placed = probe(sync, rank, sync[SIZE])
-        if r >= 0:
-            out[r, 0], out[r, 1], out[r, 2] = t2 - t0, t4 - t3, cpu1 - cpu0 + cpu3 - cpu2
-            out[r, 3], out[r, 4], out[r, 5], out[r, 6] = t0, t1, before, placed
-    return total & 0x7FFFFFFF
+    return int(total) & 0x7FFFFFFF

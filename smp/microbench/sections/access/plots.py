@@ -18,6 +18,7 @@ from smp._output.numbers import count, percent
 from smp.microbench.output.curves import Samples, column, select
 from smp.profiles.access import Access, Pattern
 
+from .fits import alike
 from .predicted import by_choice, by_function
 
 FAMILIES = ("good", "bad", "random")
@@ -186,7 +187,7 @@ def _from_zero(series: Iterator[Series]) -> Axis:
 
 
 def _spread(found: Access, samples: NDArray[Any], rows: Sequence[Pattern]) -> dict[str, Any]:
-    """Return how far the clean supersteps of each pattern spread: 5th to 95th percentile."""
+    """Return how far the clean supersteps of each pattern spread, by its pieces: 5th to 95th percentile."""
     ends = []
     for row in rows:
         of_suite = _of(found, row.family, row.p, row.suite)
@@ -198,7 +199,8 @@ def _spread(found: Access, samples: NDArray[Any], rows: Sequence[Pattern]) -> di
             & (samples["pattern"] == index)
         ]
         clean = mine[mine["clean"]] if mine["clean"].any() else mine
-        ns = clean["copy_in_ns"] + clean["copy_out_ns"]
-        ends.append(np.percentile(ns, [5, 95]) / row.h if ns.size else [np.nan, np.nan])
+        parts = [(clean["ns"][part], len(np.unique(clean["piece"][part]))) for part in alike(clean)]
+        pieces = [np.percentile(ns, [5, 95]) * count for ns, count in parts]
+        ends.append(np.sum(pieces, axis=0) / row.h if pieces else [np.nan, np.nan])
     low, high = np.transpose(ends)
     return {"low": low, "high": high, "spread": "bars"}

@@ -2,9 +2,8 @@
 
 For every p asked: the suites' patterns are visited in random order, round by round while there is time, three rounds
 at least, each visit a few supersteps; then those of which there is too little that counts, once more and again.  A
-superstep takes as long as its slowest processor.  One counts that no processor was off its CPU in, and during which the
-CPUs lay as they mostly do (see `placement`).  The mean of the middle half of a pattern's supersteps that count goes
-into the fit (SMP cost study, section 4).
+piece of a superstep takes as long as its slowest processor.  One counts in which no processor was off its CPU and the
+CPUs lay as they mostly do (see `placement`).  Source: the SMP cost study, section 4.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from smp._runtime.protocols.placement import UNKNOWN
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.models.supersteps.suites import T_MAX
 
-from .fits import SAMPLE, Found, counting
+from .fits import COPY_IN, COPY_OUT, SAMPLE, Found, counting, least
 from .processor import Order, Sizes, visit_all, warm
 from .visits import Group, Visit, chunks, costs, groups_of, visits_of
 
@@ -31,7 +30,7 @@ SUPERSTEPS = 300
 LEAST, MOST = 3, 40  # rounds; between them, as many as there is time for
 BUDGET = {"quick": 8.0, "default": 78.0, "full": 600.0}  # seconds for all p together
 EXTRA = 8  # further rounds, in half as much time again, of the patterns of which too little counts
-ENOUGH = 3  # supersteps that count, from which on a pattern is not measured again
+ENOUGH = 3  # samples that count of pieces that are alike, from which on a pattern is not measured again
 CLEAN_CPU = 0.02  # wall may exceed CPU time by so much, and SLACK ns
 SLACK = 3_000
 
@@ -113,8 +112,9 @@ def _measure_p(plan: Plan, p: int, budget: float, tick: Tick) -> tuple[NDArray[n
 
 
 def _of(visit: Visit, taken: NDArray[np.void], counts: NDArray[np.bool_]) -> int:
-    """How many supersteps of a pattern count."""
-    return int((counts & visit.group.rows(taken, visit.suite, visit.index)).sum())
+    """How many samples of a pattern count, of those pieces of which the fewest do."""
+    mine = visit.group.rows(taken, visit.suite, visit.index)
+    return least(taken[mine], counts[mine])
 
 
 def _overhead(machine: Machine, shared: GlobalArray) -> list[float]:
@@ -149,25 +149,35 @@ def _samples(
     plan: Plan, machine: Machine, shared: GlobalArray, sizes: Sizes, batch: list[Visit], turn: int
 ) -> NDArray[np.void]:
     """Run a batch and turn what every processor stamped into samples."""
-    orders = [Order(v.group.family, v.pattern.reads, v.pattern.writes, v.group.footprint, v.repeats) for v in batch]
+    orders = [
+        Order(v.group.family, v.pattern.reads, v.pattern.writes, v.group.footprint, v.repeats, v.piece, v.pieces)
+        for v in batch
+    ]
     roomy, p = machine.size <= len(usable_cpus()), machine.size
     stamps = np.stack(machine.run(visit_all, shared, sizes, orders, turn, roomy).results)
-    rows = np.zeros(stamps.shape[1], SAMPLE)
-    owner = np.repeat(np.arange(len(batch)), [v.repeats for v in batch])
-    rows["family"] = np.array([v.group.family for v in batch])[owner]
-    rows["footprint"] = np.array([v.group.footprint for v in batch])[owner]
-    rows["suite"] = np.array([v.suite for v in batch])[owner]
-    rows["pattern"] = np.array([v.index for v in batch])[owner]
+    rows = np.concatenate([_named(visit) for visit in batch])
     rows["p"], rows["round"] = p, turn
-    rows["copy_in_ns"], rows["copy_out_ns"] = stamps[:, :, 0].max(0), stamps[:, :, 1].max(0)
-    off = stamps[:, :, 0] + stamps[:, :, 1] - stamps[:, :, 2]
-    rows["off_cpu_ns"] = off.max(0)
-    rows["overlap"] = _overlap(stamps[:, :, 3], stamps[:, :, 4])
-    rows["before_ns"], rows["after_ns"] = (_farthest(stamps[:, :, column]) for column in (5, 6))
-    plan.placement.note(p, stamps[0, :, 3] * 1e-9, rows["before_ns"])
-    wall = rows["copy_in_ns"] + rows["copy_out_ns"]
+    rows["ns"] = stamps[:, :, 0].max(0)
+    rows["off_cpu_ns"] = (stamps[:, :, 0] - stamps[:, :, 1]).max(0)
+    rows["overlap"] = _overlap(stamps[:, :, 2], stamps[:, :, 3])
+    rows["before_ns"], rows["after_ns"] = (_farthest(stamps[:, :, column]) for column in (4, 5))
+    plan.placement.note(p, stamps[0, :, 2] * 1e-9, rows["before_ns"])
     # more processors than CPUs take turns: to be off the CPU is then what they are measured at
-    rows["clean"] = (rows["off_cpu_ns"] <= CLEAN_CPU * wall + SLACK) if roomy else True
+    rows["clean"] = (rows["off_cpu_ns"] <= CLEAN_CPU * rows["ns"] + SLACK) if roomy else True
+    return rows
+
+
+def _named(visit: Visit) -> NDArray[np.void]:
+    """Rows for the pieces of a visit, as `visit_all` stamps them."""
+    parts = []
+    for phase, alike in zip((COPY_IN, COPY_OUT), visit.alike, strict=True):
+        part = np.zeros((visit.repeats, len(alike)), SAMPLE)
+        part["phase"], part["piece"], part["alike"] = phase, np.arange(len(alike)), alike
+        part["repeat"] = np.arange(visit.repeats)[:, None]
+        parts.append(part.ravel())
+    rows = np.concatenate(parts)
+    rows["family"], rows["footprint"] = visit.group.family, visit.group.footprint
+    rows["suite"], rows["pattern"] = visit.suite, visit.index
     return rows
 
 
@@ -178,7 +188,7 @@ def _farthest(picoseconds: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _overlap(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How much of the shortest copy-in, of those that copied for a while, all of those ran together; 1 for one."""
+    """How much of the shortest copying, of those that copied for a while, all of those ran together; 1 for one."""
     busy = end - start > SLACK
     first = np.where(busy, start, np.iinfo(np.int64).min).max(0)
     last = np.where(busy, end, np.iinfo(np.int64).max).min(0)

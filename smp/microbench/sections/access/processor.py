@@ -1,4 +1,4 @@
-"""The program of one processor that visits patterns; it returns what it stamped, a row a superstep."""
+"""The program of one processor that visits patterns; it returns what it stamped, a row a piece."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class Order(NamedTuple):
     writes: NDArray[np.int64]
     footprint: int
     repeats: int
+    piece: int
+    pieces: tuple[int, int]
 
 
 class Sizes(NamedTuple):
@@ -38,9 +40,9 @@ class Sizes(NamedTuple):
 
 def warm(proc: Processor, shared: GlobalArray, sizes: Sizes) -> None:
     """Compile or load the loop on every processor, before anything is timed."""
-    out, few, move = np.zeros((1, STAMPS), np.int64), np.zeros(8, shared.dtype), _memmove()
+    out, few, move = np.zeros((1, 1, STAMPS), np.int64), np.zeros(8, shared.dtype), _memmove()
     for family in range(len(FAMILIES)):
-        supersteps(proc.sync, proc.rank, family, shared.view, few, few, 1, 1, 0, sizes.line, 8, 0, move, out)
+        supersteps(proc.sync, proc.rank, family, shared.view, few, few, 1, 1, 8, 0, sizes.line, 8, 0, move, out, out)
 
 
 def visit_all(
@@ -61,16 +63,21 @@ def visit_all(
         Of the round, from which the places and the random accesses follow.
     roomy : bool
         Whether every processor has a CPU of its own: it then spins, and sees how the CPUs lie.
+
+    Returns
+    -------
+    ndarray (n, STAMPS) int64
+        For each visit the pieces of copy-in, superstep by superstep, then those of copy-out.
     """
     own = _local(sizes.cache + T_MAX, shared.dtype)
     spoiler, local = own[: sizes.cache], own[sizes.cache :]
     rng = np.random.default_rng([turn, proc.rank])
-    out = np.zeros((sum(order.repeats for order in orders), STAMPS), np.int64)
+    found: list[NDArray[np.int64]] = []
     usual, move = int(proc.sync[wait.RETRIES]), _memmove()
     if roomy:
         proc.sync[wait.RETRIES] = SPINS
-    row = 0
-    for k, (family, every_reads, every_writes, footprint, repeats) in enumerate(orders):
+    for k, (family, every_reads, every_writes, footprint, repeats, piece, pieces) in enumerate(orders):
+        copy_in, copy_out = (np.zeros((repeats, count, STAMPS), np.int64) for count in pieces)
         part = (proc.rank + turn + k) % proc.size
         reads, writes = int(every_reads[part]), int(every_writes[part])
         good = family == GOOD
@@ -85,16 +92,18 @@ def visit_all(
             spoiler,
             reads,
             writes,
+            piece,
             proc.rank * T_MAX + theirs if good else proc.rank,
             1 if good else sizes.line,
             footprint,
             (turn * proc.size + proc.rank) << 32,
             move,
-            out[row : row + repeats],
+            copy_in,
+            copy_out,
         )
-        row += repeats
+        found += [copy_in.reshape(-1, STAMPS), copy_out.reshape(-1, STAMPS)]
     proc.sync[wait.RETRIES] = usual
-    return out
+    return np.concatenate(found)
 
 
 def _memmove() -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp.microbench.method.plan import Plan
-from smp.models.supersteps.suites import Pattern, sizes, suite
+from smp.models.supersteps.suites import T_MAX, Pattern, sizes, suite
 
 from .loops import BAD, GOOD, RANDOM
 
@@ -30,6 +30,8 @@ RANDOM_SIZES = {
 DENSER = {"quick": "default", "default": "full", "full": "full"}
 SMALL_VISIT = 40_000
 """Words that a visit of a small pattern copies, in repeats."""
+PIECE = 1 << 16
+"""Words of a piece in which a phase of Bad or Random is measured: less than a millisecond."""
 SCATTERED = 4
 """What a random access takes, roughly, in accesses of the Bad family."""
 
@@ -66,6 +68,28 @@ class Visit:
     index: int
     pattern: Pattern
     repeats: int
+
+    @property
+    def piece(self) -> int:
+        """Words of a piece; Good's phases are short enough to be one."""
+        return T_MAX if self.group.family == GOOD else PIECE
+
+    @property
+    def pieces(self) -> tuple[int, int]:
+        """Of copy-in and of copy-out, one at least."""
+        reads, writes = (len(alike) for alike in self.alike)
+        return reads, writes
+
+    @property
+    def alike(self) -> list[NDArray[np.int64]]:
+        """For each piece of copy-in, and of copy-out, the first in which every processor copies as many words."""
+        found = []
+        for words in (self.pattern.reads, self.pattern.writes):
+            starts = self.piece * np.arange(max(1, -(-int(words.max()) // self.piece)))
+            copied = np.clip(words - starts[:, None], 0, self.piece)
+            _, first, inverse = np.unique(copied, axis=0, return_index=True, return_inverse=True)
+            found.append(first[inverse.ravel()])
+        return found
 
 
 def groups_of(plan: Plan, p: int, rng: np.random.Generator) -> list[Group]:
