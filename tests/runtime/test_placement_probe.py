@@ -1,0 +1,108 @@
+"""The probe of the placement: it sees hand-overs, ends whatever its partner does, and never takes an old turn for a new."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.machines import Machines
+
+import smp
+from smp._computer.limits import usable_cpus
+from smp._runtime.protocols import placement
+from smp._runtime.protocols.barriers import IN_A_LOOP, synchronise
+from smp._runtime.protocols.placement import PAIRS, PATIENCE, UNKNOWN, hand_over, probe
+
+CPUS = len(usable_cpus())
+
+
+@smp.stream
+def probed(sync: NDArray[np.int64], rank: int, size: int, found: NDArray[np.int64]) -> int:
+    for k in range(len(found)):
+        if synchronise(sync, IN_A_LOOP, 0) != 0:
+            return -1
+        found[k] = probe(sync, rank, size)
+    return 0
+
+
+@smp.stream
+def handed(sync: NDArray[np.int64], pair: int, side: int, number: int) -> int:
+    return hand_over(sync, pair, side, number)
+
+
+def probes(proc: Any, count: int) -> list[int]:
+    found = np.zeros(count, np.int64)
+    assert probed(proc.sync, proc.rank, proc.size, found) == 0
+    return list(found)
+
+
+@pytest.mark.skipif(CPUS < 2, reason="two CPUs hand lines over")
+def test_neighbours_hand_a_line_over_in_some_nanoseconds(machines: Machines) -> None:
+    first, second = machines(2).run(probes, 200).results
+    both = [max(pair) for pair in zip(first, second, strict=True) if min(pair) != UNKNOWN]
+    assert len(both) > 100
+    assert 1_000 < np.median(both) < 10_000_000  # ps
+
+
+def test_one_processor_has_no_neighbour(machines: Machines) -> None:
+    assert machines(1).run(probes, 3).results == [[UNKNOWN] * 3]
+
+
+@pytest.mark.parametrize("processors", [3, 4 * CPUS])
+def test_every_probe_ends_with_more_processors_than_cpus(machines: Machines, processors: int) -> None:
+    for found in machines(processors).run(probes, 20).results:
+        assert len(found) == 20
+        assert all(each == UNKNOWN or each > 0 for each in found)
+
+
+def test_every_probe_ends_on_one_cpu(machines: Machines) -> None:
+    for found in machines(2, pin=(usable_cpus()[0],) * 2).run(probes, 50).results:
+        assert all(each == UNKNOWN or each > 0 for each in found)
+
+
+def alone(proc: Any, side: int) -> tuple[int, float]:
+    handed(proc.sync, PAIRS, 0, 0)  # load it
+    start = time.perf_counter()
+    found = handed(proc.sync, 0, side, 5) if proc.rank == side else UNKNOWN
+    return found, time.perf_counter() - start
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_partner_that_does_not_come_costs_the_reading_and_little_time(machines: Machines, side: int) -> None:
+    found, seconds = machines(2).run(alone, side).results[side]
+    assert found == UNKNOWN
+    assert seconds < 100 * PATIENCE * 1e-9
+
+
+def out_of_step(proc: Any) -> list[int]:
+    """Processor 0 begins a probe to which processor 1 does not come; those after it go on as if it had not been."""
+    if proc.rank == 0:
+        handed(proc.sync, 0, 0, 0)
+    proc.barrier()
+    return [handed(proc.sync, 0, proc.rank, number) for number in range(1, 40)]
+
+
+@pytest.mark.skipif(CPUS < 2, reason="two CPUs hand lines over")
+def test_after_a_probe_that_failed_the_next_succeed(machines: Machines) -> None:
+    first, second = machines(2).run(out_of_step).results
+    assert sum(a > 0 and b > 0 for a, b in zip(first, second, strict=True)) > 10
+
+
+def once(proc: Any) -> list[int]:
+    return [handed(proc.sync, 0, proc.rank, number) for number in range(2)]
+
+
+def test_on_an_emulated_machine_every_probe_ends_and_most_see_a_hand_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under many schedules: each side has a reading or none, and never one of an earlier turn."""
+    monkeypatch.setattr(placement, "BLOCKS", 1)
+    monkeypatch.setattr(placement, "TRIPS", 2)
+    seen = 0
+    for seed in range(30):
+        with smp.emulated(2, seed=seed) as machine:
+            results = machine.run(once).results
+        assert all(each == UNKNOWN or each > 0 for found in results for each in found)
+        seen += sum(min(pair) > 0 for pair in zip(*results, strict=True))
+    assert seen > 30  # of 60
