@@ -11,7 +11,15 @@ import pytest
 from numpy.typing import NDArray
 
 from smp.kernels.sorting.forms import FORMS
-from smp.models.supersteps.published import PAPER_STEPS, PROCESSORS, PaperStep, closest_p, paper_errors, paper_functions
+from smp.models.supersteps.published import (
+    PAPER_STEPS,
+    PROCESSORS,
+    PaperStep,
+    closest_p,
+    paper_errors,
+    paper_functions,
+    paper_lengths,
+)
 from smp.profiles import published_machine
 
 THERE = published_machine("SGI Power Challenge")
@@ -24,17 +32,11 @@ ROUNDS = {"radix": 6}
 Times = NDArray[np.float64]
 
 
-def lengths(p: int) -> list[int]:
-    """The numbers of keys of section 5.2."""
-    first = {step * p * i for step in (5_000, 50_000) for i in range(1, 11)}
-    return sorted(first | {550_000 + 150_000 * p * i for i in range(10)})
-
-
 def ends(sort: str, label: str, p: int, functions_of: int = 0) -> tuple[Times, Times]:
     """Good and Bad predictions of a superstep, for every number of keys; of a machine of p, or of another number."""
     cost = FORMS[sort].cost
     assert cost is not None
-    made = [cost(n, p) for n in lengths(p)]
+    made = [cost(n, p) for n in paper_lengths(p)]
     same = np.concatenate([each[each["label"] == label][:1] for each in made])
     counts = (same["hr"], same["hw"], same["m"])
     return THERE.predict("good", functions_of or p, *counts), THERE.predict("bad", functions_of or p, *counts)
@@ -80,7 +82,7 @@ def test_loc_follows_from_m_over_g_by_the_functions_of_the_same_p_alone() -> Non
 
 def test_a_key_s_local_sort_is_not_in_a_superstep_s_time() -> None:
     """What t_m leaves beyond t_g is less than any computation of a sort of n/p keys on a processor of 195 MHz."""
-    n = lengths(2)[-1]
+    n = paper_lengths(2)[-1]
     good, bad = (float(end[-1]) for end in ends("sample", "sort", 2))
     loc, _ = PAPER_STEPS["sample"]["sort"].at(2)
     cycles = (1 - loc) * (bad - good) / (n / 2) * 195e6

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._output.figure import COLOURS, MARKERS, Axis, Series
+from smp._output.figure import COLOURS, MARKERS, Axis, Panel, Series
+from smp._output.numbers import count, number
 from smp.microbench.output.curves import Samples, column, curve, select
 
 DASHES = ("solid", "dashed", "dashdot", "dotted")
 BARS = "; bars: the fastest to the slowest"
 TIME = Axis("time per element", "ns", "log")
+FARTHEST = 3.0
+"""How many times beyond the slowest median, or below the fastest, the bars of repeats are drawn."""
 
 
 def measured(rows: Sequence[Any]) -> NDArray[np.float64]:
@@ -34,7 +38,7 @@ def every_time(rows: Sequence[Any], title_of: Callable[[str], str], samples: Sam
         timed(
             f"{title_of(name)}, p = {p}",
             select(rows, "n", algorithm=name, p=p),
-            *(samples, name, p),
+            *(samples, name),
             colour=i % COLOURS,
             marker=k % MARKERS,
             dash=DASHES[(len(counts) - 1 - k) % len(DASHES)],
@@ -44,11 +48,63 @@ def every_time(rows: Sequence[Any], title_of: Callable[[str], str], samples: Sam
     ]
 
 
-def timed(name: str, rows: Sequence[Any], samples: Samples, algorithm: str, p: int, **look: Any) -> Series:
-    """Return ns an element by n, and how far the repeats of each point spread, from the fastest to the slowest."""
+def timed(name: str, rows: Sequence[Any], samples: Samples, algorithm: str, **look: Any) -> Series:
+    """Return ns an element by n, and how far the repeats of each point spread, from the fastest to the slowest.
+
+    Samples have the processors of a program, the streams of a form and 1 of the serial loop as their ``p``.
+    """
     if samples is not None:
-        mine = samples[(samples["algorithm"] == algorithm) & (samples["p"] == p)]
-        repeats = [mine["seconds"][mine["n"] == row.n] / row.n * 1e9 for row in rows]
+        mine = samples[samples["algorithm"] == algorithm]
+        many = [getattr(row, "p", None) or getattr(row, "streams", None) or 1 for row in rows]
+        same = [(mine["n"] == row.n) & (mine["p"] == p) for row, p in zip(rows, many, strict=True)]
+        repeats = [mine["seconds"][one] / row.n * 1e9 for row, one in zip(rows, same, strict=True)]
         for side, end in (("low", np.min), ("high", np.max)):
             look[side] = [end(ns) if ns.size else np.nan for ns in repeats]
     return curve(name, rows, "n", "ns_per_element", spread="bars", **look)
+
+
+def fastest(times: Mapping[str, float], base: float | None, of: str) -> str:
+    """Say in a title which of some forms is the fastest; a question where no time is valid.
+
+    Parameters
+    ----------
+    times : mapping of str to float
+        The valid ones.
+    base : float, optional
+        What they are compared with, if that is valid.
+    of : str
+        Whose speed that is.
+    """
+    if not times:
+        return "which is the fastest?"
+    best = min(times, key=lambda name: times[name])
+    said = f"fastest is {best}"
+    return said if base in (None, times[best]) else f"{said} ({number(base / times[best])} times {of}'s speed)"
+
+
+def valid(rows: Iterable[Any], /, **fixed: Any) -> list[Any]:
+    """Return the rows with these fields that are valid, or were never judged."""
+    same = (row for row in rows if all(getattr(row, name) == value for name, value in fixed.items()))
+    return [row for row in same if row.valid is not False]
+
+
+def with_room(x: Axis, y: Axis, lines: Sequence[Series]) -> tuple[Panel, str]:
+    """Return a panel in which bars do not flatten the medians, and a remark on the bars that are cut for it.
+
+    A single slow repeat may take a hundred times the median: its bar ends at the edge, in an arrowhead.
+    """
+    medians = np.concatenate([np.asarray(line.y, float) for line in lines] or [np.ones(1)])
+    least, most = np.nanmin(medians) / FARTHEST, np.nanmax(medians) * FARTHEST
+    drawn, said, ends = [], [], {}
+    for line in lines:
+        low, high = (np.asarray(end, float) for end in (line.low, line.high))
+        drawn.append(replace(line, low=np.maximum(low, least), high=np.minimum(high, most)))
+        for name, bars, edge, marker in (("low", low, least, 3), ("high", high, most, 2)):
+            beyond = bars < edge if name == "low" else bars > edge
+            if beyond.any():
+                at = np.asarray(line.x)[beyond]
+                drawn.append(Series("", at, np.full(len(at), edge), "points", colour=line.colour, marker=marker))
+                said += [f"{line.name}, {count(n)}: {number(ns)}" for n, ns in zip(at, bars[beyond], strict=True)]
+                ends[name] = edge * (1.1 if name == "high" else 1 / 1.1)
+    remark = f"Arrowheads: bars that are cut. They go on to (ns): {'; '.join(said)}." if said else ""
+    return Panel(x, replace(y, **ends), drawn), remark

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.numbers import number
 from smp._output.table import Cell, Column, Table, counted, text
+from smp.microbench.output.format import flagged, judged
 from smp.models.supersteps.locality import SMALL
 from smp.profiles.profile import Profile
 
@@ -67,14 +68,20 @@ def tables(found: Stencil, profile: Profile) -> Iterator[Table]:
     """Yield the tables of a profile in which grids were relaxed."""
     copies = {form.rows: form.ns_per_cell for form in found.forms if form.form == "copy"}
     rows: list[list[Cell]] = []
-    for side in sorted({row.rows for row in (*found.rows, *found.forms)}):
+    for side in sorted({row.rows for row in found.rows} | {form.rows for form in found.forms}):
         for form in (form for form in found.forms if form.rows == side):
-            rows.append([FORM_TITLES[form.form], _grid(form), form.streams, form.ns_per_cell, form.copies, None])
+            rows.append(
+                [FORM_TITLES[form.form], _grid(form), form.streams, judged(form.ns_per_cell, form), form.copies, None]
+            )
         for row in (row for row in found.rows if row.rows == side):
             over = row.ns_per_cell / copies[side] if side in copies else None
-            rows.append([*_named(row), row.ns_per_cell, over, row.around_ns])
+            rows.append([*_named(row), judged(row.ns_per_cell, row), over, row.around_ns])
     left_out = ", ".join(f"{n:,} x {n:,}" for n in found.left_out or ())
-    notes = [MEANING, f"Left out, for memory is short: {left_out}." if left_out else ""]
+    notes = [
+        MEANING,
+        f"Left out, for memory is short: {left_out}." if left_out else "",
+        flagged([*found.rows, *found.forms]),
+    ]
     yield Table("Time per cell and iteration, float64", TIMES, rows, notes)
     if programs.predicted(found.rows):
         rows = []

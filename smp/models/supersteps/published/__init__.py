@@ -7,7 +7,7 @@ supersteps     tables 9 to 11: Loc and M/G of the supersteps of three sorts
 
 from .coefficients import CACHE_WORDS, PROCESSORS, WORD_BYTES, paper_functions
 from .errors import PAPER_ERRORS, paper_errors
-from .supersteps import PAPER_STEPS, PaperStep, closest_p
+from .supersteps import PAPER_STEPS, PaperStep, closest_p, paper_lengths
 
 __all__ = [
     "CACHE_WORDS",
@@ -19,4 +19,5 @@ __all__ = [
     "closest_p",
     "paper_errors",
     "paper_functions",
+    "paper_lengths",
 ]

@@ -69,3 +69,15 @@ def closest_p(p: int) -> int:
     [2, 2, 2, 8, 12]
     """
     return min(PROCESSORS, key=lambda known: abs(known - p))
+
+
+def paper_lengths(p: int) -> tuple[int, ...]:
+    """Return the numbers of keys that p processors sorted, ascending (section 5.2).
+
+    Examples
+    --------
+    >>> paper_lengths(2)[:3], paper_lengths(2)[-3:]
+    ((10000, 20000, 30000), (2650000, 2950000, 3250000))
+    """
+    first = {step * p * i for step in (5_000, 50_000) for i in range(1, 11)}
+    return tuple(sorted(first | {550_000 + 150_000 * p * i for i in range(10)}))
