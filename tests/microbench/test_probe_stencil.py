@@ -227,5 +227,5 @@ def test_runs_lie_in_their_intervals_by_layout(told: dict[str, Any]) -> None:
 def test_the_title_says_which_layout_is_the_fastest(told: dict[str, Any]) -> None:
     told["rows"][-1] |= {"layout": "shared", "blocks": "2x1", "ns_per_cell": 0.4}
     assert pictures.described("stencil", told)["stencil-time"].title == (
-        "Relaxing 90 x 90: fastest is shared 2x1, p = 2 (2.00 times a copy's speed)"
+        "Relaxing 90 x 90: fastest layout is shared 2x1, p = 2 (2.00 times a copy's speed)"
     )

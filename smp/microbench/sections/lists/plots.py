@@ -10,7 +10,7 @@ from smp._output.numbers import count
 from smp.microbench.output.curves import Samples, select
 
 from ..programs.intervals import READING, curves, how_many_inside, remark
-from ..programs.plots import BARS, TIME, every_time, fastest, timed, valid, with_room
+from ..programs.plots import BARS, TIME, every_time, fastest, timed, with_room
 from .facts import title_of
 from .rows import ListRun, Lists
 
@@ -56,19 +56,19 @@ def times(found: Lists, samples: Samples) -> Figure:
     """Return ns an element by n for every algorithm and p (figure 17), with bars where the samples are kept."""
     lines = []
     if found.serial:
-        serial = select(found.serial, "n")
-        lines.append(timed("serial", serial, samples, "serial", colour=BLACK, marker=0, bold=True))
+        lines.append(timed("serial", select(found.serial, "n"), samples, "serial", colour=BLACK, marker=0, bold=True))
     if found.fast:
         fast = select(found.fast, "n")
         lines.append(timed("fast form", fast, samples, "fast", colour=GREY, marker=1, dash="dashed", bold=True))
     lines += every_time(found.rows, title_of, samples)
     panel, cut = with_room(Axis("elements of the list", scale="log"), TIME, lines)
     longest = max(row.n for row in found.rows)
-    programs = {f"{title_of(row.algorithm)}, p = {row.p}": row.ns_per_element for row in valid(found.rows, n=longest)}
-    base = next((row.ns_per_element for row in valid(found.serial, n=longest)), None)
+    programs = {f"{title_of(row.algorithm)}, p = {row.p}": row for row in found.rows if row.n == longest}
+    serial = next((row for row in found.serial if row.n == longest), None)
+    best = fastest("program", programs, "ns_per_element", serial, "the serial loop")
     return Figure(
         "lists-time",
-        f"Ranking {count(longest)} nodes: {fastest(programs, base, 'the serial loop')}",
+        f"Ranking {count(longest)} nodes: {best}",
         f"random lists, median of the repeats{BARS if samples is not None else ''} "
         "(after figure 17 of the MTA evaluation)",
         [panel],

@@ -24,7 +24,6 @@ STEPS = (
     *programs.PLACE,
 )
 MEANING = "run: the whole; speed-up: over the serial loop. fast form: rank_list, by streams of one process."
-INTERVAL = f"steps: all supersteps of the run, as good, bad and random predict them.\n{programs.MEANING}"
 STEP_MEANING = "took: copy-in and copy-out, as good, bad and random predict them. local: the computation between them."
 
 
@@ -94,7 +93,8 @@ def tables(found: Lists, profile: Profile) -> Iterator[Table]:
             [title_of(r.algorithm), r.n, r.p, programs.each(r, "measured_s", r.n), *programs.interval(r, r.n)]
             for r in ranked
         ]
-        yield Table("Intervals, per element", INTERVALS, rows, [INTERVAL, *programs.remarks(profile, found, ranked)])
+        notes = [programs.MEANING, *programs.remarks(profile, found, ranked)]
+        yield Table("Intervals, per element", INTERVALS, rows, notes)
     rows = [
         [
             *(title_of(step.algorithm), step.label, step.n, step.p, step.m, step.compute_s),

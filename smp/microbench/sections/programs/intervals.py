@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from smp._output.figure import BLACK, GREY, Axis, Panel, Series
 from smp.microbench.output.curves import column, reasons
 
-from .plots import TIME, measured, per_element
+from .plots import TIME, UNSTEADY, measured, per_element
 
 READING = "supersteps with their computation: measured, and predicted from accesses"
 OFF = "the cost function is off on the suites that were kept apart"
-UNSTEADY = "Red rings around measured times: the repeats differ too much."
 PREDICTED = "Red rings around predictions, and hollow bars: by cost functions that are not valid."
 ROOM = 1.3
 """How many times farther than the longest bar its axis reaches."""
@@ -85,9 +84,9 @@ def bars(rows: Sequence[Any], names: Sequence[str], times: FloatArray, work: Flo
 
 
 def side_by_side(panels: Sequence[Panel], x: Axis) -> list[Panel]:
-    """Return panels of bars with one axis, which has room for all of them."""
+    """Return panels of bars with one logarithmic axis, which has room for all of them."""
     every = [one for panel in panels for one in panel.series]
     edges = np.concatenate([np.add(one.x, one.start if one.kind == "bar" else 0.0) for one in every])
     starts = np.concatenate([np.asarray(one.start if one.kind == "bar" else one.x, float) for one in every])
-    shared = replace(x, low=np.nanmin(starts) / ROOM, high=np.nanmax(edges) * ROOM)
+    shared = replace(x, low=np.nanmin(starts[starts > 0]) / ROOM, high=np.nanmax(edges) * ROOM)
     return [replace(panel, x=shared) for panel in panels]

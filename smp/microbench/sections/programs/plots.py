@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from smp.microbench.output.curves import Samples, column, curve, select
 DASHES = ("solid", "dashed", "dashdot", "dotted")
 BARS = "; bars: the fastest to the slowest"
 TIME = Axis("time per element", "ns", "log")
+UNSTEADY = "Red rings around measured times: the repeats differ too much."
 FARTHEST = 3.0
 """How many times beyond the slowest median, or below the fastest, the bars of repeats are drawn."""
 
@@ -63,33 +64,33 @@ def timed(name: str, rows: Sequence[Any], samples: Samples, algorithm: str, **lo
     return curve(name, rows, "n", "ns_per_element", spread="bars", **look)
 
 
-def fastest(times: Mapping[str, float], base: float | None, of: str) -> str:
-    """Say in a title which of some forms is the fastest; a question where no time is valid.
+def fastest(what: str, rows: Mapping[str, Any], time: str, base: Any, of: str) -> str:
+    """Say in a title which of some rows is the fastest; it is a question as long as one of them is not valid.
 
     Parameters
     ----------
-    times : mapping of str to float
-        The valid ones.
-    base : float, optional
-        What they are compared with, if that is valid.
+    what : str
+        What the rows are: "program".
+    rows : mapping of str to record
+        By their names in print.
+    time : str
+        The field that has a row's time.
+    base : record or None
+        What they are compared with.
     of : str
-        Whose speed that is.
+        Its name in print.
     """
-    if not times:
-        return "which is the fastest?"
-    best = min(times, key=lambda name: times[name])
-    said = f"fastest is {best}"
-    return said if base in (None, times[best]) else f"{said} ({number(base / times[best])} times {of}'s speed)"
-
-
-def valid(rows: Iterable[Any], /, **fixed: Any) -> list[Any]:
-    """Return the rows with these fields that are valid, or were never judged."""
-    same = (row for row in rows if all(getattr(row, name) == value for name, value in fixed.items()))
-    return [row for row in same if row.valid is not False]
+    if any(row.valid is False for row in (*rows.values(), *([base] if base else []))):
+        return f"which {what} is the fastest?"
+    best = min(rows, key=lambda name: float(getattr(rows[name], time)))
+    said = f"fastest {what} is {best}"
+    if base is None or rows[best] is base:
+        return said
+    return f"{said} ({number(getattr(base, time) / getattr(rows[best], time))} times {of}'s speed)"
 
 
 def with_room(x: Axis, y: Axis, lines: Sequence[Series]) -> tuple[Panel, str]:
-    """Return a panel in which bars do not flatten the medians, and a remark on the bars that are cut for it.
+    """Return a panel in which bars do not flatten the medians, and a remark on bars that are cut and on marks.
 
     A single slow repeat may take a hundred times the median: its bar ends at the edge, in an arrowhead.
     """
@@ -106,5 +107,6 @@ def with_room(x: Axis, y: Axis, lines: Sequence[Series]) -> tuple[Panel, str]:
                 drawn.append(Series("", at, np.full(len(at), edge), "points", colour=line.colour, marker=marker))
                 said += [f"{line.name}, {count(n)}: {number(ns)}" for n, ns in zip(at, bars[beyond], strict=True)]
                 ends[name] = edge * (1.1 if name == "high" else 1 / 1.1)
-    remark = f"Arrowheads: bars that are cut. They go on to (ns): {'; '.join(said)}." if said else ""
-    return Panel(x, replace(y, **ends), drawn), remark
+    remarks = [f"Arrowheads: bars that are cut. They go on to (ns): {'; '.join(said)}."] if said else []
+    remarks += [UNSTEADY] if any(any(line.invalid) for line in lines) else []
+    return Panel(x, replace(y, **ends), drawn), " ".join(remarks)

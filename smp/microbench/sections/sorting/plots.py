@@ -17,7 +17,7 @@ from smp.models.supersteps.locality import SMALL
 from smp.models.supersteps.published import PAPER_STEPS, PROCESSORS, closest_p
 
 from ..programs.intervals import READING, bad_end, bars, how_many_inside, invalid, remark, side_by_side
-from ..programs.plots import BARS, TIME, every_time, fastest, measured, per_element, timed, valid, with_room
+from ..programs.plots import BARS, TIME, every_time, fastest, measured, per_element, timed, with_room
 from . import paper
 from .report import FORM_TITLES, title_of
 from .rows import Sorting, SortRun, SortStep
@@ -80,9 +80,9 @@ def supersteps(rows: list[SortStep]) -> Figure:
             labels, n = [row.label for row in mine], column(mine, "n")
             panel = bars(mine, labels, column(mine, "measured_s"), n, f"{title_of(name)}, p = {p}")
             there = [PAPER_STEPS.get(name, {}).get(label) for label in labels]
-            paper = np.array([np.nan if step is None else step.at(closest_p(p))[0] for step in there])
+            locs = np.array([np.nan if step is None else step.at(closest_p(p))[0] for step in there])
             good, end = per_element(mine, column(mine, "good_s")), per_element(mine, bad_end(mine))
-            places = good + (1 - paper) * (end - good)
+            places = good + (1 - locs) * (end - good)
             look: dict[str, Any] = {"colour": 1, "marker": 3, "hollow": True}
             theirs = Series("with the paper's Loc", places, np.arange(len(mine)), "points", **look)
             panels.append(replace(panel, series=[*panel.series, theirs]))
@@ -121,7 +121,7 @@ def times(found: Sorting, samples: Samples) -> Figure:
 
 def _title(found: Sorting) -> str:
     longest = max([*(row.n for row in found.rows), *(form.n for form in found.forms)])
-    forms = {form.form: form.ns_per_element for form in valid(found.forms, n=longest)}
-    times = {FORM_TITLES[name]: ns for name, ns in forms.items()}
-    times |= {f"{title_of(row.algorithm)}, p = {row.p}": row.ns_per_element for row in valid(found.rows, n=longest)}
-    return f"Sorting {count(longest)} keys: {fastest(times, forms.get('numpy'), 'NumPy')}"
+    every: dict[str, Any] = {FORM_TITLES[form.form]: form for form in found.forms if form.n == longest}
+    alone = every.get(FORM_TITLES["numpy"])
+    every |= {f"{title_of(row.algorithm)}, p = {row.p}": row for row in found.rows if row.n == longest}
+    return f"Sorting {count(longest)} keys: {fastest('form', every, 'ns_per_element', alone, 'NumPy')}"

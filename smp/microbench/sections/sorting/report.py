@@ -16,15 +16,17 @@ from smp.profiles.profile import Profile
 from ..programs import report as programs
 from .rows import Sorting, SortStep
 
-COLUMNS = (text("algorithm"), counted("n"), counted("p"), Column("time", "ns"), Column("over NumPy"))
+NAMED = (text("algorithm"), counted("n"), counted("p"))
+TIMES = (*NAMED, Column("time", "ns"), Column("over NumPy"))
+INTERVALS = (*NAMED, Column("steps", "ns"), *programs.INTERVAL)
 STEP = (counted(""), text("superstep"), text("counts"), counted("h_r"), counted("h_w"), counted("M"))
 TITLES = {"radix": "Radix sort", "sample": "Sample sort", "column": "Column sort"}
 FORM_TITLES = {"numpy": "NumPy", "fast": "fast form"}
 MOST_LENGTHS = 6
 """Lengths of each p in the table of times; the profile has all."""
 MEANING = (
-    "time: the sum of the supersteps, as good, bad and random predict it; of NumPy and of the fast form, which uses "
-    "streams of one process, the whole. over NumPy: its time over this one."
+    "time: the sum of the supersteps; of NumPy and of the fast form, which uses streams of one process, the whole. "
+    "over NumPy: its time over this one."
 )
 AVERAGES = (
     "Supersteps, after the tables of the SMP paper. h_r, h_w and M: as the paper gives them, then as counted, then by "
@@ -60,7 +62,7 @@ def line(found: Sorting) -> tuple[str, str] | None:
 
 def tables(found: Sorting, profile: Profile) -> Iterator[Table]:
     """Yield the tables of a profile in which keys were sorted."""
-    yield _times(found, profile)
+    yield from _times(found, profile)
     if found.analysis:
         other = [f"p = {closest_p(p)} above p = {p}" for p in _columns(found.analysis) if p not in PROCESSORS]
         yield Table(notes=[AVERAGES.format(other=f", {', '.join(other)}" * bool(other))])
@@ -74,34 +76,28 @@ def tables(found: Sorting, profile: Profile) -> Iterator[Table]:
             yield _supersteps(title + f"; its {rounds} rounds taken together" * (rounds > 1), rows)
 
 
-def _times(found: Sorting, profile: Profile) -> Table:
+def _times(found: Sorting, profile: Profile) -> Iterator[Table]:
     ran, forms = found.rows, found.forms
     alone = {form.n: form.ns_per_element for form in forms if form.form == "numpy"}
     shown = {p: few(sorted({row.n for row in ran if row.p == p}), MOST_LENGTHS) for p in {row.p for row in ran}}
     lengths = sorted({n for some in shown.values() for n in some}) or few(sorted(alone), MOST_LENGTHS)
-    columns = (*COLUMNS, *programs.INTERVAL) if programs.predicted(ran) else COLUMNS
-    rows: list[list[Cell]] = []
+    times: list[list[Cell]] = []
+    intervals: list[list[Cell]] = []
     for n in lengths:
         for form in (form for form in forms if form.n == n):
-            named: list[Cell] = [
-                FORM_TITLES[form.form],
-                n,
-                form.streams,
-                judged(form.ns_per_element, form),
-                form.speedup,
-            ]
-            rows.append([*named, *[None] * len(programs.INTERVAL)])
+            named: list[Cell] = [FORM_TITLES[form.form], n, form.streams]
+            times.append([*named, judged(form.ns_per_element, form), form.speedup])
         same = [row for row in ran if row.n == n and n in shown[row.p]]
         for row in sorted(same, key=lambda row: row.p):
-            ns = row.ns_per_element
-            over = alone[n] / ns if n in alone else None
-            rows.append([title_of(row.algorithm), n, row.p, judged(ns, row), over, *programs.interval(row, n)])
-    said = [MEANING, programs.MEANING * (columns is not COLUMNS), *programs.remarks(profile, found, ran)]
+            ns, named = row.ns_per_element, [title_of(row.algorithm), n, row.p]
+            times.append([*named, judged(ns, row), alone[n] / ns if n in alone else None])
+            intervals.append([*named, programs.each(row, "measured_s", n), *programs.interval(row, n)])
     every = len({row.n for row in ran})
-    if every > len(lengths):
-        said.append(f"{len(lengths)} of {every} lengths; the profile has all.")
-    said.append(flagged([*ran, *forms]))
-    return Table("Time per element, random keys of 32 bits", columns, [row[: len(columns)] for row in rows], said)
+    thinned = f"{len(lengths)} of {every} lengths; the profile has all." if every > len(lengths) else ""
+    yield Table("Time per element, random keys of 32 bits", TIMES, times, [MEANING, thinned, flagged([*ran, *forms])])
+    if programs.predicted(ran):
+        notes = [programs.MEANING, *programs.remarks(profile, found, ran)]
+        yield Table("Intervals, per element", INTERVALS, intervals, notes)
 
 
 def _supersteps(title: str, steps: list[SortStep]) -> Table:

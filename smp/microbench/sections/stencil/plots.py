@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from smp._output.figure import BLACK, GREY, Axis, Figure, Panel
-from smp.microbench.output.curves import Samples, column, curve, nth, select
+from smp.microbench.output.curves import Samples, column, curve, nth, reasons, select
 from smp.microbench.output.format import by_streams, few
 
 from ..programs.intervals import READING, bars, how_many_inside, remark, side_by_side
-from ..programs.plots import fastest, valid
+from ..programs.plots import UNSTEADY, fastest
 from .report import FORM_TITLES, title_of
 from .rows import GridRun, Stencil
 
@@ -73,12 +73,14 @@ def times(found: Stencil) -> Figure:
         panels,
         share_x="all",
         share_y="all",
+        remarks=UNSTEADY * any(reasons([*found.rows, *found.forms])),
     )
 
 
 def _title(found: Stencil) -> str:
     largest = max(found.rows, key=lambda row: row.rows)
-    chosen = {"rows": largest.rows, "columns": largest.columns}
-    times = {f"{title_of(row.layout, row.blocks)}, p = {row.p}": row.ns_per_cell for row in valid(found.rows, **chosen)}
-    copy = next((form.ns_per_cell for form in valid(found.forms, **chosen) if form.form == "copy"), None)
-    return f"Relaxing {largest.rows:,} x {largest.columns:,}: {fastest(times, copy, 'a copy')}"
+    same = [row for row in found.rows if row.rows == largest.rows]
+    layouts = {f"{title_of(row.layout, row.blocks)}, p = {row.p}": row for row in same}
+    copy = next((form for form in found.forms if (form.rows, form.form) == (largest.rows, "copy")), None)
+    best = fastest("layout", layouts, "ns_per_cell", copy, "a copy")
+    return f"Relaxing {largest.rows:,} x {largest.columns:,}: {best}"

@@ -26,7 +26,6 @@ MEANING = (
     "what is copied before and after all iterations. The fast form works in place, its iterations blocked in time; "
     "unblocked: one after another."
 )
-INTERVAL = f"steps: all supersteps over the iterations, as good, bad and random predict them.\n{programs.MEANING}"
 AVERAGES = (
     f"Loc and M/G: of communication alone, averages over the grids in which M is {SMALL:,} and more; below, the "
     "runtime's noise is as wide as the interval. local: the measured local computation.\n"
@@ -88,7 +87,7 @@ def tables(found: Stencil, profile: Profile) -> Iterator[Table]:
         for row in sorted(found.rows, key=_cells):
             work = _cells(row) * (row.iterations or 1)
             rows.append([*_named(row), programs.each(row, "measured_s", work), *programs.interval(row, work)])
-        notes = [INTERVAL, *programs.remarks(profile, found, found.rows)]
+        notes = [programs.MEANING, *programs.remarks(profile, found, found.rows)]
         yield Table("Intervals, per cell and iteration", INTERVALS, rows, notes)
     if found.analysis:
         title = f"Supersteps, counted on {_grid(max(found.analysis, key=_cells))}; all iterations together"
