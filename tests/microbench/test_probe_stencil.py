@@ -58,7 +58,7 @@ def section() -> Iterator[Measurement]:
 def test_every_layout_is_measured(section: Measurement) -> None:
     data, samples = section.data.to_json(), section.samples["stencil"]
     assert json.loads(json.dumps(data)) == data
-    assert_same_keys(data, measured("stencil"), but=NEWER | PREDICTED | {"valid", "why"})
+    assert_same_keys(data, measured("stencil"), but=NEWER | PREDICTED | {"valid", "why", "off"})
     found = [(row["rows"], row["p"], row["layout"]) for row in data["rows"]]
     assert found == [(side, p, name) for p in (1, 2) for side in SIDES for name, _ in layouts_of(p)]
     for row in data["rows"]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 QUICK = Path(__file__).parents[1] / "data/profile/quick.json"
-NEWER = frozenset({"compute_s", "flat", "off"})
+NEWER = frozenset({"compute_s", "flat"})
 """What is measured since that profile was."""
 PREDICTED = frozenset(
     {
