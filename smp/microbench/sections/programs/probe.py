@@ -33,7 +33,7 @@ Step = TypeVar("Step", bound=Counted)
 ENDS = ("good_s", "bad_s", "random_s")
 """The predictions of a row, in seconds."""
 MOST_UNSTEADY = 0.25
-"""Share of a section's times."""
+"""Share of a section's times up to which it is valid."""
 NO_FUNCTIONS = (
     "no cost functions, so no intervals: measure the section access too, or name a profile that has it with --profile"
 )
@@ -150,8 +150,8 @@ class Found(Generic[Row, Step]):
     def judged(self) -> Validity:
         """Return when what predicts was measured, and whether the section is valid.
 
-        It is not without cost functions, for then there are no intervals, and not where many times are unsteady: a
-        program that shared its CPUs from beginning to end is slow, and steadily so.
+        It is not valid without cost functions, since there are no intervals then, nor where many times are unsteady,
+        since whatever disturbed these may have slowed others evenly.
         """
         why = [NO_FUNCTIONS] if self.profile is None else []
         bad = [each[0] for each in self.judgements if each]

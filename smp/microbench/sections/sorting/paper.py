@@ -3,7 +3,7 @@
     counts of a superstep    x  tables 2 and 4    =  good, bad
     good                     x  M/G of its table  =  measured; from Loc where the table has no M/G
 
-The paper's figure has the local computation in all times; it is not printed, so that it is in none of these.
+The times of the paper's figure include local computation.  Its tables do not print that, so these times leave it out.
 """
 
 from __future__ import annotations
