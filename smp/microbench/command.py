@@ -29,6 +29,7 @@ from .._runtime.program.processor import MOST
 from ..errors import ProfileError, SmpError
 from ..models.fit.fitting import ModelWarning
 from ..profiles.profile import Profile, ProfileWarning
+from ..profiles.published import PUBLISHED, PublishedProfile, opened
 from .calibration.kernels import KERNELS, Calibration
 from .calibration.kernels import load as load_models
 from .campaign import Campaign, make_plan, samples_of
@@ -141,7 +142,11 @@ def parser() -> argparse.ArgumentParser:
         help="folder to write to (default: smp-report)",
     )
     made.add_argument(
-        "--profile", type=Path, metavar="FILE", help="use a saved profile; measures only what --only names"
+        "--profile",
+        type=Path,
+        metavar="FILE",
+        help="use a saved profile; measures only what --only names. A published one goes by its name: "
+        + ", ".join(f'"{name}"' for name in PUBLISHED),
     )
     models = made.add_mutually_exclusive_group()
     models.add_argument(
@@ -237,7 +242,7 @@ def _run_predictions(options: argparse.Namespace) -> int:
     from .predictions.changes import calibrated, model_of
     from .predictions.report_impact import report as impact_report
 
-    profile = Profile.load(options.profile) if options.profile else Profile.find()
+    profile = opened(options.profile) if options.profile else Profile.find()
     kernel, n, p = options.impact
     try:
         hybrid = calibrated(profile, kernel, p)
@@ -250,8 +255,10 @@ def _run_predictions(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace, talk: Console) -> int:
-    base = Profile.load(options.profile) if options.profile else None
+    base = opened(options.profile) if options.profile else None
     sections = options.only or (() if base is not None else tuple(SECTIONS))
+    if sections and isinstance(base, PublishedProfile):
+        raise ProfileError(f"nothing can be measured into {base!r}: leave out --only, which measures this computer")
     code = 0
     if sections:
         options.out.mkdir(parents=True, exist_ok=True)  # a place that cannot be written is told before the work

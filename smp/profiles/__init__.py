@@ -3,6 +3,7 @@
 Profile                  reads a profile, finds the last of this computer, predicts
 ProfileWarning           a profile that can be used, with a caveat
 charged, between         the factored model of a program's supersteps on the machine of a profile
+published_machine        the profile of a machine whose cost functions were published: the SGI Power Challenge
 contention_parameters    what the contention model needs of a profile
 """
 
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from .charges import charged
     from .contention import contention_parameters
     from .profile import Profile, ProfileWarning
+    from .published import published_machine
 
-__all__ = ["Profile", "ProfileWarning", "charged", "contention_parameters"]
+__all__ = ["Profile", "ProfileWarning", "charged", "contention_parameters", "published_machine"]
 
 __getattr__ = handed_on(
     __name__,
@@ -26,5 +28,6 @@ __getattr__ = handed_on(
         "ProfileWarning": ".profile",
         "charged": ".charges",
         "contention_parameters": ".contention",
+        "published_machine": ".published",
     },
 )

@@ -14,19 +14,24 @@ from support import pictures
 from support.machines import Machines
 from support.profiles import MEASURED, charging
 from support.reports import cells, first_screen, section_text, summed_up
-from support.shapes import assert_same_keys, measured
+from support.shapes import NEWER, assert_same_keys, measured
 
 import smp
+from smp._output.figure import Axis, Series
 from smp.microbench.campaign import Campaign
 from smp.microbench.method.plan import Measurement, Plan, Stopped
-from smp.microbench.sections.lists.rows import ListStep
+from smp.microbench.sections.lists.rows import ListRun, ListStep
+from smp.microbench.sections.programs import probe as probe_programs
 from smp.microbench.sections.programs import report as report_programs
-from smp.microbench.sections.programs.probe import Found, averages, in_supersteps, pooled, steps_of
+from smp.microbench.sections.programs.intervals import OFF, curves
+from smp.microbench.sections.programs.plots import with_room
+from smp.microbench.sections.programs.probe import Found, averages, in_supersteps, pooled, steps_of, unsteady
 from smp.microbench.sections.programs.rows import Ran
 from smp.microbench.sections.sorting import probe
 from smp.microbench.sections.sorting import report as report_sorting
 from smp.microbench.sections.sorting.rows import SortSuperstep
 from smp.models.supersteps.locality import SMALL
+from smp.models.supersteps.published import PAPER_STEPS
 
 PLAN = Plan("quick", (1, 2), 7, 64)
 LENGTHS = (400, 12_000)
@@ -85,7 +90,7 @@ def test_a_row_is_of_the_repeat_of_median_time(machines: Machines) -> None:
     given, out = two.array(np.arange(SMALL)), two.empty(SMALL, np.int64)
     runs = [two.run(copied, given, out, rounds) for rounds in (1, 3, 2)]
     found: Found[Ran, ListStep] = Found(charging(), ListStep)
-    row = found.add({"n": 1000, "p": 2, "algorithm": "copied"}, runs, [0.1, 0.9, 0.4])
+    row = found.add({"n": 1000, "p": 2, "algorithm": "copied"}, runs, [0.37, 0.43, 0.4])
     interval = runs[2].interval(charging())
     assert (row["seconds"], row["repeats"]) == (0.4, 3)
     assert row["measured_s"] == pytest.approx(in_supersteps(runs[2]))
@@ -94,7 +99,7 @@ def test_a_row_is_of_the_repeat_of_median_time(machines: Machines) -> None:
     assert times == pytest.approx(tuple(interval.whole))
     assert (row["loc"], row["m_over_g"]) == pytest.approx((interval.total.loc[0], interval.total.m_over_g[0]))
     assert [(step.n, step.label) for step in found.steps] == [(1000, "there"), (1000, "back")] * 2
-    assert found.samples == [(1000, 2, "copied", k, each) for k, each in enumerate((0.1, 0.9, 0.4))]
+    assert found.samples == [(1000, 2, "copied", k, each) for k, each in enumerate((0.37, 0.43, 0.4))]
     assert found.judged() == {"functions_of": MEASURED, "valid": True, "why": []}
 
 
@@ -121,6 +126,7 @@ def section() -> Iterator[Measurement]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(probe.LENGTHS, "quick", LENGTHS)
         patch.setattr(probe, "REPEATS", 3)
+        patch.setattr(probe_programs, "unsteady", lambda seconds: [])  # whatever else this computer does
         ticks: list[float] = []
         made = probe.measure(PLAN, lambda part, text: ticks.append(part), charging())
         assert ticks == sorted(ticks)
@@ -131,7 +137,7 @@ def section() -> Iterator[Measurement]:
 def test_every_sort_is_measured(section: Measurement) -> None:
     data, samples = section.data.to_json(), section.samples["sorting"]
     assert json.loads(json.dumps(data)) == data
-    assert_same_keys(data, measured("sorting"))
+    assert_same_keys(data, measured("sorting"), but=NEWER | {"valid", "why", "off"})
     assert data["valid"]
     found = [(row["n"], row["p"], row["algorithm"]) for row in data["rows"]]
     assert sorted(found) == sorted((n, p, name) for n in LENGTHS for p in (1, 2) for name in probe.FORMS)
@@ -148,23 +154,23 @@ def test_every_sort_is_measured(section: Measurement) -> None:
         assert fast["speedup"] == pytest.approx(numpy["ns_per_element"] / fast["ns_per_element"])
 
 
-def formula(text: str, n: int, p: int) -> list[int]:
-    """The numbers of such as "n/p + 64; n/p; 2n + 3p^2"."""
+def formula(text: str, n: int, p: int) -> int:
+    """The number of such as "2n + 3p^2"."""
     plain = re.sub(r"(\d)([np])", r"\1*\2", text.removesuffix(" ideally").replace("^", "**"))
-    return [int(eval(part, {"n": n, "p": p})) for part in plain.split(";")]
+    return int(eval(plain, {"n": n, "p": p}))
 
 
 def test_supersteps_are_counted_as_in_the_paper_s_tables(section: Measurement) -> None:
     rows = section.data.to_json()["analysis"]
     for p in (1, 2):
-        for name, table in report_sorting.COUNTS.items():
+        for name, table in PAPER_STEPS.items():
             mine = [row for row in rows if (row["algorithm"], row["p"]) == (name, p)]
             assert [row["label"] for row in mine] == list(table)
             assert {row["times"] for row in mine} == {6 if name == "radix" else 1}
             assert {row["runs"] for row in mine} == {len(LENGTHS)}
             for row in mine:
                 assert row["n"] == max(LENGTHS)
-                paper = formula(table[row["label"]], row["n"], p)
+                paper = [formula(count, row["n"], p) for count in table[row["label"]].counts]
                 assert [row[f"{count}_closed"] for count in ("hr", "hw", "m")] == paper
                 if (name, row["label"]) != ("sample", "sort"):  # whose buckets are ideal in the table
                     assert [row[count] for count in ("hr", "hw", "m")] == paper
@@ -254,13 +260,16 @@ def told(section: Measurement) -> dict[str, Any]:
 
 def test_the_report_says_the_numbers(told: dict[str, Any]) -> None:
     text = section_text("sorting", told)
-    (row,) = cells(text, "Radix sort", "12,000", "2")
-    assert (row[:4], row[-5:]) == (["20.0", "0.400", "3.00", "8.00"], ["0.75", "2.50", "yes", "4", "5"])
+    times, interval = cells(text, "Radix sort", "12,000", "2")
+    assert times == ["20.0", "0.400"]
+    assert (interval[1:3], interval[-5:]) == (["3.00", "8.00"], ["0.75", "2.50", "yes", "4", "5"])
     assert cells(text, "fast form", "400", "2")[0][:2] == ["4.00", "2.00"]
     (row,) = cells(text, "1", "count")
-    assert row == ["paper", "n/p", "64", "n + 64p", "0.60", "2.00", "0.70", "3.00", "2.00"]
-    assert cells(text, "counted", "6,000", "64", "12,128") == [[]]
-    assert cells(text, "3", "offsets")[0][-5:] == ["-", "-", "-", "-", "2.00"]  # too small to tell
+    assert row == ["paper", "n/p", "64", "n + 64p", *["0.97", "1.65"] * 2]  # its p = 2 stands above p = 1, too
+    assert cells(text, "counted", "6,000", "64", "12,128") == [["0.60", "2.00", "0.70", "3.00", "2.00"]]
+    assert cells(text, "3", "offsets") == [["paper", "64", "64", "128p", *["0.99", "-"] * 2]]
+    assert cells(text, "counted", "64", "64", "256") == [["-", "-", "-", "-", "2.00"]] * 2  # too small to tell
+    assert "SGI Power Challenge, p = 2 above p = 1. local" in " ".join(text.split())
     assert "after table 10" in text
     assert report_programs.EARLIER not in " ".join(text.split())
     assert f"measured on {MEASURED}" in " ".join(text.split())
@@ -272,7 +281,7 @@ def test_a_section_of_an_earlier_version_says_that_computation_is_included(told:
         del row["compute_s"]
     text = section_text("sorting", told)
     assert report_programs.EARLIER in " ".join(text.split())
-    assert cells(text, "1", "count")[0][-5:] == ["0.60", "2.00", "0.70", "3.00", "-"]
+    assert cells(text, "counted", "6,000", "64", "12,128") == [["0.60", "2.00", "0.70", "3.00", "-"]]
 
 
 def test_predictions_of_functions_that_are_not_valid_say_so(told: dict[str, Any]) -> None:
@@ -303,8 +312,8 @@ def test_many_lengths_are_thinned_in_the_table(told: dict[str, Any]) -> None:
     told["rows"] = [row | {"n": n} for row in told["rows"] if row["n"] == 400 for n in range(1000, 31_000, 1000)]
     text = section_text("sorting", told)
     assert "6 of 30 lengths; the profile has all." in text
-    assert len(re.findall(r"^Radix sort +\d", text, re.MULTILINE)) == 2 * 6
-    assert len(cells(text, "Radix sort", "1,000", "1")) == len(cells(text, "Radix sort", "30,000", "2")) == 1
+    assert len(re.findall(r"^Radix sort +\d", text, re.MULTILINE)) == 2 * 2 * 6  # two tables
+    assert len(cells(text, "Radix sort", "1,000", "1")) == len(cells(text, "Radix sort", "30,000", "2")) == 2
 
 
 def test_figure_3_has_each_sort_against_both_ends(section: Measurement) -> None:
@@ -327,7 +336,7 @@ def test_figure_3_has_each_sort_against_both_ends(section: Measurement) -> None:
 
 def test_times_stand_beside_numpy_s(section: Measurement) -> None:
     made = pictures.described("sorting", section.data, section.samples["sorting"])
-    assert list(made) == ["sorting-predicted", "sorting-time"]
+    assert list(made) == ["sorting-predicted", "sorting-paper", "sorting-supersteps", "sorting-time"]
     figure = made["sorting-time"]
     pictures.check(figure)
     (panel,) = figure.panels
@@ -338,3 +347,127 @@ def test_times_stand_beside_numpy_s(section: Measurement) -> None:
     bars = [(low, high) for one in panel.series for low, high in zip(one.low, one.high, strict=True)]
     assert len(bars) == len(LENGTHS) * (2 * 3 + 2)
     assert all(low <= high for low, high in bars)
+
+
+def test_supersteps_lie_between_good_and_bad_by_label(told: dict[str, Any]) -> None:
+    for row in told["analysis"]:
+        row |= {"good_s": 1e-9 * row["n"], "bad_s": 3e-9 * row["n"], "random_s": 5e-9 * row["n"], "off": []}
+        row |= {"measured_s": 2e-9 * row["n"], "inside": row["label"] != "init"}
+    told["analysis"] += [row | {"p": 4, "off": ["bad"]} for row in told["analysis"] if row["p"] == 2]
+    figure = pictures.described("sorting", told)["sorting-supersteps"]
+    pictures.check(figure)
+    assert [panel.title for panel in figure.panels] == [
+        f"{sort}, p = {p}" for p in (1, 2, 4) for sort in report_sorting.TITLES.values()
+    ]
+    radix, _, column = figure.panels[6:]
+    assert list(radix.y.names) == ["count", "move"]  # the others are too small to tell
+    bar, took, paper = radix.series
+    assert (bar.start, bar.x, took.x) == (*(pytest.approx([each] * 2) for each in (1.0, 4.0, 2.0)),)
+    assert paper.x == pytest.approx([1 + 4 * 0.04] * 2)  # the paper's Loc for p = 4 is 0.96
+    assert figure.panels[0].series[2].x == pytest.approx([1 + 4 * 0.03] * 2)  # p = 2 is closest to p = 1
+    assert [bool(why) for panel in (figure.panels[0], radix) for why in panel.series[0].invalid] == [False] * 2 + [
+        True
+    ] * 2
+    assert "not valid" in figure.remarks
+    assert "its p = 2 for p = 1" in figure.reading
+    shown = [row for row in told["analysis"] if row["m"] >= SMALL]
+    inside = sum(row["inside"] for row in shown)
+    assert f"{inside} of {len(shown)} lie" in figure.title
+    assert inside < len(shown)
+    assert len(column.y.names) == 5
+
+
+def test_the_paper_s_figure_3_is_drawn_from_its_tables(told: dict[str, Any]) -> None:
+    figure = pictures.described("sorting", told)["sorting-paper"]
+    pictures.check(figure)
+    assert [panel.title[-4:].strip() for panel in figure.panels] == ["= 4", "= 4", "= 8", "= 8", "= 12", "= 12"]
+    good = figure.panels[2]
+    sort = pictures.series(good, "Column sort")
+    predicted = next(one for one in good.series if not one.name and one.colour == sort.colour)
+    # five supersteps of n/p reads and writes each, M/G as in table 11, p = 8
+    n = sort.x[0]
+    one = 140 + (0.0184 + 0.0087) * n / 8 + 0.00005 * 2 * n
+    assert n == 40_000
+    assert predicted.y[0] == pytest.approx(5 * one / n * 1e3)
+    assert sort.y[0] == pytest.approx((7.41 + 4.61 + 19.69 + 5.26 + 4.45) * one / n * 1e3)
+    assert "2.4 to 11.6 times" in figure.title
+
+
+# --- what is not steady
+
+
+def test_repeats_that_differ_are_not_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe_programs, "unsteady", unsteady)
+    found: Found[Ran, ListStep] = Found(charging(), ListStep)
+    assert found.sample({"n": 9}, [1.0, 1.0, 1.1, 1.1, 9.0]) == {"valid": True, "why": []}
+    assert found.sample({"n": 9}, [2.0, 1.0, 1.1, 1.5, 1.0]) == {
+        "valid": False,
+        "why": ["unstable: the third quartile is 1.50 of the first, above 1.25"],
+    }
+    assert not found.judged()["valid"]
+    assert "1 of 2 times are not valid; the first: unstable" in found.judged()["why"][0]
+    for _ in range(2):
+        found.sample({"n": 9}, [1.0])
+    assert found.judged()["valid"]
+
+
+def test_predictions_by_functions_that_do_not_hold_are_marked(machines: Machines) -> None:
+    profile = charging()
+    off = {
+        "family": "bad",
+        "p": 2,
+        "name": "HrHwM",
+        "set": "all",
+        "suite": 1,
+        "average": 0.4,
+        "maximum": 0.5,
+        "count": 3,
+    }
+    profile.data["access"]["validation"] = [off, off | {"family": "good", "name": "HrHwM-c", "average": 0.1}]
+    two = machines(2)
+    run = two.run(copied, two.array(np.arange(SMALL)), two.empty(SMALL, np.int64), 1)
+    found: Found[ListRun, ListStep] = Found(profile, ListStep)
+    key: dict[str, Any] = {"n": SMALL, "p": 2, "algorithm": "copied"}
+    row = ListRun(**key, ns_per_element=1.0, **found.add(key, [run], [1.0]))
+    assert row.off == ["bad"]
+    assert [step.off for step in found.steps] == [["bad"]] * 2
+    marks = {line.name: list(line.invalid) for line in curves([row])}
+    assert marks == {"interval": [], "bad": [OFF], "random": [""], "good": [""], "measured": [""]}
+
+
+def test_what_is_not_steady_is_marked_everywhere(told: dict[str, Any]) -> None:
+    told["rows"][-1] |= {"valid": False, "why": ["it swings"]}
+    slow = told["rows"][-1]
+    text = section_text("sorting", told)
+    assert len(re.findall(r"20\.0 +!", text)) == 1
+    assert "! not valid, 1 of 16: it swings" in text
+    made = pictures.described("sorting", told)
+    for name in ("sorting-predicted", "sorting-time"):
+        marks = [why for panel in made[name].panels for one in panel.series for why in one.invalid if why]
+        assert set(marks) == {"it swings"}
+    assert "Red rings" in made["sorting-predicted"].remarks
+    assert "Red rings" in made["sorting-time"].remarks
+    assert made["sorting-time"].title == "Sorting 12,000 keys: which form is the fastest?"
+    slow["valid"] = True
+    title = pictures.described("sorting", told)["sorting-time"].title
+    assert title == "Sorting 12,000 keys: fastest form is fast form (2.00 times NumPy's speed)"
+
+
+def test_a_bar_that_would_flatten_the_rest_is_cut_and_says_so() -> None:
+    x, y = Axis("keys", scale="log"), Axis("time", "ns", "log")
+    steady = Series("steady", [10, 100], [2.0, 4.0], low=[1.5, 3.0], high=[2.5, 5.0], spread="bars")
+    whole, said = with_room(x, y, [steady])
+    assert (list(whole.series), said, whole.y) == ([steady], "", y)
+    slow = Series("slow", [10, 100], [3.0, 5.0], low=[2.0, 0.01], high=[4.0, 7000.0], spread="bars", colour=2)
+    panel, said = with_room(x, y, [steady, slow])
+    assert "slow, 100: 0.01" in said
+    assert "slow, 100: 7,000" in said
+    assert panel.series[0] == steady
+    assert (panel.series[1].low, panel.series[1].high) == (pytest.approx([2.0, 2 / 3]), pytest.approx([4.0, 15.0]))
+    assert [(one.x, one.y, one.colour) for one in panel.series[2:]] == [
+        ([100], [pytest.approx(2 / 3)], 2),
+        ([100], [15.0], 2),
+    ]
+    assert panel.y.low is not None
+    assert panel.y.high is not None
+    assert (panel.y.low < 2 / 3, 15 < panel.y.high < 20) == (True, True)

@@ -15,6 +15,7 @@ from support.shapes import NEWER, PREDICTED, assert_same_keys, measured
 import smp
 from smp.kernels.grids.layouts import rectangles
 from smp.microbench.method.plan import Measurement, Plan, Stopped
+from smp.microbench.sections.programs import probe as probe_programs
 from smp.microbench.sections.stencil import probe
 from smp.microbench.sections.stencil.probe import ITERATIONS, layouts_of
 
@@ -46,6 +47,7 @@ def section() -> Iterator[Measurement]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(probe.SIDES, "quick", SIDES)
         patch.setattr(probe, "REPEATS", 3)
+        patch.setattr(probe_programs, "unsteady", lambda seconds: [])  # whatever else this computer does
         ticks: list[float] = []
         made = probe.measure(PLAN, lambda part, text: ticks.append(part))
         assert ticks == sorted(ticks)
@@ -56,7 +58,7 @@ def section() -> Iterator[Measurement]:
 def test_every_layout_is_measured(section: Measurement) -> None:
     data, samples = section.data.to_json(), section.samples["stencil"]
     assert json.loads(json.dumps(data)) == data
-    assert_same_keys(data, measured("stencil"), but=NEWER | PREDICTED)
+    assert_same_keys(data, measured("stencil"), but=NEWER | PREDICTED | {"valid", "why", "off"})
     found = [(row["rows"], row["p"], row["layout"]) for row in data["rows"]]
     assert found == [(side, p, name) for p in (1, 2) for side in SIDES for name, _ in layouts_of(p)]
     for row in data["rows"]:
@@ -203,3 +205,27 @@ def test_the_figure_shows_the_numbers(section: Measurement) -> None:
             rows = [row for row in section.data.to_json()["rows"] if (row["layout"], row["p"]) == (name, p)]
             assert pictures.points(panel, name) == [[row["rows"], row["ns_per_cell"]] for row in rows]
     assert pictures.described("stencil", section.data.to_json() | {"forms": []}) == {}
+
+
+def test_runs_lie_in_their_intervals_by_layout(told: dict[str, Any]) -> None:
+    told["rows"][-1] |= {"inside": False}
+    figure = pictures.described("stencil", told)["stencil-interval"]
+    pictures.check(figure)
+    assert [panel.title for panel in figure.panels] == ["p = 1", "p = 2"]
+    assert list(figure.panels[1].y.names) == [
+        f"{name}, {side}" for name in ("horizontal 2x1", "shared 2x1", "vertical 1x2") for side in SIDES
+    ]
+    for panel in figure.panels:
+        bar, took = panel.series
+        assert (bar.start[0], bar.x[0], took.x[0]) == pytest.approx((1.25, 5 - 1.25, 3.5))
+    assert (
+        figure.title
+        == f"Red-black relaxation: {len(told['rows']) - 1} of {len(told['rows'])} runs lie in their intervals"
+    )
+
+
+def test_the_title_says_which_layout_is_the_fastest(told: dict[str, Any]) -> None:
+    told["rows"][-1] |= {"layout": "shared", "blocks": "2x1", "ns_per_cell": 0.4}
+    assert pictures.described("stencil", told)["stencil-time"].title == (
+        "Relaxing 90 x 90: fastest layout is shared 2x1, p = 2 (2.00 times a copy's speed)"
+    )

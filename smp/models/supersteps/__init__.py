@@ -4,7 +4,7 @@ suites      the access patterns that are measured (suites 1, 2 and 3 of the SMP 
 measured    counts and times of one suite
 cost        the cost functions H, HM, HrHw, HrHwM of h_r, h_w and M
 access      their fits and validations for an access family
-published   the errors that the SMP cost study printed, to compare with
+published   what the SMP cost study printed: its functions, their errors, its supersteps
 locality    Loc, M/G, inside or not, and a verdict in words
 interval    all of that for each superstep and in total, as arrays and as a table
 factored    a program's time from the fitted models of its machine: derivatives, impact of changes

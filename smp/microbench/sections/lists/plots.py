@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
+from smp._output.figure import BLACK, GREY, Axis, Figure, Panel
+from smp._output.numbers import count
+from smp.microbench.output.curves import Samples, select
 
-from smp._output.figure import BLACK, GREY, Axis, Figure, Panel, Series
-from smp.microbench.output.curves import Samples, column, select
-
-from ..programs.plots import BARS, TIME, every_time, measured, per_element, timed
+from ..programs.intervals import READING, curves, how_many_inside, remark
+from ..programs.plots import BARS, TIME, every_time, fastest, timed, with_room
 from .facts import title_of
 from .rows import ListRun, Lists
 
@@ -30,28 +30,25 @@ def figures(found: Lists, samples: Samples = None) -> Iterator[Figure]:
 def intervals(rows: list[ListRun]) -> Figure:
     """Return measured times in their intervals, a panel for each p and algorithm."""
     algorithms = list(dict.fromkeys(row.algorithm for row in rows))
-    panels = []
-    for p in sorted({row.p for row in rows})[-MOST_ROWS:]:
-        for name in algorithms:
-            mine = select(rows, "n", algorithm=name, p=p)
-            n = column(mine, "n")
-            good, bad, random = (per_element(mine, column(mine, f"{end}_s")) for end in ("good", "bad", "random"))
-            series = [
-                Series("interval", n, kind="band", low=good, high=np.fmax(bad, random), colour=5),
-                Series("bad", n, bad, colour=1, dash="dashed"),
-                Series("random", n, random, colour=GREY, dash="dotted"),
-                Series("good", n, good, colour=2, dash="dashed"),
-                Series("measured", n, measured(mine), colour=BLACK, marker=0),
-            ]
-            panels.append(Panel(Axis("elements", scale="log"), TIME, series, f"{title_of(name)}, p = {p}"))
+    chosen = sorted({row.p for row in rows})[-MOST_ROWS:]
+    rows = [row for row in rows if row.p in chosen]
+    panels = [
+        Panel(
+            *(Axis("elements", scale="log"), TIME, curves(select(rows, "n", algorithm=name, p=p))),
+            f"{title_of(name)}, p = {p}",
+        )
+        for p in chosen
+        for name in algorithms
+    ]
     return Figure(
         "lists-interval",
-        "List ranking between the best and the worst that the machine could make of it",
-        "supersteps with their computation: measured, and predicted from accesses (after figure 3 of the SMP paper)",
+        f"List ranking: {how_many_inside(rows)} runs lie in their intervals",
+        f"{READING} (after figure 3 of the SMP paper)",
         panels,
         columns=len(algorithms),
         share_x="all",
-        share_y="all",
+        share_y="col",
+        remarks=remark(rows),
     )
 
 
@@ -59,16 +56,21 @@ def times(found: Lists, samples: Samples) -> Figure:
     """Return ns an element by n for every algorithm and p (figure 17), with bars where the samples are kept."""
     lines = []
     if found.serial:
-        serial = select(found.serial, "n")
-        lines.append(timed("serial", serial, samples, "serial", 1, colour=BLACK, marker=0, bold=True))
+        lines.append(timed("serial", select(found.serial, "n"), samples, "serial", colour=BLACK, marker=0, bold=True))
     if found.fast:
         fast = select(found.fast, "n")
-        lines.append(timed("fast form", fast, None, "fast", 1, colour=GREY, marker=1, dash="dashed", bold=True))
+        lines.append(timed("fast form", fast, samples, "fast", colour=GREY, marker=1, dash="dashed", bold=True))
     lines += every_time(found.rows, title_of, samples)
+    panel, cut = with_room(Axis("elements of the list", scale="log"), TIME, lines)
+    longest = max(row.n for row in found.rows)
+    programs = {f"{title_of(row.algorithm)}, p = {row.p}": row for row in found.rows if row.n == longest}
+    serial = next((row for row in found.serial if row.n == longest), None)
+    best = fastest("program", programs, "ns_per_element", serial, "the serial loop")
     return Figure(
         "lists-time",
-        "List ranking: below the black line, a parallel algorithm beats the serial loop",
+        f"Ranking {count(longest)} nodes: {best}",
         f"random lists, median of the repeats{BARS if samples is not None else ''} "
         "(after figure 17 of the MTA evaluation)",
-        [Panel(Axis("elements of the list", scale="log"), TIME, lines)],
+        [panel],
+        remarks=cut,
     )

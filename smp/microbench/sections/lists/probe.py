@@ -133,6 +133,8 @@ class _Timing(TypedDict):
     seconds: float
     ns_per_element: float
     repeats: int
+    valid: bool
+    why: list[str]
 
 
 class _Found(Found[ListRun, ListStep]):
@@ -168,9 +170,10 @@ class _Found(Found[ListRun, ListStep]):
             start = time.perf_counter()
             ranks = rank(successor)
             seconds.append(time.perf_counter() - start)
-        self.sample({"n": n, "p": streams, "algorithm": name}, seconds)
+        steadiness = self.sample({"n": n, "p": streams, "algorithm": name}, seconds)
         median = float(np.median(seconds))
-        return ranks, {"n": n, "seconds": median, "ns_per_element": median / n * 1e9, "repeats": len(seconds)}
+        each = median / n * 1e9
+        return ranks, {"n": n, "seconds": median, "ns_per_element": each, "repeats": len(seconds), **steadiness}
 
     def ranked(self, n: int, p: int, name: str, runs: list[Run]) -> None:
         """Add the repeats of one algorithm."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from smp._output.numbers import count, fixed, number, time
 from smp._output.table import Cell, Column, Table, counted, text
-from smp.microbench.output.format import by_streams
+from smp.microbench.output.format import by_streams, flagged, judged
 from smp.models.supersteps.locality import SMALL
 from smp.profiles.profile import Profile
 
@@ -24,7 +24,6 @@ STEPS = (
     *programs.PLACE,
 )
 MEANING = "run: the whole; speed-up: over the serial loop. fast form: rank_list, by streams of one process."
-INTERVAL = f"steps: all supersteps of the run, as good, bad and random predict them.\n{programs.MEANING}"
 STEP_MEANING = "took: copy-in and copy-out, as good, bad and random predict them. local: the computation between them."
 
 
@@ -79,19 +78,23 @@ def tables(found: Lists, profile: Profile) -> Iterator[Table]:
     order = list(dict.fromkeys(row.algorithm for row in found.rows))
     ranked = sorted(found.rows, key=lambda row: (row.n, row.p, order.index(row.algorithm)))
     rows: list[list[Cell]] = []
-    for n in sorted({row.n for row in (*ranked, *found.serial)}):
-        serial = serial_time(found, n)
-        if serial is not None:
-            rows.append(["serial", n, 1, serial, 1.0])
-        rows += [["fast form", n, one.streams, one.ns_per_element, one.speedup] for one in found.fast if one.n == n]
-        rows += [[title_of(r.algorithm), n, r.p, r.ns_per_element, r.speedup] for r in ranked if r.n == n]
-    yield Table("Time per element", TIMES, rows, [MEANING])
+    for n in sorted({row.n for row in ranked} | {row.n for row in found.serial}):
+        for serial in (one for one in found.serial if one.n == n):
+            rows.append(["serial", n, 1, judged(serial.ns_per_element, serial), 1.0])
+        rows += [
+            ["fast form", n, one.streams, judged(one.ns_per_element, one), one.speedup]
+            for one in found.fast
+            if one.n == n
+        ]
+        rows += [[title_of(r.algorithm), n, r.p, judged(r.ns_per_element, r), r.speedup] for r in ranked if r.n == n]
+    yield Table("Time per element", TIMES, rows, [MEANING, flagged([*ranked, *found.serial, *found.fast])])
     if programs.predicted(ranked):
         rows = [
             [title_of(r.algorithm), r.n, r.p, programs.each(r, "measured_s", r.n), *programs.interval(r, r.n)]
             for r in ranked
         ]
-        yield Table("Intervals, per element", INTERVALS, rows, [INTERVAL, *programs.remarks(profile, found, ranked)])
+        notes = [programs.MEANING, *programs.remarks(profile, found, ranked)]
+        yield Table("Intervals, per element", INTERVALS, rows, notes)
     rows = [
         [
             *(title_of(step.algorithm), step.label, step.n, step.p, step.m, step.compute_s),

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._output.figure import COLOURS, MARKERS, Axis, Series
+from smp._output.figure import COLOURS, MARKERS, Axis, Panel, Series
+from smp._output.numbers import count, number
 from smp.microbench.output.curves import Samples, column, curve, select
 
 DASHES = ("solid", "dashed", "dashdot", "dotted")
 BARS = "; bars: the fastest to the slowest"
 TIME = Axis("time per element", "ns", "log")
+UNSTEADY = "Red rings around measured times: the repeats differ too much."
+FARTHEST = 3.0
+"""How many times beyond the slowest median, or below the fastest, the bars of repeats are drawn."""
 
 
 def measured(rows: Sequence[Any]) -> NDArray[np.float64]:
@@ -34,7 +39,7 @@ def every_time(rows: Sequence[Any], title_of: Callable[[str], str], samples: Sam
         timed(
             f"{title_of(name)}, p = {p}",
             select(rows, "n", algorithm=name, p=p),
-            *(samples, name, p),
+            *(samples, name),
             colour=i % COLOURS,
             marker=k % MARKERS,
             dash=DASHES[(len(counts) - 1 - k) % len(DASHES)],
@@ -44,11 +49,64 @@ def every_time(rows: Sequence[Any], title_of: Callable[[str], str], samples: Sam
     ]
 
 
-def timed(name: str, rows: Sequence[Any], samples: Samples, algorithm: str, p: int, **look: Any) -> Series:
-    """Return ns an element by n, and how far the repeats of each point spread, from the fastest to the slowest."""
+def timed(name: str, rows: Sequence[Any], samples: Samples, algorithm: str, **look: Any) -> Series:
+    """Return ns an element by n, and how far the repeats of each point spread, from the fastest to the slowest.
+
+    Samples have the processors of a program, the streams of a form and 1 of the serial loop as their ``p``.
+    """
     if samples is not None:
-        mine = samples[(samples["algorithm"] == algorithm) & (samples["p"] == p)]
-        repeats = [mine["seconds"][mine["n"] == row.n] / row.n * 1e9 for row in rows]
+        mine = samples[samples["algorithm"] == algorithm]
+        many = [getattr(row, "p", None) or getattr(row, "streams", None) or 1 for row in rows]
+        same = [(mine["n"] == row.n) & (mine["p"] == p) for row, p in zip(rows, many, strict=True)]
+        repeats = [mine["seconds"][one] / row.n * 1e9 for row, one in zip(rows, same, strict=True)]
         for side, end in (("low", np.min), ("high", np.max)):
             look[side] = [end(ns) if ns.size else np.nan for ns in repeats]
     return curve(name, rows, "n", "ns_per_element", spread="bars", **look)
+
+
+def fastest(what: str, rows: Mapping[str, Any], time: str, base: Any, of: str) -> str:
+    """Say in a title which of some rows is the fastest; it is a question as long as one of them is not valid.
+
+    Parameters
+    ----------
+    what : str
+        What the rows are: "program".
+    rows : mapping of str to record
+        By their names in print.
+    time : str
+        The field that has a row's time.
+    base : record or None
+        What they are compared with.
+    of : str
+        Its name in print.
+    """
+    if any(row.valid is False for row in (*rows.values(), *([base] if base else []))):
+        return f"which {what} is the fastest?"
+    best = min(rows, key=lambda name: float(getattr(rows[name], time)))
+    said = f"fastest {what} is {best}"
+    if base is None or rows[best] is base:
+        return said
+    return f"{said} ({number(getattr(base, time) / getattr(rows[best], time))} times {of}'s speed)"
+
+
+def with_room(x: Axis, y: Axis, lines: Sequence[Series]) -> tuple[Panel, str]:
+    """Return a panel in which bars do not flatten the medians, and a remark on bars that are cut and on marks.
+
+    A single slow repeat may take a hundred times the median: its bar ends at the edge, in an arrowhead.
+    """
+    medians = np.concatenate([np.asarray(line.y, float) for line in lines] or [np.ones(1)])
+    least, most = np.nanmin(medians) / FARTHEST, np.nanmax(medians) * FARTHEST
+    drawn, said, ends = [], [], {}
+    for line in lines:
+        low, high = (np.asarray(end, float) for end in (line.low, line.high))
+        drawn.append(replace(line, low=np.maximum(low, least), high=np.minimum(high, most)))
+        for name, bars, edge, marker in (("low", low, least, 3), ("high", high, most, 2)):
+            beyond = bars < edge if name == "low" else bars > edge
+            if beyond.any():
+                at = np.asarray(line.x)[beyond]
+                drawn.append(Series("", at, np.full(len(at), edge), "points", colour=line.colour, marker=marker))
+                said += [f"{line.name}, {count(n)}: {number(ns)}" for n, ns in zip(at, bars[beyond], strict=True)]
+                ends[name] = edge * (1.1 if name == "high" else 1 / 1.1)
+    remarks = [f"Arrowheads: bars that are cut. They go on to (ns): {'; '.join(said)}."] if said else []
+    remarks += [UNSTEADY] if any(any(line.invalid) for line in lines) else []
+    return Panel(x, replace(y, **ends), drawn), " ".join(remarks)

@@ -19,8 +19,10 @@ from typing import Any, Generic, TypedDict, TypeVar
 import numpy as np
 
 from smp._runtime.program.run import Run
+from smp.microbench.method.windows import LIMITS
 from smp.models.supersteps.intervals import Interval
 from smp.models.supersteps.locality import SMALL, place
+from smp.profiles.kept_apart import FAMILIES, LIMIT, errors_apart
 from smp.profiles.profile import Profile
 
 from .rows import Counted, Ran
@@ -30,6 +32,8 @@ Step = TypeVar("Step", bound=Counted)
 
 ENDS = ("good_s", "bad_s", "random_s")
 """The predictions of a row, in seconds."""
+MOST_UNSTEADY = 0.25
+"""Share of a section's times up to which it is valid."""
 NO_FUNCTIONS = (
     "no cost functions, so no intervals: measure the section access too, or name a profile that has it with --profile"
 )
@@ -46,14 +50,24 @@ class Totals(TypedDict, total=False):
     loc: float | None
     m_over_g: float | None
     inside: bool
+    off: list[str]
     supersteps: int
     supersteps_inside: int
     note: str
 
 
+class Steadiness(TypedDict):
+    """Whether the median of some repeats can be relied on, and if not, why: fields of `Judged`."""
+
+    valid: bool
+    why: list[str]
+
+
 class Repeats(Totals):
     """What the repeats of a program took: fields of `Ran`."""
 
+    valid: bool
+    why: list[str]
     seconds: float
     repeats: int
 
@@ -84,6 +98,8 @@ class Found(Generic[Row, Step]):
         Their supersteps.
     samples : list of tuple
         A row's key, the number of the repeat and its seconds.
+    judgements : list of list of str
+        Why the repeats of each row are not steady; nothing where they are.
     """
 
     def __init__(self, profile: Profile | None, step: type[Step]) -> None:
@@ -91,6 +107,7 @@ class Found(Generic[Row, Step]):
         self.rows: list[Row] = []
         self.steps: list[Step] = []
         self.samples: list[tuple[Any, ...]] = []
+        self.judgements: list[list[str]] = []
         self._step = step
 
     def add(self, key: Mapping[str, Any], runs: Sequence[Run], seconds: Sequence[float], pool: bool = False) -> Repeats:
@@ -116,19 +133,40 @@ class Found(Generic[Row, Step]):
         typical = runs[int(np.abs(np.asarray(seconds) - median).argmin())]
         steps = steps_of(typical, self.profile, partial(self._step, **key))
         self.steps += pooled(steps) if pool else steps
-        self.sample(key, seconds)
-        found: Totals = {} if self.profile is None else totals(typical.interval(self.profile))
-        return {"seconds": median, "repeats": len(runs), **found}
+        steadiness = self.sample(key, seconds)
+        found: Totals = {}
+        if self.profile is not None:
+            off = families_off(self.profile, len(typical.results))
+            found = {**totals(typical.interval(self.profile)), "off": off}
+        return {**steadiness, "seconds": median, "repeats": len(runs), **found}
 
-    def sample(self, key: Mapping[str, Any], seconds: Sequence[float]) -> None:
-        """Keep the raw repeats of something."""
+    def sample(self, key: Mapping[str, Any], seconds: Sequence[float]) -> Steadiness:
+        """Keep the raw repeats of something; return how steady they are."""
         self.samples += [(*key.values(), repeat, each) for repeat, each in enumerate(seconds)]
+        why = unsteady(seconds)
+        self.judgements.append(why)
+        return {"valid": not why, "why": why}
 
     def judged(self) -> Validity:
-        """Return when what predicts was measured, and whether the section is valid: without it there is no interval."""
+        """Return when what predicts was measured, and whether the section is valid.
+
+        It is not valid without cost functions, since there are no intervals then, nor where many times are unsteady,
+        since whatever disturbed these may have slowed others evenly.
+        """
         why = [NO_FUNCTIONS] if self.profile is None else []
+        bad = [each[0] for each in self.judgements if each]
+        if len(bad) > MOST_UNSTEADY * len(self.judgements):
+            why.append(f"{len(bad)} of {len(self.judgements)} times are not valid; the first: {bad[0]}")
         created = None if self.profile is None else self.profile.data.get("created")
         return {"functions_of": created, "valid": not why, "why": why}
+
+
+def unsteady(seconds: Sequence[float]) -> list[str]:
+    """Return why the median of some repeats cannot be relied on: nothing where it can."""
+    first, third = np.percentile(seconds, [25, 75])
+    if third <= LIMITS.spread * first:
+        return []
+    return [f"unstable: the third quartile is {third / first:.2f} of the first, above {LIMITS.spread:.2f}"]
 
 
 def in_supersteps(run: Run, labels: Sequence[str] | None = None) -> float:
@@ -136,6 +174,15 @@ def in_supersteps(run: Run, labels: Sequence[str] | None = None) -> float:
     summary = run.summary()
     chosen = summary if labels is None else summary[np.isin(summary["label"], labels)]
     return float(sum(chosen[phase].sum() for phase in ("copy_in", "compute", "copy_out")))
+
+
+def families_off(profile: Profile, p: int) -> list[str]:
+    """Return the families whose predictions for p are of functions that do not hold on the suites kept apart."""
+    return [
+        family
+        for family in FAMILIES
+        if any(max(errors_apart(profile, family, q).values(), default=0.0) > LIMIT for q in profile.neighbours(p))
+    ]
 
 
 def totals(interval: Interval) -> Totals:
@@ -178,9 +225,9 @@ def steps_of(run: Run, profile: Profile | None, step: Callable[..., Step]) -> li
     ]
     if profile is None:
         return rows
-    interval = run.interval(profile)
+    interval, off = run.interval(profile), families_off(profile, len(run.results))
     return [
-        _placed(row, {name: _number(getattr(interval, name.removesuffix("_s"))[i]) for name in ENDS})
+        _placed(row, {"off": off} | {name: _number(getattr(interval, name.removesuffix("_s"))[i]) for name in ENDS})
         for i, row in enumerate(rows)
     ]
 
@@ -234,7 +281,7 @@ def sampled(names: Mapping[str, str]) -> np.dtype[np.void]:
     return np.dtype([*names.items(), ("repeat", "i4"), ("seconds", "f8")])
 
 
-def _placed(row: Step, predicted: Mapping[str, float | None] | None = None) -> Step:
+def _placed(row: Step, predicted: Mapping[str, Any] | None = None) -> Step:
     """Add where a row's measured time lies between its predictions, which may be added as well."""
     row = row.model_copy(update=predicted)
     times = (row.measured_s, row.good_s, row.bad_s, row.random_s)

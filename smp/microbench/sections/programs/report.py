@@ -19,6 +19,7 @@ INTERVAL = (
     *(*PLACE, counted("inside"), counted("steps inside"), counted("of")),
 )
 MEANING = (
+    "steps: all supersteps of the run, as good, bad and random predict them.\n"
     "local: the measured local computation; the measured and all predicted times include it (figure 3 of the paper).\n"
     "Loc and M/G: of communication alone. Loc: 1 at good, 0 at the larger of bad and random. M/G: measured over good.\n"
     f"steps inside: of those with M of {SMALL:,} and more."

@@ -18,9 +18,10 @@ class Placed(Record):
     loc: Number | None = None
     m_over_g: Number | None = None
     inside: bool | None = None
+    off: list[str] | None = None  # families whose cost functions do not hold on the suites that were kept apart
 
 
-class Ran(Placed):
+class Ran(Placed, Judged):
     """A run of a program."""
 
     supersteps: Count | None = None
@@ -54,7 +55,7 @@ class Predicted(Judged):
     functions_of: str | None = None
 
 
-class Repeated(OfLength):
+class Repeated(OfLength, Judged):
     """What needs no machine, timed a few times."""
 
     seconds: Number | None = None

@@ -20,6 +20,7 @@ from smp.kernels.in_process import streams_for
 from smp.kernels.sorting.forms import FORMS
 from smp.kernels.sorting.functions import sort
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
+from smp.models.supersteps.published import paper_lengths
 from smp.profiles.profile import Profile
 
 from ..programs.probe import Found, averages, in_supersteps, sampled
@@ -47,8 +48,7 @@ def lengths_of(mode: str, p: int) -> tuple[int, ...]:
     """
     if mode != "full":
         return LENGTHS[mode]
-    first = {step * p * i for step in (5_000, 50_000) for i in range(1, 11)}
-    return tuple(sorted(first | {550_000 + 150_000 * p * i for i in range(10)}))
+    return paper_lengths(p)
 
 
 def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measurement:
@@ -134,9 +134,11 @@ def _sort_here(keys: NDArray[np.uint32], found: _Found) -> None:
     alone = float(np.median(seconds["numpy"]))
     for name, taken in seconds.items():
         streams, median = streams_for(None) if name == "fast" else 1, float(np.median(taken))
-        found.sample({"n": n, "p": streams, "algorithm": name}, taken)
+        steadiness = found.sample({"n": n, "p": streams, "algorithm": name}, taken)
         each, speedup = median / n * 1e9, alone / median
-        found.forms.append(SortForm(n=n, form=name, streams=streams, ns_per_element=each, speedup=speedup))
+        found.forms.append(
+            SortForm(n=n, form=name, streams=streams, ns_per_element=each, speedup=speedup, **steadiness)
+        )
 
 
 def _check(what: str, result: NDArray[Any], expected: NDArray[Any]) -> None:

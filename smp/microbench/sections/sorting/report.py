@@ -7,46 +7,33 @@ from collections.abc import Iterator
 
 from smp._output.numbers import count, number
 from smp._output.table import Cell, Column, Table, counted, text
-from smp.microbench.output.format import by_streams, few
+from smp.microbench.output.format import by_streams, few, flagged, judged
 from smp.models.supersteps.locality import SMALL
+from smp.models.supersteps.published import PAPER_STEPS, PROCESSORS, closest_p
+from smp.models.supersteps.published.supersteps import TABLES
 from smp.profiles.profile import Profile
 
 from ..programs import report as programs
 from .rows import Sorting, SortStep
 
-COLUMNS = (text("algorithm"), counted("n"), counted("p"), Column("time", "ns"), Column("over NumPy"))
+NAMED = (text("algorithm"), counted("n"), counted("p"))
+TIMES = (*NAMED, Column("time", "ns"), Column("over NumPy"))
+INTERVALS = (*NAMED, Column("steps", "ns"), *programs.INTERVAL)
 STEP = (counted(""), text("superstep"), text("counts"), counted("h_r"), counted("h_w"), counted("M"))
 TITLES = {"radix": "Radix sort", "sample": "Sample sort", "column": "Column sort"}
 FORM_TITLES = {"numpy": "NumPy", "fast": "fast form"}
-TABLES = {"radix": 9, "sample": 10, "column": 11}
-COUNTS = {
-    "radix": {
-        "count": "n/p; 64; n + 64p",
-        "prefix sum": "64; 64; 128p",
-        "offsets": "64; 64; 128p",
-        "move": "n/p + 64; n/p; 2n + 64p",
-    },
-    "sample": {
-        "sample": "100; 100; 200p",
-        "count": "n/p + p; p; n + 2p^2",
-        "prefix sum": "p; p; 2p^2",
-        "move": "n/p + 3p; n/p; 2n + 3p^2",
-        "sort": "n/p; n/p; 2n ideally",
-    },
-    "column": dict.fromkeys(("init", "sort/transpose", "sort/reverse", "sort", "shift/sort/unshift"), "n/p; n/p; 2n"),
-}
-"""h_r, h_w and M of each superstep as the paper gives them."""
 MOST_LENGTHS = 6
 """Lengths of each p in the table of times; the profile has all."""
 MEANING = (
-    "time: the sum of the supersteps, as good, bad and random predict it; of NumPy and of the fast form, which uses "
-    "streams of one process, the whole. over NumPy: its time over this one."
+    "time: the sum of the supersteps; of NumPy and of the fast form, which uses streams of one process, the whole. "
+    "over NumPy: its time over this one."
 )
 AVERAGES = (
     "Supersteps, after the tables of the SMP paper. h_r, h_w and M: as the paper gives them, then as counted, then by "
     "the closed form where that differs, its shares being even. Loc and M/G: of communication alone, averages over the "
-    f"lengths at which M is {SMALL:,} and more; below, the runtime's noise is as wide as the interval. local: the "
-    "measured local computation at the n and p that were counted."
+    f"lengths at which M is {SMALL:,} and more; below, the runtime's noise is as wide as the interval. The paper's are "
+    "of an SGI Power Challenge{other}. local: the measured local computation at the n and p that were counted; the "
+    "paper prints none."
 )
 
 
@@ -75,9 +62,10 @@ def line(found: Sorting) -> tuple[str, str] | None:
 
 def tables(found: Sorting, profile: Profile) -> Iterator[Table]:
     """Yield the tables of a profile in which keys were sorted."""
-    yield _times(found, profile)
+    yield from _times(found, profile)
     if found.analysis:
-        yield Table(notes=[AVERAGES])
+        other = [f"p = {closest_p(p)} above p = {p}" for p in _columns(found.analysis) if p not in PROCESSORS]
+        yield Table(notes=[AVERAGES.format(other=f", {', '.join(other)}" * bool(other))])
     for name in dict.fromkeys((*TITLES, *(row.algorithm for row in found.analysis))):
         rows = [row for row in found.analysis if row.algorithm == name]
         if rows:
@@ -88,51 +76,54 @@ def tables(found: Sorting, profile: Profile) -> Iterator[Table]:
             yield _supersteps(title + f"; its {rounds} rounds taken together" * (rounds > 1), rows)
 
 
-def _times(found: Sorting, profile: Profile) -> Table:
+def _times(found: Sorting, profile: Profile) -> Iterator[Table]:
     ran, forms = found.rows, found.forms
     alone = {form.n: form.ns_per_element for form in forms if form.form == "numpy"}
     shown = {p: few(sorted({row.n for row in ran if row.p == p}), MOST_LENGTHS) for p in {row.p for row in ran}}
     lengths = sorted({n for some in shown.values() for n in some}) or few(sorted(alone), MOST_LENGTHS)
-    columns = (*COLUMNS, *programs.INTERVAL) if programs.predicted(ran) else COLUMNS
-    rows: list[list[Cell]] = []
+    times: list[list[Cell]] = []
+    intervals: list[list[Cell]] = []
     for n in lengths:
         for form in (form for form in forms if form.n == n):
-            named: list[Cell] = [FORM_TITLES[form.form], n, form.streams, form.ns_per_element, form.speedup]
-            rows.append([*named, *[None] * len(programs.INTERVAL)])
+            named: list[Cell] = [FORM_TITLES[form.form], n, form.streams]
+            times.append([*named, judged(form.ns_per_element, form), form.speedup])
         same = [row for row in ran if row.n == n and n in shown[row.p]]
         for row in sorted(same, key=lambda row: row.p):
-            ns = row.ns_per_element
-            over = alone[n] / ns if n in alone else None
-            rows.append([title_of(row.algorithm), n, row.p, ns, over, *programs.interval(row, n)])
-    said = [MEANING, programs.MEANING * (columns is not COLUMNS), *programs.remarks(profile, found, ran)]
+            ns, named = row.ns_per_element, [title_of(row.algorithm), n, row.p]
+            times.append([*named, judged(ns, row), alone[n] / ns if n in alone else None])
+            intervals.append([*named, programs.each(row, "measured_s", n), *programs.interval(row, n)])
     every = len({row.n for row in ran})
-    if every > len(lengths):
-        said.append(f"{len(lengths)} of {every} lengths; the profile has all.")
-    return Table("Time per element, random keys of 32 bits", columns, [row[: len(columns)] for row in rows], said)
+    thinned = f"{len(lengths)} of {every} lengths; the profile has all." if every > len(lengths) else ""
+    yield Table("Time per element, random keys of 32 bits", TIMES, times, [MEANING, thinned, flagged([*ran, *forms])])
+    if programs.predicted(ran):
+        notes = [programs.MEANING, *programs.remarks(profile, found, ran)]
+        yield Table("Intervals, per element", INTERVALS, intervals, notes)
 
 
 def _supersteps(title: str, steps: list[SortStep]) -> Table:
     """The supersteps of one sort, as tables 9 to 11 have them."""
-    processors, rows = few(sorted({row.p for row in steps})), []
+    processors, rows = _columns(steps), []
     for k, label in enumerate(dict.fromkeys(row.label for row in steps), 1):
         same = {row.p: row for row in steps if row.label == label}
-        found = [cell for p in processors for cell in (places(same[p]) if p in same else [None, None])]
-        (how, first), *others = counts(same[max(same)])
-        rows.append([k, label, how, *first, *found, same[max(same)].compute_s])
-        rows += [["", "", how, *numbers, *[""] * (len(found) + 1)] for how, numbers in others]
+        most, paper = same[max(same)], PAPER_STEPS.get(steps[0].algorithm, {}).get(label)
+        found: list[tuple[Cell, ...]] = []
+        if paper:
+            theirs = (cell for p in processors for cell in paper.at(closest_p(p)))
+            found.append(("paper", *paper.counts, *theirs, ""))
+        ours = (cell for p in processors for cell in (places(same[p]) if p in same else [None, None]))
+        found.append(("counted", most.hr, most.hw, most.m, *ours, most.compute_s))
+        if (closed := (most.hr_closed, most.hw_closed, most.m_closed)) != (most.hr, most.hw, most.m):
+            found.append(("closed form", *closed, *[""] * (2 * len(processors) + 1)))
+        rows += [[*((k, label) if first is found[0] else ("", "")), *first] for first in found]
     place = (Column(f"p = {p} {one.name}", form="fixed") for p in processors for one in programs.PLACE)
     return Table(title, (*STEP, *place, programs.milli("local")), rows)
+
+
+def _columns(steps: list[SortStep]) -> list[int]:
+    """Return the numbers of processors that a table of supersteps has room for."""
+    return few(sorted({row.p for row in steps}))
 
 
 def places(step: SortStep) -> list[Cell]:
     """Return Loc and M/G of a superstep."""
     return programs.places(step, step.m)
-
-
-def counts(step: SortStep) -> Iterator[tuple[str, tuple[Cell, ...]]]:
-    """Yield h_r, h_w and M of a superstep: as the paper has them, as counted, by the closed form where it differs."""
-    yield "paper", tuple(COUNTS.get(step.algorithm, {}).get(step.label, "-; -; -").split("; "))
-    counted, closed = (step.hr, step.hw, step.m), (step.hr_closed, step.hw_closed, step.m_closed)
-    yield "counted", counted
-    if counted != closed:
-        yield "closed form", closed

@@ -194,7 +194,7 @@ def _relax_here(grid: Grid, expected: Grid, found: _Found) -> None:
     rows, columns = grid.shape
     for name, each in seconds.items():
         median = float(np.median(each))
-        found.sample({"rows": rows, "columns": columns, "p": streams, "layout": name, "blocks": ""}, each)
+        steadiness = found.sample({"rows": rows, "columns": columns, "p": streams, "layout": name, "blocks": ""}, each)
         found.forms.append(
             GridForm(
                 rows=rows,
@@ -203,6 +203,7 @@ def _relax_here(grid: Grid, expected: Grid, found: _Found) -> None:
                 streams=streams,
                 ns_per_cell=median / ITERATIONS / grid.size * 1e9,
                 copies=median / copied,
+                **steadiness,
             )
         )
 

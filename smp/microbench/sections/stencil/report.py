@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.numbers import number
 from smp._output.table import Cell, Column, Table, counted, text
+from smp.microbench.output.format import flagged, judged
 from smp.models.supersteps.locality import SMALL
 from smp.profiles.profile import Profile
 
@@ -25,7 +26,6 @@ MEANING = (
     "what is copied before and after all iterations. The fast form works in place, its iterations blocked in time; "
     "unblocked: one after another."
 )
-INTERVAL = f"steps: all supersteps over the iterations, as good, bad and random predict them.\n{programs.MEANING}"
 AVERAGES = (
     f"Loc and M/G: of communication alone, averages over the grids in which M is {SMALL:,} and more; below, the "
     "runtime's noise is as wide as the interval. local: the measured local computation.\n"
@@ -67,21 +67,27 @@ def tables(found: Stencil, profile: Profile) -> Iterator[Table]:
     """Yield the tables of a profile in which grids were relaxed."""
     copies = {form.rows: form.ns_per_cell for form in found.forms if form.form == "copy"}
     rows: list[list[Cell]] = []
-    for side in sorted({row.rows for row in (*found.rows, *found.forms)}):
+    for side in sorted({row.rows for row in found.rows} | {form.rows for form in found.forms}):
         for form in (form for form in found.forms if form.rows == side):
-            rows.append([FORM_TITLES[form.form], _grid(form), form.streams, form.ns_per_cell, form.copies, None])
+            rows.append(
+                [FORM_TITLES[form.form], _grid(form), form.streams, judged(form.ns_per_cell, form), form.copies, None]
+            )
         for row in (row for row in found.rows if row.rows == side):
             over = row.ns_per_cell / copies[side] if side in copies else None
-            rows.append([*_named(row), row.ns_per_cell, over, row.around_ns])
+            rows.append([*_named(row), judged(row.ns_per_cell, row), over, row.around_ns])
     left_out = ", ".join(f"{n:,} x {n:,}" for n in found.left_out or ())
-    notes = [MEANING, f"Left out, for memory is short: {left_out}." if left_out else ""]
+    notes = [
+        MEANING,
+        f"Left out, for memory is short: {left_out}." if left_out else "",
+        flagged([*found.rows, *found.forms]),
+    ]
     yield Table("Time per cell and iteration, float64", TIMES, rows, notes)
     if programs.predicted(found.rows):
         rows = []
         for row in sorted(found.rows, key=_cells):
             work = _cells(row) * (row.iterations or 1)
             rows.append([*_named(row), programs.each(row, "measured_s", work), *programs.interval(row, work)])
-        notes = [INTERVAL, *programs.remarks(profile, found, found.rows)]
+        notes = [programs.MEANING, *programs.remarks(profile, found, found.rows)]
         yield Table("Intervals, per cell and iteration", INTERVALS, rows, notes)
     if found.analysis:
         title = f"Supersteps, counted on {_grid(max(found.analysis, key=_cells))}; all iterations together"

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from smp._computer.documents import Count, Number, Positive, Record, Rows, Size
 from smp.microbench.sections.programs.rows import Counted, Predicted, Ran
+from smp.profiles.records import Judged
 
 Form = Literal["blocked", "one by one", "copy"]
 Side = Annotated[int, Field(ge=1, le=1 << 24)]
@@ -32,7 +33,7 @@ class GridRun(Ran, OnGrid):
         return self
 
 
-class GridForm(OnGrid):
+class GridForm(OnGrid, Judged):
     form: Form
     streams: Size | None = None
     ns_per_cell: Positive

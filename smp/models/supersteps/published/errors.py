@@ -5,7 +5,7 @@ They are what a fit on another machine is compared with: same functions, sets, s
 
 from typing import Any
 
-PROCESSORS = (2, 4, 8, 12)
+from .coefficients import PROCESSORS
 
 # (family, function, set, validation suite): (average, maximum) relative error for each of PROCESSORS
 PAPER_ERRORS = {
@@ -40,6 +40,10 @@ PAPER_ERRORS = {
 }
 
 
+TABLES = {("good", 2): 5, ("good", 3): 6, ("bad", 1): 7, ("bad", 3): 8}
+"""The number of the table of a family and the suite that it was validated on."""
+
+
 def paper_errors(p: int) -> list[dict[str, Any]]:
     """Return the errors that the paper printed for p processors.
 
@@ -52,7 +56,8 @@ def paper_errors(p: int) -> list[dict[str, Any]]:
     -------
     list of dict
         ``family, p, name, set, suite, average, maximum``, keyed as the validation rows of
-        `smp.models.supersteps.access.fit_family`; empty for a p that the paper did not measure.
+        `smp.models.supersteps.access.fit_family`, and ``source``, the table; empty for a p that the paper did not
+        measure.
 
     Examples
     --------
@@ -62,7 +67,14 @@ def paper_errors(p: int) -> list[dict[str, Any]]:
     if p not in PROCESSORS:
         return []
     return [
-        {"family": family, "p": p, "name": name, "set": label, "suite": suite}
+        {
+            "family": family,
+            "p": p,
+            "name": name,
+            "set": label,
+            "suite": suite,
+            "source": f"table {TABLES[family, suite]}",
+        }
         | dict(zip(("average", "maximum"), errors[PROCESSORS.index(p)], strict=True))
         for (family, name, label, suite), errors in PAPER_ERRORS.items()
     ]
