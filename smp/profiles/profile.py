@@ -30,6 +30,7 @@ from .kept_apart import judge
 
 FORMAT, VERSION = "smp-profile", 1
 BEST = {"good": "HrHwM-c", "bad": "HrHwM", "random": "HrHwM"}
+RANDOM = "random"
 MEASURE = "python -m smp.microbench --quick"
 REMEDY = f"{MEASURE} makes one"
 
@@ -217,15 +218,20 @@ class Profile:
         Returns
         -------
         ndarray (n,) float64
-            Never below zero.
+            Never below zero; NaN for Random where it was not measured.
         """
         reads, writes, total = (np.atleast_1d(np.asarray(a, np.float64)) for a in (hr, hw, m))
         spans = None if footprint is None else np.atleast_1d(np.asarray(footprint, np.float64))
+        if family == RANDOM and not self._has(family):
+            return np.full(len(reads), np.nan)
         made = np.zeros(len(reads))
         for q, share in self.neighbours(p).items():
             for function, weights in self.functions(family, q, np.maximum(reads, writes), spans):
                 made += share * weights * predict(function, reads, writes, total, self.tiers, others)
         return made
+
+    def _has(self, family: str) -> bool:
+        return any(row["family"] == family for name in ("forms", "functions") for row in self.access.get(name) or [])
 
     def neighbours(self, p: int) -> dict[int, float]:
         """Return the measured p that predictions for p rest on, each with its share."""

@@ -13,13 +13,13 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..errors import ProfileError
 from ..models.supersteps.intervals import Interval
 from ..models.supersteps.published import CACHE_WORDS, PROCESSORS, WORD_BYTES, paper_errors, paper_functions
 from ..models.supersteps.suites import sizes
-from .profile import FORMAT, VERSION, Profile, Seconds
+from .profile import FORMAT, VERSION, Profile
 
 POWER_CHALLENGE = "SGI Power Challenge"
 PUBLISHED = (POWER_CHALLENGE,)
@@ -60,12 +60,6 @@ NOTE = "Good and bad are predicted for the {}; the measured times are of the mac
 
 class PublishedProfile(Profile):
     """The profile of a published machine; its predictions are never of the machine that ran a program."""
-
-    def predict(self, family: str, p: int, hr: ArrayLike, hw: ArrayLike, m: ArrayLike) -> Seconds:
-        """Return what `Profile.predict` does; NaN for a family that was not published."""
-        if all(row["family"] != family for row in self.access["functions"]):
-            return np.full(np.atleast_1d(np.asarray(hr)).shape, np.nan)
-        return super().predict(family, p, hr, hw, m)
 
     def interval(self, supersteps: NDArray[np.void], p: int) -> Interval:
         """Return what `Profile.interval` does, with a note of whose times these are."""
