@@ -1,4 +1,4 @@
-"""The probe of the placement: it sees hand-overs, ends whatever its partner does, and never takes an old turn for a new."""
+"""The probe of the placement sees hand-overs, ends whatever its partner does, and never takes an old turn for a new."""
 
 from __future__ import annotations
 

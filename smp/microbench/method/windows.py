@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp.errors import SmpError
+from smp.models.placement import Labels, Placement
 
 WINDOW = np.dtype(
     [
@@ -26,9 +27,11 @@ WINDOW = np.dtype(
         ("timer_ns", "f8"),  # what an empty window shows
         ("stolen_ns", "i8"),  # taken by the hypervisor during the visit
         ("switches", "i8"),  # context switches of the thread, in this window or the one before it
-        ("before_GHz", "f8"),  # the clock rate before and after the visit; NaN: not looked at
+        ("before_GHz", "f8"),  # the clock rate before and after the visit; 0: not known
         ("after_GHz", "f8"),
         ("overlap", "f8"),  # fraction during which all partners ran as well; 1 where there is none
+        ("placed_before_ns", "f4"),  # hand-over of a line between the CPUs, before and after the visit; 0: not known
+        ("placed_after_ns", "f4"),
         ("flags", "u1"),
     ]
 )
@@ -53,6 +56,8 @@ class Flag(IntFlag):
     """The clock rate was not that of the other windows."""
     APART = 16
     """The partners did not run at the same time."""
+    MOVED = 32
+    """The CPUs did not lie as they mostly do."""
 
 
 NO_FLAG = Flag(0)
@@ -134,3 +139,17 @@ def flags(windows: Windows, reference_GHz: float = np.nan, limits: Limits = LIMI
     for flag, hit in judged.items():
         union |= np.where(hit, np.uint8(flag), np.uint8(0))
     return union
+
+
+def mark_moved(windows: Windows, placement: Placement) -> Labels:
+    """Flag the windows in which the CPUs did not lie as they mostly do; return the state of each.
+
+    Parameters
+    ----------
+    windows : ndarray of WINDOW, shape (n,)
+    placement : Placement
+        The states; where none are known, no window is flagged.
+    """
+    elsewhere = ~placement.is_main(windows["placed_before_ns"], windows["placed_after_ns"])
+    windows["flags"] |= np.where(elsewhere, np.uint8(Flag.MOVED), np.uint8(0))
+    return placement.between(windows["placed_before_ns"], windows["placed_after_ns"])
