@@ -17,27 +17,27 @@ RING = (0.36, 0.32)
 
 
 def heat_map(
-    rows: Sequence[Any], places: Sequence[tuple[Any, Any]], x: Axis, y: Axis, label: str, unit: str, title: str = ""
+    rows: Sequence[Any], places: Sequence[tuple[Any, Any]], x: Axis, y: Axis, label: str, unit: str, value: str = "ns"
 ) -> Panel:
     """Return a panel with a cell for each row.
 
     Parameters
     ----------
     rows : sequence of records
-        With their ``ns``.
     places : sequence of tuple of int (2,)
         The column and the row of each one's cell, counted from 0.
     x, y : Axis
         With names.
     label, unit : str
         Of the values.
-    title : str, optional
+    value : str, optional
+        Their field.
     """
     values = np.full((len(y.names), len(x.names)), np.nan)
     for one, (column, line) in zip(rows, places, strict=True):
-        values[line, column] = one.ns
+        values[line, column] = getattr(one, value)
     cells = Cells(range(len(x.names)), range(len(y.names)), values, label, unit)
-    return Panel(x, y, _rings(rows, places), title, cells=cells)
+    return Panel(x, y, _rings(rows, places), cells=cells)
 
 
 def _rings(rows: Sequence[Any], places: Sequence[tuple[Any, Any]]) -> list[Series]:
