@@ -22,6 +22,7 @@ from smp.microbench.sections.latency.pages import Pages
 from smp.microbench.sections.latency.walks import link_random
 from smp.microbench.sections.outstanding import probe
 from smp.microbench.sections.outstanding.loops import DEEPEST, MIX, chase_chains, gather
+from smp.microbench.sections.outstanding.plots import gains, groups
 from smp.microbench.sections.outstanding.probe import Effort, bytes_of, saturation, sustained
 from smp.microbench.sections.outstanding.rows import Loads
 from smp.microbench.sections.outstanding.together import Crew, Job
@@ -268,3 +269,13 @@ def test_the_figures_show_the_numbers(section: probe.Measurement) -> None:
     chains = made["outstanding-chains"]
     pictures.check(chains)
     assert pictures.series(chains.panels[0], "measured").y == [row["ns"] for row in section.data.to_json()["chains"]]
+
+
+def test_titles_of_groups_say_what_depth_and_streams_gain() -> None:
+    def row(streams: int, depth: int, rate: float, cpus: int = 1, valid: bool = True) -> Loads:
+        return group(streams, depth, rate, cpus).model_copy(update={"valid": valid, "why": [] if valid else ["x"]})
+
+    rows = [row(1, 1, 0.5), row(1, 8, 2.5), row(4, 8, 4.0, cpus=2), row(8, 8, 9.0, cpus=2, valid=False)]
+    assert gains(rows) == "8 loads in a group gain 5.00 times, 4 streams on 2 CPUs 1.60"
+    assert gains([row(1, 1, 0.5), row(1, 8, 2.5, valid=False)]) == "what do depth and streams gain?"
+    pictures.check(groups("far", [row(1, 1, 0.5), row(1, 8, 1234.5), row(64, 8, 4000.0, cpus=64)]))

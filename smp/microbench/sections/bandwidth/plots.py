@@ -67,7 +67,7 @@ def load(found: Bandwidth) -> Figure:
         said[0] if said else "What does a load cost while other processors move data?",
         f"each point: another delay after each line that the others read or write; {BAND}; ringed: not valid",
         [Panel(Axis("what the other processors move", "GB/s", "log"), LATENCY, lines, marks=marks)],
-        legend_at="upper left",
+        legend_at="lower right",
     )
 
 

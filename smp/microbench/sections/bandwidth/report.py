@@ -60,7 +60,8 @@ def tables(found: Bandwidth, profile: Profile) -> Iterator[Table]:
         yield listed(title, LOADED, found.loaded_latency)
     if found.load_curve:
         many = found.load_curve[0].loading_processors
-        title = f"Latency while {many} other processor{'s' * (many > 1)} read and write lines, with a delay after each"
+        who = "another processor reads and writes" if many == 1 else f"{many} other processors read and write"
+        title = f"Latency while {who} lines, with a delay after each"
         note = "a line that is written counts twice: it is read before"
         yield listed(title, CURVE, found.load_curve, note, *under_load(found))
     if found.nodes:
