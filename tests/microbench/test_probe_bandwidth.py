@@ -31,7 +31,7 @@ from smp.microbench.sections.bandwidth.loops import (
     triad,
     triad_until,
 )
-from smp.microbench.sections.bandwidth.nodes import measure_nodes, nodes
+from smp.microbench.sections.bandwidth.nodes import measure_nodes, nodes_of_memory
 from smp.microbench.sections.bandwidth.probe import EFFORTS, Effort, array_bytes, counts_of, loading_of, node_row
 from smp.microbench.sections.bandwidth.rows import Bandwidth
 from smp.microbench.sections.bandwidth.stream import STAMP, TOLERANCE, Ran, stream_rows
@@ -235,9 +235,9 @@ def node_files(root: Path, lists: dict[int, str]) -> Path:
 
 def test_nodes_have_the_cpus_that_may_be_used(tmp_path: Path) -> None:
     root = node_files(tmp_path, {0: "0-3,8\n", 10: "12\n", 2: "4-7\n", 3: "\n"})
-    assert nodes(root, [1, 3, 5, 8, 12]) == {0: [1, 3, 8], 2: [5], 10: [12]}
-    assert list(nodes(root, range(20))) == [0, 2, 10]
-    assert nodes(tmp_path / "elsewhere", [0]) == {}
+    assert nodes_of_memory(root, [1, 3, 5, 8, 12]) == {0: [1, 3, 8], 2: [5], 10: [12]}
+    assert list(nodes_of_memory(root, range(20))) == [0, 2, 10]
+    assert nodes_of_memory(tmp_path / "elsewhere", [0]) == {}
 
 
 def test_every_node_is_measured_against_every_node() -> None:
@@ -364,7 +364,7 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
     curve = [(row["write_share"], row["delay_cycles"]) for row in data["load_curve"]]
     assert curve == ([(share, delay) for share in (0, 0.5) for delay in (0, 128)] if len(counts) > 1 else [])
     assert len(samples["bandwidth_loaded"]) == sum(row["windows"] for row in loaded + data["load_curve"])
-    assert data["nodes_found"] == list(nodes())
+    assert data["nodes_found"] == list(nodes_of_memory())
     assert "999" in data["left_out"]
     assert data["capped"].startswith("STREAM asks for")
     assert data["valid"] == (not data["why"])

@@ -51,7 +51,7 @@ class Pair:
     reading: list[Result]
 
 
-def nodes(root: Path = ROOT, usable: Sequence[int] | None = None) -> dict[int, list[int]]:
+def nodes_of_memory(root: Path = ROOT, usable: Sequence[int] | None = None) -> dict[int, list[int]]:
     """Return the nodes of memory with the CPUs of each that may be used; those without are left out.
 
     Parameters

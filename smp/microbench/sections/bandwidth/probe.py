@@ -25,7 +25,7 @@ from smp.microbench.method.rows import complaints, key_of, row, stack
 
 from .inject import CYCLES, OF
 from .loaded import TRIAD, Load, Traffic, measure_loaded
-from .nodes import Pair, measure_nodes, nodes
+from .nodes import Pair, measure_nodes, nodes_of_memory
 from .rows import Bandwidth, Loaded, OfNodes, Stream, UnderLoad
 from .stream import MEMORIES, Memory, run_stream, stream_rows
 
@@ -114,7 +114,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
                 traffics = [Traffic(k) for k in loading_of(plan, p)]
                 traffics += [Traffic(p - 1, k, steps) for k in WRITTEN for steps in load.steps if p > 1]
                 loaded, loads = measure_loaded(machine, traffics, load, plan.line_bytes, plan.seed)
-    known, between = nodes(), []
+    known, between = nodes_of_memory(), []
     if len(known) > 1:
         tick(0.9, "nodes of memory")
         between = measure_nodes(known, load.chase_bytes, plan.line_bytes, effort.nodes_seconds, plan.seed)
