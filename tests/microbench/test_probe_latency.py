@@ -357,6 +357,33 @@ def test_rows_and_samples_hold_every_window() -> None:
     assert "1 of 2 points are not valid; the first, ('stride', 1024, 8): 3 clean" in complaints(results)[0]
 
 
+def disturbed(curve: str, nbytes: int, stride: int, clean: int) -> Result:
+    return dataclasses.replace(found(curve, nbytes, 9.0, clean), key=(curve, nbytes, stride))
+
+
+def test_points_of_the_last_cache_need_a_quiet_computer() -> None:
+    for nbytes in (MIB, 4 * MIB, 32 * MIB):
+        assert not probe.undisturbed(disturbed("huge", nbytes, 64, 6), plan()).valid, "its windows are clean and slow"
+        assert probe.undisturbed(disturbed("huge", nbytes, 64, 8), plan()).valid
+    for nbytes in (32 * KIB, MIB - 64, 64 * MIB):
+        assert probe.undisturbed(disturbed("huge", nbytes, 64, 6), plan()).valid, "nearer caches are one's own"
+    assert probe.undisturbed(disturbed("stride", 32 * MIB, 8 * KIB, 6), plan()).valid, "4,096 lines fit into the second"
+    assert not probe.undisturbed(disturbed("stride", 64 * MIB, 512, 6), plan()).valid, "131,072 lines need the last"
+    (why,) = probe.undisturbed(disturbed("huge", 4 * MIB, 64, 6), plan()).why
+    assert why == "75% of the windows are clean, under the 80% that the last cache needs"
+
+
+def test_a_level_of_points_that_are_not_valid_is_not_valid() -> None:
+    results = [found("huge", 4 * KIB << k, 1.0) for k in range(4)]
+    results += [found("huge", MIB << k, 100.0, clean=1 if k < 3 else 8) for k in range(4)]
+    first, last = probe.levels(plan(caches=CACHES[:1]), results, 1.0)["levels"]
+    assert (first.valid, last.valid) == (True, False)
+    assert last.why
+    assert last.why[0].startswith("3 of 4 points are not valid; the first, huge, 1,048,576 bytes: ")
+    text = section_text("latency", {"levels": [first.to_json(), last.to_json()]})
+    assert "DRAM !" in text
+
+
 # --- the probe
 
 TINY = Effort(0.5, 32 * MIB, 32, 64, 0)
@@ -372,6 +399,9 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> tuple[dict, dict, list[float]]:
 def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     data, samples, ticks = tiny(monkeypatch)
     assert json.loads(json.dumps(data)) == data
+    for level in data["levels"]:
+        judgement = [level.pop(name) for name in ("valid", "why", "clean_fraction")]  # which earlier profiles lack
+        assert judgement[0] == (not judgement[1])
     assert_same_keys(data, measured("latency"))
     assert ticks == sorted(ticks)
     assert ticks[-1] == 1

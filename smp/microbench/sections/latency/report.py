@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from smp._computer.huge_pages import SWITCH
 from smp._output.numbers import fixed, number, size
@@ -46,14 +47,21 @@ def tables(found: Latency, profile: Profile) -> Iterator[Table]:
         yield _strides(found.stride)
 
 
-def level_rows(found: Latency) -> list[list[Cell]]:
-    """Return the rows below `LEVELS`, without the page walks: the levels, and the largest global array."""
+def level_rows(found: Latency, mark: Callable[[str, Any], Cell] = judged) -> list[list[Cell]]:
+    """Return the rows below `LEVELS`, without the page walks: the levels, and the largest global array.
+
+    Parameters
+    ----------
+    found : Latency
+    mark : callable, optional
+        Returns the cell of a name, marked where its record is not valid.
+    """
     rows: list[list[Cell]] = [
-        [one.name, one.ns, one.cycles, one.found_bytes, one.reported_bytes] for one in found.levels
+        [mark(one.name, one), one.ns, one.cycles, one.found_bytes, one.reported_bytes] for one in found.levels
     ]
     if found.shared:
         largest = found.shared[-1]
-        name = judged(f"global array, {size(largest.bytes)}", largest)
+        name = mark(f"global array, {size(largest.bytes)}", largest)
         rows.append([name, largest.ns, largest.cycles, None, None])
     return rows
 

@@ -7,7 +7,7 @@ from smp._computer.huge_pages import Pages
 from smp.profiles.records import Judged, Timed
 
 
-class Level(Record):
+class Level(Judged):
     name: str
     ns: Number
     cycles: Number | None = None
