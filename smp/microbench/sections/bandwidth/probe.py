@@ -66,10 +66,10 @@ class Effort:
 
 EFFORTS = {
     "quick": Effort(48 * MIB, 10, Load(64 * MIB, 16 * MIB, 4, (0, 8, 32, 128, 512)), 1.0),
-    "default": Effort(256 * MIB, 10, Load(256 * MIB, 64 * MIB, 20, DELAYS), 4.0),
-    "full": Effort(1024 * MIB, 12, Load(512 * MIB, 128 * MIB, 80, DELAYS), 15.0),
+    "default": Effort(256 * MIB, 10, Load(256 * MIB, 64 * MIB, 12, DELAYS), 4.0),
+    "full": Effort(1024 * MIB, 12, Load(512 * MIB, 128 * MIB, 60, DELAYS), 15.0),
 }
-"""By mode: about 3, 14 and 60 s on two processors."""
+"""By mode: about 5, 15 and 60 s on two processors."""
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
