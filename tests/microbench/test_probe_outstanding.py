@@ -143,13 +143,27 @@ def test_chains_are_doubled_until_a_load_gets_no_faster(
 
     def timed(points: Sequence[Point], *rest: Any, **more: Any) -> list[SimpleNamespace]:
         followed.extend(point.key[0] for point in points)  # type: ignore[index]
-        return [SimpleNamespace(key=k.key, median=100 / min(k.operations, places)) for k in points]
+        return [SimpleNamespace(key=k.key, median=100 / min(k.operations, places), valid=True) for k in points]
 
     monkeypatch.setattr(probe, "measure_points", timed)
     results = probe._chains(Pages(MIB, huge=False), (1, 2, 4, 8), PLAN, 0.1, lambda part, text: None)
     assert max(followed) == most
     assert followed == sorted(set(followed))
     assert probe.sustained(*probe._times(results)).flat is flat
+
+
+def followed(chains: int, ns: float, valid: bool = True) -> Any:
+    return SimpleNamespace(key=(chains,), median=ns, valid=valid, why=[] if valid else ["unstable"])
+
+
+def test_points_that_are_not_valid_decide_nothing() -> None:
+    good = [followed(1, 100.0), followed(2, 50.0), followed(4, 25.0)]
+    found = probe.of_chains([*good, followed(8, 99.0, valid=False)])
+    assert (found.misses, found.flat, found.valid) == (4, False, None), "a slow moment is not the end of the gain"
+    found = probe.of_chains([*good, followed(8, 1.0, valid=False)])
+    assert found.misses == 4
+    found = probe.of_chains([followed(1, 500.0, valid=False), *good[1:]])
+    assert (found.valid, found.why) == (False, ["one chain: unstable"])
 
 
 def group(streams: int, depth: int, rate: float, cpus: int = 1) -> Loads:
@@ -198,6 +212,8 @@ def section() -> probe.Measurement:
 def test_the_probe_measures_what_it_says(section: probe.Measurement) -> None:
     data, samples = section.data.to_json(), section.samples
     assert json.loads(json.dumps(data)) == data
+    found = data["sustained"]
+    assert found.pop("valid", True) == (not found.pop("why", [])) == data["chains"][0]["valid"]
     assert_same_keys(data, measured("outstanding"))
     counts = [row["chains"] for row in data["chains"]]
     assert counts[:3] == [1, 2, 4]
@@ -216,8 +232,8 @@ def test_the_probe_measures_what_it_says(section: probe.Measurement) -> None:
         moved = 64 if row["order"] == "far" else 8
         assert row["GBps"] == pytest.approx(moved / row["ns"])
         assert row["windows"] >= 7
-    assert data["sustained"] == sustained(counts, [row["ns"] for row in data["chains"]]).to_json()
-    assert data["sustained"]["flat"] or counts[-1] == 256
+    counted = [row for row in data["chains"] if row["valid"]] if data["chains"][0]["valid"] else data["chains"]
+    assert found == sustained([row["chains"] for row in counted], [row["ns"] for row in counted]).to_json()
     assert len(samples["outstanding_groups"]) == sum(row["windows"] for row in data["groups"])
     assert len(samples["outstanding_chains"]) == sum(row["windows"] for row in data["chains"])
     assert data["valid"] == (not data["why"])
@@ -232,15 +248,20 @@ def test_the_report_says_the_numbers(section: probe.Measurement) -> None:
     assert "sustains 12.3 misses, 111 ns a load in one chain, 9.03 at best; 14 chains come within 10%" in text
     assert "Streams on one CPU: 1.06 times one stream" in text
     assert all(f"depth {depth}" in text for depth in (1, 8))
+    data["sustained"] |= {"valid": False, "why": ["one chain: unstable"]}
+    assert "14 chains come within 10%; not valid: one chain: unstable" in section_text("outstanding", data, 150)
+    assert pictures.described("outstanding", data)["outstanding-chains"].title == "How many misses does a core sustain?"
     heading, said = summed_up("outstanding", data)
     assert heading == "Loads under way"
+    assert "not valid: one chain" in said
     assert "12.3 misses" in said
     assert "1.06 times" in said
 
 
 def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Measurement) -> None:
     data = json.loads(json.dumps(section.data.to_json()))
-    del data["sustained"]["flat"]  # as profiles have it whose chains ended at 32
+    for name in ("flat", "valid", "why"):  # as profiles have it whose chains ended at 32
+        data["sustained"].pop(name, None)
     for flat in (None, False):
         data["sustained"] |= {"misses": 28.94} | ({} if flat is None else {"flat": flat})
         assert "sustains at least 28.9 misses" in section_text("outstanding", data, 150)

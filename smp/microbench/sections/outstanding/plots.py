@@ -72,6 +72,7 @@ def chains(found: Outstanding) -> Figure:
         curve("measured", found.chains, "chains", "ns", SPREAD, marker=0),
         Series("one chain's time\nover the chains", count, sustained.latency_ns / count, colour=GREY, dash="dashed"),
     ]
+    title = f"A core sustains {said}" + ": beyond, one more chain waits for a place" * bool(sustained.flat)
     marks = [
         Mark(sustained.best_ns, text="the best", axis="y", colour=1, dash="dotted"),
         Mark(sustained.misses, text=f"their ratio:\n{said}", colour=2, dash="dashdot"),
@@ -80,7 +81,7 @@ def chains(found: Outstanding) -> Figure:
     x = Axis("chains followed in turn", scale="log", ticks=doubled)
     return Figure(
         "outstanding-chains",
-        f"A core sustains {said}" + ": beyond, one more chain waits for a place" * bool(sustained.flat),
+        "How many misses does a core sustain?" if sustained.valid is False else title,
         f"random cycle through {size(found.bytes)}, one thread; {BAND}; ringed: not valid",
         [Panel(x, Axis("time per load", "ns", "log"), lines, marks=marks)],
     )
