@@ -323,7 +323,8 @@ def test_bytes_of_traffic_count_a_written_line_twice() -> None:
 
 def test_the_heaviest_load_is_compared_with_none() -> None:
     def point(ns: float, GBps: float, **more: Any) -> dict[str, Any]:
-        return {"ns": ns, "load_GBps": GBps, "loading_processors": 1, "valid": True, **more}
+        spread = {"minimum_ns": 0.9 * ns, "p95_ns": 9 * ns}
+        return {"ns": ns, "load_GBps": GBps, "loading_processors": 1, "valid": True, **spread, **more}
 
     curve = [
         point(ns, GBps, write_share=share, delay_cycles=0, valid=GBps < 99)
@@ -337,6 +338,8 @@ def test_the_heaviest_load_is_compared_with_none() -> None:
     half = pictures.series(figure.panels[0], "50% of the lines written")
     assert list(zip(half.x, half.y, strict=True)) == [(40, 150), (100, 999)]
     assert [bool(why) for why in half.invalid] == [False, True]
+    assert half.high[0] == 1350
+    assert np.isnan(half.high[1]), "a band of what is not valid would flatten the others"
     assert figure.title.startswith("While 40.0 GB/s are moved")
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from smp._output.figure import GREY, Axis, Figure, Mark, Panel
+import numpy as np
+
+from smp._output.figure import GREY, Axis, Figure, Mark, Panel, Series
 from smp._output.numbers import fixed, number
 from smp.microbench.output.curves import BAND, SPREAD, Samples, by, curve, select
 from smp.microbench.output.maps import heat_map
@@ -14,6 +18,7 @@ from .kernels import KERNELS
 from .report import stream_row, under_load
 from .rows import Bandwidth
 
+VALID_BAND = f"{BAND} of valid points"
 LATENCY = Axis("time of a random load", "ns", low=0)
 
 
@@ -35,9 +40,9 @@ def stream(found: Bandwidth) -> Figure:
     panels = [Panel(Axis("processors"), Axis("bandwidth", "GB/s", low=0), lines)]
     if found.loaded_latency:
         notes = [f"{row.loading_processors} loading" for row in found.loaded_latency]
-        loaded = curve("", found.loaded_latency, "load_GBps", between=SPREAD, marker=0, notes=notes)
+        loaded = steady(curve("", found.loaded_latency, "load_GBps", between=SPREAD, marker=0, notes=notes))
         x = Axis("what the loading processors move by triad", "GB/s")
-        panels.append(Panel(x, LATENCY, [loaded], f"Latency under load; {BAND}"))
+        panels.append(Panel(x, LATENCY, [loaded], f"Latency under load; {VALID_BAND}"))
     counts = [min(row.processors for row in found.stream), max(row.processors for row in found.stream)]
     one, most = (stream_row(found, p, "triad") for p in counts)
     title = "How does bandwidth grow with processors?"
@@ -55,20 +60,30 @@ def stream(found: Bandwidth) -> Figure:
 
 def load(found: Bandwidth) -> Figure:
     """Return latency by what other processors move, a line for each share of writes."""
-    lines = by(
-        *("write_share", found.load_curve, "load_GBps", "ns", lambda share: f"{100 * share:.0f}% of the lines written"),
-        between=SPREAD,
-    )
+    lines = [
+        steady(line) for line in by("write_share", found.load_curve, "load_GBps", "ns", share_written, between=SPREAD)
+    ]
     idle = select(found.loaded_latency, "ns", loading_processors=0)
     marks = [Mark(idle[0].ns, text="no load", axis="y", colour=GREY, dash="dashed")] if idle else []
     said = [sentence[0].upper() + sentence[1:] for sentence in under_load(found)]
     return Figure(
         "bandwidth-loaded",
         said[0] if said else "What does a load cost while other processors move data?",
-        f"each point: another delay after each line that the others read or write; {BAND}; ringed: not valid",
+        f"each point: another delay after each line that the others read or write; {VALID_BAND}; ringed: not valid",
         [Panel(Axis("what the other processors move", "GB/s", "log"), LATENCY, lines, marks=marks)],
-        legend_at="lower right",
     )
+
+
+def share_written(share: float) -> str:
+    """Return what a share of lines that are written is called."""
+    return f"{100 * share:.0f}% of the lines written" if share else "lines read only"
+
+
+def steady(line: Series) -> Series:
+    """Return a line whose points that are not valid have no band: one of them would flatten all others."""
+    bad = [bool(why) for why in line.invalid]
+    low, high = (np.where(bad, math.nan, np.asarray(end, np.float64)) for end in (line.low, line.high))
+    return replace(line, low=low, high=high)
 
 
 def of_nodes(found: Bandwidth) -> Figure:

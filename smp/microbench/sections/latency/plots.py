@@ -45,7 +45,8 @@ def strides(found: Latency) -> Figure:
         )
         for nbytes, shade in zip(arrays, shades, strict=True)
     ]
-    slowest = max(found.stride, key=lambda row: row.ns)
+    valid = [row for row in found.stride if row.valid is not False]
+    slowest = max(valid or found.stride, key=lambda row: row.ns)
     return Figure(
         "latency-strides",
         f"In order, a load takes up to {number(slowest.ns)} ns: {size(slowest.bytes)} by {size(slowest.stride)}",
@@ -92,7 +93,7 @@ def random_order(found: Latency) -> Figure:
         for level in found.levels
         if getattr(level, name)
     ]
-    said = [f"{level.name} {number(level.ns)} ns" for level in found.levels]
+    said = [f"{level.name} {number(level.ns)} ns" for level in found.levels if level.valid is not False]
     walk = page_walk(found)
     if walk and walk.valid is not False and not walk.why:
         said.append(f"a page walk {number(walk.ns)} ns")
