@@ -17,7 +17,8 @@ from collections.abc import Callable
 import numpy as np
 from latency_against_c import library
 
-from smp.microbench.sections.bandwidth.loops import BYTES, KERNELS, SCALAR, add, copy, expected, scale, triad
+from smp.microbench.sections.bandwidth.kernels import KERNELS
+from smp.microbench.sections.bandwidth.loops import BYTES, SCALAR, add, copy, expected, scale, triad
 from smp.microbench.sections.latency.pages import Pages
 
 TARGET = 0.05

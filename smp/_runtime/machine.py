@@ -77,7 +77,8 @@ class Machine:
 
     def __repr__(self) -> str:
         state = f"closed: {self._processors.closed}" if self._processors.closed else "ready"
-        return f"<{self._processors.kind} machine of {self.size} processors, {state}>"
+        pages = ", memory in the system's pool of huge pages" if self._processors.pages == "pool" else ""
+        return f"<{self._processors.kind} machine of {self.size} processors{pages}, {state}>"
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklable("a machine stays in the process that opened it; a program may open one of its own")

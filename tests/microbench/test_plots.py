@@ -40,6 +40,7 @@ def latency():
         "random": [point(2.0 * nbytes**0.25, bytes=nbytes) for nbytes in sizes],
         "page_local": [point(1.5 * nbytes**0.25, bytes=nbytes) for nbytes in sizes],
         "huge": [point(1.0 * nbytes**0.25, bytes=nbytes, valid=nbytes != MIB) for nbytes in sizes],
+        "shared": [point(1.1 * nbytes**0.25, bytes=nbytes) for nbytes in sizes],
         "levels": [
             {"name": "L1", "ns": 1.3, "found_bytes": 40_000, "reported_bytes": 32_768},
             {"name": "L2", "ns": 5.0, "found_bytes": 1_500_000, "reported_bytes": 512 * MIB},
@@ -194,6 +195,21 @@ def test_the_map_has_a_cell_for_each_array_and_stride(profile):
     written = {text.get_position(): text.get_text() for text in drawn.texts}
     assert written[arrays.index("1 MiB"), strides.index("512 B")] == "10.0"
     assert len(written) == len(rows) - 1
+    assert not panel.series
+
+
+def test_cells_of_the_map_that_are_not_valid_are_ringed(profile):
+    rows = profile["latency"]["stride"]
+    bad = [row for row in rows if row["bytes"] == MIB and row["stride"] in (64, 512)]
+    for row in bad:
+        row |= {"valid": False, "why": ["unstable"]}
+    figure = described("latency", profile["latency"])["latency-map"]
+    (panel,) = figure.panels
+    (rings,) = panel.series
+    ringed = [(round(x), round(y)) for x, y, why in zip(rings.x, rings.y, rings.invalid, strict=True) if why]
+    assert ringed == [(panel.x.names.index("1 MiB"), panel.y.names.index(name)) for name in ("64 B", "512 B")]
+    (drawn,) = [one for one in draw(figure).axes[0].get_lines() if one.get_markeredgecolor() == "#cc0000"]
+    assert len(drawn.get_xdata()) == 2
 
 
 def test_random_order_with_knees_and_what_is_not_valid(profile):

@@ -1,20 +1,25 @@
 """STREAM's kernels compute what they say, bytes and times are counted its way, and the probe's numbers make sense."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import pictures
+from support.reports import cells, section_text
 from support.shapes import assert_same_keys, measured
 
 import smp
 from smp._computer.cpus import Cache
+from smp._computer.limits import usable_cpus
 from smp.microbench.method.plan import Plan
 from smp.microbench.sections.bandwidth import probe
 from smp.microbench.sections.bandwidth.facts import KERNELS
-from smp.microbench.sections.bandwidth.loaded import Load, measure_loaded
+from smp.microbench.sections.bandwidth.inject import OF, inject_until, lines
+from smp.microbench.sections.bandwidth.loaded import Load, Traffic, measure_loaded
 from smp.microbench.sections.bandwidth.loops import (
     SCALAR,
     add,
@@ -26,16 +31,10 @@ from smp.microbench.sections.bandwidth.loops import (
     triad,
     triad_until,
 )
-from smp.microbench.sections.bandwidth.probe import (
-    EFFORTS,
-    STAMP,
-    TOLERANCE,
-    Effort,
-    array_bytes,
-    counts_of,
-    loading_of,
-    stream_rows,
-)
+from smp.microbench.sections.bandwidth.nodes import measure_nodes, nodes_of_memory
+from smp.microbench.sections.bandwidth.probe import EFFORTS, Effort, array_bytes, counts_of, loading_of, node_row
+from smp.microbench.sections.bandwidth.rows import Bandwidth
+from smp.microbench.sections.bandwidth.stream import STAMP, TOLERANCE, Ran, stream_rows
 
 MIB = 1 << 20
 CACHES = (Cache(1, 32 << 10, 1), Cache(2, 4 * MIB, 1))
@@ -75,26 +74,56 @@ def test_expected_values_are_those_of_the_arrays(repeats: int) -> None:
     assert (a[0], b[0], c[0]) == pytest.approx(expected(repeats), rel=1e-14)
 
 
-def streamed(proc: smp.Processor, repeats: int) -> tuple[Any, np.ndarray]:
-    arrays = [np.full(1000 + proc.rank, value) for value in (2.0, 2.0, 0.0)]
-    stamps = np.zeros((repeats, 4, 3), np.int64)
-    stream(proc.sync, *arrays, SCALAR, stamps)
+def streamed(proc: smp.Processor, repeats: int, piece: int) -> tuple[Any, np.ndarray]:
+    size = 1000 + proc.rank
+    arrays = [np.full(size, value) for value in (2.0, 2.0, 0.0)]
+    stamps = np.zeros((repeats, 4, -(-size // piece), 4), np.int64)
+    stream(proc.sync, *arrays, SCALAR, piece, stamps)
     return arrays, stamps
 
 
 def test_processors_take_every_kernel_together_and_in_turn() -> None:
-    repeats = 5
+    repeats, piece = 5, 400
     with smp.host(2) as machine:
-        results = machine.run(streamed, repeats).results
-    for arrays, _ in results:
+        results = machine.run(streamed, repeats, piece).results
+    for rank, (arrays, stamps) in enumerate(results):
         for values, value in zip(arrays, expected(repeats), strict=True):
             assert values == pytest.approx(value, rel=TOLERANCE)
-    start, end, cpu = np.moveaxis(np.stack([stamps for _, stamps in results]), 3, 0)
-    start, end = start.reshape(2, -1), end.reshape(2, -1)
+        assert stamps[0, 0, :, 3].tolist() == [400, 400, 200 + rank], "the pieces make up the block"
+    start, end, cpu, _ = np.moveaxis(np.stack([stamps for _, stamps in results]), 4, 0)
     assert (start <= end).all()
     assert (cpu > 0).all()
+    assert (start[..., 1:] >= end[..., :-1]).all(), "piece after piece"
     # nobody begins a kernel before everybody has ended the one before
-    assert (start.min(axis=0)[1:] >= end.max(axis=0)[:-1]).all()
+    first, last = start.min(axis=(0, 3)).ravel(), end.max(axis=(0, 3)).ravel()
+    assert (first[1:] >= last[:-1]).all()
+
+
+@QUICKLY
+@given(st.integers(0, OF), st.integers(0, 3), st.integers(1, 6))
+def test_traffic_writes_its_share_of_the_lines(written: int, steps: int, groups: int) -> None:
+    words, per_line = np.full(8 * OF * groups, -1), 8
+    lines(words, per_line, 0, OF * groups, written, steps, 5)
+    changed = np.flatnonzero(words != -1)
+    assert changed.tolist() == [8 * k for k in range(OF * groups) if k % OF < written]
+
+
+def test_traffic_goes_round_the_words_in_whole_windows() -> None:
+    words, spans = np.zeros(8 * 10, np.int64), np.zeros((5, 4), np.int64)
+    count, _ = inject_until(words, 8, OF, 0, 8, 60.0, spans)
+    assert count == 5, "it ends when there is no more room"
+    assert spans[:, 3].tolist() == [8] * 5
+    assert not words[64:].any(), "what does not fill a window is left out"
+    assert inject_until(words, 8, OF, 0, 8, 0.0, spans)[0] == 0
+
+
+def test_a_longer_delay_thins_the_traffic_out() -> None:
+    words, spans = np.zeros(8 * 64, np.int64), np.zeros((50, 4), np.int64)
+    shortest = []
+    for steps in (1, 64):
+        inject_until(words, 8, 0, steps, 64, 60.0, spans)
+        shortest.append((spans[:, 1] - spans[:, 0]).min())
+    assert shortest[1] > 4 * shortest[0]
 
 
 def test_the_load_runs_triad_over_whole_windows() -> None:
@@ -120,39 +149,118 @@ def test_a_chase_for_a_time_goes_on_where_it_stopped() -> None:
 # --- the rows
 
 
-def stamps_of(walls: list[list[tuple[int, int]]], off_cpu: dict[int, int] | None = None) -> np.ndarray:
-    """Stamps of one run: for each processor the (start, end) of each repeat, the same for all kernels."""
-    made = np.zeros((len(walls), len(walls[0]), 4), STAMP)
+PIECES = 10
+
+
+def ran(
+    walls: list[list[tuple[int, int]]], off_cpu: dict[tuple[int, int], int] | None = None, error: float = 0.0
+) -> Ran:
+    """One run: for each processor the (start, end) of each repeat, the same for all kernels, in pieces of equal length.
+
+    ``off_cpu`` is the ns that a piece of a repeat was away.
+    """
+    made = np.zeros((len(walls), len(walls[0]), 4, PIECES), STAMP)
     for rank, of_rank in enumerate(walls):
         for repeat, (start, end) in enumerate(of_rank):
-            one = made[rank, repeat]
-            one["rank"], one["repeat"], one["kernel"] = rank, repeat, KERNELS
-            one["start"], one["end"] = start, end
-            one["cpu_ns"] = end - start - (off_cpu or {}).get(repeat, 0)
-    return made.ravel()
+            ends = np.linspace(start, end, PIECES + 1).astype(int)
+            for piece in range(PIECES):
+                one = made[rank, repeat, :, piece]
+                one["rank"], one["repeat"], one["kernel"], one["piece"] = rank, repeat, KERNELS, piece
+                one["start"], one["end"] = ends[piece : piece + 2]
+                one["cpu_ns"] = one["end"] - one["start"] - (off_cpu or {}).get((repeat, piece), 0)
+                one["operations"] = 1000 // PIECES // len(walls)
+    return Ran("shared", made.ravel(), error)
 
 
 def test_bytes_are_counted_as_stream_does_over_the_time_from_first_start_to_last_end() -> None:
     # the first repeat would be the best, but does not count
-    walls = [[(0, 10), (1000, 1100), (2000, 2300)], [(0, 10), (1050, 1200), (2100, 2400)]]
-    rows = {row.kernel: row for row in stream_rows(stamps_of(walls), 1000, 0.0)}
-    assert {kernel: row.GBps for kernel, row in rows.items()} == {"copy": 80, "scale": 80, "add": 120, "triad": 120}
-    assert [rows[kernel].GBps_write_allocate for kernel in KERNELS] == [120, 120, 160, 160]
-    assert rows["copy"].median_GBps == pytest.approx(16 * 1000 / 300)
-    assert (rows["add"].processors, rows["add"].repeats, rows["add"].best_ns) == (2, 2, 200)
-    assert all(row.valid and row.verified for row in rows.values())
+    walls = [[(0, 10), (10_000, 11_000), (20_000, 23_000)], [(0, 10), (10_500, 12_000), (21_000, 24_000)]]
+    rows = {row.kernel: row for row in stream_rows(ran(walls), 1000)}
+    assert {kernel: row.GBps for kernel, row in rows.items()} == {"copy": 8, "scale": 8, "add": 12, "triad": 12}
+    assert [rows[kernel].GBps_write_allocate for kernel in KERNELS] == [12, 12, 16, 16]
+    assert (rows["add"].processors, rows["add"].repeats, rows["add"].best_ns) == (2, 2, 2000)
+    assert all(row.verified for row in rows.values())
 
 
-def test_the_median_is_of_clean_repeats_and_wrong_values_are_said() -> None:
-    walls = [[(0, 10), (1000, 1100), (2000, 2300), (3000, 3100)]]
-    (row, *_) = stream_rows(stamps_of(walls, {2: 200}), 1000, 0.0)
-    assert row.clean_fraction == pytest.approx(2 / 3)
-    assert row.median_ns == 100
-    (row, *_) = stream_rows(stamps_of(walls), 1000, 1e-9)
+def test_the_median_is_of_pieces_while_all_ran() -> None:
+    walls = [[(0, 10), *((10_000 * k, 10_000 * k + 1000) for k in (1, 2, 3))]] * 2
+    (row, *_) = stream_rows(ran(walls), 1000)
+    assert (row.valid, row.clean_fraction) == (True, 1)
+    assert row.median_GBps == pytest.approx(16)
+    # processor 1 comes later: the first half of processor 0's pieces and the last of its own do not count
+    late = [walls[0], [(start + 500, end + 500) for start, end in walls[1]]]
+    (row, *_) = stream_rows(ran(late), 1000)
+    assert row.clean_fraction == pytest.approx(0.5)
+    assert row.GBps == row.median_GBps == pytest.approx(16), "not the time from the first start to the last end"
+
+
+def test_a_busy_computer_slows_no_row_that_is_valid() -> None:
+    # in each repeat the processor is away for a long time in one piece or another: no repeat is whole
+    walls = [[(0, 10), *((100_000 * k, 100_000 * k + 30_000) for k in range(1, 10))]]
+    taken = ran(walls)
+    stamps = taken.stamps.reshape(1, 10, 4, PIECES)
+    for repeat in range(1, 10):
+        start = stamps["start"][0, repeat, 0, 0]
+        lengths = np.full(PIECES, 100)
+        lengths[repeat % PIECES] = 29_000
+        ends = start + np.cumsum(lengths)
+        stamps["end"][0, repeat], stamps["start"][0, repeat] = ends, ends - lengths
+        stamps["cpu_ns"][0, repeat] = np.minimum(lengths, 100)
+    (row, *_) = stream_rows(taken, 1000)
+    assert row.valid
+    assert row.clean_fraction == pytest.approx(0.9)
+    assert row.GBps == pytest.approx(16), "as on a quiet computer: the undisturbed pieces take 1,000 ns together"
+
+
+def test_wrong_values_and_too_few_clean_pieces_are_said() -> None:
+    walls = [[(0, 10), (1000, 2000), (3000, 4000)]]
+    (row, *_) = stream_rows(ran(walls, error=1e-9), 1000)
     assert (row.verified, row.valid) == (False, False)
     assert row.why == ["the values are wrong: relative error 1e-09"]
-    (row, *_) = stream_rows(stamps_of(walls, dict.fromkeys(range(4), 50)), 1000, 0.0)
-    assert row.why == ["none of 3 repeats is clean"]
+    away = {(repeat, piece): 50 for repeat in range(3) for piece in range(PIECES) if piece > 1}
+    (row, *_) = stream_rows(ran(walls, away), 1000)
+    assert row.why == ["processor 0: 4 clean windows of 20, fewer than 5"]
+
+
+# --- nodes
+
+
+def node_files(root: Path, lists: dict[int, str]) -> Path:
+    for node, cpus in lists.items():
+        folder = root / f"sys/devices/system/node/node{node}"
+        folder.mkdir(parents=True)
+        (folder / "cpulist").write_text(cpus)
+    return root
+
+
+def test_nodes_have_the_cpus_that_may_be_used(tmp_path: Path) -> None:
+    root = node_files(tmp_path, {0: "0-3,8\n", 10: "12\n", 2: "4-7\n", 3: "\n"})
+    assert nodes_of_memory(root, [1, 3, 5, 8, 12]) == {0: [1, 3, 8], 2: [5], 10: [12]}
+    assert list(nodes_of_memory(root, range(20))) == [0, 2, 10]
+    assert nodes_of_memory(tmp_path / "elsewhere", [0]) == {}
+
+
+def test_every_node_is_measured_against_every_node() -> None:
+    cpus = usable_cpus()
+    found = {0: cpus[:1], 1: cpus[-1:]}  # of one computer: only the numbers of nodes are made up
+    rows = [node_row(pair, 64, 2.0) for pair in measure_nodes(found, 4 * MIB, 64, 0.2, 1)]
+    assert [(row.memory_of_node, row.cpus_of_node) for row in rows] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert all(row.ns > 0 and row.GBps > 0.01 for row in rows)
+    data = Bandwidth(nodes=rows, nodes_found=[0, 1]).to_json()
+    text = section_text("bandwidth", data)
+    assert "Memory of one node for the CPUs of another" in text
+    assert len(cells(text, "1")) == 2
+    (figure,) = pictures.described("bandwidth", data).values()
+    latency, reading = figure.panels
+    assert latency.cells is not None
+    assert latency.cells.values[0][1] == rows[2].ns, "a row for the CPUs, a column for the memory"
+    assert reading.cells is not None
+    pictures.check(figure)
+
+
+def test_one_node_is_said_in_a_line() -> None:
+    assert "of one node: there is no matrix" in section_text("bandwidth", {"nodes": [], "nodes_found": [0]})
+    assert "node" not in section_text("bandwidth", {"one_GBps": 1.0}), "an earlier profile does not say"
 
 
 # --- sizes and counts
@@ -167,7 +275,7 @@ def test_arrays_follow_streams_rule_unless_capped() -> None:
     assert why is not None
     assert why.endswith("these have 1,073,741,824 bytes, since the mode is full")
     nbytes, why = array_bytes(vast, 1 << 30)
-    assert nbytes == 128 * MIB
+    assert nbytes == 64 * MIB
     assert why is not None
     assert "1,073,741,824 bytes of memory are available" in why
 
@@ -195,19 +303,48 @@ def test_loads_fit_into_memory(processors: int, log: int) -> None:
 # --- the probe
 
 
-def test_loaded_latency_has_a_result_for_each_number_of_loading_processors() -> None:
+def test_loaded_latency_has_a_result_for_each_kind_of_traffic() -> None:
+    traffics = [Traffic(0), Traffic(1), Traffic(1, 2, 16), Traffic(1, 2, 512)]
     with smp.host(2) as machine:
-        results, moved = measure_loaded(machine, [0, 1], Load(8 * MIB, MIB, 2), 64, 1)
-    assert [result.key for result in results] == [(0,), (1,)]
+        results, moved = measure_loaded(machine, traffics, Load(8 * MIB, MIB, 2), 64, 1)
+    assert [result.key for result in results] == [(0, -1, 0), (1, -1, 0), (1, 2, 16), (1, 2, 512)]
     assert all(result.minimum > 0 and result.quoted == "median" for result in results)
     assert all((result.windows["rank"] == 0).all() for result in results)
     assert all(set(result.windows["round"].tolist()) == {0, 1} for result in results)
     assert moved[0] == 0
     assert 0.01 < moved[1] < 10_000
+    assert moved[2] > 4 * moved[3] > 0, "a longer delay moves less"
+
+
+def test_bytes_of_traffic_count_a_written_line_twice() -> None:
+    assert [Traffic(1, written).bytes(64) for written in (0, 2, 4)] == [64, 96, 128]
+    assert Traffic(1).bytes(64) == 24, "as STREAM counts"
+
+
+def test_the_heaviest_load_is_compared_with_none() -> None:
+    def point(ns: float, GBps: float, **more: Any) -> dict[str, Any]:
+        spread = {"minimum_ns": 0.9 * ns, "p95_ns": 9 * ns}
+        return {"ns": ns, "load_GBps": GBps, "loading_processors": 1, "valid": True, **spread, **more}
+
+    curve = [
+        point(ns, GBps, write_share=share, delay_cycles=0, valid=GBps < 99)
+        for ns, GBps, share in ((150, 40, 0.5), (120, 20, 0.0), (999, 100, 0.5))
+    ]
+    data = {"load_curve": curve, "loaded_latency": [point(100, 0) | {"loading_processors": 0}]}
+    text = " ".join(section_text("bandwidth", data).split())
+    assert "while 40.0 GB/s are moved, a load takes 150 ns, 1.50 times as long as alone" in text
+    figure = pictures.described("bandwidth", data)["bandwidth-loaded"]
+    pictures.check(figure)
+    half = pictures.series(figure.panels[0], "50% of the lines written")
+    assert list(zip(half.x, half.y, strict=True)) == [(40, 150), (100, 999)]
+    assert [bool(why) for why in half.invalid] == [False, True]
+    assert half.high[0] == 1350
+    assert np.isnan(half.high[1]), "a band of what is not valid would flatten the others"
+    assert figure.title.startswith("While 40.0 GB/s are moved")
 
 
 def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(probe.EFFORTS, "quick", Effort(2 * MIB, 4, Load(8 * MIB, MIB, 2)))
+    monkeypatch.setitem(probe.EFFORTS, "quick", Effort(2 * MIB, 4, Load(8 * MIB, MIB, 2, (0, 64)), 0.1))
     ticks: list[float] = []
     section = probe.measure(plan(processors=(1, 2, 999)), lambda part, text: ticks.append(part))
     data, samples = section.data.to_json(), section.samples
@@ -218,14 +355,19 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
     counts = list(range(1, data["all_processors"] + 1))
     assert [(row["processors"], row["kernel"]) for row in data["stream"]] == [(p, k) for p in counts for k in KERNELS]
     for row in data["stream"]:
-        assert row["GBps"] >= row["median_GBps"] * (1 - 1e-12) or row["clean_fraction"] < 1
+        assert row["GBps"] >= row["median_GBps"] * (1 - 1e-12)
         assert 0.01 < row["GBps"] < row["GBps_write_allocate"] < 10_000
         assert row["verified"]
         assert row["repeats"] == 3
-    assert len(samples["bandwidth_stream"]) == 4 * 4 * sum(counts)
+    assert [(row["processors"], row["kernel"]) for row in data["private"]] == [(p, k) for p in counts for k in KERNELS]
+    assert all(row["verified"] for row in data["private"])
+    assert len(samples["bandwidth_stream"]) == 2 * 4 * 4 * sum(counts), "one piece of each block is all"
     loaded = data["loaded_latency"]
     assert [row["loading_processors"] for row in loaded] == [p - 1 for p in counts]
-    assert len(samples["bandwidth_loaded"]) == sum(row["windows"] for row in loaded)
+    curve = [(row["write_share"], row["delay_cycles"]) for row in data["load_curve"]]
+    assert curve == ([(share, delay) for share in (0, 0.5) for delay in (0, 128)] if len(counts) > 1 else [])
+    assert len(samples["bandwidth_loaded"]) == sum(row["windows"] for row in loaded + data["load_curve"])
+    assert data["nodes_found"] == list(nodes_of_memory())
     assert "999" in data["left_out"]
     assert data["capped"].startswith("STREAM asks for")
     assert data["valid"] == (not data["why"])

@@ -9,21 +9,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.reports import section_text
 from support.shapes import assert_same_keys, measured
 
 from smp._computer.cpus import Cache
+from smp._computer.huge_pages import SWITCH
+from smp._runtime.memory.segment import Segment
 from smp.microbench.method.plan import Plan
-from smp.microbench.method.result import summarise
+from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rows import complaints, row, stack
 from smp.microbench.method.windows import WINDOW
 from smp.microbench.sections.latency import probe, sizes
 from smp.microbench.sections.latency.knees import find_levels, match
 from smp.microbench.sections.latency.pages import HUGE, Pages, huge_between, huge_bytes
+from smp.microbench.sections.latency.rows import GlobalArrays
 from smp.microbench.sections.latency.sizes import EFFORTS, Effort, largest_array, random_sizes, stride_grid
 from smp.microbench.sections.latency.walks import (
     UNROLLED,
     Walk,
     chase,
+    global_walk,
     link_page_local,
     link_random,
     link_strided,
@@ -158,6 +163,60 @@ def test_only_areas_between_the_addresses_count() -> None:
     assert huge_between(0x2000, 0x8000, smaps) == 20 * KIB
     assert huge_between(0x2000, 0x7000, smaps) == 16 * KIB
     assert huge_between(0x2000, 0x8000, "") == 0
+
+
+@pytest.mark.parametrize("field", ["ShmemPmdMapped", "Shared_Hugetlb"])
+def test_huge_pages_of_shared_memory_count_too(field: str) -> None:
+    assert huge_between(0, 1 << 40, f"2000-6000 rw-s 0 00:01 9 /memfd:smp\n{field}:   16 kB\n") == 16 * KIB
+
+
+def test_a_walk_through_a_segment_lies_in_its_blocks() -> None:
+    segment = Segment()
+    walk = global_walk(segment, 3 * MIB, 64, np.random.default_rng(1))
+    assert segment.address <= walk.pages.address < segment.address + segment.size
+    assert sorted(lap(walk.pages.words, walk.pages.address)) == list(range(0, 3 * MIB // 8, 8))
+
+
+# --- global arrays
+
+
+def found(curve: str, nbytes: int, ns: float, clean: int = 8) -> Result:
+    windows = np.zeros(8, WINDOW)
+    windows["wall_ns"], windows["operations"] = 1000 * ns, 1000
+    windows["flags"][clean:] = 1
+    return summarise((curve, nbytes, 64), windows, "median")
+
+
+def report(data: GlobalArrays) -> str:
+    levels = [{"name": "L1", "ns": 1}]
+    return " ".join(section_text("latency", {"global_arrays": data.to_json(), "levels": levels}).split())
+
+
+def test_global_arrays_are_compared_where_both_curves_are_valid() -> None:
+    results = [found("huge", 32 * MIB, 100), found("shared", 32 * MIB, 150)]
+    results += [found("huge", 64 * MIB, 110, clean=1), found("shared", 64 * MIB, 300)]
+    made = probe.global_arrays(results, Segment(), "never")
+    assert made is not None
+    assert (made.bytes, made.ns, made.factor) == (32 * MIB, 150, 1.5)
+    made = probe.global_arrays(results[2:], Segment(), "never")
+    assert made is not None
+    assert (made.bytes, made.factor) == (64 * MIB, None)
+    assert probe.global_arrays(results[:1], Segment(), "never") is None
+
+
+def test_the_switch_is_recommended_where_it_would_bring_something() -> None:
+    small = GlobalArrays(pages="small", huge_bytes=0, bytes=32 * MIB, ns=150, factor=1.5, switch="never")
+    text = report(small)
+    assert "a load from one of 32 MiB takes 150 ns, 1.50 times as long as from private memory in huge pages" in text
+    assert "1.50 times as fast in huge pages" in text
+    assert f"{SWITCH} is never" in text
+    assert f"echo advise > {SWITCH}" in text
+    assert "echo" not in report(small.model_copy(update={"factor": 1.05}))
+    pool = report(small.model_copy(update={"pages": "pool", "factor": 1.2}))
+    assert "huge pages of the system's pool" in pool
+    assert "echo" not in pool
+    some = report(small.model_copy(update={"pages": "transparent", "huge_bytes": 4 * MIB}))
+    assert "where it has some (4 MiB of those measured here)" in some
 
 
 # --- knees
@@ -298,6 +357,33 @@ def test_rows_and_samples_hold_every_window() -> None:
     assert "1 of 2 points are not valid; the first, ('stride', 1024, 8): 3 clean" in complaints(results)[0]
 
 
+def disturbed(curve: str, nbytes: int, stride: int, clean: int) -> Result:
+    return dataclasses.replace(found(curve, nbytes, 9.0, clean), key=(curve, nbytes, stride))
+
+
+def test_points_of_the_last_cache_need_a_quiet_computer() -> None:
+    for nbytes in (MIB, 4 * MIB, 32 * MIB):
+        assert not probe.undisturbed(disturbed("huge", nbytes, 64, 6), plan()).valid, "its windows are clean and slow"
+        assert probe.undisturbed(disturbed("huge", nbytes, 64, 8), plan()).valid
+    for nbytes in (32 * KIB, MIB - 64, 64 * MIB):
+        assert probe.undisturbed(disturbed("huge", nbytes, 64, 6), plan()).valid, "nearer caches are one's own"
+    assert probe.undisturbed(disturbed("stride", 32 * MIB, 8 * KIB, 6), plan()).valid, "4,096 lines fit into the second"
+    assert not probe.undisturbed(disturbed("stride", 64 * MIB, 512, 6), plan()).valid, "131,072 lines need the last"
+    (why,) = probe.undisturbed(disturbed("huge", 4 * MIB, 64, 6), plan()).why
+    assert why == "75% of the windows are clean, under the 80% that the last cache needs"
+
+
+def test_a_level_of_points_that_are_not_valid_is_not_valid() -> None:
+    results = [found("huge", 4 * KIB << k, 1.0) for k in range(4)]
+    results += [found("huge", MIB << k, 100.0, clean=1 if k < 3 else 8) for k in range(4)]
+    first, last = probe.levels(plan(caches=CACHES[:1]), results, 1.0)["levels"]
+    assert (first.valid, last.valid) == (True, False)
+    assert last.why
+    assert last.why[0].startswith("3 of 4 points are not valid; the first, huge, 1,048,576 bytes: ")
+    text = section_text("latency", {"levels": [first.to_json(), last.to_json()]})
+    assert "DRAM !" in text
+
+
 # --- the probe
 
 TINY = Effort(0.5, 32 * MIB, 32, 64, 0)
@@ -313,12 +399,15 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> tuple[dict, dict, list[float]]:
 def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     data, samples, ticks = tiny(monkeypatch)
     assert json.loads(json.dumps(data)) == data
+    for level in data["levels"]:
+        judgement = [level.pop(name) for name in ("valid", "why", "clean_fraction")]  # which earlier profiles lack
+        assert judgement[0] == (not judgement[1])
     assert_same_keys(data, measured("latency"))
     assert ticks == sorted(ticks)
     assert ticks[-1] == 1
     assert [(r["bytes"], r["stride"]) for r in data["stride"]] == stride_grid(TINY, 32 * MIB)
     assert [r["bytes"] for r in data["random"]] == random_sizes(plan(), 32 * MIB)
-    rows = [r for curve in ("stride", "random", "page_local", "huge") for r in data[curve]]
+    rows = [r for curve in ("stride", "random", "page_local", "huge", "shared") for r in data[curve]]
     assert len(samples["latency"]) == sum(r["windows"] for r in rows)
     for r in rows:
         assert 0 < r["minimum_ns"] <= r["ns"] <= r["p95_ns"]
@@ -335,6 +424,7 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
     assert data["valid"] == (not data["why"])
     if data["huge_pages"]["granted"]:
         assert [r["bytes"] for r in data["huge"]] == [r["bytes"] for r in data["page_local"]]
+        assert [r["bytes"] for r in data["shared"]] == [r["bytes"] for r in data["huge"]]
         assert data["page_walk_bytes"] == 32 * MIB
     else:
         assert data["huge"] == []

@@ -22,6 +22,7 @@ from smp.microbench.sections.latency.pages import Pages
 from smp.microbench.sections.latency.walks import link_random
 from smp.microbench.sections.outstanding import probe
 from smp.microbench.sections.outstanding.loops import DEEPEST, MIX, chase_chains, gather
+from smp.microbench.sections.outstanding.plots import gains, groups
 from smp.microbench.sections.outstanding.probe import Effort, bytes_of, saturation, sustained
 from smp.microbench.sections.outstanding.rows import Loads
 from smp.microbench.sections.outstanding.together import Crew, Job
@@ -142,13 +143,27 @@ def test_chains_are_doubled_until_a_load_gets_no_faster(
 
     def timed(points: Sequence[Point], *rest: Any, **more: Any) -> list[SimpleNamespace]:
         followed.extend(point.key[0] for point in points)  # type: ignore[index]
-        return [SimpleNamespace(key=k.key, median=100 / min(k.operations, places)) for k in points]
+        return [SimpleNamespace(key=k.key, median=100 / min(k.operations, places), valid=True) for k in points]
 
     monkeypatch.setattr(probe, "measure_points", timed)
     results = probe._chains(Pages(MIB, huge=False), (1, 2, 4, 8), PLAN, 0.1, lambda part, text: None)
     assert max(followed) == most
     assert followed == sorted(set(followed))
     assert probe.sustained(*probe._times(results)).flat is flat
+
+
+def followed(chains: int, ns: float, valid: bool = True) -> Any:
+    return SimpleNamespace(key=(chains,), median=ns, valid=valid, why=[] if valid else ["unstable"])
+
+
+def test_points_that_are_not_valid_decide_nothing() -> None:
+    good = [followed(1, 100.0), followed(2, 50.0), followed(4, 25.0)]
+    found = probe.of_chains([*good, followed(8, 99.0, valid=False)])
+    assert (found.misses, found.flat, found.valid) == (4, False, None), "a slow moment is not the end of the gain"
+    found = probe.of_chains([*good, followed(8, 1.0, valid=False)])
+    assert found.misses == 4
+    found = probe.of_chains([followed(1, 500.0, valid=False), *good[1:]])
+    assert (found.valid, found.why) == (False, ["one chain: unstable"])
 
 
 def group(streams: int, depth: int, rate: float, cpus: int = 1) -> Loads:
@@ -197,6 +212,8 @@ def section() -> probe.Measurement:
 def test_the_probe_measures_what_it_says(section: probe.Measurement) -> None:
     data, samples = section.data.to_json(), section.samples
     assert json.loads(json.dumps(data)) == data
+    found = data["sustained"]
+    assert found.pop("valid", True) == (not found.pop("why", [])) == data["chains"][0]["valid"]
     assert_same_keys(data, measured("outstanding"))
     counts = [row["chains"] for row in data["chains"]]
     assert counts[:3] == [1, 2, 4]
@@ -215,8 +232,8 @@ def test_the_probe_measures_what_it_says(section: probe.Measurement) -> None:
         moved = 64 if row["order"] == "far" else 8
         assert row["GBps"] == pytest.approx(moved / row["ns"])
         assert row["windows"] >= 7
-    assert data["sustained"] == sustained(counts, [row["ns"] for row in data["chains"]]).to_json()
-    assert data["sustained"]["flat"] or counts[-1] == 256
+    counted = [row for row in data["chains"] if row["valid"]] if data["chains"][0]["valid"] else data["chains"]
+    assert found == sustained([row["chains"] for row in counted], [row["ns"] for row in counted]).to_json()
     assert len(samples["outstanding_groups"]) == sum(row["windows"] for row in data["groups"])
     assert len(samples["outstanding_chains"]) == sum(row["windows"] for row in data["chains"])
     assert data["valid"] == (not data["why"])
@@ -231,15 +248,20 @@ def test_the_report_says_the_numbers(section: probe.Measurement) -> None:
     assert "sustains 12.3 misses, 111 ns a load in one chain, 9.03 at best; 14 chains come within 10%" in text
     assert "Streams on one CPU: 1.06 times one stream" in text
     assert all(f"depth {depth}" in text for depth in (1, 8))
+    data["sustained"] |= {"valid": False, "why": ["one chain: unstable"]}
+    assert "14 chains come within 10%; not valid: one chain: unstable" in section_text("outstanding", data, 150)
+    assert pictures.described("outstanding", data)["outstanding-chains"].title == "How many misses does a core sustain?"
     heading, said = summed_up("outstanding", data)
     assert heading == "Loads under way"
+    assert "not valid: one chain" in said
     assert "12.3 misses" in said
     assert "1.06 times" in said
 
 
 def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Measurement) -> None:
     data = json.loads(json.dumps(section.data.to_json()))
-    del data["sustained"]["flat"]  # as profiles have it whose chains ended at 32
+    for name in ("flat", "valid", "why"):  # as profiles have it whose chains ended at 32
+        data["sustained"].pop(name, None)
     for flat in (None, False):
         data["sustained"] |= {"misses": 28.94} | ({} if flat is None else {"flat": flat})
         assert "sustains at least 28.9 misses" in section_text("outstanding", data, 150)
@@ -268,3 +290,13 @@ def test_the_figures_show_the_numbers(section: probe.Measurement) -> None:
     chains = made["outstanding-chains"]
     pictures.check(chains)
     assert pictures.series(chains.panels[0], "measured").y == [row["ns"] for row in section.data.to_json()["chains"]]
+
+
+def test_titles_of_groups_say_what_depth_and_streams_gain() -> None:
+    def row(streams: int, depth: int, rate: float, cpus: int = 1, valid: bool = True) -> Loads:
+        return group(streams, depth, rate, cpus).model_copy(update={"valid": valid, "why": [] if valid else ["x"]})
+
+    rows = [row(1, 1, 0.5), row(1, 8, 2.5), row(4, 8, 4.0, cpus=2), row(8, 8, 9.0, cpus=2, valid=False)]
+    assert gains(rows) == "8 loads in a group gain 5.00 times, 4 streams on 2 CPUs 1.60"
+    assert gains([row(1, 1, 0.5), row(1, 8, 2.5, valid=False)]) == "what do depth and streams gain?"
+    pictures.check(groups("far", [row(1, 1, 0.5), row(1, 8, 1234.5), row(64, 8, 4000.0, cpus=64)]))

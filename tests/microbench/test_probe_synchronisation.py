@@ -1,11 +1,13 @@
 """The loops do what they say, all of it, and end when a partner fails; the probe's numbers make sense."""
 
+import itertools
 import json
 import time
 from typing import Any
 
 import numpy as np
 import pytest
+from support import pictures
 from support.shapes import assert_same_keys, measured
 
 import smp
@@ -216,3 +218,53 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
     assert barrier["python"] > barrier["compiled"] > 0
     assert data["superstep_us"]["1"] > 3 * data["barrier_us"]["1"]["compiled"], "a superstep has three barriers"
     assert data["valid"] == (not data["why"])
+
+
+# --- the figures
+
+
+def operation(what: str, processors: int, ns: float, **more: Any) -> dict[str, Any]:
+    return {"what": what, "processors": processors, "ns": ns, "minimum_ns": 0.9 * ns, "p95_ns": 2 * ns, **more}
+
+
+@pytest.mark.parametrize("cpus", [2, 64])
+def test_hand_offs_are_a_map_of_all_pairs(cpus: int) -> None:
+    pairs = list(itertools.combinations(range(cpus), 2))
+    rows = [operation(what, 2, 50.0 + i + j, cpus=[i, j]) for what in HANDOFFS for i, j in pairs]
+    for row in rows[len(pairs) - 1 :: len(pairs)]:
+        row |= {"valid": False, "why": ["unstable"]}
+    figure = pictures.described("synchronisation", {"rows": rows})["synchronisation-handoff"]
+    pictures.check(figure)
+    assert [panel.title for panel in figure.panels] == ["by load and store", "by compare-exchange"]
+    for panel in figure.panels:
+        assert panel.cells is not None
+        values = np.array(panel.cells.values)
+        assert np.isnan(np.diag(values)).all()
+        assert values[0, 1] == values[1, 0] == 51
+        assert np.isfinite(values).sum() == cpus * (cpus - 1)
+        (rings,) = panel.series
+        assert sorted(
+            (round(x), round(y)) for x, y, why in zip(rings.x, rings.y, rings.invalid, strict=True) if why
+        ) == [(cpus - 2, cpus - 1), (cpus - 1, cpus - 2)]
+        assert len(panel.x.names) == cpus
+    expected = "How long" if cpus == 2 else f"One CPU hands a line to another in 51.0 to {50 + 61 + 63} ns"
+    assert figure.title.startswith(expected), "of valid pairs"
+
+
+def test_barriers_go_by_processors() -> None:
+    rows = [operation("compiled", p, 50.0 * p, oversubscribed=p > 4, valid=p != 4) for p in (1, 2, 4, 8)]
+    rows += [operation("python", p, 2000.0) for p in (1, 2)]
+    figure = pictures.described("synchronisation", {"rows": rows})["synchronisation-barriers"]
+    pictures.check(figure)
+    assert figure.title == "A barrier of 2 in a compiled loop takes 100 ns", "of valid ones with a CPU each"
+    assert "from p = 8 on, processors take turns" in figure.reading
+    (panel,) = figure.panels
+    compiled = pictures.series(panel, "barrier in a compiled loop")
+    assert list(zip(compiled.x, compiled.y, strict=True)) == [(1, 50), (2, 100), (4, 200), (8, 400)]
+    assert [bool(why) for why in compiled.invalid] == [False, False, True, False]
+
+
+def test_an_earlier_profile_is_drawn() -> None:
+    made = pictures.described("synchronisation", measured("synchronisation"))
+    assert list(made) == ["synchronisation-handoff", "synchronisation-barriers"]
+    assert pictures.described("synchronisation", {"barrier_us": {}}) == {}

@@ -10,6 +10,15 @@ NEWER = frozenset(
     {
         *("compute_s", "flat", "forms", "turns", "placement", "knees"),
         *("reads", "writes", "footprint", "elsewhere_s"),
+        "compute_s",
+        "flat",
+        "shared",
+        "shared_page_walk",
+        "global_arrays",
+        "private",
+        "load_curve",
+        "nodes",
+        "nodes_found",
     }
 )
 """What is measured since that profile was."""

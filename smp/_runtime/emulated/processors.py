@@ -126,6 +126,7 @@ class EmulatedProcessors:
 
     kind = "emulated"
     first_touch = False
+    pages = ""
 
     def __init__(self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool, charges: Charges) -> None:
         self.size, self.closed = size, ""

@@ -99,7 +99,8 @@ class Workers:
             raise
 
     def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
-        self.segment = Segment(header=header(self.size))
+        self.segment = Segment(header=header(self.size), pool=True)
+        self.pages: str = self.segment.pages
         self._words = self.segment.words(0, wait.SHARED_WORDS)
         self._words[wait.TABLE] = records_at(self.size)
         self.segment.threads = self._threads = WaitingThreads(self.segment, -1, RETRIES if spin else FEW)

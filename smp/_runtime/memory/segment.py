@@ -8,6 +8,10 @@
 A memfd has no name: when the last process that maps it dies, however it dies, the kernel frees it.  Every
 process maps the whole of it at its start, so an array is a pair (offset, shape) and making one sends nothing.
 Only the parent gives out blocks; a block is given back, and its memory with it, when its last array goes.
+
+Where the system has set aside a pool of huge pages that holds as much as the rest of the memory, the segment lies
+there: the pool's pages are promised to it as a whole when it is made, since touching one that is not there is fatal,
+and so they stay with the machine until it ends.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from smp._computer.huge_pages import HUGE, Pages, granted_to_shared_memory, pool_bytes
 from smp._computer.interrupt import HeldBack
 from smp._computer.limits import available_memory
 from smp.errors import MachineError, OutOfSharedMemory
@@ -35,7 +40,6 @@ if TYPE_CHECKING:
     from .witness import Witness
 
 PAGE = mmap.PAGESIZE
-HUGE = 2 << 20  # bytes of a huge page; blocks at least so large are aligned to it
 
 attached: dict[int, weakref.ref[Segment]] = {}
 """The segments that this process maps, by the inode of their memfd, which is the same in every process."""
@@ -69,25 +73,23 @@ class Segment:
         An inherited memfd to attach to; None makes a new one, whose blocks this process gives out.
     header : int
         Bytes at the start that are not for arrays; only for a new one.
+    pool : bool
+        Whether a new one may lie in the system's pool of huge pages.
+
+    Attributes
+    ----------
+    pages : {"small", "transparent", "pool"}
+        What large blocks of a new one lie in: see `Pages`.
     """
 
-    def __init__(self, fd: int | None = None, header: int = PAGE) -> None:
+    def __init__(self, fd: int | None = None, header: int = PAGE, pool: bool = False) -> None:
         self.owner = os.getpid() if fd is None else 0
+        pooled = _in_the_pool(header) if pool and fd is None else None
         # A file object, which closes itself wherever it is dropped.
-        self.file = io.FileIO(os.memfd_create("smp") if fd is None else fd, "r+")
-        if fd is None:
-            total = header + psutil.virtual_memory().total
-            os.ftruncate(self.file.fileno(), total // HUGE * HUGE + HUGE)
+        self.file, self._map = pooled or _in_ordinary_memory(fd, header)
+        self.pages: Pages = "pool" if pooled else "transparent" if granted_to_shared_memory() else "small"
         about = os.fstat(self.file.fileno())
         self.size, self.id = about.st_size, about.st_ino
-        try:
-            flags = mmap.MAP_SHARED | getattr(mmap, "MAP_NORESERVE", 0)
-            self._map = mmap.mmap(self.file.fileno(), self.size, flags)
-        except OSError as error:
-            raise MachineError(
-                f"cannot reserve {self.size / 2**30:.0f} GiB of address space for shared memory ({error.strerror}); "
-                "raise the limit on virtual memory (ulimit -v)"
-            ) from error
         self.address = int(np.frombuffer(self._map, np.uint8, 1).ctypes.data)
         self.rank: int | None = None  # which processor this process is; None in the parent
         self.threads: Threads | None = None  # those of this process
@@ -139,8 +141,7 @@ class Segment:
         align = HUGE if length >= HUGE else PAGE
         with self._lock:
             self._take_back()
-            untouched = max(0, self._taken - os.fstat(self.file.fileno()).st_blocks * 512)
-            left = max(0, available_memory() - untouched)
+            left = self._left()
             if length > left:
                 raise OutOfSharedMemory(
                     f"{what} of {nbytes:,} bytes does not fit: {left:,} bytes are left beside the {self._taken:,} that "
@@ -153,6 +154,13 @@ class Segment:
             weakref.finalize(block, self._give_back, start, length).atexit = False
         self.ask_for_huge_pages(start, length)
         return block
+
+    def _left(self) -> int:
+        """Return the bytes that can still be given out."""
+        if self.pages == "pool":
+            return sum(space for _, space in self._free)
+        untouched = max(0, self._taken - os.fstat(self.file.fileno()).st_blocks * 512)
+        return max(0, available_memory() - untouched)
 
     def _run_of(self, length: int, align: int) -> int:
         """Take the first free run that is long enough; return its offset."""
@@ -175,8 +183,11 @@ class Segment:
         if os.getpid() != self.owner:  # a forked copy of the parent: not its memory to free
             return
         with HeldBack(finalizing=True):
-            with contextlib.suppress(OSError, ValueError):
-                self._map.madvise(mmap.MADV_REMOVE, offset, length)
+            if self.pages != "pool":
+                with contextlib.suppress(OSError, ValueError):
+                    self._map.madvise(mmap.MADV_REMOVE, offset, length)
+            elif not self.file.closed:  # no block follows where it is
+                np.frombuffer(self._map, np.uint8, length, offset).fill(0)
             self._returned.append((offset, length))
 
     def _take_back(self) -> None:
@@ -194,3 +205,32 @@ class Segment:
     def close(self) -> None:
         """Let go of the descriptor; the memory goes with the last array on it."""
         self.file.close()
+
+
+def _in_ordinary_memory(fd: int | None, header: int) -> tuple[io.FileIO, mmap.mmap]:
+    """Map an inherited memfd, or a new one that reserves as much as there is memory."""
+    file = io.FileIO(os.memfd_create("smp") if fd is None else fd, "r+")
+    if fd is None:
+        total = header + psutil.virtual_memory().total
+        os.ftruncate(file.fileno(), total // HUGE * HUGE + HUGE)
+    size = os.fstat(file.fileno()).st_size
+    try:
+        return file, mmap.mmap(file.fileno(), size, mmap.MAP_SHARED | getattr(mmap, "MAP_NORESERVE", 0))
+    except OSError as error:
+        raise MachineError(
+            f"cannot reserve {size / 2**30:.0f} GiB of address space for shared memory ({error.strerror}); "
+            "raise the limit on virtual memory (ulimit -v)"
+        ) from error
+
+
+def _in_the_pool(header: int) -> tuple[io.FileIO, mmap.mmap] | None:
+    """Map a new memfd in huge pages of the pool, all promised to it; None where it would hold less than the memory."""
+    size = -(-(header + available_memory()) // HUGE) * HUGE
+    if size > pool_bytes():
+        return None
+    try:
+        file = io.FileIO(os.memfd_create("smp", os.MFD_CLOEXEC | os.MFD_HUGETLB | os.MFD_HUGE_2MB), "r+")
+        os.ftruncate(file.fileno(), size)
+        return file, mmap.mmap(file.fileno(), size, mmap.MAP_SHARED)
+    except OSError:  # another process was quicker, or this kernel has no such files
+        return None

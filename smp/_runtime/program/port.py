@@ -163,12 +163,15 @@ class Processors(Protocol):
         Why there is no machine any more, once that is so.
     first_touch : bool
         Whether pages of an array lie in the memory of the processor that touches them first.
+    pages : str
+        What large arrays lie in, where that is known: "small", "transparent" huge or the system's "pool" of huge pages.
     """
 
     kind: str
     size: int
     closed: str
     first_touch: bool
+    pages: str
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None

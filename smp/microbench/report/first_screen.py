@@ -113,7 +113,7 @@ def _conditions(profile: Profile) -> Iterator[tuple[str, str]]:
 
 def _latency(profile: Profile, notes: Notes) -> Iterator[Table]:
     found = profile.section("latency")
-    rows = level_rows(found) if found else []
+    rows = level_rows(found, lambda name, record: notes.cell(name, name, record)) if found else []
     walk = page_walk(found) if found else None
     if walk:
         rows.append([notes.cell("page walk", "page walk", walk), walk.ns, walk.cycles, None, None])

@@ -37,6 +37,7 @@ class MessageProcessors:
 
     kind = "messages"
     first_touch = False
+    pages = ""
 
     def __init__(self, size: int) -> None:
         self.size, self.closed, self._stopped = size, "", False

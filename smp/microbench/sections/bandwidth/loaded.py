@@ -1,18 +1,19 @@
 """Loaded latency: what a load that waits for the one before costs while other processors keep the memory busy.
 
     processor 0        |--chase--|--chase--|--chase--|
-    processors 1..k     |--triad--|--triad--|--triad--|      for k = 0, 1, ..., in random order, round by round
+    processors 1..k     |-traffic-|-traffic-|-traffic-|      for each kind of traffic, in random order, round by round
     the others         wait at the barrier, asleep
 
-A window of the chase counts only while all k loading processors are inside windows of their own.  A turn is short,
-since time that the hypervisor takes spoils the whole of it.  The arrays of the chase and of each triad are private,
-larger than the caches, and in huge pages where they are granted.
+Traffic is triad, by k = 0, 1, ... processors; or lines that all others read or write, with a delay after each (see
+`inject`).  A window of the chase counts only while all k loading processors are inside windows of their own.  A turn is
+short, since time that the hypervisor takes spoils the whole of it.  The arrays of the chase and of each loading
+processor are private, larger than the caches, and in huge pages where they are granted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +24,42 @@ from smp._runtime.program.processor import Processor
 from smp.microbench.method.clocks import timer_cost
 from smp.microbench.method.overlaps import SPAN, together
 from smp.microbench.method.result import Result, summarise
-from smp.microbench.method.windows import Windows
+from smp.microbench.method.windows import LIMITS, Limits, Windows
 
+from ..latency.pages import Pages
 from ..latency.walks import UNROLLED, random_walk
+from .inject import OF, inject_until
 from .loops import BYTES, chase_until, triad_until
 
-TURN_SECONDS = 0.06
+TURN_SECONDS = 0.03
 WINDOW_NS = 400_000
 SHORTEST_NS = 50_000
 """A window of the chase; no more room is kept than for windows as short as this."""
+TRIAD = -1
+FEW_CLEAN = Limits(clean_fraction=0.05)
+"""On a busy computer few windows are undisturbed on all processors at once, and those are right."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What loads the memory.
+
+    Parameters
+    ----------
+    processors : int
+    written : int
+        Of `OF` lines; `TRIAD` for triad.
+    steps : int
+        Of the delay after each line.
+    """
+
+    processors: int
+    written: int = TRIAD
+    steps: int = 0
+
+    def bytes(self, line_bytes: int) -> float:
+        """Return what moves for each operation: as STREAM counts an element, or a line there and, written, back."""
+        return BYTES[3] if self.written == TRIAD else line_bytes * (1 + self.written / OF)
 
 
 @dataclass(frozen=True)
@@ -45,102 +73,119 @@ class Load:
     triad_bytes : int
         Of each of the three arrays of a loading processor.
     rounds : int
-        Turns of `TURN_SECONDS` for each number of loading processors.
+        Turns of `TURN_SECONDS` for each kind of traffic.
+    steps : tuple of int
+        Delays of the curve, for each share of writes.
     """
 
     chase_bytes: int
     triad_bytes: int
     rounds: int
+    steps: tuple[int, ...] = ()
 
     def fitting(self, nbytes: int, processors: int) -> Load:
         """Return the same with smaller arrays where all of them would not fit into so many bytes."""
         whole = self.chase_bytes + 3 * processors * self.triad_bytes
         part = min(1.0, nbytes / whole)
         chase, triad = (max(1, int(part * size) >> 12) << 12 for size in (self.chase_bytes, self.triad_bytes))
-        return Load(chase, triad, self.rounds)
+        return replace(self, chase_bytes=chase, triad_bytes=triad)
 
 
 def measure_loaded(
-    machine: Machine, loading: Sequence[int], load: Load, line_bytes: int, seed: int
+    machine: Machine, traffics: Sequence[Traffic], load: Load, line_bytes: int, seed: int
 ) -> tuple[list[Result], list[float]]:
-    """Measure the latency of a random chase while other processors run triad.
+    """Measure the latency of a random chase while other processors load the memory.
 
     Parameters
     ----------
     machine : Machine
-    loading : sequence of int
-        Numbers of loading processors, each less than the machine's size.
+    traffics : sequence of Traffic
+        Each of fewer processors than the machine has.
     load : Load
     line_bytes, seed : int
 
     Returns
     -------
     list of Result
-        For each number, ns a load; its key is the number.
+        For each, ns a load; its key is the number of processors, lines written and steps.
     list of float
-        What the loading processors moved together, in GB/s as STREAM counts.
+        What the loading processors moved together, in GB/s.
     """
     rng = np.random.default_rng([seed, 2])
-    schedule = [int(k) for _ in range(load.rounds) for k in rng.permutation(loading)]
-    answers = machine.run(_program, schedule, load, line_bytes, seed).results
+    schedule = [int(k) for _ in range(load.rounds) for k in rng.permutation(len(traffics))]
+    answers = machine.run(_program, [traffics[k] for k in schedule], load, line_bytes, seed).results
     timer_ns = timer_cost()
-    windows: dict[int, list[Windows]] = {k: [] for k in loading}
-    moved: dict[int, list[float]] = {k: [] for k in loading}
+    windows: list[list[Windows]] = [[] for _ in traffics]
+    moved: list[list[float]] = [[] for _ in traffics]
     for turn, k in enumerate(schedule):
-        spans = [answers[rank][turn][0].view(SPAN)[:, 0] for rank in range(k + 1)]
-        stolen = sum(answers[rank][turn][1] for rank in range(k + 1))
-        taken = together(spans, timer_ns, turn // len(loading), stolen)
+        ranks = range(traffics[k].processors + 1)
+        spans = [answers[rank][turn][0].view(SPAN)[:, 0] for rank in ranks]
+        stolen = sum(answers[rank][turn][1] for rank in ranks)
+        taken = together(spans, timer_ns, turn // len(traffics), stolen)
         windows[k].append(taken[taken["rank"] == 0])
-        moved[k].append(sum(BYTES[3] * _rate(one) for one in spans[1:]))
-    results = [summarise((k,), np.concatenate(windows[k]), "median") for k in loading]
-    return results, [float(np.median(moved[k])) for k in loading]
+        moved[k].append(sum(traffics[k].bytes(line_bytes) * _rate(one) for one in spans[1:]))
+    results = [
+        summarise((one.processors, one.written, one.steps), np.concatenate(found), "median", limits=FEW_CLEAN)
+        for one, found in zip(traffics, windows, strict=True)
+    ]
+    return results, [float(np.median(found)) for found in moved]
 
 
 def _rate(spans: NDArray[np.void]) -> float:
-    """Elements per ns, over all the time of a processor."""
-    if spans.size == 0:
-        return 0.0
-    return float(spans["operations"].sum() / (spans["end"][-1] - spans["start"][0]))
+    """Operations per ns of a processor while it ran: windows of the chase count only then."""
+    wall = spans["end"] - spans["start"]
+    ran = spans["cpu_ns"] >= (1 - LIMITS.off_cpu) * wall
+    return float(spans["operations"][ran].sum() / max(1, wall[ran].sum()))
 
 
 def _program(
-    proc: Processor, schedule: list[int], load: Load, line_bytes: int, seed: int
+    proc: Processor, schedule: list[Traffic], load: Load, line_bytes: int, seed: int
 ) -> list[tuple[NDArray[np.int64], int]]:
     """The program of one processor: for each turn the spans of its windows and the time stolen from its CPU in ns."""
     room = np.zeros((int(TURN_SECONDS * 1e9) // SHORTEST_NS + 1, 4), np.int64)
-    work = _chasing(load, line_bytes, seed, room) if proc.rank == 0 else _loading(load, room)
+    work = _chasing(load, line_bytes, seed, room) if proc.rank == 0 else _loading(load, line_bytes, room)
     taken = []
-    for k in schedule:
+    for traffic in schedule:
         before = stolen_ns(affinity()) or 0
         proc.barrier()
-        count = work() if proc.rank <= k else 0
+        count = work(traffic, TURN_SECONDS) if proc.rank <= traffic.processors else 0
         proc.barrier()
         taken.append((room[:count].copy(), (stolen_ns(affinity()) or 0) - before))
     return taken
 
 
-def _chasing(load: Load, line_bytes: int, seed: int, room: NDArray[np.int64]) -> Callable[[], int]:
+Work = Callable[[Traffic, float], int]
+
+
+def _chasing(load: Load, line_bytes: int, seed: int, room: NDArray[np.int64]) -> Work:
     """Return what processor 0 does: chase for some seconds, and return the number of windows."""
     walk = random_walk(load.chase_bytes, line_bytes, True, np.random.default_rng([seed, 3]))
     walk(16)  # the first call compiles
     wall = min(walk(256)[0] for _ in range(5))
     repeat = max(1, 256 * WINDOW_NS // wall)
 
-    def work(seconds: float = TURN_SECONDS) -> int:
+    def work(traffic: Traffic, seconds: float) -> int:
         walk.at, count = chase_until(walk.at, repeat, repeat * UNROLLED, seconds, room)
         return count
 
-    work(0.0)
+    work(Traffic(0), 0.0)
     return work
 
 
-def _loading(load: Load, room: NDArray[np.int64]) -> Callable[[], int]:
-    """Return what the other processors do: triad for some seconds; returns the number of windows."""
-    a, b, c = (np.ones(load.triad_bytes // 8) for _ in range(3))
-    chunk = min(a.size, WINDOW_NS // 3)  # an element moves 24 bytes, at 3 to 15 GB/s
+def _loading(load: Load, line_bytes: int, room: NDArray[np.int64]) -> Work:
+    """Return what the other processors do: move data for some seconds, and return the number of windows."""
+    words, per_line, size = Pages(3 * load.triad_bytes, huge=True).words, line_bytes // 8, load.triad_bytes // 8
+    words[:] = 1
+    a, b, c = (words[k * size : (k + 1) * size].view(np.float64) for k in range(3))
+    elements = min(size, WINDOW_NS // 3)  # an element moves 24 bytes, at 3 to 15 GB/s
 
-    def work(seconds: float = TURN_SECONDS) -> int:
-        return triad_until(a, b, c, 0.0, chunk, seconds, room)
+    def work(traffic: Traffic, seconds: float) -> int:
+        if traffic.written == TRIAD:
+            return triad_until(a, b, c, 0.0, elements, seconds, room)
+        line_ns = 3 + traffic.steps  # about
+        lines = min(words.size // per_line, WINDOW_NS // line_ns) // OF * OF
+        return inject_until(words, per_line, traffic.written, traffic.steps, max(OF, lines), seconds, room)[0]
 
-    work(0.0)
+    for traffic in (Traffic(1), Traffic(1, 0)):
+        work(traffic, 0.0)
     return work

@@ -58,8 +58,8 @@ def triad(a: Floats, b: Floats, c: Floats, scalar: float) -> None:
 
 
 @local
-def stream(sync: Words, a: Floats, b: Floats, c: Floats, scalar: float, stamps: Words) -> None:
-    """Run the four kernels in turn on this processor's blocks, all processors together.
+def stream(sync: Words, a: Floats, b: Floats, c: Floats, scalar: float, piece: int, stamps: Words) -> None:
+    """Run the four kernels in turn on this processor's blocks, piece by piece, all processors together.
 
     Parameters
     ----------
@@ -67,25 +67,29 @@ def stream(sync: Words, a: Floats, b: Floats, c: Floats, scalar: float, stamps: 
         ``proc.sync``.
     a, b, c : float64 arrays of one length
     scalar : float
-    stamps : int64 array, shape (repeats, 4, 3)
-        Filled with start, end and CPU time in ns, for each repeat and kernel.
+    piece : int
+        Elements between two looks at the clock.
+    stamps : int64 array, shape (repeats, 4, pieces, 4)
+        Filled as `overlaps.SPAN` for each repeat, kernel and piece: start, end, CPU time, elements.
     """
     for repeat in range(stamps.shape[0]):
         for kernel in range(4):
             barrier(sync)
-            cpu = thread_clock()
-            start = clock()
-            if kernel == 0:
-                copy(a, c)
-            elif kernel == 1:
-                scale(b, c, scalar)
-            elif kernel == 2:
-                add(a, b, c)
-            else:
-                triad(a, b, c, scalar)
-            end = clock()
-            stamps[repeat, kernel, 0], stamps[repeat, kernel, 1] = start, end
-            stamps[repeat, kernel, 2] = thread_clock() - cpu
+            for k in range(stamps.shape[2]):
+                part = slice(k * piece, (k + 1) * piece)
+                cpu = thread_clock()
+                start = clock()
+                if kernel == 0:
+                    copy(a[part], c[part])
+                elif kernel == 1:
+                    scale(b[part], c[part], scalar)
+                elif kernel == 2:
+                    add(a[part], b[part], c[part])
+                else:
+                    triad(a[part], b[part], c[part], scalar)
+                end = clock()
+                stamps[repeat, kernel, k, 0], stamps[repeat, kernel, k, 1] = start, end
+                stamps[repeat, kernel, k, 2], stamps[repeat, kernel, k, 3] = thread_clock() - cpu, a[part].size
     barrier(sync)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smp._output.numbers import size
-from smp._output.table import Column, Table, counted, text
+from smp._output.numbers import fixed, number, size
+from smp._output.table import Column, Table, counted, share, text
 from smp.microbench.output.format import listed
 from smp.profiles.profile import Profile
 
@@ -19,6 +19,22 @@ STREAM = {
     "median_GBps": Column("median", "GB/s"),
     "GBps_write_allocate": Column("best with write-allocate", "GB/s"),
     "verified": Column("values right", form="checked"),
+}
+PRIVATE = {name: STREAM[name] for name in ("kernel", "processors", "GBps", "median_GBps")}
+CURVE = {
+    "write_share": share("lines written"),
+    "delay_cycles": counted("delay, cycles"),
+    "load_GBps": Column("they move", "GB/s"),
+    "ns": Column("latency", "ns"),
+    "cycles": Column("cycles"),
+    "p95_ns": Column("p95", "ns"),
+}
+NODES = {
+    "cpus_of_node": counted("CPUs of node"),
+    "memory_of_node": counted("memory of node"),
+    "ns": Column("latency", "ns"),
+    "cycles": Column("cycles"),
+    "GBps": Column("reading", "GB/s"),
 }
 LOADED = {
     "loading_processors": counted("loading processors"),
@@ -35,10 +51,45 @@ def tables(found: Bandwidth, profile: Profile) -> Iterator[Table]:
         rows = [row for p in processors(found) for kernel in KERNELS if (row := stream_row(found, p, kernel))]
         array = f"arrays of {size(found.array_bytes)}, the best of {found.repeats or '?'} repeats less the first"
         left_out = f"left out: {found.left_out}" if found.left_out else ""
-        yield listed("STREAM (GB = 10^9 bytes)", STREAM, rows, array, found.capped or "", left_out)
+        title = "STREAM in global arrays (GB = 10^9 bytes)"
+        yield listed(title, STREAM, rows, array, found.capped or "", left_out)
+    if found.private:
+        yield listed("STREAM in private memory, in huge pages", PRIVATE, found.private, *_compared(found))
     if found.loaded_latency:
         title = f"Latency of a random chase through {size(found.chase_bytes)} while others run triad"
         yield listed(title, LOADED, found.loaded_latency)
+    if found.load_curve:
+        many = found.load_curve[0].loading_processors
+        who = "another processor reads and writes" if many == 1 else f"{many} other processors read and write"
+        title = f"Latency while {who} lines, with a delay after each"
+        note = "a line that is written counts twice: it is read before"
+        yield listed(title, CURVE, found.load_curve, note, *under_load(found))
+    if found.nodes:
+        yield listed("Memory of one node for the CPUs of another", NODES, found.nodes)
+    elif found.nodes_found is not None:
+        yield Table(notes=["All memory that the CPUs may use is of one node: there is no matrix of nodes."])
+
+
+def _compared(found: Bandwidth) -> Iterator[str]:
+    """Yield how triad in private memory compares with triad in global arrays, for the most processors."""
+    p = max(row.processors for row in found.private)
+    shared = stream_row(found, p, "triad")
+    private = next((row for row in found.private if (row.processors, row.kernel) == (p, "triad")), None)
+    if shared and private:
+        much = f"{fixed(private.GBps / shared.GBps)} times the {number(shared.GBps)} of global arrays"
+        yield f"triad, p = {p}: {number(private.GBps)} GB/s, {much}"
+
+
+def under_load(found: Bandwidth) -> Iterator[str]:
+    """Yield what the heaviest load adds to the latency of a load, by valid points only."""
+    points = [row for row in found.load_curve if row.valid is not False]
+    idle = next((row for row in found.loaded_latency if not row.loading_processors and row.valid is not False), None)
+    if points and idle:
+        most = max(points, key=lambda row: row.load_GBps)
+        yield (
+            f"while {number(most.load_GBps)} GB/s are moved, a load takes {number(most.ns)} ns, "
+            f"{fixed(most.ns / idle.ns)} times as long as alone"
+        )
 
 
 def stream_row(found: Bandwidth, p: int, kernel: str) -> Stream | None:

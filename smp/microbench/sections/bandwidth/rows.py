@@ -26,12 +26,29 @@ class Loaded(Timed):
     load_GBps: Number
 
 
+class UnderLoad(Loaded):
+    write_share: Number
+    delay_cycles: Count
+
+
+class OfNodes(Timed):
+    """What the CPUs of one node have of the memory of another."""
+
+    cpus_of_node: Count
+    memory_of_node: Count
+    GBps: Number
+
+
 class Bandwidth(Judged):
     stream: Rows[Stream]
+    private: Rows[Stream]
     one_GBps: Number | None = None
     all_GBps: Number | None = None
     all_processors: Processors | None = None
     loaded_latency: Rows[Loaded]
+    load_curve: Rows[UnderLoad]
+    nodes: Rows[OfNodes]
+    nodes_found: list[Count] | None = None
     array_bytes: Size | None = None
     elements: Size | None = None
     memory: str | None = None

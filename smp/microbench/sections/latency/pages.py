@@ -1,6 +1,6 @@
-"""Memory private to this process, in small or in huge pages, and what the kernel really gave.
+"""Memory to chase through: private, in small or in huge pages, or a global array's; and what the kernel really gave.
 
-    |..slack..|======= words =======|..slack..|      one mapping; the words begin on a huge page
+    |..slack..|======= words =======|..slack..|      private: one mapping; the words begin on a huge page
                advised huge or not
 
 Asking for huge pages is a wish. Whether it was granted is read from ``/proc/self/smaps``, where the advised
@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from smp._runtime.memory.segment import Segment
 
 HUGE = 2 << 20
 """Bytes of a huge page on most systems; where it is larger, an array of this alignment gets none."""
@@ -52,12 +54,33 @@ class Pages:
         self.address = int(self.words.ctypes.data)
 
 
-def huge_bytes(pages: Pages, smaps: str | None = None) -> int:
+class GlobalPages:
+    """Zeroed memory of a machine's segment, as its global arrays have it, freed with its last view.
+
+    Parameters
+    ----------
+    segment : Segment
+    nbytes : int
+        A multiple of 8.
+
+    Attributes
+    ----------
+    words, address
+        As of `Pages`.
+    """
+
+    def __init__(self, segment: Segment, nbytes: int) -> None:
+        self.length = nbytes
+        self.words: NDArray[np.int64] = np.asarray(segment.allocate(nbytes)).view(np.int64)
+        self.address = int(self.words.ctypes.data)
+
+
+def huge_bytes(pages: Pages | GlobalPages, smaps: str | None = None) -> int:
     """Return how many bytes the kernel backs with huge pages; only touched memory has any.
 
     Parameters
     ----------
-    pages : Pages
+    pages : Pages or GlobalPages
     smaps : str, optional
         What ``/proc/self/smaps`` says; read now when not given, in about 10 ms a GiB.
     """
@@ -73,7 +96,7 @@ def read_smaps() -> str:
 
 
 def huge_between(start: int, end: int, smaps: str) -> int:
-    """Return the bytes in anonymous huge pages of the areas that lie between two addresses.
+    """Return the bytes in huge pages, private or shared, of the areas that lie between two addresses.
 
     Examples
     --------
@@ -86,6 +109,6 @@ def huge_between(start: int, end: int, smaps: str) -> int:
         low, dash, high = name.partition("-")
         if dash and not name.endswith(":"):
             inside = start <= int(low, 16) and int(high, 16) <= end
-        elif inside and name == "AnonHugePages:":
+        elif inside and name in ("AnonHugePages:", "ShmemPmdMapped:", "Shared_Hugetlb:", "Private_Hugetlb:"):
             found += int(rest[0]) * 1024
     return found

@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from smp._output.figure import GREY, Axis, Cells, Figure, Mark, Panel
-from smp._output.numbers import size
+from smp._output.figure import GREY, Axis, Figure, Mark, Panel
+from smp._output.numbers import number, size
 from smp.microbench.output.curves import BAND, SPREAD, Samples, curve, select
+from smp.microbench.output.maps import heat_map
 
+from .report import page_walk
 from .rows import Latency
 
 CURVES = {
     "random": "random order, 4 KiB pages",
     "page_local": "random within a page, 4 KiB pages",
     "huge": "random order, huge pages",
+    "shared": "random order, global arrays",
 }
 TIME = Axis("time of a load", "ns", "log")
 ALONE = "a load that waits for the one before"
@@ -42,9 +45,11 @@ def strides(found: Latency) -> Figure:
         )
         for nbytes, shade in zip(arrays, shades, strict=True)
     ]
+    valid = [row for row in found.stride if row.valid is not False]
+    slowest = max(valid or found.stride, key=lambda row: row.ns)
     return Figure(
         "latency-strides",
-        "Latency by stride: a plateau for each level, a drop where few nodes are left",
+        f"In order, a load takes up to {number(slowest.ns)} ns: {size(slowest.bytes)} by {size(slowest.stride)}",
         f"{ALONE}, every s-th byte in order, 4 KiB pages; {BAND}; ringed: not valid",
         [Panel(Axis("stride", "bytes", "log", ticks=[8.0**k for k in range(1, 12)]), TIME, lines)],
         legend="array",
@@ -58,18 +63,16 @@ def stride_map(found: Latency) -> Figure:
     met = Counter(row.stride for row in rows)
     steps = sorted(stride for stride, arrays in met.items() if arrays > 1 or len(met) == len(rows))
     arrays = sorted({row.bytes for row in rows})
-    ns = np.full((len(steps), len(arrays)), np.nan)
-    for row in rows:
-        if row.stride in steps:
-            ns[steps.index(row.stride), arrays.index(row.bytes)] = row.ns
+    shown = [row for row in rows if row.stride in steps]
+    places = [(arrays.index(row.bytes), steps.index(row.stride)) for row in shown]
     x, y = (
         Axis(label, "bytes", names=[size(n) for n in each]) for label, each in (("array", arrays), ("stride", steps))
     )
     return Figure(
         "latency-map",
-        "Latency by array and stride: the darker, the slower",
-        f"ns of {ALONE}, every s-th byte in order, 4 KiB pages",
-        [Panel(x, y, cells=Cells(range(len(arrays)), range(len(steps)), ns, "time of a load", "ns"))],
+        "How long does a load take, by array and stride?",
+        f"ns of {ALONE}, every s-th byte in order, 4 KiB pages; the darker, the slower; ringed: not valid",
+        [heat_map(shown, places, x, y, "time of a load", "ns")],
     )
 
 
@@ -90,10 +93,14 @@ def random_order(found: Latency) -> Figure:
         for level in found.levels
         if getattr(level, name)
     ]
+    said = [f"{level.name} {number(level.ns)} ns" for level in found.levels if level.valid is not False]
+    walk = page_walk(found)
+    if walk and walk.valid is not False and not walk.why:
+        said.append(f"a page walk {number(walk.ns)} ns")
     return Figure(
         "latency-random",
-        "Latency in random order: the caches' ends, and what page walks add beyond them",
+        f"In random order: {', '.join(said)}" if said else "How long does a load take in random order?",
         f"{ALONE}, one node a line; {BAND}; ringed: not valid",
         [Panel(Axis("array", "bytes", "log"), TIME, lines, marks=marks)],
-        legend_at="upper left",
+        legend_at="lower right",
     )

@@ -5,14 +5,18 @@
     random       one random cycle, a node a line     small    caches and page walks together
     page_local   random within a page, pages random  small    caches, with a page walk for a pageful of lines only
     huge         one random cycle, a node a line     huge     caches alone: the levels are read off this curve
+    shared       one random cycle, a node a line     as the   the memory that global arrays lie in, in the pages
+                                                     system   that the system gives it
+                                                     decides
 
-``random`` less ``huge`` at one size is what the page walks cost.  The two other random curves begin where pages
-begin to matter: the first few are at hand in every processor.  All points are measured in one random order, so
-that a slow moment of the computer falls on no curve alone.
+``random`` or ``shared`` less ``huge`` at one size is what the page walks cost.  All random curves but the first begin
+where pages begin to matter: the first few are at hand in every processor.  All points are measured in one random
+order, so that a slow moment of the computer falls on no curve alone.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import mmap
 import time
 from collections.abc import Callable
@@ -21,7 +25,8 @@ from typing import TypedDict
 import numpy as np
 
 from smp._computer.cpus import DEFAULTS
-from smp._computer.system import memory
+from smp._computer.system import huge_pages, memory
+from smp._runtime.memory.segment import Segment
 from smp.microbench.method.clocks import HostClock, clock_rate
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result
@@ -30,11 +35,13 @@ from smp.microbench.method.rows import complaints, judged, key_of, row, stack
 from smp.microbench.method.visit import Point
 
 from .knees import find_levels, match
-from .pages import Pages, huge_bytes, read_smaps
-from .rows import HugePages, Latency, Level, OfArray, OfStride
+from .pages import Pages, huge_between, huge_bytes, read_smaps
+from .rows import GlobalArrays, HugePages, Latency, Level, OfArray, OfStride
 from .sizes import EFFORTS, KIB, MIB, Effort, largest_array, random_sizes, stride_grid
-from .walks import UNROLLED, Walk, link_strided, page_local_walk, random_walk
+from .walks import UNROLLED, Walk, global_walk, link_strided, page_local_walk, random_walk
 
+QUIET = 0.8
+"""Least fraction of clean windows of a point whose lines fit into the last cache but not into the one before."""
 PAGES_AT_HAND = 32
 """Small pages that every first-level TLB holds."""
 
@@ -57,25 +64,28 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         ``data`` has a list of rows for each curve, with ``bytes``, ``ns`` and ``cycles`` of one load (median of
         clean windows; cycles by the estimated ``clock_GHz``) and for ``stride`` also ``stride`` in bytes;
         ``levels``, the caches found and memory last; ``page_walk`` in ns by size and ``page_walk_ns`` at the
-        largest; ``huge_pages``, whether they were granted; ``capped``, why the arrays end below four times the
+        largest; ``huge_pages``, whether they were granted; ``global_arrays``, the pages of the ``shared`` curve and
+        how its largest size compares with ``huge``; ``capped``, why the arrays end below four times the
         last cache, or None. ``samples`` has every window.
 
     Notes
     -----
-    Takes 5, 28 or 120 s by mode, and up to nine times the largest array of memory.
+    Takes 5, 28 or 120 s by mode, and up to eleven times the largest array of memory.
     """
     start, effort = time.monotonic(), EFFORTS[plan.mode]
     clock, GHz = HostClock(), clock_rate().GHz
     rng = np.random.default_rng([plan.seed, 1])
     largest, capped = largest_array(plan, memory()[1])
     points = _strided(effort, largest)
-    walks = _walks(plan, random_sizes(plan, largest), rng, lambda part, text: tick(0.2 * part, text))
+    segment = Segment(pool=True)
+    walks = _walks(plan, random_sizes(plan, largest), segment, rng, lambda part, text: tick(0.2 * part, text))
     without = _not_huge(walks)
     if without:
         walks = {key: walk for key, walk in walks.items() if key[0] != "huge"}
     points += [_random(plan, key, walk) for key, walk in walks.items()]
     left = max(0.1, 0.97 * (effort.seconds - (time.monotonic() - start)))
-    results = measure_points(points, left, rng, clock, tick=lambda part, text: tick(0.2 + 0.8 * part, text))
+    taken = measure_points(points, left, rng, clock, tick=lambda part, text: tick(0.2 + 0.8 * part, text))
+    results = [undisturbed(result, plan) for result in taken]
     found = levels(plan, results, GHz)
     why = complaints(results, name=_name)
     if not found["memory_reached"]:
@@ -87,6 +97,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         random=rows_of(results, "random", GHz),
         page_local=rows_of(results, "page_local", GHz),
         huge=rows_of(results, "huge", GHz),
+        shared=rows_of(results, "shared", GHz),
+        shared_page_walk=walk_rows(results, "shared", GHz) if not without else [],
+        global_arrays=global_arrays(results, segment, huge_pages()["shared"]),
         **page_walks(results, GHz),
         **found,
         line_bytes=plan.line_bytes,
@@ -99,6 +112,21 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         **judged(results, why),
     )
     return Measurement(data, {"latency": stack(results, {"curve": "U10", "bytes": "i8", "stride": "i8"})})
+
+
+def undisturbed(result: Result, plan: Plan) -> Result:
+    """Return a point with one more reason against it if it is of the last cache and others have used its CPU.
+
+    What other programs leave of the last cache decides how long a load takes there, in undisturbed windows too: under
+    load such a point comes out ten times as slow, and as steady as on a quiet computer.
+    """
+    _, nbytes, stride = key_of(result)
+    touched = nbytes // max(stride, plan.line_bytes) * plan.line_bytes
+    *inner, last = (0, *(cache.bytes for cache in plan.caches or DEFAULTS))
+    if not inner[-1] <= touched <= last or result.clean_fraction >= QUIET:
+        return result
+    why = f"{result.clean_fraction:.0%} of the windows are clean, under the {QUIET:.0%} that the last cache needs"
+    return dataclasses.replace(result, why=[*result.why, why])
 
 
 def rows_of(results: list[Result], name: str, GHz: float) -> list[OfArray]:
@@ -117,21 +145,54 @@ class Walks(TypedDict):
 
 def page_walks(results: list[Result], GHz: float) -> Walks:
     """Return what page walks cost by size: random order in small pages, less the same without page walks."""
-    known = {key_of(result)[:2]: result for result in results if key_of(result)[0] != "stride"}
-    without = "huge" if any(curve == "huge" for curve, _ in known) else "page_local"
-    rows: list[OfArray] = []
-    for (curve, nbytes), result in known.items():
-        base = known.get((without, nbytes))
-        if curve == "random" and base is not None:
-            ns = result.median - base.median
-            valid = result.valid and base.valid
-            rows.append(OfArray(bytes=nbytes, ns=ns, cycles=ns * GHz, valid=valid))
+    without = "huge" if _of(results, "huge") else "page_local"
+    rows = walk_rows(results, "random", GHz)
     return {
         "page_walk": rows,
         "page_walk_from": without,
         "page_walk_ns": rows[-1].ns if rows else None,
         "page_walk_bytes": rows[-1].bytes if rows else None,
     }
+
+
+def walk_rows(results: list[Result], curve: str, GHz: float) -> list[OfArray]:
+    """Return by size what a curve takes more than the one without page walks: in huge pages, or page by page."""
+    bases = {key_of(one)[1]: one for one in _of(results, "huge") or _of(results, "page_local")}
+    rows = []
+    for result in _of(results, curve):
+        nbytes = key_of(result)[1]
+        if nbytes in bases:
+            ns, valid = result.median - bases[nbytes].median, result.valid and bases[nbytes].valid
+            rows.append(OfArray(bytes=nbytes, ns=ns, cycles=ns * GHz, valid=valid))
+    return rows
+
+
+def global_arrays(results: list[Result], segment: Segment, switch: str | None) -> GlobalArrays | None:
+    """Return what memory global arrays lie in, and the ratio of its latency to that of private huge pages.
+
+    It is of the largest size at which both are valid; without one there is no ratio.
+
+    Parameters
+    ----------
+    results : list of Result
+    segment : Segment
+        Of the ``shared`` curve.
+    switch : str or None
+        What the system's switch for huge pages in shared memory says.
+    """
+    shared, huge = ({key_of(one)[1]: one for one in _of(results, curve)} for curve in ("shared", "huge"))
+    if not shared:
+        return None
+    both = [nbytes for nbytes in shared if nbytes in huge and shared[nbytes].valid and huge[nbytes].valid]
+    largest = max(both or shared)
+    return GlobalArrays(
+        pages=segment.pages,
+        huge_bytes=huge_between(segment.address, segment.address + segment.size, read_smaps()),
+        bytes=largest,
+        ns=shared[largest].median,
+        factor=shared[largest].median / huge[largest].median if both else None,
+        switch=switch,
+    )
 
 
 class Levels(TypedDict):
@@ -157,10 +218,12 @@ def levels(plan: Plan, results: list[Result], GHz: float) -> Levels:
         *((f"L{cache.level}", round(knee), cache.bytes) for knee, cache in zip(knees, caches, strict=True)),
         ("DRAM", None, None),
     ]
-    rows = [
-        Level(name=name, ns=level.ns, cycles=level.ns * GHz, found_bytes=at, reported_bytes=size)
-        for (name, at, size), level in zip(named, found, strict=True)
-    ]
+    rows = []
+    for (name, at, size), level in zip(named, found, strict=True):
+        of_level = [curve[nbytes] for nbytes in sizes if level.smallest_bytes <= nbytes <= level.largest_bytes]
+        times = {"ns": level.ns, "cycles": level.ns * GHz}
+        against = judged(of_level, complaints(of_level, 0.5, _name))
+        rows.append(Level(name=name, found_bytes=at, reported_bytes=size, **times, **against))
     missing = [f"L{cache.level}" for cache in reported if cache not in caches]
     # the level after the last knee is memory only if it is entered well before the arrays end
     return {
@@ -193,9 +256,9 @@ def _strided(effort: Effort, largest: int) -> list[Point]:
 
 
 def _walks(
-    plan: Plan, sizes: list[int], rng: np.random.Generator, tick: Callable[[float, str], None]
+    plan: Plan, sizes: list[int], segment: Segment, rng: np.random.Generator, tick: Callable[[float, str], None]
 ) -> dict[Key, Walk]:
-    """Link the walks of the random curves, each in memory of its own."""
+    """Link the walks of the random curves, each in memory of its own: private, or the segment's."""
     line, page, done = plan.line_bytes, mmap.PAGESIZE, 0
     walks: dict[Key, Walk] = {}
     for nbytes in sizes:
@@ -203,6 +266,7 @@ def _walks(
         if nbytes >= PAGES_AT_HAND * page:
             walks["huge", nbytes, line] = random_walk(nbytes, line, True, rng)
             walks["page_local", nbytes, line] = page_local_walk(nbytes, line, page, rng)
+            walks["shared", nbytes, line] = global_walk(segment, nbytes, line, rng)
         done += nbytes
         tick(done / sum(sizes), f"linking arrays, {nbytes / KIB:,.0f} KiB")
     return walks

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from smp._output.numbers import size
+from smp._computer.huge_pages import SWITCH
+from smp._output.numbers import fixed, number, size
 from smp._output.table import Cell, Column, Table, text
 from smp.microbench.output.format import few, field, flagged, judged
 from smp.profiles.profile import Profile
 
-from .rows import Latency, OfArray, OfStride
+from .rows import GlobalArrays, Latency, OfArray, OfStride
 
 LEVELS = (
     *(text("level"), Column("", "ns"), Column("", "cycles")),
     *(Column("ends at", form="bytes"), Column("reported", form="bytes")),
 )
-RANDOM = {"random": "random, 4 KiB pages", "page_local": "page-local, 4 KiB pages", "huge": "random, huge pages"}
+RANDOM = {
+    "random": "random, 4 KiB pages",
+    "page_local": "page-local, 4 KiB pages",
+    "huge": "random, huge pages",
+    "shared": "random, global array",
+}
+WORTH = 1.1
+"""From how many times the latency of huge pages on the switch that gives them is recommended."""
 STRIDES = 8
 """Strides of the table, of those that half of the arrays have; the plot has all."""
 
@@ -27,6 +36,9 @@ def tables(found: Latency, profile: Profile) -> Iterator[Table]:
     walk = page_walk(found)
     if walk:
         levels.append([judged("page walk", walk), walk.ns, walk.cycles, None, None])
+    if found.shared_page_walk:
+        walk = found.shared_page_walk[-1]
+        levels.append([judged("page walk, global array", walk), walk.ns, walk.cycles, None, None])
     if levels:
         yield Table("Levels", LEVELS, levels, [f"{remark}." for remark in remarks(found)])
     if any(getattr(found, name) for name in RANDOM):
@@ -35,9 +47,23 @@ def tables(found: Latency, profile: Profile) -> Iterator[Table]:
         yield _strides(found.stride)
 
 
-def level_rows(found: Latency) -> list[list[Cell]]:
-    """Return the rows below `LEVELS`, without the page walk."""
-    return [[one.name, one.ns, one.cycles, one.found_bytes, one.reported_bytes] for one in found.levels]
+def level_rows(found: Latency, mark: Callable[[str, Any], Cell] = judged) -> list[list[Cell]]:
+    """Return the rows below `LEVELS`, without the page walks: the levels, and the largest global array.
+
+    Parameters
+    ----------
+    found : Latency
+    mark : callable, optional
+        Returns the cell of a name, marked where its record is not valid.
+    """
+    rows: list[list[Cell]] = [
+        [mark(one.name, one), one.ns, one.cycles, one.found_bytes, one.reported_bytes] for one in found.levels
+    ]
+    if found.shared:
+        largest = found.shared[-1]
+        name = mark(f"global array, {size(largest.bytes)}", largest)
+        rows.append([name, largest.ns, largest.cycles, None, None])
+    return rows
 
 
 def page_walk(found: Latency) -> OfArray | None:
@@ -46,7 +72,8 @@ def page_walk(found: Latency) -> OfArray | None:
         return None
     walks = (row for row in found.page_walk if row.bytes == found.page_walk_bytes)
     row = next(walks, OfArray(bytes=1, ns=found.page_walk_ns))
-    same = [point for name in RANDOM for point in getattr(found, name) if point.bytes == row.bytes]
+    curves = found.random, getattr(found, found.page_walk_from or "huge")
+    same = [point for curve in curves for point in curve if point.bytes == row.bytes]
     why = row.why or [reason for point in same for reason in point.why or []]
     return row.model_copy(update={"ns": found.page_walk_ns, "why": why})
 
@@ -62,28 +89,56 @@ def remarks(found: Latency) -> Iterator[str]:
         yield f"page walk: random order in 4 KiB pages less {base}, at {size(found.page_walk_bytes)}"
     if found.huge_pages and found.huge_pages.granted is False:
         yield f"no huge pages: {found.huge_pages.why}"
+    if found.global_arrays:
+        yield from _global_arrays(found.global_arrays)
     if found.capped:
         yield found.capped
 
+
+def _global_arrays(found: GlobalArrays) -> Iterator[str]:
+    """Yield what pages global arrays lie in, what that costs, and which switch would change it."""
+    lie = f"global arrays lie in {_KINDS[found.pages]}"
+    if found.pages == "transparent":
+        lie += f" where it has some ({size(found.huge_bytes)} of those measured here)"
+    if found.factor is None:
+        yield lie
+        return
+    much = f"{fixed(found.factor)} times as long as from private memory in huge pages"
+    yield f"{lie}; a load from one of {size(found.bytes)} takes {number(found.ns)} ns, {much}"
+    if found.pages == "small" and found.factor >= WORTH:
+        yield (
+            f"loads from global arrays of that size would be {fixed(found.factor)} times as fast in huge pages, which "
+            f"the system gives to no shared memory ({SWITCH} is {found.switch or 'not there'}); where the kernel has "
+            f"the switch, root turns it by: echo advise > {SWITCH}"
+        )
+
+
+_KINDS = {
+    "small": "small pages",
+    "transparent": "huge pages that the kernel gives",
+    "pool": "huge pages of the system's pool",
+}
 
 _PAGES = {"huge": "huge pages"}
 
 
 def _random(found: Latency) -> Table:
-    """ns of a load by size, a column for each curve, and how far the last of them spreads."""
+    """ns of a load by size, a column for each curve, and how far the one that the levels stem from spreads."""
     curves = {name: {row.bytes: row for row in rows} for name in RANDOM if (rows := getattr(found, name))}
-    walks = {row.bytes: row.ns for row in found.page_walk}
-    last = list(curves)[-1]
+    walks, in_global = ({row.bytes: row.ns for row in rows} for rows in (found.page_walk, found.shared_page_walk))
+    last = next(name for name in ("huge", "page_local", "random", "shared") if name in curves)
     shown: list[list[Cell]] = []
     for nbytes in sorted({nbytes for curve in curves.values() for nbytes in curve}):
         points = [curve.get(nbytes) for curve in curves.values()]
         spread = [point.minimum_ns, point.p95_ns] if (point := curves[last].get(nbytes)) else [None, None]
-        shown.append([nbytes, *(field(one, "ns") for one in points), *spread, walks.get(nbytes)])
+        walk = [walks.get(nbytes), *([in_global.get(nbytes)] if in_global else [])]
+        shown.append([nbytes, *(field(one, "ns") for one in points), *spread, *walk])
     name = last.replace("_", "-")
     columns = (
         Column("array", form="bytes"),
         *(Column(RANDOM[curve], "ns") for curve in curves),
         *(Column(f"{name}: min.", "ns"), Column(f"{name}: p95", "ns"), Column("page walk", "ns", "fixed", 1)),
+        *([Column("page walk, global", "ns", "fixed", 1)] if in_global else []),
     )
     title = "A load that waits for the one before, in random order"
     return Table(title, columns, shown, [flagged(row for curve in curves.values() for row in curve.values())])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from smp._computer.documents import NotNegative, Number, Record, Rows, Size
+from smp._computer.documents import Count, NotNegative, Number, Record, Rows, Size
+from smp._computer.huge_pages import Pages
 from smp.profiles.records import Judged, Timed
 
 
-class Level(Record):
+class Level(Judged):
     name: str
     ns: Number
     cycles: Number | None = None
@@ -27,6 +28,17 @@ class HugePages(Record):
     why: str | None = None
 
 
+class GlobalArrays(Record):
+    """The pages of global arrays, and what a load from them costs next to one from private huge pages."""
+
+    pages: Pages
+    huge_bytes: Count
+    bytes: Size
+    ns: Number
+    factor: Number | None = None
+    switch: str | None = None
+
+
 class Latency(Judged):
     levels: Rows[Level]
     levels_from: str | None = None
@@ -35,11 +47,14 @@ class Latency(Judged):
     random: Rows[OfArray]
     page_local: Rows[OfArray]
     huge: Rows[OfArray]
+    shared: Rows[OfArray]
     stride: Rows[OfStride]
     page_walk: Rows[OfArray]
     page_walk_ns: Number | None = None
     page_walk_bytes: Size | None = None
     page_walk_from: str | None = None
+    shared_page_walk: Rows[OfArray]
+    global_arrays: GlobalArrays | None = None
     line_bytes: Size | None = None
     page_bytes: Size | None = None
     huge_pages: HugePages | None = None

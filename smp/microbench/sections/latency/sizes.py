@@ -60,7 +60,7 @@ def largest_array(plan: Plan, available: int | None) -> tuple[int, str | None]:
     cache = max((cache.bytes for cache in plan.caches), default=0)
     wanted = 1 << math.ceil(math.log2(max(4 * cache, SMALLEST)))
     cap = EFFORTS[plan.mode].cap_bytes
-    # all arrays together take up to nine times the largest, and about half of the memory is left to others
+    # all arrays together take up to eleven times the largest, and about half of the memory is left to others
     fits = wanted if available is None else 1 << max(20, math.floor(math.log2(max(1, available / 16))))
     largest = min(wanted, cap, fits)
     if largest >= wanted:

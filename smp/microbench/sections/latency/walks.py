@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from smp._runtime.loops.atomics import clock, peek, thread_clock
 from smp._runtime.loops.compiler import local
+from smp._runtime.memory.segment import Segment
 
-from .pages import Pages
+from .pages import GlobalPages, Pages
 
 Words = NDArray[np.int64]
 UNROLLED = 16
@@ -95,11 +96,11 @@ class Walk:
 
     Parameters
     ----------
-    pages : Pages
+    pages : Pages or GlobalPages
         Linked into one cycle through its first word.
     """
 
-    def __init__(self, pages: Pages) -> None:
+    def __init__(self, pages: Pages | GlobalPages) -> None:
         self.pages = pages
         self.at = pages.address
 
@@ -125,7 +126,15 @@ def random_walk(nbytes: int, line_bytes: int, huge: bool, rng: np.random.Generat
     -----
     Linking costs 10 to 90 ns a node.
     """
-    pages = Pages(nbytes, huge)
+    return _linked(Pages(nbytes, huge), nbytes, line_bytes, rng)
+
+
+def global_walk(segment: Segment, nbytes: int, line_bytes: int, rng: np.random.Generator) -> Walk:
+    """Return a walk through memory as global arrays have it; see `random_walk`."""
+    return _linked(GlobalPages(segment, nbytes), nbytes, line_bytes, rng)
+
+
+def _linked(pages: Pages | GlobalPages, nbytes: int, line_bytes: int, rng: np.random.Generator) -> Walk:
     link_random(pages.words, pages.address, line_bytes // 8, nbytes // line_bytes, int(rng.integers(1, 1 << 62)))
     return Walk(pages)
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smp._output.figure import GREY, Axis, Figure, Mark, Panel, Series
-from smp._output.numbers import size
+from smp._output.numbers import fixed, size
 from smp.microbench.output.curves import BAND, SPREAD, Samples, by, column, curve, select
 from smp.microbench.output.format import by_streams
 
 from .report import misses
 from .rows import Loads, Outstanding
 
-TITLES = {
-    "far": ("Loads of lines anywhere in memory: depth hides latency, streams help where CPUs are free", "lines"),
-    "near": ("Loads of the next word: as fast as the hardware fetches ahead", "words"),
-}
+ORDERS = {"far": ("Lines anywhere in memory", "lines"), "near": ("The next word", "words")}
 
 
 def figures(found: Outstanding, samples: Samples = None) -> Iterator[Figure]:
     """Describe the groups of loads in each order, and the chains."""
-    for order in TITLES:
+    for order in ORDERS:
         rows = select(found.groups, "depth", order=order)
         if rows:
             yield groups(order, rows)
@@ -30,7 +27,7 @@ def figures(found: Outstanding, samples: Samples = None) -> Iterator[Figure]:
 def groups(order: str, rows: list[Loads]) -> Figure:
     """Return bandwidth by depth, a line for each number of streams, a panel for each work and number of CPUs."""
     works, places, counts = (sorted({getattr(row, name) for row in rows}) for name in ("work", "cpus", "streams"))
-    title, what = TITLES[order]
+    target, what = ORDERS[order]
     panels = []
     for work in works:
         for cpus in places:
@@ -41,7 +38,7 @@ def groups(order: str, rows: list[Loads]) -> Figure:
             panels.append(Panel(x, y, lines, f"{place}; {work or 'no'} operations on each word"))
     return Figure(
         f"outstanding-{order}",
-        title,
+        f"{target}: {gains(rows)}",
         f"{what} loaded by all streams together, median of the visits; ringed: not valid "
         "(after figure 14 of the MTA evaluation)",
         panels,
@@ -49,6 +46,22 @@ def groups(order: str, rows: list[Loads]) -> Figure:
         share_x="all",
         share_y="row",
     )
+
+
+def gains(rows: list[Loads]) -> str:
+    """Return what depth gains one stream, and what streams gain on all CPUs, without work on the words."""
+    cpus, deepest = max(row.cpus for row in rows), max(row.depth for row in rows)
+    plain = [row for row in rows if row.valid is not False and row.work == 0]
+    one = {row.depth: row.GBps for row in plain if (row.cpus, row.streams) == (min(r.cpus for r in rows), 1)}
+    all_cpus = [row for row in plain if row.cpus == cpus and row.depth == deepest]
+    said = []
+    if deepest > 1 and {1, deepest} <= one.keys():
+        said.append(f"{deepest} loads in a group gain {fixed(one[deepest] / one[1])} times")
+    if deepest in one and all_cpus:
+        best = max(all_cpus, key=lambda row: row.GBps)
+        if best.streams > 1:
+            said.append(f"{best.streams} streams on {cpus} CPU{'s' * (cpus > 1)} {fixed(best.GBps / one[deepest])}")
+    return ", ".join(said) or "what do depth and streams gain?"
 
 
 def chains(found: Outstanding) -> Figure:
@@ -59,6 +72,7 @@ def chains(found: Outstanding) -> Figure:
         curve("measured", found.chains, "chains", "ns", SPREAD, marker=0),
         Series("one chain's time\nover the chains", count, sustained.latency_ns / count, colour=GREY, dash="dashed"),
     ]
+    title = f"A core sustains {said}" + ": beyond, one more chain waits for a place" * bool(sustained.flat)
     marks = [
         Mark(sustained.best_ns, text="the best", axis="y", colour=1, dash="dotted"),
         Mark(sustained.misses, text=f"their ratio:\n{said}", colour=2, dash="dashdot"),
@@ -67,7 +81,7 @@ def chains(found: Outstanding) -> Figure:
     x = Axis("chains followed in turn", scale="log", ticks=doubled)
     return Figure(
         "outstanding-chains",
-        f"A core sustains {said}" + ": beyond, one more chain waits for a place" * bool(sustained.flat),
+        "How many misses does a core sustain?" if sustained.valid is False else title,
         f"random cycle through {size(found.bytes)}, one thread; {BAND}; ringed: not valid",
         [Panel(x, Axis("time per load", "ns", "log"), lines, marks=marks)],
     )

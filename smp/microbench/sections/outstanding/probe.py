@@ -113,7 +113,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     rows = [_group_row(result, GHz, plan) for result in groups]
     data = Outstanding(
         chains=[Chains(chains=key_of(result)[0], **row(result, GHz)) for result in chains],
-        sustained=sustained(*_times(chains)),
+        sustained=of_chains(chains),
         groups=rows,
         saturation=saturation(rows),
         bytes=nbytes,
@@ -157,12 +157,21 @@ def sustained(chains: Sequence[int], ns: Sequence[float]) -> Sustained:
 
     Examples
     --------
-    >>> sustained([1, 4, 8, 16], [100.0, 25.0, 12.8, 12.5])
-    Sustained(latency_ns=100.0, best_ns=12.5, misses=8.0, knee_chains=8, flat=True)
+    >>> sustained([1, 4, 8, 16], [100.0, 25.0, 12.8, 12.5]).to_json()
+    {'latency_ns': 100.0, 'best_ns': 12.5, 'misses': 8.0, 'knee_chains': 8, 'flat': True}
     """
     best = min(ns)
     knee = next(k for k, each in zip(chains, ns, strict=True) if each <= 1.1 * best)
     return Sustained(latency_ns=ns[0], best_ns=best, misses=ns[0] / best, knee_chains=knee, flat=flat(chains, ns))
+
+
+def of_chains(results: Sequence[Result]) -> Sustained:
+    """Return what the valid points say is sustained; not valid where the first, one chain, is not."""
+    one = results[0]
+    if one.valid:
+        return sustained(*_times([result for result in results if result.valid]))
+    why = [f"one chain: {reason}" for reason in one.why]
+    return sustained(*_times(results)).model_copy(update={"valid": False, "why": why})
 
 
 def flat(chains: Sequence[int], ns: Sequence[float]) -> bool:
@@ -221,7 +230,7 @@ def _chains(pages: Pages, counts: Sequence[int], plan: Plan, seconds: float, tic
 
     results = measure_points([point(count) for count in counts], seconds, rng, HostClock(), tick=tick)
     most = max(counts)
-    while 2 * most <= MOST_CHAINS and not flat(*_times(results)):
+    while 2 * most <= MOST_CHAINS and not flat(*_times([result for result in results if result.valid])):
         further = [point(count) for count in (most + most // 2, 2 * most) if count > most]
         results += measure_points(further, seconds * len(further) / len(counts), rng, HostClock())
         most *= 2

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from smp._output.numbers import fixed, number, size
 from smp._output.table import Column, Table, counted, ratio, text
-from smp.microbench.output.format import cells, field, flagged, listed
+from smp.microbench.output.format import cells, field, flagged, listed, reasons
 from smp.profiles.profile import Profile
 
 from .rows import Loads, Outstanding, Sustained
@@ -32,7 +32,7 @@ Series = tuple[str, int, int]
 
 def line(found: Outstanding) -> tuple[str, str] | None:
     """Return what the first screen says of the section: a heading and a sentence."""
-    said = f"a core {_sustains(found.sustained)} ({_chains(found.sustained)})"
+    said = f"a core {_sustains(found.sustained)} ({_chains(found.sustained)}{_against(found.sustained)})"
     gain = gain_of_streams(found, 1)
     return "Loads under way", said if gain is None else f"{said}; streams that share it gain {fixed(gain)} times"
 
@@ -69,6 +69,10 @@ def _sustains(found: Sustained) -> str:
 def _chains(found: Sustained) -> str:
     one, best = number(found.latency_ns), number(found.best_ns)
     return f"{one} ns a load in one chain, {best} at best; {found.knee_chains} chains come within 10%"
+
+
+def _against(found: Sustained) -> str:
+    return f"; not valid: {reasons(found)}" if found.valid is False else ""
 
 
 def tables(found: Outstanding, profile: Profile) -> Iterator[Table]:
@@ -111,7 +115,7 @@ def _groups(loads: Sequence[Loads]) -> Table:
 
 def bounds(found: Outstanding) -> Iterator[str]:
     """Yield what bounds the bandwidth, in sentences with their numbers."""
-    yield f"Chains: a core {_sustains(found.sustained)}, {_chains(found.sustained)}."
+    yield f"Chains: a core {_sustains(found.sustained)}, {_chains(found.sustained)}{_against(found.sustained)}."
     if not found.sustained.flat:
         yield "The last doubling of the chains still gained, so the core may sustain more misses than that."
     for cpus in sorted({row.cpus for row in found.groups}):

@@ -13,7 +13,7 @@ class Chains(Timed):
     ns: Positive
 
 
-class Sustained(Record):
+class Sustained(Judged):
     latency_ns: Positive
     best_ns: Positive
     misses: Number

@@ -2,4 +2,4 @@
 
 from smp.microbench.method.section import Section
 
-SECTION = Section(__name__, title="synchronisation", seconds=(2, 10, 40), record="Synchronisation", drawn=False)
+SECTION = Section(__name__, title="synchronisation", seconds=(2, 10, 40), record="Synchronisation")

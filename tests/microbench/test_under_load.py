@@ -1,0 +1,55 @@
+"""Two programs keep all CPUs busy: what is measured then is as on the computer before, or it is not valid."""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+import smp
+from smp._computer.limits import usable_cpus
+from smp.microbench.method.clocks import HostClock
+from smp.microbench.method.rounds import measure_points
+from smp.microbench.method.visit import Point
+from smp.microbench.sections.bandwidth.stream import run_stream, stream_rows
+from smp.microbench.sections.latency.walks import UNROLLED, random_walk
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+@contextlib.contextmanager
+def busy() -> Iterator[None]:
+    """A program for each CPU that does nothing but compute."""
+    programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in usable_cpus()]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+def measured() -> dict[str, tuple[float, bool]]:
+    """The time of a load by array and of an element in STREAM, and whether each is valid."""
+    rng = np.random.default_rng(1)
+    walks = [(nbytes, random_walk(nbytes, 64, True, rng)) for nbytes in (16 * KIB, 256 * KIB, 64 * MIB)]
+    points = [Point(f"{nbytes} bytes", walk, UNROLLED, quote="median") for nbytes, walk in walks]
+    results = measure_points(points, 0.3, rng, HostClock())
+    with smp.host(1) as machine:
+        elements = 2 * MIB
+        rows = [row for ran in run_stream(machine, elements, 6) for row in stream_rows(ran, elements)]
+    found = {str(result.key): (result.median, result.valid) for result in results}
+    for k, row in enumerate(rows):
+        found[f"{k} {row.kernel}"] = (1 / row.GBps, bool(row.valid))
+    return found
+
+
+def test_nothing_that_is_valid_is_two_times_off() -> None:
+    quiet = measured()
+    with busy():
+        loaded = measured()
+    assert quiet.keys() == loaded.keys()
+    both = {name for name in quiet if quiet[name][1] and loaded[name][1]}
+    assert {name: (quiet[name], loaded[name]) for name in both if not 0.5 < loaded[name][0] / quiet[name][0] < 2} == {}
+    assert any(valid for _, valid in loaded.values()), "short windows are undisturbed in part, whatever else runs"
