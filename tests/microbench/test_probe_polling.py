@@ -173,6 +173,10 @@ def test_the_figure_shows_the_numbers(section: Measurement) -> None:
     panel = figure.panels[-1]
     rows = [row for row in section.data.to_json()["rows"] if row["place"] == BESIDE]
     for label, limit in (("0", 0), ("50", 50), ("for ever", None)):
-        own = [row for row in rows if row["pollers"] == 0 or row["limit"] == limit]
-        assert pictures.points(panel, label) == sorted([row["pollers"], row["slowdown"]] for row in own)
-    assert pictures.points(panel, "an equal share\nof the CPU") == [[0, 1], [3, 4]]
+        own = {row["pollers"]: row for row in rows if row["pollers"] and row["limit"] == limit}
+        found = pictures.series(panel, label)
+        assert found.kind == "points", "no line through two of them"
+        assert [panel.x.names[round(x)] for x in found.x] == ["1", "3"] == [str(pollers) for pollers in sorted(own)]
+        for field, name in (("y", "slowdown"), ("low", "slowdown_low"), ("high", "slowdown_high")):
+            assert getattr(found, field) == [own[pollers][name] for pollers in (1, 3)]
+    assert pictures.points(panel, "an equal share\nof the CPU") == [[0, 2], [1, 4]]

@@ -24,6 +24,12 @@ COLUMNS = {
 }
 
 
+def looks_said(found: Retries) -> str:
+    """Return whether waits trap after as many looks as were set, in words."""
+    limits = ", ".join(count(row.limit) for row in found.rows if not row.equal)
+    return f"traps after other looks than were set: {limits}" if limits else "traps after as many looks as were set"
+
+
 def line(found: Retries) -> tuple[str, str] | None:
     """Return what the first screen says of the section: a heading and a sentence."""
     limits = ", ".join(count(row.limit) for row in found.rows if not row.equal)
