@@ -165,7 +165,7 @@ def test_a_refused_list_leaves_the_ranks(machines: Machines, program: Any) -> No
 
 
 @pytest.mark.parametrize("name", PREPARED)
-@FEW
+@settings(max_examples=10, deadline=None)
 @given(n=st.integers(2, 300), seed=st.integers(0, 999), streams=st.integers(1, 5), wide=st.booleans())
 def test_what_is_timed_ranks_the_list(
     machines: Machines, name: str, n: int, seed: int, streams: int, wide: bool

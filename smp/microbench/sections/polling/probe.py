@@ -43,7 +43,7 @@ from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result
 from smp.microbench.method.rows import judged, row, stack
 from smp.microbench.method.visits import TURNS, counted, result_of
-from smp.microbench.method.windows import NO_FLAG, WINDOW, Limits, Windows, flags, per_operation
+from smp.microbench.method.windows import NO_FLAG, WINDOW, Flag, Limits, Windows, flags, per_operation
 
 from ..bandwidth.loops import BYTES, triad_until
 from .rows import Poll, Polling
@@ -98,6 +98,11 @@ class Task:
     def in_turns(self) -> bool:
         """Whether the pollers take turns with the bandwidth-bound stream; those who trap have done so before."""
         return self.place == BESIDE and self.limit == FOREVER
+
+    @property
+    def ignored(self) -> Flag:
+        """What belongs to the visit itself."""
+        return TURNS if self.in_turns else NO_FLAG
 
     @property
     def visit_ns(self) -> int:
@@ -176,7 +181,7 @@ def rows_of(results: dict[Task, Result], counts: dict[Task, NDArray[Any]]) -> li
     for task, result in results.items():
         alone = next(one for other, one in results.items() if (other.place, other.pollers) == (task.place, 0))
         retries, traps = counts[task]
-        (first, third), (alone_first, alone_third) = _quartiles(result), _quartiles(alone)
+        (first, third), (alone_first, alone_third) = _quartiles(result, task.ignored), _quartiles(alone, NO_FLAG)
         rows.append(
             Poll(
                 place=task.place,
@@ -195,8 +200,8 @@ def rows_of(results: dict[Task, Result], counts: dict[Task, NDArray[Any]]) -> li
     return rows
 
 
-def _quartiles(result: Result) -> tuple[float, float]:
-    first, third = np.percentile(per_operation(counted(result, TURNS)), [25, 75])
+def _quartiles(result: Result, ignored: Flag) -> tuple[float, float]:
+    first, third = np.percentile(per_operation(counted(result, ignored)), [25, 75])
     return float(first), float(third)
 
 
@@ -228,9 +233,9 @@ def _visited(
 
 
 def _result(task: Task, windows: Sequence[Windows]) -> Result:
-    joined, ignore = np.concatenate(windows), TURNS if task.in_turns else NO_FLAG
+    joined = np.concatenate(windows)
     joined["flags"] = flags(joined, limits=LIMITS)
-    return result_of((task.place, task.limit, task.pollers), joined, LIMITS, ignore)
+    return result_of((task.place, task.limit, task.pollers), joined, LIMITS, task.ignored)
 
 
 class _Bench:
