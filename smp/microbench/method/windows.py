@@ -28,7 +28,7 @@ WINDOW = np.dtype(
         ("switches", "i8"),  # context switches of the thread, in this window or the one before it
         ("before_GHz", "f8"),  # the clock rate before and after the visit; NaN: not looked at
         ("after_GHz", "f8"),
-        ("overlap", "f8"),  # fraction during which all partners ran as well; 1 where there is none
+        ("overlap", "f8"),  # fraction during which all partners ran, or that others left of the CPUs; 1: none
         ("flags", "u1"),
     ]
 )
@@ -52,7 +52,7 @@ class Flag(IntFlag):
     DRIFTED = 8
     """The clock rate was not that of the other windows."""
     APART = 16
-    """The partners did not run at the same time."""
+    """The partners did not run at the same time, or other processes had the CPUs."""
 
 
 NO_FLAG = Flag(0)

@@ -4,9 +4,9 @@
     chained    readfe(cell i) │ work │ writeef(cell i + 1)       each for its own, on a line of its own
     packed     the same, the cells side by side: four on a line
 
-Nobody has trapped on purpose: the main thread fills the first cell as soon as all have begun to wait.  An iteration of
-work is 21 dependent operations, a clock each: as long as one instruction of a stream took on the MTA.  The streams run
-on all CPUs that the process may use; more streams than CPUs take turns.
+No stream has trapped on purpose: the main thread fills the first cell as soon as all have begun to wait.  An iteration
+of work is 21 dependent operations, a clock each: as long as one instruction of a stream took on the MTA.  The streams
+run on all CPUs that the process may use; more streams than CPUs take turns.
 
 Source: the study of the Tera MTA, section 3.2.2.
 """

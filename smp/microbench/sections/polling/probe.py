@@ -166,7 +166,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
 
 def tasks_of(place: Place, effort: Effort) -> list[Task]:
-    """Return what to measure in one place: nobody polls, and then each limit with each number of pollers."""
+    """Return what to measure in one place: no pollers, and then each limit with each number of pollers."""
     waiting = itertools.product(effort.limits, effort.pollers)
     return [Task(place, 0, 0), *(Task(place, limit, pollers) for limit, pollers in waiting)]
 
@@ -206,7 +206,7 @@ def _quartiles(result: Result, ignored: Flag) -> tuple[float, float]:
 
 
 def look_ns(rows: Sequence[Poll], cpus: int) -> float | None:
-    """Return the time of one look, from the fewest who poll for ever on so many other CPUs; None where nobody does."""
+    """Return the time of one look, from the fewest who poll for ever on other CPUs; None where no row has them."""
     polling = [row for row in rows if row.pollers and (row.place, row.limit) == (APART, None)]
     fewest = min(polling, key=lambda row: row.pollers, default=None)
     if fewest is None or not fewest.retries or fewest.visit_ns is None:

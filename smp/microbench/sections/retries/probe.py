@@ -3,9 +3,9 @@
     stream    readff on an empty cell: look, look, ... trap │            │ go on
     main      read the counters     wait until it has trapped │ read them again │ fill
 
-What was counted has to be the limit that was set.  Beside it, the time until a wait traps: a wait whose time is over
-before it begins looks so often all the same, traps, and withdraws.  What it takes more than one with limit 0, shared
-out to its looks, is the time of a look, with no other thread at the cell.
+What was counted has to be the limit that was set.  Next to it stands the time until a wait traps: a wait whose time is
+over before it begins looks as often all the same, traps, and withdraws.  What it takes more than one with limit 0,
+shared out to its looks, is the time of a look, with no other thread at the cell.
 
 Source: the study of the Tera MTA, section 3.2.
 """

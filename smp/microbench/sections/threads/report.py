@@ -63,8 +63,8 @@ def tables(found: Threads, profile: Profile) -> Iterator[Table]:
     shown = []
     for row in rows:
         there = PUBLISHED.get(row.what)
-        beside: list[Cell] = [there.ns, there.value] if there else ["", ""]
-        shown.append([*cells(EVENTS[row.what], row, *FROM_THE_CALL), *beside])
+        theirs: list[Cell] = [there.ns, there.value] if there else ["", ""]
+        shown.append([*cells(EVENTS[row.what], row, *FROM_THE_CALL), *theirs])
     yield Table(
         "From the call until the thread runs (after tables 1 and 2)",
         (text(), *FROM_THE_CALL.values(), _micro("Tera MTA"), counted("Tera MTA clocks")),
