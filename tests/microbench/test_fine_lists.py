@@ -291,6 +291,8 @@ def test_the_figure_shows_the_numbers(section: Measurement) -> None:
 
 def test_the_best_of_wyllie_stands_next_to_reid_miller(section: Measurement) -> None:
     data = json.loads(json.dumps(section.data.to_json()))
+    for row in (*data["rows"], *data["serial"]):
+        row["valid"], row["why"] = True, []
     for row in data["rows"]:
         row["speedup"] = 0.5
         if row["algorithm"] == "wyllie-streams":

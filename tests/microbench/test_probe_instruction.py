@@ -110,7 +110,7 @@ def test_the_figure_shows_mean_and_deviation() -> None:
     figure = pictures.described("instruction", data())["instruction"]
     pictures.check(figure)
     streams = np.array([1, 4, 32])
-    assert figure.title == "With 32 streams on one CPU an addition takes 32.0 times as long as with 1"
+    assert figure.title == "With 32 streams on one CPU an addition takes 32.0 times as long as with 1 (not valid)"
     for panel, each in zip(figure.panels, (1.0, 80.0), strict=True):
         for name in ("mean", "of the CPU, for\none instruction"):
             assert pictures.series(panel, name).invalid == ["", "unstable", "unstable"]

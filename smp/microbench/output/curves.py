@@ -100,6 +100,11 @@ def places(values: Iterable[float], apart: float = 1.5) -> list[float]:
     return found
 
 
+def doubted(title: str, rows: Iterable[Any]) -> str:
+    """Return a title that was computed from rows, with a word against it where one of them is not valid."""
+    return f"{title} (not valid)" if any(reasons(rows)) else title
+
+
 def nth(k: int) -> dict[str, Any]:
     """Return the colour and marker of one of several series."""
     return {"colour": k % COLOURS, "marker": k % MARKERS}

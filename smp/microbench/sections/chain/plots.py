@@ -7,7 +7,7 @@ from typing import Any
 
 from smp._output.figure import Figure
 from smp._output.numbers import fixed
-from smp.microbench.output.curves import Samples, nth, select
+from smp.microbench.output.curves import Samples, doubted, nth, select
 from smp.microbench.sections.waking.plots import PARTS, part
 
 from .report import TITLES
@@ -41,12 +41,14 @@ def figures(found: Chain, samples: Samples = None) -> Iterator[Figure]:
 
 def _title(found: Chain) -> str:
     most = max(row.streams for row in found.rows)
-    times = {(row.how, row.work): row.ns for row in found.rows if row.streams == most}
-    ratios = [
-        ns / times["mass", work] for (how, work), ns in times.items() if how == "chained" and ("mass", work) in times
+    rows = {(row.how, row.work): row for row in found.rows if row.streams == most}
+    pairs = [
+        (row, rows["mass", work]) for (how, work), row in rows.items() if how == "chained" and ("mass", work) in rows
     ]
-    if not ratios:
+    if not pairs:
         return "Does it matter whether a value passes through one cell or along a chain of cells?"
+    ratios = [chain.ns / one.ns for chain, one in pairs]
     low, high = fixed(min(ratios)), fixed(max(ratios))
     said = low if low == high else f"{low} to {high}"
-    return f"{most} streams pass a value along a chain of cells in {said} times the time of one cell"
+    title = f"{most} streams pass a value along a chain of cells in {said} times the time of one cell"
+    return doubted(title, [row for pair in pairs for row in pair])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.figure import BLACK, GREY, Axis, Figure, Panel
 from smp._output.numbers import count
-from smp.microbench.output.curves import Samples, by, column, curve, places, select
+from smp.microbench.output.curves import Samples, by, column, curve, doubted, places, select
 from smp.microbench.output.format import by_streams
 
 from .report import TITLES, timed
@@ -51,9 +51,12 @@ def fastest(found: Fine, algorithm: str) -> list[RankedByStreams]:
 
 
 def _title(found: Fine) -> str:
-    said = []
+    said, against = [], list[RankedByStreams]()
     for name, title in TITLES.items():
         faster = [row for row in fastest(found, name) if row.speedup > 1]
         if faster:
             said.append(f"{title} at {', '.join(count(row.n) for row in faster)} elements")
-    return f"Streams beat the serial loop: {'; '.join(said)}" if said else "No number of streams beats the serial loop"
+            against += faster
+    if not said:
+        return doubted("No number of streams beats the serial loop", [*found.rows, *found.serial])
+    return doubted(f"Streams beat the serial loop: {'; '.join(said)}", [*against, *found.serial])

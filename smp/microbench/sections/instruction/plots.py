@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.figure import GREY, Axis, Figure, Panel, Series
 from smp._output.numbers import number
-from smp.microbench.output.curves import Samples, column, curve, select
+from smp.microbench.output.curves import Samples, column, curve, doubted, select
 
 from .report import TITLES
 from .rows import Instruction
@@ -49,4 +49,5 @@ def _title(found: Instruction) -> str:
         return "How long does an instruction take, by the streams that take turns on a CPU?"
     alone, most = rows[0], rows[-1]
     ratio = number(most.clocks_mean / alone.clocks_mean)
-    return f"With {most.streams} streams on one CPU an addition takes {ratio} times as long as with {alone.streams}"
+    title = f"With {most.streams} streams on one CPU an addition takes {ratio} times as long as with {alone.streams}"
+    return doubted(title, [alone, most])

@@ -7,7 +7,7 @@ from typing import Any
 
 from smp._output.figure import GREY, Axis, Figure, Mark, Panel, Series
 from smp._output.numbers import fixed
-from smp.microbench.output.curves import Samples, column, nth, reasons, select
+from smp.microbench.output.curves import Samples, column, doubted, nth, reasons, select
 
 from .report import PLACES, most_pollers, title_of
 from .rows import Poll, Polling
@@ -63,4 +63,5 @@ def _title(found: Polling) -> str:
     if not said:
         return "What does a bandwidth-bound stream pay for those that poll an empty cell?"
     most = max(row.pollers for row in ever.values() if row)
-    return f"How many times as long triad takes next to {most} that poll for ever: {', '.join(said)}"
+    title = f"How many times as long triad takes next to {most} that poll for ever: {', '.join(said)}"
+    return doubted(title, [row for row in ever.values() if row])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.figure import COLOURS, GREY, Axis, Figure, Panel, Series
 from smp._output.numbers import number, percent
-from smp.microbench.output.curves import SPREAD, Samples, column, reasons
+from smp.microbench.output.curves import SPREAD, Samples, column, doubted, reasons
 
 from .report import EVENTS, PARTS
 from .rows import Threads
@@ -19,7 +19,10 @@ def figures(found: Threads, samples: Samples = None) -> Iterator[Figure]:
     """Describe the events as bars, and the parts of a remapping under its whole."""
     yield Figure(
         "threads",
-        f"Starting and remapping: the parts explain {percent(found.accounting.explained)}% of a remapping",
+        doubted(
+            f"Starting and remapping: the parts explain {percent(found.accounting.explained)}% of a remapping",
+            [*found.parts, found.whole],
+        ),
         "median; whiskers: minimum and 95th percentile, an arrow where they go on; ringed: not valid "
         "(after tables 1 to 3 of the MTA evaluation)",
         [_events(found), _parts(found)],
