@@ -10,7 +10,19 @@ from pathlib import Path
 
 from .limits import ROOT, allowed_cpus, memory, number, read
 
-__all__ = ["ROOT", "Stolen", "affinity", "cpu_ticks", "huge_pages", "load", "memory", "number", "read", "stolen_ns"]
+__all__ = [
+    "ROOT",
+    "Stolen",
+    "affinity",
+    "cpu_ticks",
+    "huge_pages",
+    "idle_ns",
+    "load",
+    "memory",
+    "number",
+    "read",
+    "stolen_ns",
+]
 
 
 def affinity() -> frozenset[int]:
@@ -39,6 +51,20 @@ def stolen_ns(cpus: Collection[int], root: Path = ROOT) -> int | None:
     """
     ticks = cpu_ticks(cpus, root)
     return None if ticks is None else ticks[0] * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+def idle_ns(cpus: Collection[int], root: Path = ROOT) -> int | None:
+    """Return the time for which some CPUs have been idle since the computer started, in ns.
+
+    The kernel counts in ticks, mostly of 10 ms. None where it counts nothing, as in some sandboxes.
+    """
+    wanted, idle, counts = {f"cpu{cpu}" for cpu in cpus}, 0, False
+    for line in (read(root / "proc/stat") or "").splitlines():
+        name, *ticks = line.split()
+        if name in wanted and len(ticks) >= 5:
+            counts |= any(tick != "0" for tick in ticks)
+            idle += int(ticks[3]) + int(ticks[4])  # idle, and idle while a disk is waited for
+    return idle * 1_000_000_000 // os.sysconf("SC_CLK_TCK") if counts else None
 
 
 def cpu_ticks(cpus: Collection[int], root: Path = ROOT) -> tuple[int, int] | None:

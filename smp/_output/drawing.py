@@ -18,7 +18,7 @@ from matplotlib.figure import SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from .figure import Figure, Panel
-from .shapes import MIDDLE, SMALL, draw_cells, draw_marks, draw_series, write_notes
+from .shapes import MIDDLE, SMALL, draw_cells, draw_marks, draw_series, mark_cuts, write_notes
 from .ticks import ROOM, named, put_numbers
 
 Picture = Matplotlib
@@ -26,6 +26,8 @@ INCHES, DPI = (12.0, 8.0), 100
 """1200 x 800 pixels."""
 LETTERS = 165
 """In a line of remarks."""
+LEFT = 0.02
+"""Where lines of text begin, in widths of the picture; they leave as much at the right."""
 MANY_POINTS = 60
 """In a panel; beyond, markers are small."""
 
@@ -44,9 +46,9 @@ def draw(figure: Figure) -> Picture:
     """
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
     picture = Picture(figsize=INCHES, dpi=DPI, layout=layout)
-    picture.text(0.02, 0.955, figure.title, fontsize=15, weight="bold")
-    picture.text(0.02, 0.922, figure.reading, fontsize=10.5, color="#444444")
-    picture.text(0.02, 0.015, fill(figure.remarks, LETTERS), fontsize=9, color="#444444")
+    _write(picture, 0.955, figure.title, 15, weight="bold")
+    _write(picture, 0.922, figure.reading, 10.5, color="#444444")
+    picture.text(LEFT, 0.015, fill(figure.remarks, LETTERS), fontsize=9, color="#444444")
     foot = 0.06 if figure.remarks else 0.001
     body = picture.subfigures(3, 1, squeeze=False, height_ratios=(0.09, 0.91 - foot, foot))[1, 0]
     columns = figure.columns or len(figure.panels)
@@ -62,6 +64,7 @@ def draw(figure: Figure) -> Picture:
         put_numbers(axes, "y", panel.y, 1.2 * ROOM / rows)
         if any(one.kind == "bar" for one in panel.series):
             axes.set_ylim(len(panel.y.names) - 0.4, -0.6)  # the first on top
+        mark_cuts(axes, panel.series)
         draw_marks(axes, panel.marks)
         write_notes(axes, panel.series)
     _name_axes(body, grid, figure)
@@ -91,6 +94,14 @@ def save(figures: Iterable[Figure], folder: Path) -> list[Path]:
         written.append(folder / f"{quote(figure.id, safe='')}.png")
         draw(figure).savefig(written[-1])
     return written
+
+
+def _write(picture: Picture, height: float, text: str, size: float, **look: Any) -> None:
+    """Write a line above the panels, in smaller letters where it has no room."""
+    line = picture.text(LEFT, height, text, fontsize=size, **look)
+    room = (1 - 2 * LEFT) * INCHES[0] * DPI
+    if (width := line.get_window_extent().width) > room:
+        line.set_fontsize(0.97 * size * room / width)  # the width of letters does not follow their size exactly
 
 
 def _draw_panel(axes: Axes, panel: Panel) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
+from numpy.typing import ArrayLike
 
 from .figure import Axis, Cells, Mark, Series
 from .ticks import named, put_numbers
@@ -52,14 +53,26 @@ def _draw_points(axes: Axes, one: Series, size: float) -> None:
         axes.vlines(one.x, one.low, one.high, color=colour, linewidth=1.2, alpha=0.7)
     elif np.size(one.low):
         axes.fill_between(one.x, one.low, one.high, color=colour, alpha=0.18, linewidth=0)
+    _draw_rings(axes, one, one.x, size + 5)
+
+
+def _draw_rings(axes: Axes, one: Series, x: ArrayLike, size: float) -> None:
+    """Draw a ring at the x of each point, or of the end of each bar, that is not valid."""
     bad = np.array([bool(why) for why in one.invalid])
     if bad.any():
-        x, y = np.asarray(one.x)[bad], np.asarray(one.y)[bad]
-        axes.plot(x, y, "o", markersize=size + 5, markerfacecolor="none", markeredgecolor="#cc0000", zorder=5)
+        axes.plot(
+            np.asarray(x)[bad],
+            np.asarray(one.y)[bad],
+            "o",
+            markersize=size,
+            markerfacecolor="none",
+            markeredgecolor="#cc0000",
+            zorder=5,
+        )
 
 
 def _draw_bars(axes: Axes, one: Series) -> None:
-    """Draw bars along x with whiskers; those that are not valid are hollow."""
+    """Draw bars along x with whiskers; those that are not valid are hollow, with a ring at the end."""
     axes.grid(False, axis="y")
     colour = _colour(one)
     fill = ["none" if why else colour for why in one.invalid] or colour
@@ -69,6 +82,25 @@ def _draw_bars(axes: Axes, one: Series) -> None:
         axes.hlines(one.y, one.low, one.high, color="black", linewidth=1)
         for end in (one.low, one.high):
             axes.plot(end, one.y, "|", color="black")
+    _draw_rings(axes, one, np.add(one.x, one.start) if start is not None else one.x, MIDDLE + 5)
+
+
+def mark_cuts(axes: Axes, series: Iterable[Series]) -> None:
+    """Draw an arrowhead at the end of an axis where a whisker goes on beyond it."""
+    for one in series:
+        bars = one.kind == "bar"
+        if not np.size(one.low) or not (bars or one.spread == "bars"):
+            continue
+        first, last = sorted(axes.get_xlim() if bars else axes.get_ylim())
+        along, heads = np.asarray(one.y if bars else one.x), "<>" if bars else "v^"
+        cut = (np.asarray(one.low) < first, np.asarray(one.high) > last)
+        for end, beyond, head in zip((first, last), cut, heads, strict=True):
+            for at in along[beyond]:
+                colour = "black" if bars else _colour(one)
+                (drawn,) = axes.plot(
+                    *((end, at) if bars else (at, end)), head, color=colour, markersize=8, clip_on=False
+                )
+                drawn.set_in_layout(False)  # half of it stands outside
 
 
 def draw_cells(axes: Axes, cells: Cells) -> None:
@@ -135,7 +167,9 @@ def write_notes(axes: Axes, series: Iterable[Series]) -> None:
             x, y = np.asarray(one.x)[k], np.asarray(one.y)[k]
             if one.kind == "bar":
                 start = np.asarray(one.start)[k] if np.size(one.start) else 0.0
-                axes.annotate(note, (max(start, start + x), y), (4, 0), textcoords="offset points", va="center", size=9)
+                aside = 4 + LARGE / 2 * bool(one.invalid and one.invalid[k])  # of the ring
+                end = max(start, start + x)
+                axes.annotate(note, (end, y), (aside, 0), textcoords="offset points", va="center", size=9)
                 continue
             place = axes.transAxes.inverted().transform(axes.transData.transform((x, y)))[0]
             side, align = (1, "left") if place < 0.5 else (-1, "right")

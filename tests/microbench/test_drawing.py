@@ -65,6 +65,39 @@ def test_what_is_not_valid_is_ringed() -> None:
     assert ring.get_xydata().tolist() == [[2, 5]]
 
 
+def test_a_bar_that_is_not_valid_is_ringed_at_its_end() -> None:
+    bars = [Series("", [4], [k], "bar", start=[3], invalid=[why], notes=["4 us"]) for k, why in enumerate(["", "few"])]
+    (axes,) = draw(figure(Panel(Axis("time", "us"), Axis(names=["a", "b"]), bars))).axes
+    (ring,) = [one for one in axes.get_lines() if one.get_markeredgecolor() == "#cc0000"]
+    assert ring.get_xydata().tolist() == [[7, 1]]
+    first, second = (text.get_position() for text in axes.texts)
+    assert second[0] > first[0], "the note makes room for the ring"
+
+
+def heads(drawn: Any) -> list[tuple[str, list[list[float]]]]:
+    (axes,) = drawn.axes
+    return [(one.get_marker(), one.get_xydata().tolist()) for one in axes.get_lines() if one.get_marker() in (*"<>^v",)]
+
+
+def test_whiskers_are_whole_or_end_in_an_arrowhead() -> None:
+    bars = Series("", [4, 5], [0, 1], "bar", low=[3, 1], high=[6, 20])
+    drawn = draw(figure(Panel(Axis("time", "us", low=0, high=10), Axis(names=["a", "b"]), [bars])))
+    assert heads(drawn) == [(">", [[10, 1]])]
+    dots = Series("", [1, 2], [4, 5], "points", low=[-3, 4], high=[5, 20], spread="bars", marker=1)
+    drawn = draw(figure(Panel(Axis("n"), Axis("time", "us", low=0, high=10), [dots])))
+    assert heads(drawn) == [("v", [[1, 0]]), ("^", [[2, 10]])]
+    assert heads(draw(figure(Panel(Axis("n"), Axis("time", "us"), [dots])))) == [], "an axis that fits cuts nothing"
+
+
+@pytest.mark.parametrize("letters", [10, 92, 150])
+def test_a_title_is_never_cut(letters: int) -> None:
+    panel = Panel(Axis("n"), Axis("time", "s"), [Series("", [1, 2], [1, 2])])
+    long = " ".join(["measured"] * 30)[:letters]
+    drawn = draw(Figure("one", long, long, [panel]))
+    drawn.draw_without_rendering()
+    assert all(text.get_window_extent().x1 < 1200 for text in drawn.texts)
+
+
 def test_notes_stand_on_the_side_that_has_room() -> None:
     dots = Series("", [1, 9], [1, 2], "points", notes=["left", "right"])
     (axes,) = draw(figure(Panel(Axis("n"), Axis("time", "s"), [dots]))).axes

@@ -1,6 +1,7 @@
 """List ranking by streams gives the serial ranks, whatever the list, the streams, the processors; and is measured."""
 
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from support import pictures
 from support.machines import Machines
 from support.reports import section_text, summed_up
-from support.shapes import assert_same_keys, measured
+from support.shapes import NEWER, assert_same_keys, measured
 
 import smp
 from smp.compiled import fetch_add
@@ -22,7 +23,8 @@ from smp.kernels.lists.stream_barrier import Meeting, meet, meeting
 from smp.kernels.lists.wyllie_cells import MOST, joined, rank_wyllie_cells
 from smp.microbench.method.plan import Measurement, Plan
 from smp.microbench.sections.fine import probe, report
-from smp.microbench.sections.fine.probe import PROGRAMS, SAMPLE, Effort, points_of, section_of
+from smp.microbench.sections.fine.loops import PREPARED, program
+from smp.microbench.sections.fine.probe import SAMPLE, Effort, points_of, section_of
 
 PLAN = Plan("quick", (1,), 7, 64)
 EVERY = pytest.mark.parametrize("program", [rank_wyllie_cells, rank_wyllie_streams, rank_reid_miller_streams])
@@ -159,6 +161,45 @@ def test_a_refused_list_leaves_the_ranks(machines: Machines, program: Any) -> No
     assert ranks.view.tolist() == [-7] * 5
 
 
+# --- what is timed
+
+
+@pytest.mark.parametrize("name", PREPARED)
+@settings(max_examples=10, deadline=None)
+@given(n=st.integers(2, 300), seed=st.integers(0, 999), streams=st.integers(1, 5), wide=st.booleans())
+def test_what_is_timed_ranks_the_list(
+    machines: Machines, name: str, n: int, seed: int, streams: int, wide: bool
+) -> None:
+    successor = random_list(n, seed, np.int64 if wide else np.int32)
+    expected = rank_here(successor)
+    machine, ranks = machines(1), machines(1).full(n, -7, successor.dtype)
+    shared, head = machine.array(successor), int(expected.argmin())
+    run = machine.run(program, name, shared, ranks, head, streams)
+    assert ranks.view.tolist() == expected.tolist()
+    ns, _, traps = run.results[0]
+    assert 0 < ns < 1e9 * run.wall, "what comes before the line is not in it"
+    assert streams > 1 or not traps, "one stream waits for no other"
+
+
+def slow_start(proc: smp.Processor, *arguments: Any) -> Any:
+    """Run the program where making cells and starting streams takes 50 ms each."""
+    cells, streams = proc.cells, proc.streams
+
+    def late(make: Any) -> Any:
+        return lambda *args, **options: (time.sleep(0.05), make(*args, **options))[1]
+
+    proc.cells, proc.streams = late(cells), late(streams)  # type: ignore[method-assign]
+    return program(proc, *arguments)
+
+
+def test_set_up_is_not_timed(machines: Machines) -> None:
+    machine, successor = machines(1), random_list(100, 1)
+    shared, ranks, head = machine.array(successor), machine.empty(100, np.int32), int(rank_here(successor).argmin())
+    times = [machine.run(slow_start, "wyllie-cells", shared, ranks, head, 1) for _ in range(3)]
+    assert min(run.wall for run in times) > 0.1
+    assert min(run.results[0][0] for run in times) < 0.05e9
+
+
 # --- the probe, its report and its plot
 
 
@@ -166,26 +207,33 @@ def test_every_algorithm_is_measured_up_to_its_longest_list() -> None:
     effort = Effort((10, 100, 1000), (1, 2), 10, 100)
     assert list(points_of(1000, effort)) == [("serial", 1), ("reid-miller-streams", 1), ("reid-miller-streams", 2)]
     assert len(list(points_of(100, effort))) == 1 + 2 * 2
-    assert {name for name, _ in points_of(10, effort)} == {"serial", *PROGRAMS}
+    assert {name for name, _ in points_of(10, effort)} == {"serial", *PREPARED}
 
 
-def sample(n: int, streams: int, name: str, seconds: list[float]) -> list[tuple[Any, ...]]:
-    return [(n, streams, name, repeat, s, 7, 2) for repeat, s in enumerate(seconds)]
+def sample(n: int, streams: int, name: str, seconds: list[float], others: float = 0.0) -> list[tuple[Any, ...]]:
+    return [(n, streams, name, repeat, s, 3e-3, 7, 2, others) for repeat, s in enumerate(seconds)]
 
 
 def test_rows_are_medians_over_the_serial_median() -> None:
     rows = sample(1000, 1, "serial", [1e-5, 3e-5, 1.1e-5]) + sample(1000, 2, "wyllie-cells", [4e-5, 4.4e-5, 5e-4])
-    rows += sample(1000, 4, "wyllie-cells", [1e-5, 2e-5, 5e-5]) + sample(2, 2, "wyllie-cells", [3e-6])
+    rows += sample(1000, 4, "wyllie-cells", [1e-5, 2e-5, 5e-5])
     data = section_of(np.array(rows, SAMPLE), cpus=2).data.to_json()
     two, four = data["rows"]
     assert (two["ns_per_element"], two["minimum_ns"], two["maximum_ns"]) == pytest.approx((44, 40, 500))
     assert two["speedup"] == pytest.approx(1.1e-5 / 4.4e-5)
     assert (two["retries"], two["traps"], two["oversubscribed"], four["oversubscribed"]) == (7, 2, False, True)
     assert data["serial"][0]["ns_per_element"] == pytest.approx(11)
-    assert data["setup"] == [{"algorithm": "wyllie-cells", "streams": 2, "seconds": 3e-6}]
+    assert two["setup_s"] == pytest.approx(3e-3)
     assert not four["valid"]
     assert "third quartile" in four["why"][0]
     assert not data["valid"]
+
+
+def test_a_length_during_which_others_had_the_cpus_is_not_valid() -> None:
+    quiet, loud = sample(1000, 1, "serial", [1e-5] * 3, 0.05), sample(2000, 1, "serial", [1e-5] * 3, 0.4)
+    of_1000, of_2000 = section_of(np.array(quiet + loud, SAMPLE), cpus=2).data.to_json()["serial"]
+    assert of_1000["valid"]
+    assert of_2000["why"] == ["other processes took 40% of the time of the CPUs"]
 
 
 @pytest.fixture(scope="module")
@@ -204,16 +252,16 @@ def section() -> Measurement:
 def test_the_probe_measures_what_it_says(section: Measurement) -> None:
     data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
-    assert_same_keys(data, measured("fine"))
-    expected = [(n, name, s) for n in (100, 1000) for name in PROGRAMS for s in (1, 3)]
+    assert_same_keys(data, measured("fine"), NEWER | {"setup_s"})
+    expected = [(n, name, s) for n in (100, 1000) for name in PREPARED for s in (1, 3)]
     expected = [one for one in expected if one[:2] != (1000, "wyllie-cells")]
     assert sorted((row["n"], row["algorithm"], row["streams"]) for row in data["rows"]) == sorted(expected)
     assert [row["n"] for row in data["serial"]] == [100, 1000]
-    assert len(data["setup"]) == 6
     for row in data["rows"]:
         assert row["minimum_ns"] <= row["ns_per_element"] <= row["maximum_ns"]
         assert row["repeats"] == 3
-    assert len(section.samples["fine"]) == 3 * (len(expected) + 2 + 6 + 1)
+        assert row["setup_s"] > 0
+    assert len(section.samples["fine"]) == 3 * (len(expected) + 2)
 
 
 def test_the_report_says_the_numbers(section: Measurement) -> None:
@@ -234,8 +282,35 @@ def test_the_report_says_the_numbers(section: Measurement) -> None:
 def test_the_figure_shows_the_numbers(section: Measurement) -> None:
     figure = pictures.described("fine", section.data.to_json())["fine-lists"]
     pictures.check(figure)
-    for panel, name in zip(figure.panels, PROGRAMS, strict=True):
+    for panel, name in zip(figure.panels, PREPARED, strict=True):
         rows = [row for row in section.data.to_json()["rows"] if (row["algorithm"], row["streams"]) == (name, 3)]
         assert pictures.points(panel, "3 streams") == [[row["n"], row["ns_per_element"]] for row in rows]
         serial = [[row["n"], row["ns_per_element"]] for row in section.data.to_json()["serial"]]
         assert pictures.points(panel, "serial") == serial
+
+
+def test_the_best_of_wyllie_stands_next_to_reid_miller(section: Measurement) -> None:
+    data = json.loads(json.dumps(section.data.to_json()))
+    for row in (*data["rows"], *data["serial"]):
+        row["valid"], row["why"] = True, []
+    for row in data["rows"]:
+        row["speedup"] = 0.5
+        if row["algorithm"] == "wyllie-streams":
+            row["ns_per_element"] = row["n"] / row["streams"]
+        if row["algorithm"] == "reid-miller-streams":
+            row["ns_per_element"], row["speedup"] = 10 / row["streams"], row["n"] * row["streams"] / 1000
+    figure = pictures.described("fine", data)["fine-lists"]
+    *others, reid_miller = figure.panels
+    name = "the best of Wyllie\nwith two lists"
+    assert pictures.points(reid_miller, name) == [[100, 100 / 3], [1000, 1000 / 3]]
+    assert not any(one.name == name for panel in others for one in panel.series)
+    assert figure.title == "Streams beat the serial loop: Reid-Miller at 1,000 elements"
+    for row in data["rows"]:
+        row["speedup"] = 0.5
+    assert "No number of streams" in pictures.described("fine", data)["fine-lists"].title
+
+
+def test_a_profile_whose_times_have_the_set_up_in_them_says_so() -> None:
+    text = section_text("fine", measured("fine"), 150)
+    assert "all of the run" in text
+    assert "the start of a run and of its streams is part of the times" in text

@@ -114,5 +114,21 @@ def test_the_tables_have_a_column_for_each_arrangement_and_work() -> None:
 def test_the_figure_has_a_line_for_each_arrangement_and_work() -> None:
     figure = pictures.described("chain", data())["chain"]
     pictures.check(figure)
-    for panel, expected in zip(figure.panels, ([3.001, 183.6], [3.001, 3.06]), strict=True):
-        np.testing.assert_allclose(pictures.series(panel, "one cell,\n200 iterations").y, expected)
+    assert [panel.title for panel in figure.panels] == ["no work", "200 iterations of work"] * 2
+    for panel, expected in zip(figure.panels[1::2], ([3.001, 183.6], [3.001, 3.06]), strict=True):
+        np.testing.assert_allclose(pictures.series(panel, "one cell").y, expected)
+        assert [one.name for one in panel.series] == ["one cell", "chain", "chain, packed"]
+        assert panel.x.ticks == [1, 60], "numbers stand where something was measured"
+        assert panel.y.unit == "us"
+
+
+def test_the_title_is_of_the_numbers() -> None:
+    found = data()
+    said = "60 streams pass a value along a chain of cells in 1.33 to 1.94 times the time of one cell"
+    assert pictures.described("chain", found)["chain"].title == f"{said} (not valid)"
+    for one in found["rows"]:
+        one["valid"], one["why"] = True, []
+    assert pictures.described("chain", found)["chain"].title == said
+    alone = data()
+    alone["rows"] = [one for one in alone["rows"] if one["how"] == MASS]
+    assert pictures.described("chain", alone)["chain"].title.endswith("?"), "there is nothing to compare"

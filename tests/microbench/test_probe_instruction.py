@@ -97,9 +97,9 @@ def data() -> dict[str, Any]:
 
 def test_the_table_has_the_rows() -> None:
     lines = section_text("instruction", data()).splitlines()
-    found = [line.split()[-8:] for line in lines if line.startswith("read of the clock !")]
+    found = [line.split()[-9:] for line in lines if line.startswith("read of the clock !")]
     assert found == [
-        [str(s), f"{80 * s:,}", number, "80.0", "0.250", "0.200", "0.300", str(5 * s)]
+        [str(s), f"{80 * s:,}", number, "80.0", "0.250", "0.200", "0.300", str(5 * s), str(s + 20)]
         for s, number in ((4, "0.500"), (32, "4.00"))
     ]
     _, text = summed_up("instruction", data())
@@ -110,7 +110,10 @@ def test_the_figure_shows_mean_and_deviation() -> None:
     figure = pictures.described("instruction", data())["instruction"]
     pictures.check(figure)
     streams = np.array([1, 4, 32])
+    assert figure.title == "With 32 streams on one CPU an addition takes 32.0 times as long as with 1 (not valid)"
     for panel, each in zip(figure.panels, (1.0, 80.0), strict=True):
+        for name in ("mean", "of the CPU, for\none instruction"):
+            assert pictures.series(panel, name).invalid == ["", "unstable", "unstable"]
         np.testing.assert_allclose(pictures.series(panel, "mean").y, each * streams)
         band = pictures.series(panel, "one standard\ndeviation")
         np.testing.assert_allclose([band.low, band.high], [each * streams - streams / 8, each * streams + streams / 8])

@@ -271,7 +271,10 @@ def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Measu
 
 def test_the_figures_show_the_numbers(section: probe.Measurement) -> None:
     made = pictures.described("outstanding", section.data.to_json())
-    assert list(made) == ["outstanding-far", "outstanding-near", "outstanding-chains"]
+    assert list(made) == [
+        *("outstanding-far", "outstanding-far-streams", "outstanding-near", "outstanding-near-streams"),
+        "outstanding-chains",
+    ]
     places = sorted({1, len(usable_cpus())})
     for order in ("far", "near"):
         figure = made[f"outstanding-{order}"]
@@ -287,6 +290,17 @@ def test_the_figures_show_the_numbers(section: probe.Measurement) -> None:
             row["GBps"] for row in section.data.to_json()["groups"] if row["order"] == order and row["work"] == 0
         )
         assert all(axes.get_ylim()[0] == 0 <= highest < axes.get_ylim()[1] for axes in drawn.axes[: len(places)])
+        turned = made[f"outstanding-{order}-streams"]
+        pictures.check(turned)
+        # the same numbers, with streams and depth in each other's place
+        assert sorted(
+            (x, float(one.name.split()[1]), y)
+            for panel in turned.panels
+            for one in panel.series
+            for x, y in zip(one.x, one.y, strict=True)
+        ) == sorted(
+            (r["streams"], r["depth"], r["GBps"]) for r in section.data.to_json()["groups"] if r["order"] == order
+        )
     chains = made["outstanding-chains"]
     pictures.check(chains)
     assert pictures.series(chains.panels[0], "measured").y == [row["ns"] for row in section.data.to_json()["chains"]]

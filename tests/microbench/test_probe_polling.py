@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 from support import pictures
 from support.reports import section_text, summed_up
-from support.shapes import assert_same_keys, measured
+from support.shapes import NEWER, assert_same_keys, measured
 
 import smp
 from smp._computer.limits import usable_cpus
 from smp.microbench.method.plan import Measurement, Plan
-from smp.microbench.method.result import summarise
-from smp.microbench.method.windows import WINDOW
+from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.windows import WINDOW, Flag
 from smp.microbench.sections.polling import probe
 from smp.microbench.sections.polling.probe import APART, BESIDE, FOREVER, Effort, Task, look_ns, rows_of, tasks_of
+from smp.microbench.sections.polling.report import told_apart
 from smp.microbench.sections.polling.rows import Poll
 
 PLAN = Plan("quick", (1, 2), 7, 64)
@@ -81,6 +82,36 @@ def test_the_slow_down_is_over_nobody_in_the_same_place() -> None:
     assert rows[3].GBps == pytest.approx(24 / 5)
 
 
+def spread(low: float, high: float, clean: bool = True) -> Result:
+    windows = np.zeros(101, WINDOW)
+    windows["operations"], windows["overlap"] = 1000, 1
+    windows["wall_ns"] = np.linspace(1000 * low, 1000 * high, 101)
+    windows["flags"] = 0 if clean else Flag.STOLEN
+    return summarise("point", windows, "median")
+
+
+def test_the_ends_of_a_slow_down_are_of_the_quartiles_of_both() -> None:
+    counts = np.zeros(2)
+    alone, with_pollers = Task(APART, 0, 0), Task(APART, FOREVER, 2)
+    # quartiles 2.5 and 3.5 over 1.25 and 1.75
+    _, row = rows_of({alone: spread(1, 2), with_pollers: spread(2, 4)}, {alone: counts, with_pollers: counts})
+    assert (row.slowdown_low, row.slowdown_high) == pytest.approx((2.5 / 1.75, 3.5 / 1.25))
+    assert told_apart(row)
+    _, row = rows_of({alone: spread(1, 2), with_pollers: spread(0.9, 2)}, {alone: counts, with_pollers: counts})
+    assert row.slowdown < 1
+    assert not told_apart(row)
+
+
+def test_a_slow_down_over_what_is_not_valid_is_not_valid() -> None:
+    counts = np.zeros(2)
+    alone, with_pollers = Task(APART, 0, 0), Task(APART, FOREVER, 2)
+    results = {alone: spread(1, 1.1, clean=False), with_pollers: spread(2, 2.1)}
+    first, second = rows_of(results, {alone: counts, with_pollers: counts})
+    assert results[with_pollers].valid
+    assert (first.valid, second.valid) == (False, False)
+    assert second.why == [f"without pollers: {why}" for why in first.why or []]
+
+
 def test_a_look_takes_the_pollers_time_over_their_looks() -> None:
     def row(pollers: int, retries: float, limit: int | None = None) -> Poll:
         where: dict[str, Any] = {"place": APART, "limit": limit, "pollers": pollers}
@@ -108,7 +139,7 @@ def section(small: object) -> Measurement:
 def test_the_probe_measures_what_it_says(section: Measurement) -> None:
     data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
-    assert_same_keys(data, measured("polling"))
+    assert_same_keys(data, measured("polling"), NEWER | {"slowdown_low", "slowdown_high"})
     places = [APART, BESIDE] if len(usable_cpus()) > 1 else [BESIDE]
     keys = [(row["place"], row["limit"], row["pollers"]) for row in data["rows"]]
     limits = [None if limit == FOREVER else limit for limit in LIMITS]
@@ -132,7 +163,7 @@ def test_the_report_says_the_numbers(section: Measurement) -> None:
     assert "A look takes about 12.5 ns: a wait that traps after 1,024 holds its CPU for 12.8 us" in text
     heading, said = summed_up("polling", data)
     assert heading == "Polling"
-    assert "by 3 that poll for ever on its own CPU" in said
+    assert "next to 3 that poll for ever on its own CPU" in said
     assert "3.25 times" in said
 
 
@@ -142,6 +173,10 @@ def test_the_figure_shows_the_numbers(section: Measurement) -> None:
     panel = figure.panels[-1]
     rows = [row for row in section.data.to_json()["rows"] if row["place"] == BESIDE]
     for label, limit in (("0", 0), ("50", 50), ("for ever", None)):
-        own = [row for row in rows if row["pollers"] == 0 or row["limit"] == limit]
-        assert pictures.points(panel, label) == sorted([row["pollers"], row["slowdown"]] for row in own)
-    assert pictures.points(panel, "an equal share\nof the CPU") == [[0, 1], [3, 4]]
+        own = {row["pollers"]: row for row in rows if row["pollers"] and row["limit"] == limit}
+        found = pictures.series(panel, label)
+        assert found.kind == "points", "no line through two of them"
+        assert [panel.x.names[round(x)] for x in found.x] == ["1", "3"] == [str(pollers) for pollers in sorted(own)]
+        for field, name in (("y", "slowdown"), ("low", "slowdown_low"), ("high", "slowdown_high")):
+            assert getattr(found, field) == [own[pollers][name] for pollers in (1, 3)]
+    assert pictures.points(panel, "an equal share\nof the CPU") == [[0, 2], [1, 4]]

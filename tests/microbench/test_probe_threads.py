@@ -110,7 +110,7 @@ def data() -> dict[str, Any]:
 def test_the_tables_have_every_event_and_the_rest() -> None:
     text = section_text("threads", data())
     (remapped,) = [line.split()[-7:] for line in text.splitlines() if line.startswith("a waiting thread's stream")]
-    assert remapped == ["40.0", "160,000", "44.0", "4.00", "20.0", "80.0", "50"]
+    assert remapped == ["40.0", "160,000", "44.0", "4.00", "50", "662", "172,000"]
     (rest,) = [line.split()[-2:] for line in text.splitlines() if line.startswith("not explained")]
     assert rest == ["25.0", "62.5"], "40 us less 1 + 2 + 3 + 4 + 5"
     assert "the parts explain 37.5% of the time" in text
@@ -136,3 +136,11 @@ def test_the_figure_has_a_bar_for_each() -> None:
     for axes, panel in zip(drawn.axes, figure.panels, strict=True):
         assert [patch.get_width() for patch in axes.patches] == [x for one in panel.series for x in one.x]
     assert [patch.get_facecolor()[3] for patch in drawn.axes[0].patches].count(0) == 1, "what is not valid is hollow"
+
+
+def test_what_is_left_over_is_as_valid_as_the_parts() -> None:
+    found = data()
+    for part in found["parts"]:
+        part["valid"] = part["what"] != "wake"
+    _, lower = pictures.described("threads", found)["threads"].panels
+    assert [bool(one.invalid[0]) for one in lower.series] == [what == "wake" for what in PARTS] + [True, False]

@@ -477,7 +477,7 @@ def test_latency_by_array(profile):
 
 def test_bandwidth_by_kernel(profile):
     text = section(profile, "bandwidth")
-    assert cells(text, "triad", "2") == ["23.3", "21.0", "35.0", "yes"]
+    assert cells(text, "triad", "2") == ["23.3", "21.0", "35.0", "1.88", "yes"]
     assert cells(text, "1") == ["12.3", "231", "693", "346"]
     assert "left out: p = [4]: there are 2 CPUs" in text
     profile["bandwidth"]["stream"][-1]["verified"] = False

@@ -8,7 +8,8 @@ Ctrl-C ends the rounds; those that are whole are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import numpy as np
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 
 from smp._computer.system import affinity, stolen_ns
 
+from .others import Others
 from .plan import Measurement, Stopped, Tick
-from .result import Result
+from .result import Result, summarise
 from .rows import stack
 from .visit import Clock
 from .windows import WINDOW, Flag, Limits, Windows, flags
@@ -40,7 +42,13 @@ Take = Callable[[list[Task], int], Sequence[Windows]]
 
 
 def rounds(
-    tasks: Sequence[Task], take: Take[Task], seconds: float, rng: np.random.Generator, clock: Clock, tick: Tick
+    tasks: Sequence[Task],
+    take: Take[Task],
+    seconds: float,
+    rng: np.random.Generator,
+    clock: Clock,
+    tick: Tick,
+    others: Others | None = None,
 ) -> tuple[dict[Task, Windows], bool]:
     """Visit all tasks in random order, round by round, at least `FEWEST_ROUNDS` times.
 
@@ -54,6 +62,9 @@ def rounds(
     rng : numpy.random.Generator
     clock : Clock
     tick : callable
+    others : Others, optional
+        Whose shares leave the less for the windows of a round, as their ``overlap``: for streams that sleep, or that
+        any CPU may run.
 
     Returns
     -------
@@ -69,11 +80,14 @@ def rounds(
     """
     taken: dict[Task, list[Windows]] = {task: [] for task in tasks}
     begun, done, interrupted = clock.wall(), 0, False
+    note = others.note if others else lambda: None
+    note()
     try:
         while done < FEWEST_ROUNDS or (clock.wall() - begun) * (done + 1) / done <= 1e9 * seconds:
             order = [tasks[index] for index in rng.permutation(len(tasks))]
             for task, windows in zip(order, take(order, done), strict=True):
                 taken[task].append(windows)
+            note()
             done += 1
             spent = (clock.wall() - begun) / (1e9 * seconds)
             tick(min(1.0, max(done / FEWEST_ROUNDS / 2, spent)), f"round {done}")
@@ -81,10 +95,38 @@ def rounds(
         if not done:
             raise
         interrupted = True
-    kept = {task: np.concatenate(windows[:done]) for task, windows in taken.items()}
+    for turn, share in enumerate(others.shares()[:done] if others else ()):
+        for visits in taken.values():
+            visits[turn]["overlap"] = np.minimum(visits[turn]["overlap"], 1.0 - share)
+    kept = {task: np.concatenate(visits[:done]) for task, visits in taken.items()}
     for windows in kept.values():
         windows["flags"] = flags(windows)
     return kept, interrupted
+
+
+def result_of(key: Hashable, windows: Windows, limits: Limits = LIMITS, ignore: Flag = TURNS) -> Result:
+    """Return the statistics of a task whose streams take turns; where others took the CPUs, that is the reason.
+
+    Parameters
+    ----------
+    key : Hashable
+    windows : ndarray of VISIT, shape (n,)
+        With their flags set.
+    limits : Limits
+    ignore : Flag
+    """
+    result = summarise(key, windows, "median", ignore, limits)
+    own = float(np.median(windows["overlap"]))
+    if result.valid or own >= limits.overlap:
+        return result
+    return replace(result, why=[f"other processes took {1 - own:.0%} of the time of the CPUs"])
+
+
+def counted(result: Result, ignore: Flag = TURNS) -> Windows:
+    """Return the windows that the statistics of `result_of` are of: the clean ones, or all where none is."""
+    windows = result.windows
+    clean = (windows["flags"] & ~np.uint8(ignore)) == 0
+    return windows[clean] if clean.any() else windows
 
 
 class Watch:

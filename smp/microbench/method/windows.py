@@ -27,9 +27,9 @@ WINDOW = np.dtype(
         ("timer_ns", "f8"),  # what an empty window shows
         ("stolen_ns", "i8"),  # taken by the hypervisor during the visit
         ("switches", "i8"),  # context switches of the thread, in this window or the one before it
-        ("before_GHz", "f8"),  # the clock rate before and after the visit; 0: not known
+        ("before_GHz", "f8"),  # the clock rate before and after the visit; NaN: not looked at
         ("after_GHz", "f8"),
-        ("overlap", "f8"),  # fraction during which all partners ran as well; 1 where there is none
+        ("overlap", "f8"),  # fraction during which all partners ran, or that others left of the CPUs; 1: none
         ("placed_before_ns", "f4"),  # hand-over of a line between the CPUs, before and after the visit; 0: not known
         ("placed_after_ns", "f4"),
         ("flags", "u1"),
@@ -55,7 +55,7 @@ class Flag(IntFlag):
     DRIFTED = 8
     """The clock rate was not that of the other windows."""
     APART = 16
-    """The partners did not run at the same time."""
+    """The partners did not run at the same time, or other processes had the CPUs."""
     MOVED = 32
     """The CPUs did not lie as they mostly do."""
 

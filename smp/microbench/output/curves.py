@@ -85,6 +85,26 @@ def reasons(rows: Iterable[Any]) -> list[str]:
     ]
 
 
+def places(values: Iterable[float], apart: float = 1.5) -> list[float]:
+    """Return those of the values at which a logarithmic axis has room for numbers: so many times apart.
+
+    Examples
+    --------
+    >>> places([1, 2, 3, 4, 5, 6, 7, 8, 10, 16])
+    [1, 2, 3, 5, 8, 16]
+    """
+    found: list[float] = []
+    for value in sorted(set(values)):
+        if not found or value >= apart * found[-1]:
+            found.append(value)
+    return found
+
+
+def doubted(title: str, rows: Iterable[Any]) -> str:
+    """Return a title that was computed from rows, with a word against it where one of them is not valid."""
+    return f"{title} (not valid)" if any(reasons(rows)) else title
+
+
 def nth(k: int) -> dict[str, Any]:
     """Return the colour and marker of one of several series."""
     return {"colour": k % COLOURS, "marker": k % MARKERS}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from smp._output.figure import BLACK, GREY, Axis, Figure, Mark, Panel, Series
+from smp._output.numbers import percent
 from smp.models.lopc import (
     Estimate,
     Simulated,
@@ -56,7 +57,7 @@ def shares() -> Figure:
     x = Axis("squared coefficient of variation of the handlers' times, C²")
     return Figure(
         "lopc-shares",
-        "The more the handlers' times vary, the more of a cycle is contention",
+        "How much of a cycle is contention, by how far the handlers' times vary?",
         f"all-to-all, W = {THOUSAND:g}, wire time {LATENCY:g} cycles: the LoPC model (after figure 5-1)",
         [Panel(x, Axis("contention", "% of the response time", low=0), lines)],
         legend="a handler takes",
@@ -75,9 +76,11 @@ def responses(found: Sequence[Any], simulated: Sequence[Simulated]) -> Figure:
         Series("LogP", LINE, logp, colour=GREY, dash="dashed"),
         _points("simulation", WORKS, [one.response for one in simulated]),
     ]
+    model = dict(zip(LINE, lopc, strict=True))
+    off = (abs(model[work] / one.response.mean - 1) for work, one in zip(WORKS, simulated, strict=True))
     return Figure(
         "lopc-responses",
-        "Contention costs about one handler more, whatever the work",
+        f"LoPC's response times are within {percent(max(off))}% of the simulation's",
         _reading(OCCUPANCY, "5-2"),
         [Panel(WORK, Axis("response time of a cycle, R", "cycles", low=0), series)],
     )
@@ -98,7 +101,7 @@ def components(found: Sequence[Any], simulated: Sequence[Simulated]) -> Figure:
         series.append(_points("", WORKS, points, 1 / OCCUPANCY, colour=colour, marker=k))
     return Figure(
         "lopc-components",
-        "With work the thread is interrupted; without, requests and replies wait for each other",
+        "Who waits for whom in a cycle, by the work between two requests?",
         _reading(OCCUPANCY, "5-3"),
         [Panel(WORK, Axis("contention in a cycle", "handlers", low=0), series)],
         legend="lines: LoPC\npoints: simulation\n\nwaiting of",
@@ -126,7 +129,7 @@ def servers(cycles: int) -> Figure:
     ideal = Mark(best.ideal, text=f"equation 6.8: {best.ideal:.2f}", colour=1)
     return Figure(
         "lopc-servers",
-        "Too few servers are a bottleneck, too many leave no processor to work",
+        f"{best.servers} of {PROCESSORS} processors as servers give the highest throughput, by LoPC",
         f"W = {THOUSAND:g}; {_reading(SERVICE, '6-2')}",
         [Panel(Axis("servers", f"of {PROCESSORS} processors"), y, series, marks=[ideal])],
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smp._output.numbers import fixed, number, size
-from smp._output.table import Column, Table, counted, share, text
-from smp.microbench.output.format import listed
+from smp._output.table import Column, Table, counted, ratio, share, text
+from smp.microbench.output.format import cells, flagged, listed
+from smp.microbench.output.tera import MACHINE, STREAM_FOUR, STREAM_ONE, STREAM_SPEEDUP
 from smp.profiles.profile import Profile
 
 from .kernels import KERNELS
@@ -51,8 +52,17 @@ def tables(found: Bandwidth, profile: Profile) -> Iterator[Table]:
         rows = [row for p in processors(found) for kernel in KERNELS if (row := stream_row(found, p, kernel))]
         array = f"arrays of {size(found.array_bytes)}, the best of {found.repeats or '?'} repeats less the first"
         left_out = f"left out: {found.left_out}" if found.left_out else ""
-        title = "STREAM in global arrays (GB = 10^9 bytes)"
-        yield listed(title, STREAM, rows, array, found.capped or "", left_out)
+        yield Table(
+            "STREAM in global arrays (GB = 10^9 bytes; after table 4)",
+            (*list(STREAM.values())[:-1], ratio("speed-up"), STREAM["verified"]),
+            [[*cells(row.kernel, row, *list(STREAM)[1:-1]), speedup(found, row), row.verified] for row in rows],
+            (
+                *(array, found.capped or "", left_out),
+                f"{MACHINE}: {STREAM_ONE.value:g} GB/s with one processor, {STREAM_FOUR.value:g} with four, "
+                f"speed-up {STREAM_SPEEDUP.value:g} ({STREAM_SPEEDUP.place})",
+                flagged(rows),
+            ),
+        )
     if found.private:
         yield listed("STREAM in private memory, in huge pages", PRIVATE, found.private, *_compared(found))
     if found.loaded_latency:
@@ -95,6 +105,12 @@ def under_load(found: Bandwidth) -> Iterator[str]:
 def stream_row(found: Bandwidth, p: int, kernel: str) -> Stream | None:
     """Return what STREAM gave for one kernel and p; None where it was not measured."""
     return next((row for row in found.stream if (row.processors, row.kernel) == (p, kernel)), None)
+
+
+def speedup(found: Bandwidth, row: Stream) -> float | None:
+    """Return how many times the bandwidth of one processor a row has; None where that was not measured."""
+    one = stream_row(found, 1, row.kernel)
+    return row.GBps / one.GBps if one else None
 
 
 def processors(found: Bandwidth) -> list[int]:

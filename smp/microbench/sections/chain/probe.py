@@ -4,9 +4,9 @@
     chained    readfe(cell i) │ work │ writeef(cell i + 1)       each for its own, on a line of its own
     packed     the same, the cells side by side: four on a line
 
-Nobody has trapped on purpose: the main thread fills the first cell as soon as all have begun to wait.  An iteration of
-work is 21 dependent operations, a clock each: as long as one instruction of a stream took on the MTA.  The streams run
-on all CPUs that the process may use; more streams than CPUs take turns.
+No stream has trapped on purpose: the main thread fills the first cell as soon as all have begun to wait.  An iteration
+of work is 21 dependent operations, a clock each: as long as one instruction of a stream took on the MTA.  The streams
+run on all CPUs that the process may use; more streams than CPUs take turns.
 
 Source: the study of the Tera MTA, section 3.2.2.
 """
@@ -25,10 +25,11 @@ from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor
 from smp._runtime.program.streams import Pool
 from smp.microbench.method.clocks import HostClock, clock_rate
+from smp.microbench.method.others import Others
 from smp.microbench.method.plan import Measurement, Plan, Tick
-from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.result import Result
 from smp.microbench.method.rows import judged, key_of
-from smp.microbench.method.visits import LIMITS, TURNS, Watch, rounds, section_of
+from smp.microbench.method.visits import Watch, result_of, rounds, section_of
 from smp.microbench.method.windows import Windows
 
 from ..waking.loops import ALL, OPERATIONS, SHARED_WORDS, link, set_off
@@ -103,11 +104,8 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             return windows
 
         take([Task(CHAINED, 0, 1)], 0)  # compiles
-        taken, cut = rounds(tasks, take, effort.seconds, np.random.default_rng([plan.seed, 11]), clock, tick)
-    results = [
-        summarise((task.how, task.work, task.streams), windows, "median", TURNS, LIMITS)
-        for task, windows in taken.items()
-    ]
+        taken, cut = rounds(tasks, take, effort.seconds, np.random.default_rng([plan.seed, 11]), clock, tick, Others())
+    results = [result_of((task.how, task.work, task.streams), windows) for task, windows in taken.items()]
     data = Chain(
         rows=[_row(result, GHz) for result in results],
         limit=RETRIES,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from smp._output.numbers import count, time
 from smp._output.table import Column, Table, counted
 from smp.microbench.output.format import by_streams, field, flagged
+from smp.microbench.output.tera import ACCESSES_PASSED_ON, LATENCY, MACHINE
 from smp.profiles.profile import Profile
 
 from .rows import Chain
@@ -38,6 +39,9 @@ def tables(found: Chain, profile: Profile) -> Iterator[Table]:
         "chain: each cell on a line of its own; packed: four cells on a line",
         f"an iteration of work is {found.operations} dependent operations",
         f"a wait traps after {count(found.limit)} looks; {found.cpus} CPUs, more streams take turns",
+        f"{MACHINE}: without work a stream takes about {ACCESSES_PASSED_ON.value:g} memory accesses of "
+        f"{LATENCY.value:g} clocks, {time(ACCESSES_PASSED_ON.value * LATENCY.ns / 1e9)}, and some retries "
+        f"({ACCESSES_PASSED_ON.place})",
         flagged(found.rows),
     )
     for name, what in (("ns", "a stream"), ("total_ns", "in all")):

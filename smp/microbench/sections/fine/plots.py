@@ -4,37 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smp._output.figure import BLACK, GREY, Axis, Figure, Panel, Series
-from smp.microbench.output.curves import Samples, by, column, curve, select
+from smp._output.figure import BLACK, GREY, Axis, Figure, Panel
+from smp._output.numbers import count
+from smp.microbench.output.curves import Samples, by, column, curve, doubted, places, select
 from smp.microbench.output.format import by_streams
 
-from .report import TITLES
-from .rows import Fine
+from .report import TITLES, timed
+from .rows import Fine, RankedByStreams
 
 BARS = ("minimum_ns", "maximum_ns")
+REFERENCE = {"reid-miller-streams": "wyllie-streams"}
+"""Whose best is drawn in the panel of another, as in figure 20."""
 
 
 def figures(found: Fine, samples: Samples = None) -> Iterator[Figure]:
     """Describe ns an element by n, a line for each number of streams."""
     serial = select(found.serial, "n")
-    n, counts = column(serial, "n"), sorted({row.streams for row in found.rows})
+    counts = sorted({row.streams for row in found.rows})
     panels = []
     for name in [name for name in TITLES if select(found.rows, "n", algorithm=name)]:
         lines = [curve("serial", serial, "n", "ns_per_element", colour=BLACK, bold=True)]
+        if best := fastest(found, REFERENCE.get(name, "")):
+            lines.append(
+                curve("the best of Wyllie\nwith two lists", best, "n", "ns_per_element", colour=GREY, bold=True)
+            )
         mine = select(found.rows, "n", algorithm=name)
         lines += by("streams", mine, "n", "ns_per_element", by_streams, values=counts, between=BARS, spread="bars")
-        setup = [row.seconds for row in found.setup if row.algorithm == name]
-        if setup:
-            start = "start of a run\nwith 1 stream"
-            lines.append(Series(start, n, min(setup) / n * 1e9, colour=GREY, dash="dotted"))
-        x, y = Axis("elements of the list", scale="log"), Axis("time per element", "ns", "log")
-        panels.append(Panel(x, y, lines, TITLES[name]))
+        x = Axis("elements of the list", scale="log", ticks=places(column(serial, "n"), apart=5))
+        panels.append(Panel(x, Axis("time per element", "ns", "log"), lines, TITLES[name]))
     if panels:
         yield Figure(
             "fine-lists",
-            "List ranking by streams: below the black line, streams beat the serial loop",
-            "random lists, median; bars: the fastest to the slowest; ringed: not valid (after figures 18 to 20 of the "
-            "MTA evaluation)",
+            _title(found),
+            f"random lists, {timed(found)}, median; bars: the fastest to the slowest; ringed: not valid "
+            "(after figures 18 to 20 of the MTA evaluation)",
             panels,
             share_y="all",
         )
+
+
+def fastest(found: Fine, algorithm: str) -> list[RankedByStreams]:
+    """Return the row of the best number of streams of an algorithm at each length, ascending."""
+    rows = select(found.rows, "n", algorithm=algorithm)
+    lengths = sorted({row.n for row in rows})
+    return [min((row for row in rows if row.n == n), key=lambda row: row.ns_per_element) for n in lengths]
+
+
+def _title(found: Fine) -> str:
+    said, against = [], list[RankedByStreams]()
+    for name, title in TITLES.items():
+        faster = [row for row in fastest(found, name) if row.speedup > 1]
+        if faster:
+            said.append(f"{title} at {', '.join(count(row.n) for row in faster)} elements")
+            against += faster
+    if not said:
+        return doubted("No number of streams beats the serial loop", [*found.rows, *found.serial])
+    return doubted(f"Streams beat the serial loop: {'; '.join(said)}", [*against, *found.serial])

@@ -4,14 +4,15 @@
     wyllie-streams         two lists, a barrier of the streams after each round              (after figure 19)
     reid-miller-streams    every stream has its sublists                                     (after figure 20)
 
-The processor's streams go to all CPUs that it may use; more streams than CPUs take turns.  Speed-ups are over the
-compiled serial loop in private memory, whose ranks every result is compared with.  A time is the median of the repeats,
-everything inside ``machine.run`` included, the start of the streams too; the repeats of all go in random order.
+The processor's streams go to all CPUs that it may use; more streams than CPUs take turns.  Timed is the ranking by
+itself, from when the first stream goes on until the last is done: lists, cells and streams are there by then (`loops`).
+What a run takes besides, to make all that and to start, is kept apart as the set-up.  Speed-ups are over the compiled
+serial loop in private memory, whose ranks every result is compared with.  A time is the median of the repeats, which go
+in random order.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -21,32 +22,25 @@ from numpy.typing import NDArray
 
 from smp._computer.limits import usable_cpus
 from smp._runtime.machine import Machine, host
-from smp._runtime.memory.arrays import GlobalArray
-from smp._runtime.program.processor import Processor
 from smp.kernels.lists.lists import random_list
-from smp.kernels.lists.on_streams import rank_reid_miller_streams, rank_wyllie_streams
 from smp.kernels.lists.serial import rank_here
-from smp.kernels.lists.wyllie_cells import rank_wyllie_cells
+from smp.microbench.method.others import Others
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.microbench.method.windows import LIMITS
 
 from ..lists.probe import WrongRanks
-from .rows import Fine, Ranked, RankedByStreams, Setup
+from .loops import PREPARED, program, timed_walk
+from .rows import Fine, Ranked, RankedByStreams
 
-PROGRAMS = {
-    "wyllie-cells": rank_wyllie_cells,
-    "wyllie-streams": rank_wyllie_streams,
-    "reid-miller-streams": rank_reid_miller_streams,
-}
 REPEATS, FEWER_FROM, FEWER = 9, 100_000, 5
 """Repeats; fewer of long lists."""
 SERIAL = "serial"
-SETUP = 2
-"""Nodes of the list that takes no time itself: what is measured of it is the start of a run and of its streams."""
+MOST_OTHERS = 1 - LIMITS.overlap
+"""The share of the CPUs' time that other processes may have while a length is measured."""
 SAMPLE = np.dtype(
     [
         *(("n", "i8"), ("streams", "i4"), ("algorithm", "U20"), ("repeat", "i4"), ("seconds", "f8")),
-        *(("retries", "i8"), ("traps", "i8")),
+        *(("setup_s", "f8"), ("retries", "i8"), ("traps", "i8"), ("others", "f8")),
     ]
 )
 
@@ -85,9 +79,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     -------
     Measurement
         ``rows``: one for each length, algorithm and number of streams: median, minimum and maximum ns an element,
-        ``speedup`` over the serial loop, ``retries`` and ``traps`` at cells (medians of a run), ``oversubscribed``;
-        ``serial``: the serial loop; ``setup``: seconds that two nodes take, by algorithm and streams, which is what a
-        run costs besides. ``samples`` has every repeat.
+        ``speedup`` over the serial loop, ``setup_s``, the seconds that a run takes besides, ``retries`` and ``traps``
+        at cells (medians of a run), ``oversubscribed``; ``serial``: the serial loop. ``samples`` has every repeat, with
+        the share of the CPUs' time that others had while its length was measured.
 
     Raises
     ------
@@ -102,9 +96,13 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     try:
         with host(1, pin=False) as machine:
             _warm(machine)
-            found.append(_ranked(machine, random_list(SETUP), effort, rng))
+            others = Others()
+            others.note()
             for n, done in zip(effort.lengths, cost / cost[-1], strict=True):
                 found.append(_ranked(machine, random_list(n, plan.seed + n), effort, rng))
+                others.note()
+                for samples, share in zip(found, others.shares(), strict=False):
+                    samples["others"] = share
                 tick(float(done), f"list ranking by streams, n = {n:,}")
     except KeyboardInterrupt:
         if found:
@@ -117,7 +115,7 @@ def points_of(n: int, effort: Effort) -> Iterator[tuple[str, int]]:
     """Yield the algorithms and numbers of streams that a list of n is ranked by; first the serial loop."""
     yield SERIAL, 1
     most = {"wyllie-cells": effort.cells_up_to, "wyllie-streams": effort.wyllie_up_to}
-    for name in PROGRAMS:
+    for name in PREPARED:
         if n <= most.get(name, n):
             yield from ((name, streams) for streams in effort.streams)
 
@@ -126,12 +124,12 @@ def section_of(samples: NDArray[np.void], cpus: int) -> Measurement:
     """Return the section that the repeats make."""
     rows: list[RankedByStreams] = []
     serial: list[Ranked] = []
-    for n in np.unique(samples["n"][samples["n"] > SETUP]).tolist():
+    for n in np.unique(samples["n"]).tolist():
         mine = samples[samples["n"] == n]
         alone = float(np.median(mine["seconds"][mine["algorithm"] == SERIAL]))
         for name, streams in dict.fromkeys(zip(mine["algorithm"].tolist(), mine["streams"].tolist(), strict=True)):
             repeats = mine[(mine["algorithm"] == name) & (mine["streams"] == streams)]
-            times = _statistics(repeats["seconds"], n)
+            times = _statistics(repeats, n)
             if name == SERIAL:
                 serial.append(Ranked(n=n, **times))
                 continue
@@ -142,6 +140,7 @@ def section_of(samples: NDArray[np.void], cpus: int) -> Measurement:
                     algorithm=name,
                     streams=streams,
                     seconds=median,
+                    setup_s=float(np.median(repeats["setup_s"])),
                     speedup=alone / median,
                     retries=float(np.median(repeats["retries"])),
                     traps=float(np.median(repeats["traps"])),
@@ -151,19 +150,7 @@ def section_of(samples: NDArray[np.void], cpus: int) -> Measurement:
             )
     bad = [row.why[0] for row in rows if row.why]
     why = [f"{len(bad)} of {len(rows)} times are not valid; the first: {bad[0]}"] if 4 * len(bad) > len(rows) else []
-    setup = _setup(samples[samples["n"] == SETUP])
-    return Measurement(
-        Fine(rows=rows, serial=serial, setup=setup, cpus=cpus, valid=not why, why=why), {"fine": samples}
-    )
-
-
-def _setup(samples: NDArray[np.void]) -> list[Setup]:
-    made = []
-    for name, streams in dict.fromkeys(zip(samples["algorithm"].tolist(), samples["streams"].tolist(), strict=True)):
-        seconds = samples["seconds"][(samples["algorithm"] == name) & (samples["streams"] == streams)]
-        if name != SERIAL:
-            made.append(Setup(algorithm=name, streams=streams, seconds=float(np.median(seconds))))
-    return made
+    return Measurement(Fine(rows=rows, serial=serial, setup=[], cpus=cpus, valid=not why, why=why), {"fine": samples})
 
 
 class Statistics(TypedDict):
@@ -177,20 +164,19 @@ class Statistics(TypedDict):
     why: list[str]
 
 
-def _statistics(seconds: NDArray[np.float64], n: int) -> Statistics:
-    low, first, median, third, high = np.percentile(seconds, [0, 25, 50, 75, 100]) / n * 1e9
-    stable = bool(third <= LIMITS.spread * first)
-    why = (
-        []
-        if stable
-        else [f"unstable: the third quartile is {third / first:.2f} of the first, above {LIMITS.spread:.2f}"]
-    )
+def _statistics(repeats: NDArray[np.void], n: int) -> Statistics:
+    low, first, median, third, high = np.percentile(repeats["seconds"], [0, 25, 50, 75, 100]) / n * 1e9
+    others, why = repeats["others"].max(), []
+    if others > MOST_OTHERS:
+        why.append(f"other processes took {others:.0%} of the time of the CPUs")
+    elif third > LIMITS.spread * first:
+        why.append(f"unstable: the third quartile is {third / first:.2f} of the first, above {LIMITS.spread:.2f}")
     return {
         "ns_per_element": float(median),
         "minimum_ns": float(low),
         "maximum_ns": float(high),
-        "repeats": int(seconds.size),
-        "valid": stable,
+        "repeats": int(repeats.size),
+        "valid": not why,
         "why": why,
     }
 
@@ -203,37 +189,32 @@ def _cost(n: int, effort: Effort) -> float:
 
 def _warm(machine: Machine) -> None:
     """Compile or load every loop."""
-    successor, ranks = machine.array(random_list(100)), machine.empty(100, np.int32)
-    rank_here(random_list(100))
-    for name in PROGRAMS:
-        machine.run(_program, name, successor, ranks, 2)
+    nodes = random_list(100)
+    successor, ranks, span = machine.array(nodes), machine.empty(100, nodes.dtype), np.zeros(2, np.int64)
+    timed_walk(nodes, rank_here(nodes), 0, span)
+    for name in PREPARED:
+        machine.run(program, name, successor, ranks, 0, 2)
 
 
 def _ranked(machine: Machine, successor: NDArray[Any], effort: Effort, rng: np.random.Generator) -> NDArray[np.void]:
     """Rank one list by all, the repeats in random order."""
-    n = len(successor)
-    shared, ranks, expected = machine.array(successor), machine.empty(n, successor.dtype), rank_here(successor)
+    n, expected = len(successor), rank_here(successor)
+    head, found, span = int(expected.argmin()), np.zeros_like(expected), np.zeros(2, np.int64)
+    shared, ranks = machine.array(successor), machine.empty(n, successor.dtype)
     points = list(points_of(n, effort))
     samples = []
     for repeat in range(REPEATS if n < FEWER_FROM else FEWER):
         for name, streams in (points[i] for i in rng.permutation(len(points))):
             if name == SERIAL:
-                start = time.perf_counter()
-                rank_here(successor)
-                samples.append((n, 1, name, repeat, time.perf_counter() - start, 0, 0))
+                for _ in range(2):  # the second finds in the caches what of the list fits there, as the streams do
+                    timed_walk(successor, found, head, span)
+                samples.append((n, 1, name, repeat, (span[1] - span[0]) / 1e9, 0.0, 0, 0, 0.0))
                 continue
             ranks.view[:] = -1
-            run = machine.run(_program, name, shared, ranks, streams)
+            run = machine.run(program, name, shared, ranks, head, streams)
             if not np.array_equal(ranks.view, expected):
                 raise WrongRanks(f"{name} with {streams} streams gives other ranks than the serial loop")
-            samples.append((n, streams, name, repeat, run.wall, *run.results[0]))
+            ns, retries, traps = run.results[0]
+            seconds = ns / 1e9
+            samples.append((n, streams, name, repeat, seconds, run.wall - seconds, retries, traps, 0.0))
     return np.array(samples, SAMPLE)
-
-
-def _program(proc: Processor, name: str, successor: GlobalArray, ranks: GlobalArray, streams: int) -> tuple[int, int]:
-    """Rank a list; return the retries and traps that it took."""
-    before = proc.counters()
-    PROGRAMS[name](proc, successor, ranks, streams=streams)
-    after = proc.counters()
-    retries, traps = (int(after[what].sum() - before[what].sum()) for what in ("retries", "traps"))
-    return retries, traps

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smp._output.numbers import count, number, time
-from smp._output.table import Cell, Column, Marked, Table, counted, text
+from smp._output.table import Bounded, Cell, Column, Marked, Table, counted, text
 from smp.microbench.output.format import by_streams, flagged, judged
+from smp.microbench.output.tera import MACHINE, SERIAL_LIST
 from smp.profiles.profile import Profile
 
 from .rows import Fine, Ranked, RankedByStreams
@@ -18,8 +19,13 @@ TITLES = {
 }
 COLUMNS = (
     *(text("algorithm"), counted("n"), counted("streams")),
-    *(Column(name, "ns") for name in ("median", "minimum", "maximum")),
-    *(Column("speed-up"), Column("retries"), Column("traps")),
+    *(
+        Column("median [minimum, maximum]", "ns"),
+        Column("speed-up"),
+        Column("set-up", "ms", scale=1e3),
+        counted("retries"),
+        counted("traps"),
+    ),
 )
 
 
@@ -40,31 +46,37 @@ def best(found: Fine, algorithm: str) -> RankedByStreams | None:
     return min(rows, key=lambda row: (-row.n, row.ns_per_element), default=None)
 
 
+def timed(found: Fine) -> str:
+    """Return what the times are of: in profiles of earlier versions they have the set-up in them."""
+    return "all of the run" if found.setup else "the ranking by itself"
+
+
 def tables(found: Fine, profile: Profile) -> Iterator[Table]:
     """Yield the table of a profile in which lists were ranked by streams."""
     order, rows = list(TITLES), []
     for serial in found.serial:
-        rows.append([judged("serial", serial), serial.n, 1, *_times(serial), 1.0, "", ""])
+        rows.append([judged("serial", serial), serial.n, 1, _time(serial), 1.0, "", "", ""])
         mine = [row for row in found.rows if row.n == serial.n]
         for row in sorted(mine, key=lambda row: (order.index(row.algorithm), row.streams)):
             streams = Marked(row.streams, "*") if row.oversubscribed else row.streams
             name = judged(TITLES[row.algorithm], row)
-            rows.append([name, row.n, streams, *_times(row), row.speedup, row.retries, row.traps])
+            rows.append([name, row.n, streams, _time(row), row.speedup, row.setup_s, row.retries, row.traps])
     setup = [row.seconds for row in found.setup]
     yield Table(
-        "Time per element by streams of one processor (random lists, all of the run included)",
+        f"Time per element by streams of one processor (after figures 18 to 20; random lists, {timed(found)})",
         COLUMNS,
         rows,
         (
             "* more streams than CPUs: they take turns" * any(row.oversubscribed for row in found.rows),
-            f"the start of a run and of its streams is part of it: {time(min(setup))} to {time(max(setup))}"
+            f"the start of a run and of its streams is part of the times: {time(min(setup))} to {time(max(setup))}"
             if setup
-            else "",
-            "retries, traps: in one run, at nodes, at the barrier, and of the program that waits for its streams",
+            else "set-up: what a run takes besides, to make lists and cells and to start the streams",
+            "retries, traps: in one run, at nodes and at the barrier",
+            f"{MACHINE}: the serial loop takes {SERIAL_LIST.value:g} {SERIAL_LIST.unit} ({SERIAL_LIST.place})",
             flagged([*found.rows, *found.serial]),
         ),
     )
 
 
-def _times(row: Ranked) -> list[Cell]:
-    return [row.ns_per_element, row.minimum_ns, row.maximum_ns]
+def _time(row: Ranked) -> Cell:
+    return Bounded(row.ns_per_element, row.minimum_ns, row.maximum_ns)

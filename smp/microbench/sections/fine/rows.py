@@ -22,6 +22,7 @@ class RankedByStreams(Ranked):
     algorithm: Streams
     streams: Size
     seconds: Number | None = None
+    setup_s: Number | None = None
     speedup: Number
     retries: Number
     traps: Number
@@ -29,6 +30,8 @@ class RankedByStreams(Ranked):
 
 
 class Setup(Record):
+    """Seconds that a run of two nodes takes, in profiles whose times have their set-up in them."""
+
     algorithm: str
     streams: Size | None = None
     seconds: Number

@@ -8,6 +8,10 @@ then does the same number of instructions.  A stream's time goes from the fill t
 the others are in it.  The MTA switched between streams at every clock and kept its pipeline busy with 21 of them; here
 the system switches some hundred times a second, and s streams take s times as long from the first on.
 
+From the fill to the last instruction the CPU always runs one of these streams.  Where their CPU times sum to less than
+that time, other processes had the rest, and the visit does not count.  It does not count either where the clock rate
+was another.
+
 Source: the study of the Tera MTA, section 3.1.2.
 """
 
@@ -31,13 +35,13 @@ from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor
 from smp._runtime.program.streams import Pool
 from smp.compiled import readff
-from smp.microbench.method.clocks import HostClock, clock_rate
+from smp.microbench.method.clocks import HostClock, clock_rate, estimate_GHz
 from smp.microbench.method.overlaps import SPAN
 from smp.microbench.method.plan import Measurement, Plan, Tick
-from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.result import Result
 from smp.microbench.method.rows import Times, judged, key_of, row
-from smp.microbench.method.visits import LIMITS, TURNS, VISIT, Watch, rounds, section_of
-from smp.microbench.method.windows import Windows
+from smp.microbench.method.visits import VISIT, Watch, counted, result_of, rounds, section_of
+from smp.microbench.method.windows import Limits, Windows, flags
 
 from .rows import Instruction, Instructions
 
@@ -49,6 +53,8 @@ STREAM_SECONDS = 6e-3
 TRIAL = 1 << 15
 SETTLE = 2e-4
 """Seconds for the last one to fall asleep."""
+LIMITS = Limits(overlap=0.95, spread=2.0)
+"""Streams that take turns on a CPU end one after the other: their times spread, the CPU's share must not."""
 KEY = {"what": "U5", "streams": "i4"}
 Words = NDArray[np.int64]
 
@@ -90,9 +96,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     -------
     Measurement
         ``data.rows`` has a row for each instruction and number of streams: ``clocks_mean`` and ``clocks_std`` over
-        all streams of all visits, ``total_clocks``, the CPU's clocks for one instruction (the median of the visits),
-        and the statistics of a stream's instruction. ``instructions`` says how many a stream did. ``samples`` has a
-        window for each stream of each visit.
+        all streams of all visits that count, ``total_clocks``, the CPU's clocks for one instruction (the median of the
+        visits), and the statistics of a stream's instruction. ``instructions`` says how many a stream did. ``samples``
+        has a window for each stream of each visit.
 
     Raises
     ------
@@ -116,9 +122,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
         take([Task(ADD, 1), Task(CLOCK, 1)], 0)  # compiles
         taken, cut = rounds(tasks, take, effort.seconds, np.random.default_rng([plan.seed, 12]), clock, tick)
-    results = [
-        summarise((task.what, task.streams), windows, "median", TURNS, LIMITS) for task, windows in taken.items()
-    ]
+    for windows in taken.values():
+        windows["flags"] = flags(windows, GHz, LIMITS)
+    results = [result_of((task.what, task.streams), windows, LIMITS) for task, windows in taken.items()]
     rows = [
         Instructions(what=key_of(result)[0], streams=key_of(result)[1], **statistics(result, GHz)) for result in results
     ]
@@ -135,8 +141,8 @@ class Statistics(Times):
 
 
 def statistics(result: Result, GHz: float) -> Statistics:
-    """Return the mean and the deviation over all streams, what an instruction takes of the CPU, and the statistics."""
-    windows = result.windows
+    """Return what a row says: all of the windows that count."""
+    windows = counted(result)
     clocks = GHz * windows["wall_ns"] / windows["operations"]
     ends = [windows["wall_ns"][windows["round"] == turn].max() for turn in np.unique(windows["round"])]
     each = windows["operations"][0] * key_of(result)[-1]
@@ -219,6 +225,7 @@ def _visit(
     threads = [pool.start(_after, gate, task.what, instructions, span) for span in rows]
     while pool.trapped < task.streams:
         time.sleep(SETTLE)
+    before_GHz = estimate_GHz(timer_ns)
     watch = Watch(proc.counters)
     start = time.monotonic_ns()
     gate.fill(0)
@@ -229,6 +236,8 @@ def _visit(
     whole = watch.window(turn, instructions, 0, timer_ns)
     windows = np.zeros(task.streams, VISIT)
     windows[:] = whole
+    windows["before_GHz"], windows["after_GHz"] = before_GHz, estimate_GHz(timer_ns)
+    windows["overlap"] = min(1.0, spans["cpu_ns"].sum() / (spans["end"].max() - start))
     windows["rank"] = np.arange(task.streams)
     windows["wall_ns"], windows["cpu_ns"] = spans["end"] - start, spans["cpu_ns"]
     return windows

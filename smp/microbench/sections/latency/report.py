@@ -10,6 +10,7 @@ from smp._computer.huge_pages import SWITCH
 from smp._output.numbers import fixed, number, size
 from smp._output.table import Cell, Column, Table, text
 from smp.microbench.output.format import few, field, flagged, judged
+from smp.microbench.output.tera import HOT_SPOT, LATENCY, MACHINE
 from smp.profiles.profile import Profile
 
 from .rows import GlobalArrays, Latency, OfArray, OfStride
@@ -28,6 +29,10 @@ WORTH = 1.1
 """From how many times the latency of huge pages on the switch that gives them is recommended."""
 STRIDES = 8
 """Strides of the table, of those that half of the arrays have; the plot has all."""
+THERE = (
+    f"{MACHINE}: {LATENCY.value:g} clocks, {LATENCY.ns:.0f} ns, for any array; {HOT_SPOT.value:g} clocks for a "
+    f"word that is read again and again ({LATENCY.place})"
+)
 
 
 def tables(found: Latency, profile: Profile) -> Iterator[Table]:
@@ -156,4 +161,4 @@ def _strides(points: list[OfStride]) -> Table:
         for nbytes in arrays
     ]
     columns = (Column("array", form="bytes"), *(Column(size(stride), "ns") for stride in strides))
-    return Table("A load, by array and stride (after figure 3)", columns, rows, [flagged(points)])
+    return Table("A load, by array and stride (after figure 3)", columns, rows, [THERE, flagged(points)])

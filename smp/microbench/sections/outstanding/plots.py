@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, Literal
 
 from smp._output.figure import GREY, Axis, Figure, Mark, Panel, Series
 from smp._output.numbers import fixed, size
@@ -13,6 +14,12 @@ from .report import misses
 from .rows import Loads, Outstanding
 
 ORDERS = {"far": ("Lines anywhere in memory", "lines"), "near": ("The next word", "words")}
+Against = Literal["depth", "streams"]
+AGAINST: dict[Against, tuple[Against, Any, Axis]] = {
+    "depth": ("streams", by_streams, Axis("loads under way in a stream", "depth")),
+    "streams": ("depth", lambda depth: f"depth {depth}", Axis("streams")),
+}
+"""What stands along the axis: of what there is a line each, its name, and the axis."""
 
 
 def figures(found: Outstanding, samples: Samples = None) -> Iterator[Figure]:
@@ -20,24 +27,26 @@ def figures(found: Outstanding, samples: Samples = None) -> Iterator[Figure]:
     for order in ORDERS:
         rows = select(found.groups, "depth", order=order)
         if rows:
-            yield groups(order, rows)
+            yield from (groups(order, rows, against) for against in AGAINST)
     yield chains(found)
 
 
-def groups(order: str, rows: list[Loads]) -> Figure:
-    """Return bandwidth by depth, a line for each number of streams, a panel for each work and number of CPUs."""
-    works, places, counts = (sorted({getattr(row, name) for row in rows}) for name in ("work", "cpus", "streams"))
+def groups(order: str, rows: list[Loads], against: Against = "depth") -> Figure:
+    """Return bandwidth by depth or streams, a line for each of the other, a panel for each work and number of CPUs."""
+    other, name, x = AGAINST[against]
+    works, places, counts = (sorted({getattr(row, what) for row in rows}) for what in ("work", "cpus", other))
     target, what = ORDERS[order]
     panels = []
     for work in works:
         for cpus in places:
-            mine = select(rows, "depth", work=work, cpus=cpus)
-            lines = by("streams", mine, "depth", "GBps", by_streams, values=counts)
+            mine = select(rows, against, work=work, cpus=cpus)
+            lines = by(other, mine, against, "GBps", name, values=counts, marker=0)
             place = "one CPU, in turn" if cpus == 1 else f"{cpus} CPUs"
-            x, y = Axis("loads under way in a stream", "depth"), Axis("bandwidth", "GB/s", low=0)
-            panels.append(Panel(x, y, lines, f"{place}; {work or 'no'} operations on each word"))
+            panels.append(
+                Panel(x, Axis("bandwidth", "GB/s", low=0), lines, f"{place}; {work or 'no'} operations on each word")
+            )
     return Figure(
-        f"outstanding-{order}",
+        f"outstanding-{order}" if against == "depth" else f"outstanding-{order}-streams",
         f"{target}: {gains(rows)}",
         f"{what} loaded by all streams together, median of the visits; ringed: not valid "
         "(after figure 14 of the MTA evaluation)",

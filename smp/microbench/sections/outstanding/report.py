@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from smp._output.numbers import fixed, number, size
 from smp._output.table import Column, Table, counted, ratio, text
 from smp.microbench.output.format import cells, field, flagged, listed, reasons
+from smp.microbench.output.tera import BEST_COPY, ENOUGH_STREAMS, MACHINE
 from smp.profiles.profile import Profile
 
 from .rows import Loads, Outstanding, Sustained
@@ -108,6 +109,8 @@ def _groups(loads: Sequence[Loads]) -> Table:
         rows,
         (
             "anywhere: a line each load; next word: a word each load. The profile has the streams between.",
+            f"{MACHINE}: over {BEST_COPY.value:g} GB/s at best, by 26 threads at depth 5; "
+            f"{ENOUGH_STREAMS.value:g} streams come within 5% ({ENOUGH_STREAMS.place})",
             flagged(loads),
         ),
     )

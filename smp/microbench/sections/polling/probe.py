@@ -10,6 +10,9 @@ The limit is the number of looks after which a wait traps: 0, at once; the Tera'
 that nobody writes stays in the looker's own cache, so where caches are coherent polling should cost the CPU and not the
 interconnect; the MTA, without caches, would have paid at each look.  It is the measurement that the paper left undone.
 
+Who polls for ever keeps its CPU.  A visit in which other processes had a part of that CPU does not count: apart there
+was less polling, and beside triad took turns with more than the pollers.
+
 Source: the study of the Tera MTA, section 5.
 """
 
@@ -19,7 +22,7 @@ import functools
 import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -37,9 +40,10 @@ from smp.compiled import readff
 from smp.microbench.method.clocks import timer_cost
 from smp.microbench.method.overlaps import SPAN
 from smp.microbench.method.plan import Measurement, Plan, Tick
-from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.result import Result
 from smp.microbench.method.rows import judged, row, stack
-from smp.microbench.method.windows import NO_FLAG, WINDOW, Flag, Limits, Windows, flags
+from smp.microbench.method.visits import TURNS, counted, result_of
+from smp.microbench.method.windows import NO_FLAG, WINDOW, Flag, Limits, Windows, flags, per_operation
 
 from ..bandwidth.loops import BYTES, triad_until
 from .rows import Poll, Polling
@@ -57,8 +61,6 @@ ARRAY_BYTES = 32 << 20
 CHUNK = 1 << 14
 """Elements between two looks at the clock: some 30 us."""
 LIMITS = Limits(off_cpu=0.05)
-TURNS = Flag.DESCHEDULED | Flag.SWITCHED
-"""What belongs to streams that take turns on a CPU."""
 KEY = {"place": "U6", "limit": "i8", "pollers": "i4"}
 Words = NDArray[np.int64]
 Visits = list[tuple[Windows, NDArray[np.int64]]]
@@ -98,6 +100,11 @@ class Task:
         return self.place == BESIDE and self.limit == FOREVER
 
     @property
+    def ignored(self) -> Flag:
+        """What belongs to the visit itself."""
+        return TURNS if self.in_turns else NO_FLAG
+
+    @property
     def visit_ns(self) -> int:
         """How long one visit is."""
         return TURN_NS * (1 + self.pollers) if self.in_turns else VISIT_NS
@@ -116,9 +123,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     -------
     Measurement
         ``data.rows`` has a row for each place, limit (None: for ever) and number of pollers, from 0: ``ns`` an
-        element, ``GBps``, ``slowdown`` over the row without pollers in the same place, ``retries`` of all pollers in a
-        visit and ``traps``, medians; ``data.look_ns``, what one look takes. ``samples`` has every visit as one
-        window.
+        element, ``GBps``, ``slowdown`` over the row without pollers in the same place and its ends, ``retries`` of all
+        pollers in a visit and ``traps``, medians; ``data.look_ns``, what one look takes. ``samples`` has every visit as
+        one window.
 
     Notes
     -----
@@ -145,8 +152,8 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             found |= _visited(bench, tasks, share * (effort.seconds - (time.monotonic() - begun)), rng, told)
     tick(1.0, "polling")
     results = {task: _result(task, [window for window, _ in visits]) for task, visits in found.items()}
-    counted = {task: np.median([counts for _, counts in visits], axis=0) for task, visits in found.items()}
-    rows = rows_of(results, counted)
+    counts = {task: np.median([of_visit for _, of_visit in visits], axis=0) for task, visits in found.items()}
+    rows = rows_of(results, counts)
     data = Polling(
         rows=rows,
         look_ns=look_ns(rows, processors - 1),
@@ -159,20 +166,22 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
 
 def tasks_of(place: Place, effort: Effort) -> list[Task]:
-    """Return what to measure in one place: nobody polls, and then each limit with each number of pollers."""
+    """Return what to measure in one place: no pollers, and then each limit with each number of pollers."""
     waiting = itertools.product(effort.limits, effort.pollers)
     return [Task(place, 0, 0), *(Task(place, limit, pollers) for limit, pollers in waiting)]
 
 
-def rows_of(results: dict[Task, Result], counted: dict[Task, NDArray[Any]]) -> list[Poll]:
+def rows_of(results: dict[Task, Result], counts: dict[Task, NDArray[Any]]) -> list[Poll]:
     """Return the rows of the section, each with its slow-down over that of its place without pollers.
 
-    ``counted`` are the retries and traps of a visit.
+    The slow-down's ends are those that the quartiles of both allow.  A row is as valid as the one without pollers.
+    ``counts`` are the retries and traps of a visit.
     """
     rows = []
     for task, result in results.items():
         alone = next(one for other, one in results.items() if (other.place, other.pollers) == (task.place, 0))
-        retries, traps = counted[task]
+        retries, traps = counts[task]
+        (first, third), (alone_first, alone_third) = _quartiles(result, task.ignored), _quartiles(alone, NO_FLAG)
         rows.append(
             Poll(
                 place=task.place,
@@ -180,17 +189,24 @@ def rows_of(results: dict[Task, Result], counted: dict[Task, NDArray[Any]]) -> l
                 pollers=task.pollers,
                 GBps=BYTES[3] / result.median,
                 slowdown=result.median / alone.median,
+                slowdown_low=first / alone_third if task.pollers else 1.0,
+                slowdown_high=third / alone_first if task.pollers else 1.0,
                 visit_ns=float(np.median(result.windows["wall_ns"])),
                 retries=float(retries),
                 traps=float(traps),
-                **row(result),
+                **row(replace(result, why=result.why or [f"without pollers: {why}" for why in alone.why])),
             )
         )
     return rows
 
 
+def _quartiles(result: Result, ignored: Flag) -> tuple[float, float]:
+    first, third = np.percentile(per_operation(counted(result, ignored)), [25, 75])
+    return float(first), float(third)
+
+
 def look_ns(rows: Sequence[Poll], cpus: int) -> float | None:
-    """Return the time of one look, from the fewest who poll for ever on so many other CPUs; None where nobody does."""
+    """Return the time of one look, from the fewest who poll for ever on other CPUs; None where no row has them."""
     polling = [row for row in rows if row.pollers and (row.place, row.limit) == (APART, None)]
     fewest = min(polling, key=lambda row: row.pollers, default=None)
     if fewest is None or not fewest.retries or fewest.visit_ns is None:
@@ -217,9 +233,9 @@ def _visited(
 
 
 def _result(task: Task, windows: Sequence[Windows]) -> Result:
-    joined, ignore = np.concatenate(windows), TURNS if task.in_turns else NO_FLAG
+    joined = np.concatenate(windows)
     joined["flags"] = flags(joined, limits=LIMITS)
-    return summarise((task.place, task.limit, task.pollers), joined, "median", ignore, LIMITS)
+    return result_of((task.place, task.limit, task.pollers), joined, LIMITS, task.ignored)
 
 
 class _Bench:
@@ -237,13 +253,14 @@ class _Bench:
         self._begun.view[0] = 0
         counts = _counts(cells)
         stolen = stolen_ns(usable_cpus()) or 0
-        spans = self._machine.run(_program, cells, self._begun, task.pollers, task.visit_ns).results[0].view(SPAN)[:, 0]
+        found = self._machine.run(_program, cells, self._begun, task.pollers, task.visit_ns).results
+        spans, kept = found[0][0].view(SPAN)[:, 0], min(kept for _, kept in found)
         cells.purge(0)
         window = np.zeros(1, WINDOW)
         window["round"], window["operations"] = turn, spans["operations"].sum()
         window["wall_ns"] = spans["end"][-1] - spans["start"][0]
         window["cpu_ns"] = spans["cpu_ns"].sum()
-        window["timer_ns"], window["overlap"] = self._timer_ns, 1.0
+        window["timer_ns"], window["overlap"] = self._timer_ns, kept if task.limit == FOREVER else 1.0
         window["stolen_ns"] = (stolen_ns(usable_cpus()) or 0) - stolen
         window["before_GHz"] = window["after_GHz"] = np.nan
         return window, _counts(cells) - counts
@@ -268,8 +285,17 @@ def _arrays() -> list[NDArray[np.float64]]:
     return [np.ones(ARRAY_BYTES // 8) for _ in range(3)]
 
 
-def _program(proc: Processor, cells: Cells, begun: GlobalArray, pollers: int, ns: int) -> Words:
-    """The program of one processor: processor 0 runs triad; the last ones wait, all on it where it is alone."""
+def _program(proc: Processor, cells: Cells, begun: GlobalArray, pollers: int, ns: int) -> tuple[Words, float]:
+    """The program of one processor: processor 0 runs triad; the last ones wait, all on it where it is alone.
+
+    Returns
+    -------
+    int64 array
+        The windows of triad, as `overlaps.SPAN`.
+    float
+        The share of the time from when all had begun that this processor's pollers kept its CPU, triad with them where
+        they are beside it; 1 where it has no pollers.
+    """
     own = len(range(pollers)[max(0, proc.rank - 1) :: max(1, proc.size - 1)]) if proc.rank or proc.size == 1 else 0
     with proc.streams(max(1, own)) as pool:
         threads = [pool.start(poll, begun.view, cells) for _ in range(own)]
@@ -277,14 +303,20 @@ def _program(proc: Processor, cells: Cells, begun: GlobalArray, pollers: int, ns
         if proc.rank == 0:
             a, b, c = _arrays()
             triad_until(a, b, c, 0.0, CHUNK, 0.0, spans)  # compiled before anything is timed
-            while load(begun.view, 0) < pollers:
-                time.sleep(1e-4)
+        while load(begun.view, 0) < pollers:
+            time.sleep(1e-4)
+        busy, start = time.process_time_ns(), time.monotonic_ns()
+        if proc.rank == 0:
             time.sleep(SETTLE)
             spans = np.zeros((2 + ns // 1000, 4), np.int64)
             spans = spans[: triad_until(a, b, c, 0.0, CHUNK, ns / 1e9, spans)]
+        else:
+            time.sleep(SETTLE + ns / 1e9)
+        kept = (time.process_time_ns() - busy) / (time.monotonic_ns() - start) if own else 1.0
+        if proc.rank == 0:
             cells.fill(0)
         while not all(thread.done() for thread in threads):
             time.sleep(1e-4)  # not in result(), whose looks and traps would count
         for thread in threads:
             thread.result()
-    return spans
+    return spans, kept

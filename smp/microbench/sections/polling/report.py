@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from smp._output.numbers import count, fixed, number, size, time
-from smp._output.table import Column, Table, counted
+from smp._output.table import Bounded, Column, Table, counted
 from smp.microbench.output.format import cells, flagged
 from smp.profiles.profile import Profile
 
@@ -15,24 +15,33 @@ from .rows import Poll, Polling
 PLACES = {"apart": "on other CPUs", "beside": "on its own CPU"}
 COLUMNS = (
     *(counted("pollers"), counted("looks until trap"), Column("triad", "GB/s"), Column("median", "ns")),
-    *(Column("slow-down", form="fixed", digits=3), Column("looks of all"), Column("traps"), counted("visits")),
+    *(Column("times as long", form="fixed", digits=3), Column("looks of all"), Column("traps"), counted("visits")),
 )
 
 
 def line(found: Polling) -> tuple[str, str] | None:
     """Return what the first screen says of the section: a heading and a sentence."""
     ever = {place: most_pollers(found, place, None) for place in PLACES}
-    said = [f"{_times(row)} by {row.pollers} that poll for ever {PLACES[place]}" for place, row in ever.items() if row]
+    said = [
+        f"{_times(row)} next to {row.pollers} that poll for ever {PLACES[place]}" for place, row in ever.items() if row
+    ]
     if not said:
         return None
     trapped = most_pollers(found, "beside", 1024)
     if trapped:
-        said.append(f"{_times(trapped)} by {trapped.pollers} there that trap after 1,024 looks")
-    return "Polling", f"triad slows down {', '.join(said)}"
+        said.append(f"{_times(trapped)} next to {trapped.pollers} there that trap after 1,024 looks")
+    return "Polling", f"triad takes {', '.join(said)}"
 
 
 def _times(row: Poll) -> str:
-    return f"{fixed(row.slowdown)} times{' (not valid)' * (row.valid is False)}"
+    against = "not valid" if row.valid is False else "" if told_apart(row) else "as long as alone, within the spread"
+    return f"{fixed(row.slowdown)} times as long{f' ({against})' * bool(against)}"
+
+
+def told_apart(row: Poll) -> bool:
+    """Return whether triad next to pollers takes another time than alone: their quartiles do not overlap."""
+    low, high = row.slowdown_low, row.slowdown_high
+    return low is None or high is None or not low <= 1.0 <= high
 
 
 def most_pollers(found: Polling, place: str, limit: int | None) -> Poll | None:
@@ -60,23 +69,29 @@ def tables(found: Polling, profile: Profile) -> Iterator[Table]:
             continue
         shown = []
         for row in sorted(rows, key=lambda row: (row.pollers, math.inf if row.limit is None else row.limit)):
-            pollers, *others = cells(row.pollers, row, "GBps", "ns", "slowdown", "retries", "traps", "windows")
+            pollers, *times = cells(row.pollers, row, "GBps", "ns")
             limit = "for ever" if row.limit is None else row.limit
-            shown.append([pollers, limit if row.pollers else None, *others])
+            long = Bounded(row.slowdown, row.slowdown_low, row.slowdown_high) if row.slowdown_low else row.slowdown
+            counts = (row.retries, row.traps, row.windows)
+            shown.append([pollers, limit if row.pollers else None, *times, long if row.pollers else None, *counts])
         cpus = found.poller_cpus
         shared = f" ({cpus} CPU{'s' * (cpus > 1)}, shared in turn where there are more)" if place == "apart" else ""
         yield Table(
             f"Triad on one CPU while others wait for an empty cell {where}{shared}",
             COLUMNS,
             shown,
-            (f"three arrays of {size(found.array_bytes)}", flagged(rows)),
+            (
+                f"three arrays of {size(found.array_bytes)}; times as long as without pollers, "
+                "in brackets the ends that the quartiles of both allow",
+                flagged(rows),
+            ),
         )
     if found.look_ns:
         held = time(1024 * found.look_ns / 1e9)
         yield Table(
             notes=(
                 f"A look takes about {number(found.look_ns)} ns: a wait that traps after 1,024 holds its CPU for "
-                f"{held}, and costs nothing then.",
-                "All waits begin before triad does: what is shown is who still polls.",
+                f"{held}, and then leaves it.",
+                "All waits begin before triad does: what is shown is the cost of those that still poll.",
             )
         )

@@ -14,6 +14,8 @@ class Poll(Timed):
     pollers: Count
     GBps: Number
     slowdown: Number
+    slowdown_low: Number | None = None
+    slowdown_high: Number | None = None
     visit_ns: Number | None = None
     retries: Number
     traps: Number

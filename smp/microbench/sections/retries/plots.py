@@ -8,6 +8,7 @@ from smp._output.figure import GREY, Axis, Figure, Panel, Series
 from smp._output.numbers import number
 from smp.microbench.output.curves import BAND, SPREAD, Samples, column, curve, select
 
+from .report import looks_said
 from .rows import Retries
 
 
@@ -16,7 +17,7 @@ def figures(found: Retries, samples: Samples = None) -> Iterator[Figure]:
     rows = select(found.rows, "limit")
     limit = column(rows, "limit")
     x, counter = (
-        Axis(name, scale="symlog", low=-0.3, high=2 * limit.max()) for name in ("retry limit", "retries counted")
+        Axis(name, scale="symlog", low=-0.3, high=3 * limit.max()) for name in ("retry limit", "retries counted")
     )
     counts = [
         Series("as set", limit, limit, colour=GREY),
@@ -31,7 +32,10 @@ def figures(found: Retries, samples: Samples = None) -> Iterator[Figure]:
     trap = Axis("time", "us", "log")
     yield Figure(
         "retries",
-        f"A wait traps after as many looks as were set, of {number(found.look_ns)} ns each",
+        f"A wait {looks_said(found)}; a look takes {number(found.look_ns)} ns",
         f"left: what the stream's counter says; right: median; {BAND}; ringed: not valid",
-        [Panel(x, counter, counts), Panel(x, trap, times, "until a wait has trapped and withdrawn, from Python")],
+        [
+            Panel(x, counter, counts, "looks that a stream counts before its trap"),
+            Panel(x, trap, times, "until a wait has trapped and withdrawn, from Python"),
+        ],
     )

@@ -3,9 +3,9 @@
     stream    readff on an empty cell: look, look, ... trap │            │ go on
     main      read the counters     wait until it has trapped │ read them again │ fill
 
-What was counted has to be the limit that was set.  Beside it, the time until a wait traps: a wait whose time is over
-before it begins looks so often all the same, traps, and withdraws.  What it takes more than one with limit 0, shared
-out to its looks, is the time of a look, with nobody else at the cell.
+What was counted has to be the limit that was set.  Next to it stands the time until a wait traps: a wait whose time is
+over before it begins looks as often all the same, traps, and withdraws.  What it takes more than one with limit 0,
+shared out to its looks, is the time of a look, with no other thread at the cell.
 
 Source: the study of the Tera MTA, section 3.2.
 """
@@ -26,10 +26,10 @@ from smp.compiled import readff
 from smp.errors import WaitTimeout
 from smp.microbench.method.clocks import HostClock, clock_rate
 from smp.microbench.method.plan import Measurement, Plan, Tick
-from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.result import Result
 from smp.microbench.method.rows import judged, key_of, row
-from smp.microbench.method.visits import LIMITS, TURNS, Watch, rounds, section_of
-from smp.microbench.method.windows import Windows
+from smp.microbench.method.visits import Watch, result_of, rounds, section_of
+from smp.microbench.method.windows import Flag, Windows
 
 from .rows import Retries, Wait
 
@@ -89,7 +89,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         machine.run(_program, cells, [1], 0, clock.timer_ns)  # compiles
         seconds = SECONDS[plan.mode]
         taken, cut = rounds(RETRIES, take, seconds, np.random.default_rng([plan.seed, 13]), clock, tick)
-    results = [summarise((limit,), windows, "median", TURNS, LIMITS) for limit, windows in taken.items()]
+    results = [result_of((limit,), windows, ignore=Flag.SWITCHED) for limit, windows in taken.items()]
     rows = [_row(result, counted[key_of(result)[0]], GHz) for result in results]
     data = Retries(rows=rows, look_ns=look_of(results), **judged(results))
     return section_of("retries", results, data, KEY, cut)
@@ -141,9 +141,14 @@ def _program(
 
 
 def _timed(proc: Processor, cells: Cells, turn: int, timer_ns: float) -> Windows:
-    """Time a wait that withdraws as soon as it has trapped."""
-    watch = Watch(proc.counters)
-    start = time.perf_counter_ns()
+    """Time a wait that withdraws as soon as it has trapped: the second of two, since a CPU that has slept is slow."""
     with contextlib.suppress(WaitTimeout):
         cells.readff(0, timeout=0)
-    return watch.window(turn, 1, time.perf_counter_ns() - start, timer_ns)
+    watch = Watch(proc.counters)
+    cpu, start = time.thread_time_ns(), time.perf_counter_ns()
+    with contextlib.suppress(WaitTimeout):
+        cells.readff(0, timeout=0)
+    wall, cpu = time.perf_counter_ns() - start, time.thread_time_ns() - cpu
+    window = watch.window(turn, 1, wall, timer_ns)
+    window["cpu_ns"] = cpu
+    return window

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from smp._output.numbers import count, number, time
 from smp._output.table import Column, Table, counted
-from smp.microbench.output.format import listed
+from smp.microbench.output.format import cells, flagged
+from smp.microbench.output.tera import HOT_SPOT, LOOKS, MACHINE
 from smp.profiles.profile import Profile
 
 from .rows import Retries
 
 COLUMNS = {
-    "limit": counted("limit"),
     "counted_least": counted("counted least"),
     "counted_most": counted("counted most"),
     "waits": counted("waits"),
@@ -22,6 +22,12 @@ COLUMNS = {
     "p95_ns": Column("until the trap p95", "us", scale=1e-3),
     "windows": counted("waits timed"),
 }
+
+
+def looks_said(found: Retries) -> str:
+    """Return whether waits trap after as many looks as were set, in words."""
+    limits = ", ".join(count(row.limit) for row in found.rows if not row.equal)
+    return f"traps after other looks than were set: {limits}" if limits else "traps after as many looks as were set"
 
 
 def line(found: Retries) -> tuple[str, str] | None:
@@ -34,10 +40,18 @@ def line(found: Retries) -> tuple[str, str] | None:
 
 def tables(found: Retries, profile: Profile) -> Iterator[Table]:
     """Yield the table of a profile in which retries were counted."""
-    yield listed(
+    rows = [
+        [*cells(row.limit, row, *COLUMNS), LOOKS.value * HOT_SPOT.ns if row.limit == LOOKS.value else ""]
+        for row in found.rows
+    ]
+    yield Table(
         "Retries that a waiting stream counts before it traps (after figure 7)",
-        COLUMNS,
-        found.rows,
-        "until the trap: from Python, withdrawing included;",
-        f"a look takes {number(found.look_ns)} ns: what the longest adds to the first, by its looks",
+        (counted("limit"), *COLUMNS.values(), Column("Tera MTA", "us", scale=1e-3)),
+        rows,
+        (
+            "until the trap: from Python, withdrawing included",
+            f"a look takes {number(found.look_ns)} ns: what the longest adds to the first, by its looks",
+            f"{MACHINE}: {count(LOOKS.value)} looks ({LOOKS.place}) of {HOT_SPOT.value:g} clocks ({HOT_SPOT.place})",
+            flagged(found.rows),
+        ),
     )

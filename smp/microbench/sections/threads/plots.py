@@ -6,18 +6,24 @@ from collections.abc import Iterator
 
 from smp._output.figure import COLOURS, GREY, Axis, Figure, Panel, Series
 from smp._output.numbers import number, percent
-from smp.microbench.output.curves import SPREAD, Samples, column, reasons
+from smp.microbench.output.curves import SPREAD, Samples, column, doubted, reasons
 
 from .report import EVENTS, PARTS
 from .rows import Threads
+
+WHOLE = 3.0
+"""How many times as far as the longest bar the axis goes for the sake of whiskers."""
 
 
 def figures(found: Threads, samples: Samples = None) -> Iterator[Figure]:
     """Describe the events as bars, and the parts of a remapping under its whole."""
     yield Figure(
         "threads",
-        f"Starting and remapping: the parts explain {percent(found.accounting.explained)}% of a remapping",
-        "median; whiskers: minimum and 95th percentile, cut at the edge; hollow: not valid "
+        doubted(
+            f"Starting and remapping: the parts explain {percent(found.accounting.explained)}% of a remapping",
+            [*found.parts, found.whole],
+        ),
+        "median; whiskers: minimum and 95th percentile, an arrow where they go on; ringed: not valid "
         "(after tables 1 to 3 of the MTA evaluation)",
         [_events(found), _parts(found)],
         columns=1,
@@ -29,7 +35,8 @@ def _events(found: Threads) -> Panel:
     us, low, high = (column(rows, name) / 1e3 for name in ("ns", *SPREAD))
     names = [f"{EVENTS[row.what].strip()}:\n{number(each)} us" for row, each in zip(rows, us, strict=True)]
     bars = Series("", us, range(len(rows)), "bar", low, high, invalid=reasons(rows))
-    x = Axis("from the call until the thread runs", "us", low=0, high=1.3 * us.max() or None)
+    room = min(1.05 * high.max(), WHOLE * us.max())
+    x = Axis("from the call until the thread runs", "us", low=0, high=room or None)
     return Panel(x, Axis(names=names), [bars])
 
 
@@ -39,10 +46,13 @@ def _parts(found: Threads) -> Panel:
     times = [row.ns / 1e3 for row in parts] + [total - explained]
     starts = [sum(times[:k]) for k in range(len(times))]
     bars = []
+    why = reasons([*parts, found.whole])  # what is left over is as valid as all that it is left over from
+    why[-1] = "; ".join(one for one in why if one)
     for k, (start, each) in enumerate(zip(starts, times, strict=True)):
         colour, note = GREY if k == len(parts) else k % COLOURS, f"{number(each)} us, {percent(each / total)}%"
-        bars.append(Series("", [each], [k], "bar", start=[start], notes=[note], colour=colour))
-    bars.append(Series("", [total], [len(times)], "bar", notes=[f"{number(total)} us"]))
+        bars.append(Series("", [each], [k], "bar", start=[start], notes=[note], colour=colour, invalid=[why[k]]))
+    whole = [f"{number(total)} us"]
+    bars.append(Series("", [total], [len(times)], "bar", notes=whole, invalid=reasons([found.whole])))
     names = [PARTS[row.what] for row in parts] + ["not explained", "remapping in all"]
     about = f"time of a remapping after {found.looks} looks and a trap, on one CPU, part by part"
     x = Axis(about, "us", low=0, high=1.25 * max(total, *starts, explained))

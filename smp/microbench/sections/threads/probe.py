@@ -35,10 +35,11 @@ from smp._runtime.program.streams import Pool, Thread
 from smp._runtime.protocols.cell import READFF
 from smp._runtime.protocols.stream_slots import TURN
 from smp.microbench.method.clocks import HostClock, clock_rate
+from smp.microbench.method.others import Others
 from smp.microbench.method.plan import Measurement, Plan, Tick
-from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.result import Result
 from smp.microbench.method.rows import Times, judged, key_of, row
-from smp.microbench.method.visits import LIMITS, TURNS, Watch, rounds, section_of
+from smp.microbench.method.visits import Watch, counted, result_of, rounds, section_of
 from smp.microbench.method.windows import Windows
 
 from ..retries.probe import NAP
@@ -107,8 +108,8 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         take(list(everything), 0)  # compiles
         seconds = SECONDS[plan.mode]
         rng = np.random.default_rng([plan.seed, 14])
-        taken, cut = rounds(everything, take, seconds, rng, clock, tick)
-    results = [summarise((what,), windows, "median", TURNS, LIMITS) for what, windows in taken.items()]
+        taken, cut = rounds(everything, take, seconds, rng, clock, tick, Others())
+    results = [result_of((what,), windows) for what, windows in taken.items()]
     found = {key_of(result)[0]: statistics(result, GHz) for result in results}
     data = Threads(
         rows=[Event(what=what, **found[what]) for what in EVENTS],
@@ -131,7 +132,7 @@ class Statistics(Times):
 
 def statistics(result: Result, GHz: float) -> Statistics:
     """Return the numbers of a row."""
-    ns = result.windows["wall_ns"]
+    ns = counted(result)["wall_ns"]
     return {"mean_ns": float(ns.mean()), "std_ns": float(ns.std()), **row(result, GHz)}
 
 

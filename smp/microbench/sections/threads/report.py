@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from smp._output.numbers import percent, time
-from smp._output.table import Column, Table, counted, share, text
-from smp.microbench.output.format import flagged, judged, listed
+from smp._output.table import Cell, Column, Table, counted, share, text
+from smp.microbench.output.format import cells, flagged, judged
+from smp.microbench.output.tera import MACHINE, REMAP, REMAP_AT_ONCE, REMAPPING, START
 from smp.profiles.profile import Profile
 
 from .rows import Threads
@@ -34,15 +35,13 @@ def _micro(name: str) -> Column:
 
 
 FROM_THE_CALL = {
-    "what": text(),
     "ns": _micro("median"),
     "cycles": counted("clocks"),
     "mean_ns": _micro("mean"),
     "std_ns": _micro("deviation"),
-    "minimum_ns": _micro("min."),
-    "p95_ns": _micro("p95"),
     "windows": counted("events"),
 }
+PUBLISHED = {"stream": START, "remap": REMAP, "at once": REMAP_AT_ONCE}
 MADE_OF = (text("part, measured by itself"), _micro("median"), share(""), counted("events"))
 
 
@@ -61,8 +60,17 @@ def line(found: Threads) -> tuple[str, str] | None:
 def tables(found: Threads, profile: Profile) -> Iterator[Table]:
     """Yield the tables of a profile in which streams and threads were started."""
     rows = sorted(found.rows, key=lambda row: list(EVENTS).index(row.what))
-    title = "From the call until the thread runs (after tables 1 and 2)"
-    yield listed(title, FROM_THE_CALL, rows, names=EVENTS)
+    shown = []
+    for row in rows:
+        there = PUBLISHED.get(row.what)
+        theirs: list[Cell] = [there.ns, there.value] if there else ["", ""]
+        shown.append([*cells(EVENTS[row.what], row, *FROM_THE_CALL), *theirs])
+    yield Table(
+        "From the call until the thread runs (after tables 1 and 2)",
+        (text(), *FROM_THE_CALL.values(), _micro("Tera MTA"), counted("Tera MTA clocks")),
+        shown,
+        (f"{MACHINE}: {', '.join(dict.fromkeys(one.place for one in PUBLISHED.values()))}, means", flagged(rows)),
+    )
     sums = found.accounting
     total, left = sums.total_ns, sums.total_ns - sums.explained_ns
     parts = sorted(found.parts, key=lambda row: list(PARTS).index(row.what))
@@ -75,4 +83,10 @@ def tables(found: Threads, profile: Profile) -> Iterator[Table]:
             [judged("remapping in all", found.whole), total, 1.0, found.whole.windows],
         ],
         (f"the parts explain {percent(sums.explained)}% of the time", flagged([*parts, found.whole])),
+    )
+    published: list[list[Cell]] = [[one.name, one.clocks, one.clocks / REMAP.value, one.left] for one in REMAPPING]
+    yield Table(
+        f"What it is made of on the {MACHINE} (table 3)",
+        (text("part"), counted("clocks"), share(""), Column("left, as printed")),
+        [*published, ["remapping in all", REMAP.value, 1.0, ""]],
     )

@@ -7,12 +7,14 @@ from typing import Any
 
 from smp._output.figure import Axis, Figure, Panel
 from smp._output.numbers import time
-from smp.microbench.output.curves import Samples, curve, nth, select
+from smp.microbench.output.curves import Samples, curve, nth, places, select
 
 from .report import TITLES
 from .rows import Waking
 
-PARTS = {"total_ns": "in all", "ns": "per stream"}
+PARTS = {"total_ns": "time in all", "ns": "time per stream"}
+Lines = Iterable[tuple[str, list[Any], dict[str, Any]]]
+"""The name, rows and look of each line."""
 
 
 def figures(found: Waking, samples: Samples = None) -> Iterator[Figure]:
@@ -24,10 +26,10 @@ def figures(found: Waking, samples: Samples = None) -> Iterator[Figure]:
             (time(ns / 1e9) if ns else "none", select(found.rows, "streams", how=how, initial_ns=ns), nth(k))
             for k, ns in enumerate(loops)
         ]
-        panels += parts(lines, "streams that wait", f"{TITLES[how]}; ")
+        panels += [part(field, lines, "streams that wait", TITLES[how]) for field in PARTS]
     yield Figure(
         "waking",
-        "How long it takes until all who wait for a cell go on",
+        "How long does it take until all streams that wait for a cell go on?",
         f"from the fill to the last report, median of the visits; {found.cpus} CPUs; ringed: not valid "
         "(after figures 8 and 9 of the MTA evaluation)",
         panels,
@@ -38,14 +40,8 @@ def figures(found: Waking, samples: Samples = None) -> Iterator[Figure]:
     )
 
 
-def parts(lines: Iterable[tuple[str, list[Any], dict[str, Any]]], label: str, title: str = "") -> list[Panel]:
-    """Return two panels, in all and per stream: a line of each name, rows and look by the number of streams."""
-    return [
-        Panel(
-            Axis(label, scale="log"),
-            Axis("time", "us", "log"),
-            [curve(name, rows, "streams", field, scale=1e-3, **look) for name, rows, look in lines],
-            (title if field == "total_ns" else "") + what,
-        )
-        for field, what in PARTS.items()
-    ]
+def part(field: str, lines: Lines, label: str, title: str) -> Panel:
+    """Return a panel of one of the `PARTS` by the number of streams, with numbers where something was measured."""
+    measured = places(row.streams for _, rows, _ in lines for row in rows)
+    series = [curve(name, rows, "streams", field, scale=1e-3, **look) for name, rows, look in lines]
+    return Panel(Axis(label, scale="log", ticks=measured), Axis(PARTS[field], "us", "log"), series, title)

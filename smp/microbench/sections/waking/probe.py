@@ -26,10 +26,11 @@ from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor
 from smp._runtime.program.streams import Pool
 from smp.microbench.method.clocks import HostClock, clock_rate
+from smp.microbench.method.others import Others
 from smp.microbench.method.plan import Measurement, Plan, Tick
-from smp.microbench.method.result import Result, summarise
+from smp.microbench.method.result import Result
 from smp.microbench.method.rows import Times, judged, key_of, row
-from smp.microbench.method.visits import LIMITS, TURNS, Counts, Watch, counts_of, rounds, section_of
+from smp.microbench.method.visits import Counts, Watch, counts_of, result_of, rounds, section_of
 from smp.microbench.method.windows import Windows
 
 from .loops import ALL, SHARED_WORDS, link, pass_by, set_off
@@ -104,11 +105,8 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             return windows
 
         take([Task(MANY, 0, 1), Task(ONE, 0, 1)], 0)  # compiles
-        taken, cut = rounds(tasks, take, effort.seconds, np.random.default_rng([plan.seed, 10]), clock, tick)
-    results = [
-        summarise((task.how, task.initial_ns, task.streams), windows, "median", TURNS, LIMITS)
-        for task, windows in taken.items()
-    ]
+        taken, cut = rounds(tasks, take, effort.seconds, np.random.default_rng([plan.seed, 10]), clock, tick, Others())
+    results = [result_of((task.how, task.initial_ns, task.streams), windows) for task, windows in taken.items()]
     rows = [_row(result, GHz) for result in results]
     data = Waking(rows=rows, limit=RETRIES, cpus=len(usable_cpus()), **judged(results))
     return section_of("waking", results, data, KEY, cut)

@@ -7,12 +7,20 @@ from collections.abc import Iterator
 from smp._output.numbers import count, time
 from smp._output.table import Cell, Column, Table, counted, share
 from smp.microbench.output.format import few, flagged, judged
+from smp.microbench.output.tera import ACCESSES_ONE_BY_ONE, FIFTY_AT_ONCE, LATENCY, MACHINE
 from smp.profiles.profile import Profile
 
 from .rows import Waking, Woken
 
 TITLES = {"many": "All at once: the cell stays full", "one": "One at a time: each empties the cell and fills it"}
 FIGURES = {"many": 8, "one": 9}
+THERE = {
+    "many": f"50 streams that have trapped take {FIFTY_AT_ONCE.value:g} clocks each, {time(FIFTY_AT_ONCE.ns / 1e9)} "
+    f"({FIFTY_AT_ONCE.place}), which its authors call impossibly low",
+    "one": f"a stream takes about {ACCESSES_ONE_BY_ONE.value:g} memory accesses of {LATENCY.value:g} clocks, "
+    f"{time(ACCESSES_ONE_BY_ONE.value * LATENCY.ns / 1e9)} ({ACCESSES_ONE_BY_ONE.place})",
+}
+"""What was published of it."""
 
 
 def line(found: Waking) -> tuple[str, str] | None:
@@ -51,6 +59,7 @@ def tables(found: Waking, profile: Profile) -> Iterator[Table]:
             (
                 "above: how long the main thread spins before it fills the cell",
                 f"a wait traps after {count(found.limit)} looks; {found.cpus} CPUs, more streams take turns",
+                f"{MACHINE}: {THERE[how]}",
                 flagged(rows),
             ),
         )
