@@ -7,17 +7,17 @@ Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved), 1 oth
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
+import math
+import platform
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .._computer.commands import interruptible
 from .._computer.limits import usable_cpus
@@ -33,11 +33,17 @@ from .calibration.kernels import KERNELS, Calibration
 from .calibration.kernels import load as load_models
 from .campaign import Campaign, make_plan, samples_of
 from .predictions.programs import known_kernels
+from .progress import shown_on
 from .report import whole_report as report
 from .sections import SECTIONS
 
 WIDTH = 100  # columns of a report that is printed to a file
 MOST_NAMES = 30  # of files that are told one by one
+
+BUSY = (
+    "wait until it is quiet, leave CPUs to the others with -p, or bound the time with --budget; it is measured all the "
+    "same, and what is disturbed is marked as not valid"
+)
 
 EXAMPLES = """
 examples:
@@ -45,6 +51,7 @@ examples:
   python -m smp.microbench                     three minutes: answers to rely on
   python -m smp.microbench --full -p 1,2,4,8   the papers' grids whole
   python -m smp.microbench --only latency,lists
+  python -m smp.microbench --budget 60         what a minute is enough for, the most important first
   python -m smp.microbench --profile smp-report/profile.json            print it again, measure nothing
   python -m smp.microbench --profile smp-report/profile.json --only sorting   sort anew, with its cost functions
   python -m smp.microbench --quick --json | jq .access.functions
@@ -98,6 +105,16 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0.0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no budget: a number of seconds above 0")
+    return seconds
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(
@@ -132,6 +149,20 @@ def parser() -> argparse.ArgumentParser:
         help="numbers of processors (default: powers of two up to the CPUs)",
     )
     made.add_argument("--only", type=_sections, metavar="NAMES", help=f"measure only these, of {','.join(SECTIONS)}")
+    made.add_argument(
+        "--budget",
+        type=_seconds,
+        metavar="SECONDS",
+        help="stop measuring after so long: sections take less than their usual time, and the least important are left "
+        "out; the same command goes on with those",
+    )
+    made.add_argument(
+        "--name",
+        nargs="?",
+        const=platform.node(),
+        metavar="NAME",
+        help="what the computer is called in the profile (default: nothing; without NAME: as its network calls it)",
+    )
     made.add_argument("--seed", type=_seed, default=1, metavar="N", help="of every random choice (default: 1)")
     made.add_argument(
         "--out",
@@ -210,7 +241,7 @@ def _run_models(options: argparse.Namespace, talk: Console) -> int:
         options.out.mkdir(parents=True, exist_ok=True)
         calibration = Calibration(options.calibrate, options.out, options.seed)
         try:
-            with interruptible(), _bar(talk) as bar:
+            with interruptible(), shown_on(talk) as bar:
                 calibration.measure(bar)
         except KeyboardInterrupt:
             code = 130
@@ -258,19 +289,29 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         plan = make_plan(options.mode, options.processors or default_processors(), options.seed)
         if not any(cache_folder().glob("core-*")):
             talk.print("first run on this computer: compiling the loops takes up to a minute more")
-        campaign = Campaign(plan, base)
+        campaign = Campaign(plan, base, options.budget, options.name)
         if done := campaign.begin(sections, options.out):
             talk.print(
                 f"going on with the measurement of {campaign.profile.data['created']}, which was interrupted: "
                 f"{', '.join(done)} done; remove {options.out / 'profile.json'} to measure all again",
                 highlight=False,
             )
+        if busy := campaign.look("before"):
+            talk.print(f"the computer is busy: {'; '.join(busy)}", style="yellow", markup=False, highlight=False)
+            talk.print(BUSY, highlight=False)
         try:
-            with interruptible(), _bar(talk) as bar:
-                campaign.measure(bar)
+            with interruptible(), shown_on(talk) as bar:
+                campaign.measure(bar, bar.ended)
+            campaign.look("after")
         except KeyboardInterrupt:
             code = 130
             talk.print("interrupted: saving what was measured; the same command goes on with it")
+        if not code and campaign.missing:
+            talk.print(
+                f"the {options.budget:g} s are over; not measured, or not whole: {', '.join(campaign.missing)}; "
+                "the same command goes on with them",
+                highlight=False,
+            )
         files = []
         try:
             files = campaign.save()
@@ -312,26 +353,3 @@ def _print(data: Mapping[str, Any], parts: Sequence[Part], form: str) -> None:
         screen = sys.stdout.isatty()
         print(terminal.report(parts, shutil.get_terminal_size().columns if screen else WIDTH, bold=screen))
     sys.stdout.flush()
-
-
-class _Bar:
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._task = progress.add_task("", total=1.0)
-
-    def __call__(self, done: float, text: str) -> None:
-        self._progress.update(self._task, completed=done, description=text)
-
-
-@contextlib.contextmanager
-def _bar(talk: Console) -> Iterator[_Bar]:
-    """A progress bar with the time left."""
-    columns = (
-        TextColumn("{task.description:<44.44}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=talk, transient=True) as progress:
-        yield _Bar(progress)

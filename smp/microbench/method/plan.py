@@ -46,6 +46,8 @@ class Plan:
         A word, in bytes.
     caches : tuple of Cache
         By level, the smallest first.
+    share : float
+        How much of its usual time a probe may take: less than 1 where a budget is short.
 
     Raises
     ------
@@ -59,6 +61,7 @@ class Plan:
     line_bytes: int
     word_bytes: int = 8
     caches: tuple[Cache, ...] = ()
+    share: float = 1.0
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -70,6 +73,12 @@ class Plan:
                 f"a line of {self.line_bytes} bytes does not hold a whole number of words of "
                 f"{self.word_bytes} bytes: give the line size that the processor reports, mostly 64"
             )
+        if not 0.0 < self.share <= 1.0:
+            raise PlanError(f"a share of {self.share} of the usual time: it must be above 0 and at most 1")
+
+    def seconds(self, usual: float) -> float:
+        """Return how long a probe may take for what usually takes so many seconds."""
+        return self.share * usual
 
 
 @dataclass

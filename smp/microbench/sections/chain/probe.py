@@ -103,7 +103,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             return windows
 
         take([Task(CHAINED, 0, 1)], 0)  # compiles
-        taken, cut = rounds(tasks, take, effort.seconds, np.random.default_rng([plan.seed, 11]), clock, tick)
+        taken, cut = rounds(
+            tasks, take, plan.seconds(effort.seconds), np.random.default_rng([plan.seed, 11]), clock, tick
+        )
     results = [
         summarise((task.how, task.work, task.streams), windows, "median", TURNS, LIMITS)
         for task, windows in taken.items()

@@ -105,7 +105,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             return [found[what] for what in order]
 
         take(list(everything), 0)  # compiles
-        seconds = SECONDS[plan.mode]
+        seconds = plan.seconds(SECONDS[plan.mode])
         rng = np.random.default_rng([plan.seed, 14])
         taken, cut = rounds(everything, take, seconds, rng, clock, tick)
     results = [summarise((what,), windows, "median", TURNS, LIMITS) for what, windows in taken.items()]

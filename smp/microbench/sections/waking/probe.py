@@ -104,7 +104,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             return windows
 
         take([Task(MANY, 0, 1), Task(ONE, 0, 1)], 0)  # compiles
-        taken, cut = rounds(tasks, take, effort.seconds, np.random.default_rng([plan.seed, 10]), clock, tick)
+        taken, cut = rounds(
+            tasks, take, plan.seconds(effort.seconds), np.random.default_rng([plan.seed, 10]), clock, tick
+        )
     results = [
         summarise((task.how, task.initial_ns, task.streams), windows, "median", TURNS, LIMITS)
         for task, windows in taken.items()
