@@ -26,6 +26,7 @@ from .._computer.activity import look
 from .._computer.cpus import caches, line_bytes
 from .._computer.deadline import Deadline
 from .._computer.description import fingerprint, machine
+from .._computer.facts import gather
 from .._computer.system import Stolen, load
 from ..errors import ProfileError
 from ..profiles.profile import FORMAT, VERSION, Profile, ProfileWarning
@@ -79,13 +80,14 @@ class Campaign:
             "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "smp": version.VERSION,
             "machine": machine(clock_rate()) | ({"name": name} if name else {}),
+            "facts": gather(),
             "conditions": {
                 "mode": plan.mode,
                 "seed": plan.seed,
                 "processors": list(plan.processors),
                 "load_before": load(),
                 "budget_s": budget_s,
-                "interrupted": True,  # until it is whole
+                "interrupted": True,  # until it has ended by itself
             },
             "samples": "samples.npz",
         }
@@ -110,7 +112,7 @@ class Campaign:
         earlier = _earlier(folder)
         if _task(earlier.data) == _task(self.profile.data):
             self.profile, self.samples = earlier, samples_of(earlier)
-            self.profile.data["conditions"]["budget_s"] = self.budget_s
+            self.profile.data["conditions"] |= {"budget_s": self.budget_s, "interrupted": True}
             self._before_s = earlier.data["conditions"].get("seconds") or 0.0
         return list(self.profile.data["unfinished"]["done"])
 
@@ -150,9 +152,9 @@ class Campaign:
                 self._add(stopped.name, stopped.section)
             if not deadline.passed:
                 raise
+        self.profile.data["conditions"]["interrupted"] = False
         if not self.missing:
             del self.profile.data["unfinished"]
-            self.profile.data["conditions"]["interrupted"] = False
 
     def _measure(self, progress: Progress, ended: Ended, deadline: Deadline) -> None:
         done, before = self.profile.data["unfinished"]["done"], 0.0

@@ -20,6 +20,7 @@ from typing import Any
 from rich.console import Console
 
 from .._computer.commands import interruptible
+from .._computer.facts import gather
 from .._computer.limits import usable_cpus
 from .._computer.version import VERSION
 from .._output import delimited, markdown, terminal
@@ -35,6 +36,7 @@ from .campaign import Campaign, make_plan, samples_of
 from .predictions.programs import known_kernels
 from .progress import shown_on
 from .report import whole_report as report
+from .report.facts import part as computer
 from .sections import SECTIONS
 
 WIDTH = 100  # columns of a report that is printed to a file
@@ -193,6 +195,9 @@ def parser() -> argparse.ArgumentParser:
         help="print what a program costs by the profile (--profile, or the last measured), price by price, and what "
         f"halving each would give; KERNEL is one of {', '.join(known_kernels())}",
     )
+    models.add_argument(
+        "--facts", action="store_true", help="print what the system tells of this computer; measures nothing"
+    )
     models.add_argument("--models", type=Path, metavar="FILE", help="print a saved calibration; measures nothing")
     form = made.add_mutually_exclusive_group()
     for name, what in (
@@ -222,6 +227,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             if options.calibrate or options.models:
                 return _run_models(options, talk)
+            if options.facts:
+                found = gather()
+                _print(found, [computer(found)], options.form)
+                return 0
             if options.compare or options.impact:
                 return _run_predictions(options)
             return _run(options, talk)

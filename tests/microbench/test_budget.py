@@ -10,10 +10,12 @@ import pytest
 
 from smp._computer.deadline import Deadline
 from smp._computer.documents import Record
+from smp._output.terminal import text
 from smp.microbench import command
 from smp.microbench.campaign import Campaign
 from smp.microbench.method.budget import LEAST, share_out
 from smp.microbench.method.plan import Measurement, Plan, PlanError, Stopped
+from smp.microbench.report.first_screen import summary
 from smp.microbench.sections import IMPORTANCE, SECTIONS
 from smp.profiles.profile import Profile
 
@@ -115,8 +117,11 @@ def test_the_section_under_way_keeps_its_part_and_the_same_command_goes_on(
     made.save()
     data = json.loads((tmp_path / "profile.json").read_text())
     assert data["conditions"]["budget_s"] == 0.3
-    assert data["conditions"]["interrupted"] is True
+    assert data["conditions"]["interrupted"] is False
     assert data["unfinished"]["done"] == ["retries"]
+    known = Profile({name: data[name] for name in ("machine", "conditions", "unfinished")})
+    screen = " ".join(text(summary(known).tables[0], 100).split())
+    assert "NOT WHOLE in 0.3 s: latency, synchronisation" in screen
 
     again = campaign(monkeypatch, tmp_path, 0.3, ("synchronisation",), {"synchronisation": 30})
     again.measure(lambda done, text: None)
