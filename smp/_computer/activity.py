@@ -28,8 +28,8 @@ GAP_NS = 100_000
 """Longer than an interrupt takes."""
 GIVEN, STOLEN, TAKEN, CLOCK, LOAD = 0.95, 0.02, 0.2, 0.9, 1.25
 """A computer is busy where a CPU gives a loop less, the hypervisor takes more, another process takes more of a CPU, a
-CPU's clock is slower than this share of the fastest, or the load is so many times the CPUs."""
-NAMED, SEEN = 3, 0.02
+CPU's clock is slower than this share of the fastest, or others run and the load is so many times the CPUs."""
+NAMED, SEEN = 3, 0.05
 """How many processes are named, and the least share of a CPU that one of them took."""
 
 
@@ -145,7 +145,7 @@ def _busy(found: dict[str, Any], cpus: int) -> Iterator[str]:
     slow = [f"CPU {cpu} runs at {GHz:.2f} GHz" for cpu, GHz in rates.items() if GHz < CLOCK * fastest]
     if slow:
         yield f"{_few(slow)}, the fastest at {fastest:.2f}"
-    if (found["load"] or 0.0) > LOAD * cpus:
+    if (found["load"] or 0.0) > LOAD * cpus and found["runnable"]:  # the load alone may be what went before
         yield f"the load of the last minute is {found['load']:.2f} on {cpus} CPU{'s' * (cpus != 1)}"
 
 

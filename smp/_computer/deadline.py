@@ -1,8 +1,11 @@
 """A deadline for the main thread: what Ctrl-C would do, done by the clock.
 
-with Deadline(60) as deadline:      after a minute SIGALRM calls the handler of SIGINT, once:
-    measure()                       a KeyboardInterrupt, or whatever holds Ctrl-C back just then
-deadline.passed                     whether that has happened
+    with Deadline(60) as deadline:      deadline.check() raises a KeyboardInterrupt after a minute;
+        measure()                       `GRACE_S` later SIGALRM calls the handler of SIGINT, which raises one,
+    deadline.passed                     or holds it back as it does Ctrl-C
+
+A KeyboardInterrupt of `check` comes where the code expects it; one of the signal may come upon a callback of C, such as
+those of a compiler, which drops it with a message.  The next `check` raises it again.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ import threading
 import time
 from types import FrameType, TracebackType
 
+GRACE_S = 1.0
+
 
 class Deadline:
-    """Interrupt a block of the main thread after some seconds; other threads are not interrupted.
+    """Interrupt a block of the main thread after some seconds.
 
     Parameters
     ----------
@@ -37,10 +42,16 @@ class Deadline:
         """The seconds that are left, 0 where there are none; None without a deadline."""
         return None if self._end is None else max(0.0, self._end - time.monotonic())
 
+    def check(self) -> None:
+        """Raise a KeyboardInterrupt if the time is over."""
+        if self.left == 0.0:
+            self.passed = True
+            raise KeyboardInterrupt
+
     def __enter__(self) -> Deadline:
         if self.left is not None and threading.current_thread() is threading.main_thread():
             self._handler = signal.signal(signal.SIGALRM, self._come)
-            signal.setitimer(signal.ITIMER_REAL, max(1e-3, self.left))
+            signal.setitimer(signal.ITIMER_REAL, self.left + GRACE_S)
         return self
 
     def _come(self, number: int, frame: FrameType | None) -> None:

@@ -30,7 +30,7 @@ from .._computer.facts import gather
 from .._computer.system import Stolen, load
 from ..errors import ProfileError
 from ..profiles.profile import FORMAT, VERSION, Profile, ProfileWarning
-from .method.budget import share_out
+from .method.budget import LEAST, share_out
 from .method.clocks import HostClock, clock_rate
 from .method.plan import MODES, Measurement, Plan, Stopped
 from .sections import IMPORTANCE, SECTIONS
@@ -164,6 +164,7 @@ class Campaign:
 
             def tick(done: float, text: str, start: float = before, share: float = share, whole: float = whole) -> None:
                 progress((start + share * min(done, 1.0)) / whole, text)
+                deadline.check()
 
             began = time.monotonic()
             tick(0.0, name)
@@ -180,9 +181,14 @@ class Campaign:
         if deadline.left is None or not usual:
             return usual
         rank = {name: place for place, name in enumerate(IMPORTANCE)}
-        usual = {name: usual[name] for name in sorted(usual, key=lambda name: rank.get(name, len(rank)))}
+
+        def place(name: str) -> tuple[bool, int]:
+            """Where it stands; what was begun before, and did not end in the same time, would not end now."""
+            return name in self.profile.data, rank.get(name, len(rank))
+
+        usual = {name: usual[name] for name in sorted(usual, key=place)}
         fixed = [name for name in usual if not SECTIONS[name].scaled]
-        fits, self._share = share_out(usual, deadline.left, fixed)
+        fits, self._share = share_out(usual, deadline.left, LEAST[self.plan.mode], fixed)
         if not fits and not begun:  # it is cut off in the middle, which is better than nothing
             fits, self._share = list(usual)[:1], min(1.0, max(1e-3, deadline.left / next(iter(usual.values()))))
         return {name: usual[name] * (1.0 if name in fixed else self._share) for name in fits}

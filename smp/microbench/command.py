@@ -301,7 +301,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         campaign = Campaign(plan, base, options.budget, options.name)
         if done := campaign.begin(sections, options.out):
             talk.print(
-                f"going on with the measurement of {campaign.profile.data['created']}, which was interrupted: "
+                f"going on with the measurement of {campaign.profile.data['created']}, which is not whole: "
                 f"{', '.join(done)} done; remove {options.out / 'profile.json'} to measure all again",
                 highlight=False,
             )
@@ -317,7 +317,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
             talk.print("interrupted: saving what was measured; the same command goes on with it")
         if not code and campaign.missing:
             talk.print(
-                f"the {options.budget:g} s are over; not measured, or not whole: {', '.join(campaign.missing)}; "
+                f"{options.budget:g} s were not enough; not measured, or not whole: {', '.join(campaign.missing)}; "
                 "the same command goes on with them",
                 highlight=False,
             )

@@ -48,7 +48,8 @@ def test_a_busy_cpu_is_named_and_who_keeps_it_busy() -> None:
 
 def test_what_does_not_disturb_is_not_said(tmp_path: Path) -> None:
     quiet = {
-        "load": 0.9,
+        "load": 3.0,
+        "runnable": 0.0,
         "stolen_fraction": None,
         "cpus": [{"cpu": k, "share": 0.99, "GHz": 4.0} for k in range(2)],
         "processes": [{"name": "sshd", "pid": 7, "share": 0.05}],
@@ -56,7 +57,7 @@ def test_what_does_not_disturb_is_not_said(tmp_path: Path) -> None:
     assert list(activity._busy(quiet, 2)) == []
     slow = [{"cpu": 0, "share": 1.0, "GHz": 2.0}, {"cpu": 1, "share": 0.5, "GHz": 4.0}]
     processes = [{"name": "make", "pid": 9, "share": 0.98}]
-    busy = {"load": 3.0, "stolen_fraction": 0.25, "cpus": slow, "processes": processes}
+    busy = {"load": 3.0, "runnable": 1.5, "stolen_fraction": 0.25, "cpus": slow, "processes": processes}
     assert list(activity._busy(busy, 2)) == [
         "a loop that spins gets 50% of CPU 1",
         "make (9) takes 98% of a CPU",

@@ -124,16 +124,15 @@ def _conditions(profile: Profile) -> Iterator[tuple[str, str]]:
 
 def _system(facts: Mapping[str, Any]) -> str:
     """Return the facts that figures depend on the most, those that are told; all of them end the report."""
-    free, whole = facts.get("available_bytes"), facts.get("memory_bytes")
-    boost = facts.get("boost")
+    free, boost, smt = facts.get("available_bytes"), facts.get("boost"), facts.get("smt")
     said = (
-        ("", facts.get("kernel") and f"Linux {facts['kernel']}"),
-        ("", free and whole and f"{size(free)} of {size(whole)} free"),
+        ("Linux ", facts.get("kernel")),
+        ("free memory ", free and size(free)),
         ("huge pages ", facts.get("huge_private")),
-        ("in shared memory ", facts.get("huge_shared")),
+        ("shared ", facts.get("huge_shared")),
         ("governor ", facts.get("governor")),
         ("boost ", None if boost is None else "on" if boost else "off"),
-        ("SMT ", facts.get("smt") if facts.get("smt") in ("on", "off") else None),
+        ("SMT ", smt if smt in ("on", "off") else None),
         ("CPU quota ", facts.get("quota_cpus") and number(facts["quota_cpus"])),
     )
     return ", ".join(f"{name}{value}" for name, value in said if value)
