@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
-import platform
 import shutil
 import sys
 import warnings
@@ -33,6 +31,7 @@ from ..profiles.profile import Profile, ProfileWarning
 from .calibration.kernels import KERNELS, Calibration
 from .calibration.kernels import load as load_models
 from .campaign import Campaign, make_plan, samples_of
+from .measuring import add_options, measure
 from .predictions.programs import known_kernels
 from .progress import shown_on
 from .report import whole_report as report
@@ -41,11 +40,6 @@ from .sections import SECTIONS
 
 WIDTH = 100  # columns of a report that is printed to a file
 MOST_NAMES = 30  # of files that are told one by one
-
-BUSY = (
-    "wait until it is quiet, leave CPUs to the others with -p, or bound the time with --budget; it is measured all the "
-    "same, and what is disturbed is marked as not valid"
-)
 
 EXAMPLES = """
 examples:
@@ -107,16 +101,6 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0.0 < seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no budget: a number of seconds above 0")
-    return seconds
-
-
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(
@@ -151,20 +135,7 @@ def parser() -> argparse.ArgumentParser:
         help="numbers of processors (default: powers of two up to the CPUs)",
     )
     made.add_argument("--only", type=_sections, metavar="NAMES", help=f"measure only these, of {','.join(SECTIONS)}")
-    made.add_argument(
-        "--budget",
-        type=_seconds,
-        metavar="SECONDS",
-        help="stop measuring after so long: sections take less than their usual time, and the least important are left "
-        "out; the same command goes on with those",
-    )
-    made.add_argument(
-        "--name",
-        nargs="?",
-        const=platform.node(),
-        metavar="NAME",
-        help="what the computer is called in the profile (default: nothing; without NAME: as its network calls it)",
-    )
+    add_options(made)
     made.add_argument("--seed", type=_seed, default=1, metavar="N", help="of every random choice (default: 1)")
     made.add_argument(
         "--out",
@@ -305,22 +276,11 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
                 f"{', '.join(done)} done; remove {options.out / 'profile.json'} to measure all again",
                 highlight=False,
             )
-        if busy := campaign.look("before"):
-            talk.print(f"the computer is busy: {'; '.join(busy)}", style="yellow", markup=False, highlight=False)
-            talk.print(BUSY, highlight=False)
         try:
-            with interruptible(), shown_on(talk) as bar:
-                campaign.measure(bar, bar.ended)
-            campaign.look("after")
+            measure(campaign, talk)
         except KeyboardInterrupt:
             code = 130
             talk.print("interrupted: saving what was measured; the same command goes on with it")
-        if not code and campaign.missing:
-            talk.print(
-                f"{options.budget:g} s were not enough; not measured, or not whole: {', '.join(campaign.missing)}; "
-                "the same command goes on with them",
-                highlight=False,
-            )
         files = []
         try:
             files = campaign.save()

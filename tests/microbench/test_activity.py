@@ -2,7 +2,6 @@
 
 import io
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -30,7 +29,8 @@ def spinning(cpu: int) -> Iterator[int]:
         process.wait()
 
 
-def test_a_busy_cpu_is_named_and_who_keeps_it_busy() -> None:
+def test_a_busy_cpu_is_named_and_who_keeps_it_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activity, "NAMED", 999)  # others may be busy, too
     affinity = os.sched_getaffinity(0)
     cpu = usable_cpus()[-1]
     with spinning(cpu) as pid:
@@ -40,7 +40,7 @@ def test_a_busy_cpu_is_named_and_who_keeps_it_busy() -> None:
     assert given["GHz"] == 3.0
     assert seen["runnable"] > 0
     taken = {process["pid"]: process["share"] for process in seen["processes"]}
-    assert taken[pid] > 0.25
+    assert taken[pid] > activity.SEEN
     assert f"% of CPU {cpu}" in seen["busy"][0]
     assert f"({pid}) takes" in " ".join(seen["busy"])
     assert os.sched_getaffinity(0) == affinity
@@ -100,12 +100,11 @@ def test_the_command_says_that_the_computer_is_busy_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SMP_DATA_DIR", str(tmp_path / "data"))
-    with spinning(usable_cpus()[0]) as pid:
+    with spinning(usable_cpus()[0]):
         assert command.main(["--quick", "--only", "retries", "--no-plots", "--out", str(tmp_path)]) == 0
-        os.kill(pid, signal.SIGKILL)
     printed = capsys.readouterr()
     said = " ".join(printed.err.split())
-    assert f"({pid}) takes" in said
+    assert "the computer is busy: a loop that spins gets" in said
     assert "wait until it is quiet" in said
     assert "retries: " in said, "a line for the section"
     assert "\x1b" not in printed.err

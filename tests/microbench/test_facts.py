@@ -1,14 +1,18 @@
 """The facts of the computer: told by its files, kept in the profile, printed with what tells them."""
 
 import json
+import platform
 from pathlib import Path
 
 import pytest
 
 from smp._computer import settings
+from smp._computer.description import fingerprint, hardware
 from smp._computer.facts import FACTS, gather
 from smp._output.terminal import report
 from smp.microbench import command
+from smp.microbench.campaign import Campaign
+from smp.microbench.method.plan import Plan
 from smp.microbench.report.facts import part, said
 from smp.microbench.report.first_screen import summary
 from smp.profiles.conditions import Facts
@@ -172,6 +176,18 @@ def test_the_command_prints_facts(capsys: pytest.CaptureFixture[str]) -> None:
     assert "CPUs online" in capsys.readouterr().out
     assert command.main(["--facts", "--json"]) == 0
     assert list(json.loads(capsys.readouterr().out)) == list(FACTS)
+
+
+def test_the_name_of_the_computer_is_recorded_on_request_only() -> None:
+    options = [command.parser().parse_args(given).name for given in ([], ["--name"], ["--name", "ada"])]
+    assert options == [None, platform.node(), "ada"]
+    plan = Plan("quick", (1,), 1, 64)
+    anonymous, ada = (Campaign(plan, name=name).profile for name in (None, "ada"))
+    assert "name" not in anonymous.data["machine"]
+    assert ada.data["machine"]["name"] == "ada"
+    assert fingerprint(anonymous.data["machine"]) == fingerprint(ada.data["machine"]) == fingerprint(hardware())
+    assert repr(ada).startswith(f"<profile of ada ({ada.data['machine']['cpu']}, ")
+    assert repr(anonymous).startswith(f"<profile of {ada.data['machine']['cpu']}, ")
 
 
 def screen(**data: object) -> str:

@@ -185,10 +185,14 @@ def _programs(profile: Profile, notes: Notes) -> Iterator[tuple[str, str]]:
 
 
 def _lines(profile: Profile, notes: Notes, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield a heading and a line for each of some sections that has one."""
+    """Yield a heading and a line for each of some sections that has one; predictions hold as their functions do."""
+    access = profile.section("access")
     for name in names:
         found = profile.section(name)
         said = found and SECTIONS[name].part("report", "line")(found)
         if said:
             heading, line = said
-            yield f"{heading}{notes.section(heading.lower(), found)}", line
+            marks = notes.section(heading.lower(), found)
+            if SECTIONS[name].predicted:
+                marks += notes.section("access patterns", access)
+            yield f"{heading}{marks}", line
