@@ -164,7 +164,8 @@ class Campaign:
 
             def tick(done: float, text: str, start: float = before, share: float = share, whole: float = whole) -> None:
                 progress((start + share * min(done, 1.0)) / whole, text)
-                deadline.check()
+                if done < 1.0:  # what is whole is kept
+                    deadline.check()
 
             began = time.monotonic()
             tick(0.0, name)

@@ -147,6 +147,23 @@ def test_the_section_under_way_keeps_its_part_and_the_same_command_goes_on(
     assert "unfinished" not in whole.profile.data
 
 
+def test_a_section_that_is_whole_when_the_time_ends_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = campaign(monkeypatch, tmp_path, 0.05, ("retries", "latency"), {})
+
+    def probe(name: str) -> Callable[..., Measurement]:
+        def measure(tick: Callable[[float, str], None]) -> Measurement:
+            time.sleep(0.1)
+            tick(1.0, name)
+            return Measurement(Record(of=name), {})
+
+        return measure
+
+    monkeypatch.setattr(made, "_probe", probe)
+    made.measure(lambda done, text: None)
+    assert made.missing == ["retries"]
+    assert made.profile.data["latency"] == {"of": "latency"}
+
+
 def test_ctrl_c_within_a_budget_is_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = campaign(monkeypatch, tmp_path, 60.0, ("retries",), {})
 
