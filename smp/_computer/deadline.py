@@ -15,7 +15,7 @@ import threading
 import time
 from types import FrameType, TracebackType
 
-GRACE_S = 1.0
+GRACE_S = 0.5
 
 
 class Deadline:

@@ -55,7 +55,7 @@ class Campaign:
     base : Profile, optional
         A saved profile that is added to; its sections stand where they are not measured again.
     budget_s : float, optional
-        How many seconds the measurement may take; what is left then is not measured.
+        How many seconds the measurement may take from now on; what is left then is not measured.
     name : str, optional
         What the machine is called in the profile.
 
@@ -70,7 +70,7 @@ class Campaign:
     ) -> None:
         self.plan, self.budget_s = plan, budget_s
         self.samples: Samples = {}
-        self._share = 1.0
+        self._share, self._deadline = 1.0, Deadline(budget_s)
         self._began, self._stolen, self._before_s = time.monotonic(), Stolen(), 0.0
         data: dict[str, Any] = {} if base is None else dict(base.data)
         self._added_to = data.get("created")
@@ -143,29 +143,28 @@ class Campaign:
         OSError
             When a section cannot be saved.
         """
-        deadline = Deadline(self.budget_s)
         try:
-            with deadline:
-                self._measure(progress, ended, deadline)
+            with self._deadline:
+                self._measure(progress, ended)
         except KeyboardInterrupt as stopped:
             if isinstance(stopped, Stopped):
                 self._add(stopped.name, stopped.section)
-            if not deadline.passed:
+            if not self._deadline.passed:
                 raise
         self.profile.data["conditions"]["interrupted"] = False
         if not self.missing:
             del self.profile.data["unfinished"]
 
-    def _measure(self, progress: Progress, ended: Ended, deadline: Deadline) -> None:
+    def _measure(self, progress: Progress, ended: Ended) -> None:
         done, before = self.profile.data["unfinished"]["done"], 0.0
-        while left := self._chosen(deadline, begun=before > 0.0):
+        while left := self._chosen(begun=before > 0.0):
             name, share = next(iter(left.items()))
             whole = before + sum(left.values())
 
             def tick(done: float, text: str, start: float = before, share: float = share, whole: float = whole) -> None:
                 progress((start + share * min(done, 1.0)) / whole, text)
                 if done < 1.0:  # what is whole is kept
-                    deadline.check()
+                    self._deadline.check()
 
             began = time.monotonic()
             tick(0.0, name)
@@ -176,10 +175,11 @@ class Campaign:
             if self.missing:
                 self.save()
 
-    def _chosen(self, deadline: Deadline, begun: bool) -> dict[str, float]:
+    def _chosen(self, begun: bool) -> dict[str, float]:
         """Return what is measured next and after that, with the seconds that it may take; settle the share of each."""
         usual = {name: SECTIONS[name].seconds[MODES.index(self.plan.mode)] for name in self.missing}
-        if deadline.left is None or not usual:
+        left_s = self._deadline.left
+        if left_s is None or not usual:
             return usual
         rank = {name: place for place, name in enumerate(IMPORTANCE)}
 
@@ -189,9 +189,9 @@ class Campaign:
 
         usual = {name: usual[name] for name in sorted(usual, key=place)}
         fixed = [name for name in usual if not SECTIONS[name].scaled]
-        fits, self._share = share_out(usual, deadline.left, LEAST[self.plan.mode], fixed)
+        fits, self._share = share_out(usual, left_s, LEAST[self.plan.mode], fixed)
         if not fits and not begun:  # it is cut off in the middle, which is better than nothing
-            fits, self._share = list(usual)[:1], min(1.0, max(1e-3, deadline.left / next(iter(usual.values()))))
+            fits, self._share = list(usual)[:1], min(1.0, max(1e-3, left_s / next(iter(usual.values()))))
         return {name: usual[name] * (1.0 if name in fixed else self._share) for name in fits}
 
     def _probe(self, name: str) -> Callable[[Callable[[float, str], None]], Measurement]:
