@@ -118,24 +118,24 @@ def test_the_section_under_way_keeps_its_part_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sections = ("latency", "synchronisation", "retries")
-    made = campaign(monkeypatch, tmp_path, 0.6, sections, {"synchronisation": 30})
-    began = time.monotonic()
+    made = campaign(monkeypatch, tmp_path, 4.0, sections, {"synchronisation": 30})
     ended: list[str] = []
     made.measure(lambda done, text: None, lambda name, seconds: ended.append(name))
-    assert time.monotonic() - began < 5, "though it says nothing in that time"
     assert made.missing == ["latency", "synchronisation"]
     assert ended == ["retries"], "what fits"
     made.save()
     data = json.loads((tmp_path / "profile.json").read_text())
-    assert data["conditions"]["budget_s"] == 0.6
+    assert data["conditions"]["budget_s"] == 4.0
     assert data["conditions"]["interrupted"] is False
     assert data["unfinished"]["done"] == ["retries"]
     known = Profile({name: data[name] for name in ("machine", "conditions", "unfinished")})
     screen = " ".join(text(summary(known).tables[0], 100).split())
-    assert "NOT WHOLE in 0.6 s: latency, synchronisation" in screen
+    assert "NOT WHOLE in 4 s: latency, synchronisation" in screen
 
     again = campaign(monkeypatch, tmp_path, 0.6, ("synchronisation",), {"synchronisation": 30})
+    began = time.monotonic()
     again.measure(lambda done, text: None)
+    assert time.monotonic() - began < 5, "though it says nothing in that time"
     assert again.profile.data["synchronisation"] == {"of": "part"}, "nothing fits: the most important is begun"
     assert 0 < SHARES["synchronisation"] < HALF
     assert again.missing == ["synchronisation"]
@@ -148,11 +148,11 @@ def test_the_section_under_way_keeps_its_part_and_the_same_command_goes_on(
 
 
 def test_a_section_that_is_whole_when_the_time_ends_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = campaign(monkeypatch, tmp_path, 0.05, ("retries", "latency"), {})
+    made = campaign(monkeypatch, tmp_path, 1.0, ("retries", "latency"), {})
 
     def probe(name: str) -> Callable[..., Measurement]:
         def measure(tick: Callable[[float, str], None]) -> Measurement:
-            time.sleep(0.1)
+            time.sleep((made._deadline.left or 0.0) + 0.01)
             tick(1.0, name)
             return Measurement(Record(of=name), {})
 
@@ -160,8 +160,8 @@ def test_a_section_that_is_whole_when_the_time_ends_is_kept(tmp_path: Path, monk
 
     monkeypatch.setattr(made, "_probe", probe)
     made.measure(lambda done, text: None)
-    assert made.missing == ["retries"]
-    assert made.profile.data["latency"] == {"of": "latency"}
+    assert made.missing == ["latency"]
+    assert made.profile.data["retries"] == {"of": "retries"}
 
 
 def test_ctrl_c_within_a_budget_is_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
