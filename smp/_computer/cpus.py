@@ -83,11 +83,6 @@ def virtual(root: Path = ROOT) -> bool | None:
     return False if flags or told else None
 
 
-def governor(root: Path = ROOT) -> str | None:
-    """Return the rule by which CPU 0 chooses its frequency."""
-    return read(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-
-
 def cpu_list(text: str) -> list[int]:
     """Return the CPUs of a list as the kernel writes it.
 

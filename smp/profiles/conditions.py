@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
-
 from smp._computer.documents import Count, NotNegative, Number, Record, Rows, Size
 
 
@@ -63,7 +59,7 @@ class Node(Record):
     node: Count
     cpus: str | None = None
     bytes: Count | None = None
-    distances: Annotated[list[Count], Field(default_factory=list)]
+    distances: list[Count]
 
 
 class Facts(Record):

@@ -44,4 +44,6 @@ IMPORTANCE = (
     *("access", "synchronisation", "latency", "bandwidth", "lists", "sorting", "stencil", "instruction", "threads"),
     *("outstanding", "waking", "chain", "retries", "polling", "fine"),
 )
-"""What a short budget is spent on first: the cost functions, what programs cost, then single mechanisms."""
+"""What a short budget is spent on first: the cost functions, what programs cost, then single mechanisms.
+
+A section that is not named here comes last."""
