@@ -41,7 +41,7 @@ VIRTUAL_PRODUCTS = (*HYPERVISORS, "virtual machine", "google compute engine", "o
 def model(root: Path = ROOT) -> str:
     """Return the processor's name; its architecture where there is no name."""
     for name in ("model name", "cpu model", "Hardware", "cpu"):
-        for value in _cpuinfo(name, root):
+        for value in cpuinfo(name, root):
             return value
     return read(root / "proc/device-tree/model") or platform.machine() or "unknown"
 
@@ -55,7 +55,7 @@ def caches(root: Path = ROOT) -> tuple[Cache, ...]:
     """Return the caches of CPU 0 that hold data, by level; `DEFAULTS`, said as such, where none is told."""
     found = []
     for folder in _cache_folders(root):
-        level, size = number(folder / "level"), _size(read(folder / "size"))
+        level, size = number(folder / "level"), size_of(read(folder / "size"))
         shared = len(cpu_list(read(folder / "shared_cpu_list") or "")) or 1
         if read(folder / "type") in ("Data", "Unified") and level and size:
             found.append(Cache(level, size, shared))
@@ -66,13 +66,13 @@ def line_bytes(root: Path = ROOT) -> int:
     """Return the size of a cache line in bytes; 64 where it is not told."""
     sizes = [number(folder / "coherency_line_size") for folder in _cache_folders(root)]
     told = [size for size in sizes if size]
-    told += [int(value) for value in _cpuinfo("cache_alignment", root) if value.isdigit()]
+    told += [int(value) for value in cpuinfo("cache_alignment", root) if value.isdigit()]
     return told[0] if told else DEFAULT_LINE
 
 
 def virtual(root: Path = ROOT) -> bool | None:
     """Return whether a hypervisor runs beneath; None where nothing tells."""
-    flags = [value.split() for value in _cpuinfo("flags", root)]
+    flags = [value.split() for value in cpuinfo("flags", root)]
     if any("hypervisor" in words for words in flags) or read(root / "sys/hypervisor/type"):
         return True
     folder = root / "sys/class/dmi/id"
@@ -81,11 +81,6 @@ def virtual(root: Path = ROOT) -> bool | None:
     if any(product in told for product in VIRTUAL_PRODUCTS):
         return True
     return False if flags or told else None
-
-
-def governor(root: Path = ROOT) -> str | None:
-    """Return the rule by which CPU 0 chooses its frequency."""
-    return read(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
 def cpu_list(text: str) -> list[int]:
@@ -103,7 +98,8 @@ def cpu_list(text: str) -> list[int]:
     return cpus
 
 
-def _cpuinfo(field: str, root: Path) -> Iterator[str]:
+def cpuinfo(field: str, root: Path) -> Iterator[str]:
+    """Yield the values of a field of /proc/cpuinfo, CPU by CPU."""
     for line in (read(root / "proc/cpuinfo") or "").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == field and value.strip():
@@ -114,8 +110,8 @@ def _cache_folders(root: Path) -> list[Path]:
     return sorted((root / "sys/devices/system/cpu/cpu0/cache").glob("index[0-9]*"))
 
 
-def _size(text: str | None) -> int | None:
-    """Bytes of a size such as ``48K``."""
+def size_of(text: str | None) -> int | None:
+    """Return the bytes of a size such as ``48K``; None where that is none."""
     if not text:
         return None
     digits, unit = (text[:-1], text[-1].upper()) if text[-1].isalpha() else (text, "")

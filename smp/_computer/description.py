@@ -1,4 +1,4 @@
-"""The machine that is measured, and the conditions that it is measured under.
+"""The machine that is measured: its hardware, and what it is known by.
 
 Nothing here needs privileges or changes a setting; what the system does not tell is None.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from . import cpus
-from .system import ROOT, huge_pages, load, memory, read
+from .system import ROOT, huge_pages, read
 
 
 class Rate(Protocol):
@@ -31,12 +31,12 @@ def machine(rate: Rate, root: Path = ROOT) -> dict[str, Any]:
     Parameters
     ----------
     rate : Rate
-        Of `hostclock.clock_rate`, for one.
+        Of `clocks.clock_rate`, for one.
     root : Path
         Of the file tree that is asked.
     """
     described = hardware(root)
-    first = {name: described[name] for name in ("name", "cpu", "cpus")}
+    first = {name: described[name] for name in ("cpu", "cpus")}
     return first | {"clock_GHz": rate.GHz, "clock_source": rate.source} | described
 
 
@@ -46,10 +46,9 @@ def hardware(root: Path = ROOT) -> dict[str, Any]:
     Returns
     -------
     dict
-        Plain JSON. A cache that the system does not tell of has ``"assumed": true``.
+        Plain JSON, without the computer's name. A cache that the system does not tell of has ``"assumed": true``.
     """
     return {
-        "name": read(root / "proc/sys/kernel/hostname") or platform.node(),
         "cpu": cpus.model(root),
         "cpus": cpus.usable(root),
         "line_bytes": cpus.line_bytes(root),
@@ -63,8 +62,8 @@ def hardware(root: Path = ROOT) -> dict[str, Any]:
         "virtual": cpus.virtual(root),
         "kernel": f"{platform.system()} {read(root / 'proc/sys/kernel/osrelease') or platform.release()}",
         "python": platform.python_version(),
-        "numpy": _version("numpy"),
-        "numba": _version("numba"),
+        "numpy": installed("numpy"),
+        "numba": installed("numba"),
     }
 
 
@@ -94,25 +93,21 @@ def fingerprint(machine: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(hardware).encode()).hexdigest()[:12]
 
 
-def moment(root: Path = ROOT) -> dict[str, Any]:
-    """Describe what changes from one moment to the next.
+def named(machine: Mapping[str, Any]) -> str:
+    """Return what a machine is called: its name where it was given one, its CPU and how many it has.
 
-    Returns
-    -------
-    dict
-        ``load`` of the last minute, ``memory_bytes``, ``available_bytes`` and the frequency ``governor``.
+    Examples
+    --------
+    >>> named({"cpu": "Z80", "cpus": 1}), named({"name": "ada", "cpu": "Z80", "cpus": 2})
+    ('Z80, 1 CPU', 'ada (Z80, 2 CPUs)')
     """
-    total, available = memory(root)
-    return {
-        "load": load(root),
-        "memory_bytes": total,
-        "available_bytes": available,
-        "governor": cpus.governor(root),
-    }
+    cpus = machine.get("cpus")
+    kind = f"{machine.get('cpu')}, {cpus} CPU{'s' * (cpus != 1)}"
+    return f"{machine['name']} ({kind})" if machine.get("name") else kind
 
 
-def _version(package: str) -> str | None:
-    """The installed version, found without importing the package."""
+def installed(package: str) -> str | None:
+    """Return the installed version of a package, found without importing it; None where there is none."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -2,7 +2,8 @@
 
 Each section is measured by a probe, and saved when it ends.  Until the last has ended the profile says which sections
 were asked for and which are done, so that the same command goes on after whatever has ended it, SIGKILL included.
-Ctrl-C also leaves the part of the section under way that makes sense by itself (`Stopped`).
+Ctrl-C also leaves the part of the section under way that makes sense by itself (`Stopped`), and so does the end of a
+budget of seconds, which is shared out among the sections (`share_out`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +22,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._computer import version
+from .._computer.activity import look
 from .._computer.cpus import caches, line_bytes
-from .._computer.description import fingerprint, machine, moment
-from .._computer.system import Stolen
+from .._computer.deadline import Deadline
+from .._computer.description import fingerprint, machine
+from .._computer.facts import gather
+from .._computer.system import Stolen, load
 from ..errors import ProfileError
 from ..profiles.profile import FORMAT, VERSION, Profile, ProfileWarning
-from .method.clocks import clock_rate
+from .method.budget import LEAST, share_out
+from .method.clocks import HostClock, clock_rate
 from .method.plan import MODES, Measurement, Plan, Stopped
-from .sections import SECTIONS
+from .sections import IMPORTANCE, SECTIONS
 
 Progress = Callable[[float, str], None]
+Ended = Callable[[str, float], None]
+"""A section has ended, and has taken so many seconds."""
 Samples = dict[str, NDArray[Any]]
 
 
@@ -46,6 +54,10 @@ class Campaign:
     plan : Plan
     base : Profile, optional
         A saved profile that is added to; its sections stand where they are not measured again.
+    budget_s : float, optional
+        How many seconds the measurement may take from now on; what is left then is not measured.
+    name : str, optional
+        What the machine is called in the profile.
 
     Attributes
     ----------
@@ -53,9 +65,12 @@ class Campaign:
     samples : dict of str to ndarray
     """
 
-    def __init__(self, plan: Plan, base: Profile | None = None) -> None:
-        self.plan = plan
+    def __init__(
+        self, plan: Plan, base: Profile | None = None, budget_s: float | None = None, name: str | None = None
+    ) -> None:
+        self.plan, self.budget_s = plan, budget_s
         self.samples: Samples = {}
+        self._share, self._deadline = 1.0, Deadline(budget_s)
         self._began, self._stolen, self._before_s = time.monotonic(), Stolen(), 0.0
         data: dict[str, Any] = {} if base is None else dict(base.data)
         self._added_to = data.get("created")
@@ -64,13 +79,15 @@ class Campaign:
             "version": VERSION,
             "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "smp": version.VERSION,
-            "machine": machine(clock_rate()),
+            "machine": machine(clock_rate()) | ({"name": name} if name else {}),
+            "facts": gather(),
             "conditions": {
                 "mode": plan.mode,
                 "seed": plan.seed,
                 "processors": list(plan.processors),
-                "load_before": moment()["load"],
-                "interrupted": True,  # until it is whole
+                "load_before": load(),
+                "budget_s": budget_s,
+                "interrupted": True,  # until it has ended by itself
             },
             "samples": "samples.npz",
         }
@@ -95,11 +112,29 @@ class Campaign:
         earlier = _earlier(folder)
         if _task(earlier.data) == _task(self.profile.data):
             self.profile, self.samples = earlier, samples_of(earlier)
+            self.profile.data["conditions"] |= {"budget_s": self.budget_s, "interrupted": True}
             self._before_s = earlier.data["conditions"].get("seconds") or 0.0
         return list(self.profile.data["unfinished"]["done"])
 
-    def measure(self, progress: Progress) -> None:
+    def look(self, when: str) -> list[str]:
+        """Look at what else the computer does, ``before`` or ``after`` the measurement; note it, return what disturbs.
+
+        It takes some tenths of a second.
+        """
+        seen = look(HostClock().rate)
+        self.profile.data["conditions"][when] = seen
+        return list(seen["busy"])
+
+    @property
+    def missing(self) -> list[str]:
+        """The sections that were asked for and are not measured, or not whole."""
+        unfinished = self.profile.data.get("unfinished") or {"sections": (), "done": ()}
+        return [name for name in unfinished["sections"] if name not in unfinished["done"]]
+
+    def measure(self, progress: Progress, ended: Ended = lambda name, seconds: None) -> None:
         """Measure what is not done yet, section by section, and save each.
+
+        Within a budget the most important sections come first, and what it is not enough for is left out.
 
         Raises
         ------
@@ -108,36 +143,63 @@ class Campaign:
         OSError
             When a section cannot be saved.
         """
-        unfinished = self.profile.data["unfinished"]
-        left = [name for name in unfinished["sections"] if name not in unfinished["done"]]
-        seconds = {name: SECTIONS[name].seconds[MODES.index(self.plan.mode)] for name in left}
-        whole = float(sum(seconds[name] for name in left))
-        before = 0.0
         try:
-            for name in left:
-                start, share = before, seconds[name]
-
-                def tick(done: float, text: str, start: float = start, share: float = share) -> None:
-                    progress((start + share * min(done, 1.0)) / whole, text)
-
-                tick(0.0, name)
-                self._add(name, self._probe(name)(tick))
-                unfinished["done"].append(name)
-                before += share
-                if name != left[-1]:
-                    self.save()
-        except Stopped as stopped:
-            self._add(stopped.name, stopped.section)
-            raise
-        del self.profile.data["unfinished"]
+            with self._deadline:
+                self._measure(progress, ended)
+        except KeyboardInterrupt as stopped:
+            if isinstance(stopped, Stopped):
+                self._add(stopped.name, stopped.section)
+            if not self._deadline.passed:
+                raise
         self.profile.data["conditions"]["interrupted"] = False
+        if not self.missing:
+            del self.profile.data["unfinished"]
+
+    def _measure(self, progress: Progress, ended: Ended) -> None:
+        done, before = self.profile.data["unfinished"]["done"], 0.0
+        while left := self._chosen(begun=before > 0.0):
+            name, share = next(iter(left.items()))
+            whole = before + sum(left.values())
+
+            def tick(done: float, text: str, start: float = before, share: float = share, whole: float = whole) -> None:
+                progress((start + share * min(done, 1.0)) / whole, text)
+                if done < 1.0:  # what is whole is kept
+                    self._deadline.check()
+
+            began = time.monotonic()
+            tick(0.0, name)
+            self._add(name, self._probe(name)(tick))
+            done.append(name)
+            ended(name, time.monotonic() - began)
+            before += share
+            if self.missing:
+                self.save()
+
+    def _chosen(self, begun: bool) -> dict[str, float]:
+        """Return what is measured next and after that, with the seconds that it may take; settle the share of each."""
+        usual = {name: SECTIONS[name].seconds[MODES.index(self.plan.mode)] for name in self.missing}
+        left_s = self._deadline.left
+        if left_s is None or not usual:
+            return usual
+        rank = {name: place for place, name in enumerate(IMPORTANCE)}
+
+        def place(name: str) -> tuple[bool, int]:
+            """Where it stands; what was begun before, and did not end in the same time, would not end now."""
+            return name in self.profile.data, rank.get(name, len(rank))
+
+        usual = {name: usual[name] for name in sorted(usual, key=place)}
+        fixed = [name for name in usual if not SECTIONS[name].scaled]
+        fits, self._share = share_out(usual, left_s, LEAST[self.plan.mode], fixed)
+        if not fits and not begun:  # it is cut off in the middle, which is better than nothing
+            fits, self._share = list(usual)[:1], min(1.0, max(1e-3, left_s / next(iter(usual.values()))))
+        return {name: usual[name] * (1.0 if name in fixed else self._share) for name in fits}
 
     def _probe(self, name: str) -> Callable[[Callable[[float, str], None]], Measurement]:
-        section = SECTIONS[name]
+        section, plan = SECTIONS[name], replace(self.plan, share=self._share)
         measure = section.part("probe", "measure")
         if section.predicted:
-            return lambda tick: measure(self.plan, tick, self._fitted())
-        return lambda tick: measure(self.plan, tick)
+            return lambda tick: measure(plan, tick, self._fitted())
+        return lambda tick: measure(plan, tick)
 
     def _fitted(self) -> Profile | None:
         """The profile whose cost functions predict: this one, else the last of this machine that has some."""

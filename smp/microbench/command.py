@@ -7,19 +7,18 @@ Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved), 1 oth
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .._computer.commands import interruptible
+from .._computer.facts import gather
 from .._computer.limits import usable_cpus
 from .._computer.version import VERSION
 from .._output import delimited, markdown, terminal
@@ -33,8 +32,11 @@ from ..profiles.published import PUBLISHED, PublishedProfile, opened
 from .calibration.kernels import KERNELS, Calibration
 from .calibration.kernels import load as load_models
 from .campaign import Campaign, make_plan, samples_of
+from .measuring import add_options, measure
 from .predictions.programs import known_kernels
+from .progress import shown_on
 from .report import whole_report as report
+from .report.facts import part as computer
 from .sections import SECTIONS
 
 WIDTH = 100  # columns of a report that is printed to a file
@@ -46,6 +48,7 @@ examples:
   python -m smp.microbench                     three minutes: answers to rely on
   python -m smp.microbench --full -p 1,2,4,8   the papers' grids whole
   python -m smp.microbench --only latency,lists
+  python -m smp.microbench --budget 60         what a minute is enough for, the most important first
   python -m smp.microbench --profile smp-report/profile.json            print it again, measure nothing
   python -m smp.microbench --profile smp-report/profile.json --only sorting   sort anew, with its cost functions
   python -m smp.microbench --quick --json | jq .access.functions
@@ -133,6 +136,7 @@ def parser() -> argparse.ArgumentParser:
         help="numbers of processors (default: powers of two up to the CPUs)",
     )
     made.add_argument("--only", type=_sections, metavar="NAMES", help=f"measure only these, of {','.join(SECTIONS)}")
+    add_options(made)
     made.add_argument("--seed", type=_seed, default=1, metavar="N", help="of every random choice (default: 1)")
     made.add_argument(
         "--out",
@@ -167,6 +171,9 @@ def parser() -> argparse.ArgumentParser:
         help="print what a program costs by the profile (--profile, or the last measured), price by price, and what "
         f"halving each would give; KERNEL is one of {', '.join(known_kernels())}",
     )
+    models.add_argument(
+        "--facts", action="store_true", help="print what the system tells of this computer; measures nothing"
+    )
     models.add_argument("--models", type=Path, metavar="FILE", help="print a saved calibration; measures nothing")
     form = made.add_mutually_exclusive_group()
     for name, what in (
@@ -196,6 +203,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             if options.calibrate or options.models:
                 return _run_models(options, talk)
+            if options.facts:
+                found = gather()
+                _print(found, [computer(found)], options.form)
+                return 0
             if options.compare or options.impact:
                 return _run_predictions(options)
             return _run(options, talk)
@@ -215,7 +226,7 @@ def _run_models(options: argparse.Namespace, talk: Console) -> int:
         options.out.mkdir(parents=True, exist_ok=True)
         calibration = Calibration(options.calibrate, options.out, options.seed)
         try:
-            with interruptible(), _bar(talk) as bar:
+            with interruptible(), shown_on(talk) as bar:
                 calibration.measure(bar)
         except KeyboardInterrupt:
             code = 130
@@ -265,16 +276,15 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         plan = make_plan(options.mode, options.processors or default_processors(), options.seed)
         if not any(cache_folder().glob("core-*")):
             talk.print("first run on this computer: compiling the loops takes up to a minute more")
-        campaign = Campaign(plan, base)
+        campaign = Campaign(plan, base, options.budget, options.name)
         if done := campaign.begin(sections, options.out):
             talk.print(
-                f"going on with the measurement of {campaign.profile.data['created']}, which was interrupted: "
+                f"going on with the measurement of {campaign.profile.data['created']}, which is not whole: "
                 f"{', '.join(done)} done; remove {options.out / 'profile.json'} to measure all again",
                 highlight=False,
             )
         try:
-            with interruptible(), _bar(talk) as bar:
-                campaign.measure(bar)
+            measure(campaign, talk)
         except KeyboardInterrupt:
             code = 130
             talk.print("interrupted: saving what was measured; the same command goes on with it")
@@ -319,26 +329,3 @@ def _print(data: Mapping[str, Any], parts: Sequence[Part], form: str) -> None:
         screen = sys.stdout.isatty()
         print(terminal.report(parts, shutil.get_terminal_size().columns if screen else WIDTH, bold=screen))
     sys.stdout.flush()
-
-
-class _Bar:
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._task = progress.add_task("", total=1.0)
-
-    def __call__(self, done: float, text: str) -> None:
-        self._progress.update(self._task, completed=done, description=text)
-
-
-@contextlib.contextmanager
-def _bar(talk: Console) -> Iterator[_Bar]:
-    """A progress bar with the time left."""
-    columns = (
-        TextColumn("{task.description:<44.44}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=talk, transient=True) as progress:
-        yield _Bar(progress)

@@ -1,6 +1,7 @@
 """The layout of a profile: what of it is read, and what that may hold; see `documents`.
 
-layout      machine, conditions, and with them the records of all sections
+layout      machine, and with it the records of all sections
+conditions  the facts of the computer, what else it did, and how it was measured
 access      the cost functions
 records     what the records of several sections begin with
 
@@ -16,7 +17,9 @@ from typing import Any, Literal
 
 from pydantic import create_model
 
-from smp._computer.documents import Count, Measured, NotNegative, Number, Record, Size
+from smp._computer.documents import Count, Measured, NotNegative, Record, Size
+
+from .conditions import Conditions, Facts
 
 SECTIONS = "smp.microbench.sections"
 """The module that has the list of all sections."""
@@ -40,16 +43,6 @@ class Machine(Record):
     kind: Literal["host", "emulated"] | None = None
 
 
-class Conditions(Record):
-    mode: str | None = None
-    seed: Count | None = None
-    load_before: NotNegative | None = None
-    interrupted: bool | None = None
-    seconds: NotNegative | None = None
-    stolen_fraction: Number | None = None
-    clean_fraction: Number | None = None
-
-
 class Unfinished(Record):
     """What an interrupted measurement was to measure, and what of it is done."""
 
@@ -67,6 +60,7 @@ class Envelope(Record):
     smp: str | None = None
     samples: str | None = None
     conditions: Measured[Conditions] = None
+    facts: Measured[Facts] = None
     unfinished: Unfinished | None = None
 
 

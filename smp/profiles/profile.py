@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._computer.data import folder, write
-from .._computer.description import fingerprint, hardware
+from .._computer.description import fingerprint, hardware, named
 from ..errors import ProfileError
 from ..models.supersteps.cost import Others, predict
 from ..models.supersteps.intervals import Accesses, Interval, interval
@@ -61,8 +61,7 @@ class Profile:
         self.data, self.path = data, path
 
     def __repr__(self) -> str:
-        described = self.data.get("machine", {})
-        return f"<profile of {described.get('name')} ({described.get('cpu')}), {self.data.get('created')}>"
+        return f"<profile of {named(self.data.get('machine') or {})}, {self.data.get('created')}>"
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Profile:
@@ -96,7 +95,7 @@ class Profile:
         theirs = profile.data["machine"]
         if fingerprint(theirs) != fingerprint(mine):
             warnings.warn(
-                f"{file} was measured on another machine: {_named(theirs)}; this one is {_named(mine)}; "
+                f"{file} was measured on another machine: {named(theirs)}; this one is {named(mine)}; "
                 "its predictions are for that machine",
                 ProfileWarning,
                 stacklevel=2,
@@ -345,10 +344,6 @@ def _shares(chosen: list[dict[str, Any]], n: int, footprint: Seconds | None) -> 
     known = np.log([row["footprint"] for row in chosen])
     at = np.log(np.maximum(footprint, 1.0))
     return [np.interp(at, known, one) for one in np.eye(len(chosen))]
-
-
-def _named(described: Mapping[str, Any]) -> str:
-    return f"{described.get('name')} ({described.get('cpu')}, {described.get('cpus')} CPUs)"
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def test_what_a_file_holds_besides_is_kept_when_a_section_is_added_to_it(tmp_pat
     (tmp_path / "mine.json").write_text(json.dumps(whole))
     found = measure(tmp_path / "out", "--profile", str(tmp_path / "mine.json"))
     anew = {"created", "smp", "machine", "conditions", "samples", "access", NAME}  # access: judged when it is read
-    assert set(found) == set(whole) | {NAME}
+    assert set(found) == set(whole) | {NAME, "facts"}
     assert all(found[name] == whole[name] for name in set(whole) - anew)
 
 

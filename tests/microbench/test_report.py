@@ -402,6 +402,14 @@ def test_one_superstep_and_the_best_ranking(profile):
     )
 
 
+def test_what_is_predicted_by_functions_that_are_off_has_their_footnote(profile):
+    profile["access"] |= {"valid": False, "why": ["HrHwM is off by 43%"]}
+    text = flat(summary(profile))
+    assert "One superstep [1]" in text
+    assert "List ranking [1]" in text
+    assert "[1] access patterns not valid: HrHwM is off by 43%" in text
+
+
 def test_without_lists_the_superstep_is_a_pattern_of_suite_3(profile):
     text = flat(summary({"access": profile["access"]}))
     assert "measured 120 us, predicted 102 us (-15%)" in text

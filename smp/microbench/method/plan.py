@@ -48,6 +48,8 @@ class Plan:
         A word, in bytes.
     caches : tuple of Cache
         By level, the smallest first.
+    share : float
+        How much of its usual time a probe may take: less than 1 where a budget is short.
     placement : PlacementLog
         What the sections have seen so far of how the CPUs lie.
 
@@ -63,6 +65,7 @@ class Plan:
     line_bytes: int
     word_bytes: int = 8
     caches: tuple[Cache, ...] = ()
+    share: float = 1.0
     placement: PlacementLog = field(default_factory=PlacementLog, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -75,6 +78,12 @@ class Plan:
                 f"a line of {self.line_bytes} bytes does not hold a whole number of words of "
                 f"{self.word_bytes} bytes: give the line size that the processor reports, mostly 64"
             )
+        if not 0.0 < self.share <= 1.0:
+            raise PlanError(f"a share of {self.share} of the usual time: it must be above 0 and at most 1")
+
+    def seconds(self, usual: float) -> float:
+        """Return how long a probe may take for what usually takes so many seconds."""
+        return self.share * usual
 
 
 @dataclass

@@ -27,13 +27,15 @@ class Section:
         Its folder, whose name is the section's.
     title : str
     seconds : tuple of float (3,)
-        About how long it takes on two CPUs, by mode; for the progress bar.
+        About how long it takes on two CPUs, by mode; for the progress bar, and for shares of a budget.
     record : str
         The class of its record in ``rows``, or in another module: ``module:class``.
     predicted : bool
         Whether it sets whole programs against the cost functions: ``measure`` is given the profile that has them.
     drawn : bool
         Whether it has figures.
+    scaled : bool
+        Whether it can be measured in less than its usual time, with fewer repeats; the others have a grid of sizes.
     """
 
     package: str
@@ -42,6 +44,7 @@ class Section:
     record: str
     predicted: bool = False
     drawn: bool = True
+    scaled: bool = True
 
     @property
     def name(self) -> str:

@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from smp._output.numbers import fixed, number, percent
+from smp._output.numbers import fixed, number, percent, size
 from smp._output.table import Cell, Column, Marked, Part, Plain, Table, counted, text
 from smp.profiles.profile import Profile
 
@@ -98,17 +98,44 @@ def _conditions(profile: Profile) -> Iterator[tuple[str, str]]:
     if machine.get("clock_GHz") and math.isfinite(machine["clock_GHz"]):
         source = re.sub(r"\s*\([^)]*\)", "", str(machine.get("clock_source", "source not told")))
         yield "Clock", f"{number(machine['clock_GHz'])} GHz ({source})"
-    said = []
+    if system := _system(profile.data.get("facts") or {}):
+        yield "System", system
+    looks = {when: (conditions.get(when) or {}).get("busy") for when in ("before", "after")}
+    said = ["quiet before and after"] if all(busy == [] for busy in looks.values()) else []
     for name, key in (("stolen time", "stolen_fraction"), ("clean measurements", "clean_fraction")):
         value = conditions.get(key)
         said.append(f"{name} {'not told' if value is None else percent(value) + '%'}")
     load = conditions.get("load_before")
     said.append(f"load before {'not told' if load is None else fixed(load)}")
     yield "Conditions", ", ".join(said)
+    if busy := [f"{when}: {', '.join(why)}" for when, why in looks.items() if why]:
+        yield "BUSY", "; ".join(busy)
     length = f"{conditions.get('mode', '?')}, {number(conditions.get('seconds'))} s, seed {conditions.get('seed', '?')}"
-    ended = "; INTERRUPTED: the rest was not measured" if conditions.get("interrupted") else ""
+    unfinished = profile.data.get("unfinished") or {}
+    missing = [name for name in unfinished.get("sections", ()) if name not in unfinished["done"]]
+    ended = ""
+    if conditions.get("interrupted"):
+        ended = "; INTERRUPTED: the rest was not measured"
+    elif missing and conditions.get("budget_s"):
+        ended = f"; NOT WHOLE in {conditions['budget_s']:g} s: {', '.join(missing)}"
     created, version = profile.data.get("created", "date not told"), profile.data.get("smp", "?")
     yield "Measured", f"{length}, {created}, smp {version}{ended}"
+
+
+def _system(facts: Mapping[str, Any]) -> str:
+    """Return the facts that figures depend on the most, those that are told; all of them end the report."""
+    free, boost, smt = facts.get("available_bytes"), facts.get("boost"), facts.get("smt")
+    said = (
+        ("Linux ", facts.get("kernel")),
+        ("free memory ", free and size(free)),
+        ("huge pages ", facts.get("huge_private")),
+        ("shared ", facts.get("huge_shared")),
+        ("governor ", facts.get("governor")),
+        ("boost ", None if boost is None else "on" if boost else "off"),
+        ("SMT ", smt if smt in ("on", "off") else None),
+        ("CPU quota ", facts.get("quota_cpus") and number(facts["quota_cpus"])),
+    )
+    return ", ".join(f"{name}{value}" for name, value in said if value)
 
 
 def _latency(profile: Profile, notes: Notes) -> Iterator[Table]:
@@ -158,10 +185,14 @@ def _programs(profile: Profile, notes: Notes) -> Iterator[tuple[str, str]]:
 
 
 def _lines(profile: Profile, notes: Notes, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield a heading and a line for each of some sections that has one."""
+    """Yield a heading and a line for each of some sections that has one; predictions hold as their functions do."""
+    access = profile.section("access")
     for name in names:
         found = profile.section(name)
         said = found and SECTIONS[name].part("report", "line")(found)
         if said:
             heading, line = said
-            yield f"{heading}{notes.section(heading.lower(), found)}", line
+            marks = notes.section(heading.lower(), found)
+            if SECTIONS[name].predicted:
+                marks += notes.section("access patterns", access)
+            yield f"{heading}{marks}", line

@@ -1,4 +1,4 @@
-"""The whole report: a first screen, and a part for each section that was measured."""
+"""The whole report: a first screen, a part for each section that was measured, and the facts of the computer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from smp.profiles.profile import Profile
 
 from ..output.format import reasons
 from ..sections import SECTIONS
+from .facts import part as computer
 from .first_screen import summary as summary
 
 
 def whole(profile: Profile) -> list[Part]:
-    """Return the first screen and the sections."""
-    return [summary(profile), *sections(profile)]
+    """Return the first screen, the sections and the facts."""
+    facts = profile.data.get("facts")
+    return [summary(profile), *sections(profile), *([computer(facts)] if facts else [])]
 
 
 def sections(profile: Profile) -> list[Part]:

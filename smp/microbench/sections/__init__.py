@@ -41,3 +41,11 @@ SECTIONS = {
     )
 }
 """By name."""
+
+IMPORTANCE = (
+    *("access", "synchronisation", "latency", "bandwidth", "lists", "sorting", "stencil", "instruction", "threads"),
+    *("outstanding", "waking", "chain", "retries", "polling", "fine"),
+)
+"""What a short budget is spent on first: the cost functions, what programs cost, then single mechanisms.
+
+A section that is not named here comes last."""

@@ -64,7 +64,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             tick(done + part * fraction, text)
 
         try:
-            found.add(p, *_measure_p(plan, p, part * BUDGET[plan.mode], inner))
+            found.add(p, *_measure_p(plan, p, part * plan.seconds(BUDGET[plan.mode]), inner))
         except KeyboardInterrupt:
             if found.samples:
                 raise Stopped("access", found.section()) from None

@@ -2,4 +2,4 @@
 
 from smp.microbench.method.section import Section
 
-SECTION = Section(__name__, title="bandwidth", seconds=(5, 15, 60), record="Bandwidth")
+SECTION = Section(__name__, title="bandwidth", seconds=(5, 15, 60), record="Bandwidth", scaled=False)

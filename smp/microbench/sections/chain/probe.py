@@ -104,7 +104,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             return windows
 
         take([Task(CHAINED, 0, 1)], 0)  # compiles
-        taken, cut = rounds(tasks, take, effort.seconds, np.random.default_rng([plan.seed, 11]), clock, tick, Others())
+        taken, cut = rounds(
+            tasks, take, plan.seconds(effort.seconds), np.random.default_rng([plan.seed, 11]), clock, tick, Others()
+        )
     results = [result_of((task.how, task.work, task.streams), windows) for task, windows in taken.items()]
     data = Chain(
         rows=[_row(result, GHz) for result in results],

@@ -121,7 +121,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             return windows
 
         take([Task(ADD, 1), Task(CLOCK, 1)], 0)  # compiles
-        taken, cut = rounds(tasks, take, effort.seconds, np.random.default_rng([plan.seed, 12]), clock, tick)
+        taken, cut = rounds(
+            tasks, take, plan.seconds(effort.seconds), np.random.default_rng([plan.seed, 12]), clock, tick
+        )
     for windows in taken.values():
         windows["flags"] = flags(windows, GHz, LIMITS)
     results = [result_of((task.what, task.streams), windows, LIMITS) for task, windows in taken.items()]

@@ -83,7 +83,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     if without:
         walks = {key: walk for key, walk in walks.items() if key[0] != "huge"}
     points += [_random(plan, key, walk) for key, walk in walks.items()]
-    left = max(0.1, 0.97 * (effort.seconds - (time.monotonic() - start)))
+    left = max(0.1, 0.97 * (plan.seconds(effort.seconds) - (time.monotonic() - start)))
     taken = measure_points(points, left, rng, clock, tick=lambda part, text: tick(0.2 + 0.8 * part, text))
     results = [undisturbed(result, plan) for result in taken]
     found = levels(plan, results, GHz)

@@ -106,9 +106,11 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     nbytes, capped = bytes_of(plan, effort.nbytes, memory()[1])
     tick(0.0, "loads under way")
     pages = Pages(nbytes, huge=True)
-    chains = _chains(pages, effort.chains, plan, 0.12 * effort.seconds, lambda part, text: tick(0.2 * part, text))
+    chains = _chains(
+        pages, effort.chains, plan, 0.12 * plan.seconds(effort.seconds), lambda part, text: tick(0.2 * part, text)
+    )
     pages.words[:] = 0  # what is gathered; stored, or the kernel would back all of it with one page of zeros
-    left = effort.seconds - (time.monotonic() - begun)
+    left = plan.seconds(effort.seconds) - (time.monotonic() - begun)
     groups = _groups(pages.words, effort, plan, left, rng, lambda part, text: tick(0.2 + 0.8 * part, text))
     rows = [_group_row(result, GHz, plan) for result in groups]
     data = Outstanding(

@@ -82,7 +82,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     stolen, taken, rows = Stolen(), [np.zeros(0, SAMPLE)], list[Seen]()
     for k, p in enumerate(chosen):
         tick(k / len(chosen), f"placement, p = {p}")
-        found = look_around(p, SECONDS[plan.mode] / len(chosen), plan.placement)
+        found = look_around(p, plan.seconds(SECONDS[plan.mode]) / len(chosen), plan.placement)
         rows += found.rows(p)
         taken.append(found.taken)
     counts = {str(p): len(part) for p, part in zip(chosen, taken[1:], strict=True)}

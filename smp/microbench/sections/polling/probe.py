@@ -149,7 +149,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
         with host(processors if place == APART else 1, pin=cpus) as machine:
             bench = _Bench(machine, effort.limits)
-            found |= _visited(bench, tasks, share * (effort.seconds - (time.monotonic() - begun)), rng, told)
+            found |= _visited(
+                bench, tasks, share * (plan.seconds(effort.seconds) - (time.monotonic() - begun)), rng, told
+            )
     tick(1.0, "polling")
     results = {task: _result(task, [window for window, _ in visits]) for task, visits in found.items()}
     counts = {task: np.median([of_visit for _, of_visit in visits], axis=0) for task, visits in found.items()}

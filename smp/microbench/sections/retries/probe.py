@@ -87,7 +87,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             return list(windows)
 
         machine.run(_program, cells, [1], 0, clock.timer_ns)  # compiles
-        seconds = SECONDS[plan.mode]
+        seconds = plan.seconds(SECONDS[plan.mode])
         taken, cut = rounds(RETRIES, take, seconds, np.random.default_rng([plan.seed, 13]), clock, tick)
     results = [result_of((limit,), windows, ignore=Flag.SWITCHED) for limit, windows in taken.items()]
     rows = [_row(result, counted[key_of(result)[0]], GHz) for result in results]

@@ -94,7 +94,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     results: list[Result] = []
     whole, done = sum(len(stage.tasks) for stage in stages), 0
     for k, stage in enumerate(stages):
-        left = BUDGETS[plan.mode] - (time.monotonic() - begun) - START_SECONDS * (len(stages) - k)
+        left = plan.seconds(BUDGETS[plan.mode]) - (time.monotonic() - begun) - START_SECONDS * (len(stages) - k)
         share = left / (whole - done)  # of each task
 
         def told(part: float, text: str, done: int = done, tasks: int = len(stage.tasks)) -> None:

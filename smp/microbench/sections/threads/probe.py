@@ -106,7 +106,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             return [found[what] for what in order]
 
         take(list(everything), 0)  # compiles
-        seconds = SECONDS[plan.mode]
+        seconds = plan.seconds(SECONDS[plan.mode])
         rng = np.random.default_rng([plan.seed, 14])
         taken, cut = rounds(everything, take, seconds, rng, clock, tick, Others())
     results = [result_of((what,), windows) for what, windows in taken.items()]

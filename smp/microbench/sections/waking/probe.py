@@ -105,7 +105,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             return windows
 
         take([Task(MANY, 0, 1), Task(ONE, 0, 1)], 0)  # compiles
-        taken, cut = rounds(tasks, take, effort.seconds, np.random.default_rng([plan.seed, 10]), clock, tick, Others())
+        taken, cut = rounds(
+            tasks, take, plan.seconds(effort.seconds), np.random.default_rng([plan.seed, 10]), clock, tick, Others()
+        )
     results = [result_of((task.how, task.initial_ns, task.streams), windows) for task, windows in taken.items()]
     rows = [_row(result, GHz) for result in results]
     data = Waking(rows=rows, limit=RETRIES, cpus=len(usable_cpus()), **judged(results))

@@ -1,0 +1,56 @@
+"""How a budget of seconds is shared out among sections, the most important first.
+
+    usual seconds    access 78   synchronisation 10    latency 28    lists 30
+    budget of 60     access 40   synchronisation 5.2   latency 14    lists are left out: a grid of sizes needs all of it
+
+A section is whole with part of its usual time, down to `LEAST`.  What does not fit is left out, and a less important
+section that does takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+LEAST = {"quick": 1.0, "default": 0.5, "full": 0.5}
+"""The smallest share of its usual time with which a section is whole, by mode: quick has the fewest rounds already."""
+
+
+def share_out(
+    usual: Mapping[str, float], budget_s: float, least: float, fixed: Collection[str] = ()
+) -> tuple[list[str], float]:
+    """Choose what a budget is enough for.
+
+    Parameters
+    ----------
+    usual : mapping of str to float
+        What is to be measured, the most important first, and how many seconds it usually takes.
+    budget_s : float
+    least : float
+        The smallest share of them that is enough.
+    fixed : collection of str
+        Those that cannot be measured in less.
+
+    Returns
+    -------
+    list of str
+        What fits, in that order.
+    float
+        The share of their usual seconds that those get which are not fixed, at most 1.
+
+    Examples
+    --------
+    >>> share_out({"access": 9, "latency": 5, "lists": 6}, 14, 0.5, ["lists"])
+    (['access', 'latency', 'lists'], 0.5714285714285714)
+    >>> share_out({"access": 9, "latency": 5, "lists": 6}, 11, 0.5, ["lists"])
+    (['access', 'latency'], 0.7857142857142857)
+    >>> share_out({"access": 9, "latency": 5, "lists": 6}, 4, 0.5, ["lists"])
+    (['latency'], 0.8)
+    """
+    needed = {name: seconds * (1.0 if name in fixed else least) for name, seconds in usual.items()}
+    fits: list[str] = []
+    for name in usual:
+        if sum(needed[each] for each in fits) + needed[name] <= budget_s:
+            fits.append(name)
+    scaled = sum(usual[name] for name in fits if name not in fixed)
+    left = budget_s - sum(usual[name] for name in fits if name in fixed)
+    return fits, min(1.0, left / scaled) if scaled else 1.0

@@ -1,0 +1,121 @@
+"""What a profile says of the computer and of the moment: its facts, and what else the computer did."""
+
+from __future__ import annotations
+
+from smp._computer.documents import Count, NotNegative, Number, Record, Rows, Size
+
+
+class Given(Record):
+    """What a CPU gave to a loop that spun for a moment: a share of its time, at a clock rate."""
+
+    cpu: Count
+    share: Number
+    GHz: NotNegative | None = None
+
+
+class Process(Record):
+    """Another process, and the share of a CPU that it took."""
+
+    name: str
+    pid: Count
+    share: NotNegative
+
+
+class Look(Record):
+    """One look at what else the computer did; ``busy`` has what of it disturbs, a clause each."""
+
+    load: NotNegative | None = None
+    runnable: NotNegative | None = None
+    stolen_fraction: Number | None = None
+    cpus: Rows[Given]
+    processes: Rows[Process]
+    busy: list[str]
+
+
+class Conditions(Record):
+    mode: str | None = None
+    seed: Count | None = None
+    load_before: NotNegative | None = None
+    interrupted: bool | None = None
+    seconds: NotNegative | None = None
+    budget_s: NotNegative | None = None
+    stolen_fraction: Number | None = None
+    clean_fraction: Number | None = None
+    before: Look | None = None
+    after: Look | None = None
+
+
+class CacheOf(Record):
+    level: Count
+    type: str
+    bytes: Size
+    ways: Count | None = None
+    cpus: str
+
+
+class Node(Record):
+    """A node of memory: its CPUs, its bytes, and its distance to every node."""
+
+    node: Count
+    cpus: str | None = None
+    bytes: Count | None = None
+    distances: list[Count]
+
+
+class Facts(Record):
+    """What `smp._computer.facts` tells of the computer; what it does not is None."""
+
+    sockets: Size | None = None
+    cores: Size | None = None
+    threads: Size | None = None
+    siblings: list[str] | None = None
+    smt: str | None = None
+    cpu_version: str | None = None
+    microcode: str | None = None
+    isolated: str | None = None
+    nohz_full: str | None = None
+    mitigations: dict[str, str] | None = None
+    hypervisor: str | None = None
+    caches: list[CacheOf] | None = None
+    nodes: list[Node] | None = None
+    governor: str | None = None
+    frequency_driver: str | None = None
+    energy_preference: str | None = None
+    boost: bool | None = None
+    least_GHz: NotNegative | None = None
+    most_GHz: NotNegative | None = None
+    clock_source: str | None = None
+    temperature_C: Number | None = None
+    heat_throttled: Count | None = None
+    memory_bytes: Count | None = None
+    available_bytes: Count | None = None
+    swap_bytes: Count | None = None
+    shared_bytes: Count | None = None
+    page_bytes: Count | None = None
+    huge_private: str | None = None
+    huge_shared: str | None = None
+    huge_bytes: Count | None = None
+    huge_pools: dict[str, Count] | None = None
+    numa_balancing: Count | None = None
+    zone_reclaim: Count | None = None
+    swappiness: Count | None = None
+    overcommit: Count | None = None
+    affinity: list[Count] | None = None
+    quota_cpus: NotNegative | None = None
+    quota_throttled: Count | None = None
+    memory_limit_bytes: Count | None = None
+    nice: int | None = None
+    perf_event_paranoid: int | None = None
+    container: str | None = None
+    load: NotNegative | None = None
+    uptime_s: NotNegative | None = None
+    kernel: str | None = None
+    distribution: str | None = None
+    libc: str | None = None
+    python: str | None = None
+    numpy: str | None = None
+    numba: str | None = None
+    llvmlite: str | None = None
+    scipy: str | None = None
+    smp: str | None = None
+    environment: dict[str, str] | None = None

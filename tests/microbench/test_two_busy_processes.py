@@ -1,0 +1,87 @@
+"""What is measured beside two busy processes and says that it is valid is not two times off the quiet run."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from smp._computer.activity import look
+from smp.microbench.campaign import make_plan
+from smp.microbench.sections import SECTIONS
+
+OFF = 2.0
+LEAST_NS = 1.0
+"""Of page walks, which are differences: in a cache there are none to speak of."""
+Rows = dict[tuple[Any, ...], tuple[float, bool]]
+"""What it is, its figure, and whether it says that it is valid."""
+
+
+@contextmanager
+def load(processes: int) -> Iterator[None]:
+    """Keep some processes busy."""
+    started = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+    try:
+        time.sleep(0.5)
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def latency(found: Any) -> Iterator[tuple[tuple[Any, ...], float, bool]]:
+    for curve in ("random", "page_local", "huge", "stride", "page_walk"):
+        for row in getattr(found, curve):
+            yield (curve, row.bytes, getattr(row, "stride", 0)), row.ns, row.valid
+    for level in found.levels:
+        yield ("level", level.name), level.ns, found.valid
+
+
+def bandwidth(found: Any) -> Iterator[tuple[tuple[Any, ...], float, bool]]:
+    for row in found.stream:
+        yield (row.kernel, row.processors), row.GBps, row.valid
+    for row in found.loaded_latency:
+        yield ("under load", row.loading_processors), row.ns, row.valid
+
+
+def synchronisation(found: Any) -> Iterator[tuple[tuple[Any, ...], float, bool]]:
+    for row in found.rows:
+        yield (row.what, row.processors, *(row.cpus or ())), row.ns, row.valid
+
+
+def instruction(found: Any) -> Iterator[tuple[tuple[Any, ...], float, bool]]:
+    for row in found.rows:
+        yield (row.what, row.streams, "a stream's"), row.clocks_mean, row.valid
+        yield (row.what, row.streams, "the CPU's"), row.total_clocks, row.valid
+
+
+SEEN = {each.__name__: each for each in (latency, bandwidth, synchronisation, instruction)}
+
+
+def measured(name: str) -> Rows:
+    """Measure a section as the quick mode does; return its rows."""
+    section = SECTIONS[name]
+    made = section.part("probe", "measure")(make_plan("quick", (1, 2), 1), lambda done, text: None)
+    return {key: (figure, bool(valid)) for key, figure, valid in SEEN[name](section.records()(**made.data.to_json()))}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEEN)
+def test_nothing_that_says_valid_is_two_times_off(name: str) -> None:
+    measured(name)  # compiles
+    quiet = measured(name)
+    if busy := look()["busy"]:
+        pytest.skip(f"there is no quiet run to compare with: {'; '.join(busy)}")
+    with load(2):
+        loaded = measured(name)
+    both = {
+        key: (figure, quiet[key][0])
+        for key, (figure, valid) in loaded.items()
+        if valid and key in quiet and quiet[key][1]
+    }
+    off = {key: pair for key, pair in both.items() if not 1 / OFF < pair[0] / pair[1] < OFF}
+    assert not {key: pair for key, pair in off.items() if key[0] != "page_walk" or max(pair) > LEAST_NS}
