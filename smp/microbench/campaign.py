@@ -7,7 +7,6 @@ Ctrl-C also leaves the part of the section under way that makes sense by itself 
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import os
 import time
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._computer import version
 from .._computer.cpus import caches, line_bytes
@@ -27,10 +25,10 @@ from ..errors import ProfileError
 from ..profiles.profile import FORMAT, VERSION, Profile, ProfileWarning
 from .method.clocks import clock_rate
 from .method.plan import MODES, Measurement, Plan, Stopped
+from .method.samples import Samples, samples_of
 from .sections import SECTIONS
 
 Progress = Callable[[float, str], None]
-Samples = dict[str, NDArray[Any]]
 
 
 def make_plan(mode: str, processors: Sequence[int], seed: int) -> Plan:
@@ -202,13 +200,3 @@ def _task(data: Mapping[str, Any]) -> Any:
         return how, unfinished["sections"], unfinished["added_to"], data["smp"], fingerprint(data["machine"])
     except (LookupError, TypeError, AttributeError):
         return None
-
-
-def samples_of(profile: Profile) -> Samples:
-    """The raw samples beside a saved profile, where they still are."""
-    if profile.path is None:
-        return {}
-    name = profile.data.get("samples") or "samples.npz"
-    with contextlib.suppress(Exception), np.load(profile.path.with_name(name)) as stored:  # NumPy and zip raise any
-        return dict(stored)
-    return {}

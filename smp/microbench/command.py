@@ -1,7 +1,7 @@
 """The command ``python -m smp.microbench``: the only place of the package that prints or exits.
 
-Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved), 1 otherwise; of the process: see
-`commands`.
+Exit codes: 0 done, 2 usage, 3 a comparison found a figure that is slower than --fail-above allows, 130 interrupted
+(what was measured is saved), 1 otherwise; of the process: see `commands`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import shutil
 import sys
 import warnings
@@ -31,7 +32,8 @@ from ..models.fit.fitting import ModelWarning
 from ..profiles.profile import Profile, ProfileWarning
 from .calibration.kernels import KERNELS, Calibration
 from .calibration.kernels import load as load_models
-from .campaign import Campaign, make_plan, samples_of
+from .campaign import Campaign, make_plan
+from .method.samples import samples_of
 from .predictions.programs import known_kernels
 from .report import whole_report as report
 from .sections import SECTIONS
@@ -90,6 +92,16 @@ def _program(text: str) -> tuple[str, int, int]:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not KERNEL,N,P such as radix,1e5,2") from None
     return kernel, n, p
+
+
+def _percent(text: str) -> float:
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = math.nan
+    if not 0.0 <= percent < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage: a number from 0, such as 10")
+    return percent
 
 
 def _seed(text: str) -> int:
@@ -153,7 +165,11 @@ def parser() -> argparse.ArgumentParser:
         help=f"fit the models by which kernels choose, of {','.join(KERNELS)}; measures nothing else",
     )
     models.add_argument(
-        "--compare", type=Path, nargs=2, metavar="FILE", help="print two profiles side by side; measures nothing"
+        "--compare",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="print profiles side by side, each against the first, and what is told apart; measures nothing",
     )
     models.add_argument(
         "--impact",
@@ -163,6 +179,12 @@ def parser() -> argparse.ArgumentParser:
         f"halving each would give; KERNEL is one of {', '.join(known_kernels())}",
     )
     models.add_argument("--models", type=Path, metavar="FILE", help="print a saved calibration; measures nothing")
+    made.add_argument(
+        "--fail-above",
+        type=_percent,
+        metavar="PERCENT",
+        help="with --compare: exit with 3 where a figure is told apart and slower than the first's by more than that",
+    )
     form = made.add_mutually_exclusive_group()
     for name, what in (
         ("json", "print the profile, the models, the comparison or the prices as JSON"),
@@ -180,9 +202,19 @@ def default_processors() -> tuple[int, ...]:
     return tuple(1 << k for k in range(len(usable_cpus()).bit_length()))
 
 
+def _checked(command: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options, where they go together."""
+    options = command.parse_args(arguments)
+    if options.compare and len(options.compare) < 2:
+        command.error("argument --compare: give two profiles or more, the base first")
+    if options.fail_above is not None and not options.compare:
+        command.error("argument --fail-above: it goes with --compare")
+    return options
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
-    options = parser().parse_args(arguments)
+    options = _checked(parser(), arguments)
     talk = Console(stderr=True)
     with warnings.catch_warnings():
         warnings.simplefilter("always", ProfileWarning)
@@ -192,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.calibrate or options.models:
                 return _run_models(options, talk)
             if options.compare or options.impact:
-                return _run_predictions(options)
+                return _run_predictions(options, talk)
             return _run(options, talk)
         except KeyboardInterrupt:
             talk.print("interrupted")
@@ -227,13 +259,23 @@ def _run_models(options: argparse.Namespace, talk: Console) -> int:
     return code
 
 
-def _run_predictions(options: argparse.Namespace) -> int:
+def _run_predictions(options: argparse.Namespace, talk: Console) -> int:
     if options.compare:
         from .predictions.comparison import compare
+        from .predictions.report_comparison import slower
 
         found = compare(*options.compare)
         _print(found.to_json(), [found.report()], options.form)
-        return 0
+        if options.fail_above is None:
+            return 0
+        if not any(row.valid for row in found.rows):
+            raise ProfileError(
+                "no figure is valid in both profiles, so none can be slower: measure again when it is quiet"
+            )
+        worse = found.slower(options.fail_above)
+        if worse:
+            talk.print(slower(worse, options.fail_above), style="red", markup=False, highlight=False)
+        return 3 if worse else 0
     from .predictions.changes import calibrated, model_of
     from .predictions.report_impact import report as impact_report
 
