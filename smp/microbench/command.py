@@ -276,18 +276,14 @@ def _run_predictions(options: argparse.Namespace, talk: Console) -> int:
         if worse:
             talk.print(slower(worse, options.fail_above), style="red", markup=False, highlight=False)
         return 3 if worse else 0
-    from .predictions.changes import calibrated, model_of
+    from .predictions.impacts import impact_of
     from .predictions.report_impact import report as impact_report
 
     profile = Profile.load(options.profile) if options.profile else Profile.find()
     kernel, n, p = options.impact
-    try:
-        hybrid = calibrated(profile, kernel, p)
-    except ProfileError:  # no measured runs of it: what the machine charges is told without them
-        hybrid = None
-    rows = [row._asdict() for row in model_of(profile, kernel, n, p, hybrid=hybrid).derivatives()]
-    data = {"kernel": kernel, "n": n, "p": p, "prices": rows}
-    _print(data, [impact_report(profile, kernel, n, p, hybrid=hybrid)], options.form)
+    impact = impact_of(profile, kernel, n, p)
+    data = {"kernel": kernel, "n": n, "p": p, **impact.to_json()}
+    _print(data, [impact_report(profile, kernel, n, p, found=impact)], options.form)
     return 0
 
 
