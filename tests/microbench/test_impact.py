@@ -9,6 +9,7 @@ import pytest
 from support.profiles import document
 
 from smp.errors import ProfileError
+from smp.microbench import command as cli
 from smp.microbench.predictions.impacts import impact_of
 from smp.microbench.predictions.phases import by_phase
 from smp.microbench.predictions.programs import known_kernels
@@ -175,6 +176,22 @@ def test_repeats_say_how_far_a_run_may_be_off(tmp_path: Path) -> None:
         local = by_phase(tmp_path, KERNEL, 1_000_000, P).parts["local"]
         widths.append(local.high - local.low)
     assert widths[0] * 3 < widths[1]
+
+
+def test_the_command_prints_the_phases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "profile.json"
+    ran(np.random.default_rng(10)).save(file)
+    asked = ["--impact", "helman-jaja,1e6,2", "--profile", str(file)]
+    assert cli.main([*asked, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    shares = {part["part"]: part["share"] for part in found["parts"]}
+    assert shares == pytest.approx(true_shares(1_000_000), abs=0.05)
+    assert sum(price["share"] for price in found["prices"]) == pytest.approx(1.0)
+    assert (found["n"], found["measured"]) == (1_000_000, list(SIZES))
+    assert cli.main(asked) == 0
+    assert f"{1e3 * found['seconds']:.3g} ms by its phases, as measured." in capsys.readouterr().out
+    assert cli.main([*asked, "--csv"]) == 0
+    assert "# By phase" in capsys.readouterr().out
 
 
 def test_a_model_of_parts_is_a_factored_model() -> None:

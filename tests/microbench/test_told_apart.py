@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 from support.profiles import document
 
-from smp.microbench.method.spreads import Spread, of_best, of_repeats, of_visits
+from smp.microbench.method.figures import Figure
+from smp.microbench.method.spreads import Spread, of_best, of_record, of_repeats, of_visits
 from smp.microbench.method.windows import WINDOW
 from smp.microbench.predictions.comparison import compare
 from smp.microbench.predictions.differences import apart
+from smp.microbench.sections import SECTIONS
+from smp.microbench.sections.access.fits import SAMPLE
+from smp.microbench.sections.bandwidth.probe import STAMP
+from smp.microbench.sections.synchronisation.rows import Operation
+from smp.profiles.access import Access
+from smp.profiles.profile import Profile
 
 SIZES = [1 << k for k in range(12, 28)]
 LENGTHS = [(n, p) for n in (10_000, 30_000, 100_000, 300_000, 1_000_000) for p in (1, 2)]
@@ -159,6 +166,74 @@ def test_spreads_of_repeats_are_those_of_many_such_runs() -> None:
     best = of_best(np.array([2.0, 4.0, 2.2]))
     assert best is not None
     assert best.error == pytest.approx(np.log(1.1))
+
+
+def figure(name: str, data: dict[str, Any], samples: dict[str, Any], what: str) -> Figure:
+    """The figure of a section, from its record and samples."""
+    compared = SECTIONS[name].part("facts", "compared")
+    (found,) = [each for each in compared(Profile({name: data}).section(name), samples) if each.what == what]
+    return found
+
+
+def test_bandwidth_is_known_as_well_as_its_best_repeats_agree() -> None:
+    stamps = np.zeros(8, STAMP)
+    stamps["processors"], stamps["kernel"] = 2, "triad"
+    stamps["rank"], stamps["repeat"] = np.tile([0, 1], 4), np.repeat(np.arange(4), 2)
+    stamps["end"] = [1, 1, 90, 100, 110, 105, 150, 120]  # of the slower processor: 100, 110, 150; the first warms up
+    row = {"processors": 2, "kernel": "triad", "GBps": 20.0}
+    found = figure("bandwidth", {"stream": [row]}, {"bandwidth_stream": stamps}, "triad, p = 2")
+    assert found.spread == Spread(pytest.approx(np.log(1.1)), 2)
+    assert figure("bandwidth", {"stream": [row]}, {}, "triad, p = 2").spread is None
+
+
+def test_a_barrier_is_known_by_its_visits_and_valid_by_its_own_row() -> None:
+    windows = np.zeros(4, [("what", "U10"), ("processors", "i4"), *WINDOW.descr])
+    windows["what"], windows["processors"], windows["operations"] = "python", 2, 1
+    windows["round"], windows["wall_ns"] = [0, 0, 1, 1], [1_000, 1_000, 1_210, 1_210]
+    rows = [
+        {"what": what, "processors": 2, "ns": 1_100.0, "p95_ns": 1_200.0, "valid": what == "python"}
+        for what in ("python", "compiled")
+    ]
+    data = {"barrier_us": {"2": {"python": 1.1, "compiled": 1.1}}, "rows": rows}
+    python, compiled = (
+        figure("synchronisation", data, {"synchronisation": windows}, f"barrier {how}, p = 2")
+        for how in ("from Python", "compiled")
+    )
+    assert python.valid
+    assert python.spread == Spread(pytest.approx(np.log(1.1)), 1)
+    assert not compiled.valid
+    assert compiled.spread == of_record(Operation(**rows[1]))  # no windows: by the record
+    assert compiled.spread is not None
+
+
+def test_words_are_known_by_what_the_rounds_of_their_patterns_share() -> None:
+    sizes, shared = (4_000, 10_000, 30_000, 900_000), 0.1 * np.array([-1, 1, -1, 1])
+    head = {"family": "good", "p": 2, "suite": 1, "kind": "gather", "x": 0, "seconds": 1.0, "supersteps": 4}
+    patterns = [{**head, "h": h, "hr": h, "hw": h, "m": 4 * h, "clean": 4} for h in sizes]
+    taken = np.zeros(16, SAMPLE)
+    taken["p"], taken["suite"], taken["clean"] = 2, 1, True
+    taken["pattern"], taken["round"] = np.repeat(np.arange(4), 4), np.tile(np.arange(4), 4)
+    taken["copy_in_ns"] = 1e9 * np.exp(np.where(taken["pattern"] < 3, shared[taken["round"]], 0.0))
+    access = document()["access"] | {"patterns": patterns}
+    found = figure("access", access, {"access": taken}, "good, 10,000 words, p = 2")
+    assert found.spread == Spread(pytest.approx(0.1 * (4 / 3) ** 0.5 / 2), 3)
+    large = figure("access", access, {"access": taken}, "good, 1,000,000 words, p = 2")
+    assert large.spread == Spread(pytest.approx(0.0), 3)
+    for pattern in patterns[:2]:
+        pattern["clean"] = 0
+    assert not figure("access", access, {"access": taken}, "good, 10,000 words, p = 2").valid
+
+
+def test_a_price_is_compared_where_its_interval_leaves_out_zero() -> None:
+    access = document()["access"]
+    (bad,) = [row for row in access["functions"] if (row["family"], row["p"]) == ("bad", 2)]
+    prices = bad["coefficients"]
+    bad |= {"low": [0.0, 0.9 * prices[1], 0.0, prices[3]], "high": [1.0, 1.1 * prices[1], 1.0, None], "count": 14}
+    found = {each.what: each for each in SECTIONS["access"].part("facts", "compared")(Access(**access), {})}
+    read = found["bad: a word read, p = 2"]
+    assert read.spread == Spread(pytest.approx(0.1 / 2.228, rel=1e-3), 10)  # t of 14 - 4 degrees of freedom
+    assert "bad: a word written, p = 2" not in found
+    assert found["bad: a word moved by any processor, p = 2"].spread is None
 
 
 def test_profiles_of_several_machines_are_compared_with_the_first(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@
 
 Errors within a run come from few visits, so each is averaged with the usual one of its kind.  What changes from run
 to run (memory that lies elsewhere, neighbours on the host) is not in them.  Two profiles of one computer show it: their
-figures scatter by more than the errors within the runs say.  A median is taken away first, so that a computer which has
-become slower as a whole is seen as such.  Which rows are told apart follows from all of them together, so that of the
-rows in which nothing has changed at most 5% are expected to be, however many rows there are.
+figures scatter by more than the errors within the runs say.  Their median is taken away first, so that a computer that
+has become slower as a whole is seen as such.  Which rows are told apart follows from all of them together: of the rows
+that are told apart at most 5% are expected to be the same in truth, however many rows there are.
 
 Sources: Smyth, Linear models and empirical Bayes methods (averaged errors); Benjamini and Hochberg, Controlling the
 false discovery rate; Benjamini and Yekutieli, False discovery rate-adjusted multiple confidence intervals.
@@ -30,8 +30,11 @@ RUN_TO_RUN = 0.01
 """Least error of a ratio that two runs on one machine have, however steady each of them was."""
 ENOUGH = 5
 """Figures of a kind from which on they show how runs differ."""
-NORMAL = 1.4826
-"""Standard deviation over median absolute deviation, of normal values."""
+ALIKE, NORMAL = 0.75, 1.15
+"""Share of a kind's figures that are taken to have changed alike, if at all; the standard deviations within which that
+share of normal values lies."""
+MOST = 6.0
+"""Degrees of freedom at most: how runs differ has outliers."""
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +77,7 @@ def apart(ratios: Floats, errors: Floats, freedoms: Floats, kinds: NDArray[np.st
         squares[mine] = (USUAL * usual + freedom[mine] * squares[mine]) / (USUAL + freedom[mine])
         between = _between(ratios[mine], squares[mine]) if same else 0.0
         squares[mine] += max(between, RUN_TO_RUN**2)
-    freedom += USUAL
+    freedom = np.minimum(freedom + USUAL, MOST)
     size = np.sqrt(squares)
     level = _level(2.0 * stdtr(freedom, -np.abs(ratios) / size))
     reach = stdtrit(freedom, 1.0 - level / 2.0) * size
@@ -92,10 +95,10 @@ def _within(errors: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
 
 
 def _between(ratios: Floats, squares: Floats) -> float:
-    """What ratios scatter by beyond their own errors; most of them are taken to be alike."""
+    """What ratios scatter by beyond their own errors, squared."""
     if len(ratios) < ENOUGH:
         return 0.0
-    scatter = NORMAL * float(np.median(np.abs(ratios - np.median(ratios))))
+    scatter = float(np.quantile(np.abs(ratios - np.median(ratios)), ALIKE)) / NORMAL
     return max(scatter**2 - float(np.median(squares)), 0.0)
 
 

@@ -18,7 +18,7 @@ CONDITIONS = (
     text("smp"),
 )
 NOT_VALID = "! one of the two, or both, is not valid: see the reports.  It is in no mean."
-SHORT_NOTE = "Mean: geometric, of the valid figures of a section, and so are least and most."
+SHORT_NOTE = "Faster, slower: those told apart.  Least, mean (geometric) and most are of the valid figures."
 FORETOLD_NOTE = (
     "By factored models, with all accesses good and all bad; undecided where the two ends do not agree, and where no "
     "figure of the access patterns is told apart."
@@ -27,9 +27,7 @@ TOLD = (
     "Told apart: the interval leaves 1 out.  Intervals are widened for the number of rows: of those told apart, "
     f"{WRONG:.0%} at most are expected to be the same in truth.  +-: standard error."
 )
-BUSY = (
-    "{} was measured on a busy computer: figures of whole programs, which no clean window vouches for, are not valid."
-)
+BUSY = "{} was measured on a busy computer, so none of its figures is valid: measure it again when it is quiet."
 SAME = {"computer": "{} and a are the same computer.", "kind": "{} and a are computers of the same kind."}
 MOST_SLOWER = 10
 """Rows that are slower than what was allowed and are listed."""
@@ -38,7 +36,7 @@ MOST_SLOWER = 10
 def report(
     profiles: Sequence[Measured], rows: Sequence[Row], foretold: Sequence[Foretold], missing: Sequence[str]
 ) -> Part:
-    """Return a comparison as tables; its attributes are the parameters."""
+    """Return a comparison as tables; the parameters are its attributes."""
     tables = [
         Table(notes=[f"{each.name}: {each.what}" for each in profiles]),
         Table("Conditions", CONDITIONS, [_conditions(each) for each in profiles], _remarks(profiles)),
@@ -67,7 +65,7 @@ def _against(name: str, against: str, rows: Sequence[Row], foretold: Sequence[Fo
     }
     sections = {title: found for title, found in by_title.items() if found}
     fast = [Column(f"{name}: times as fast, {which}") for which in ("least", "mean", "most")]
-    told = [counted(f"{name} told {which}") for which in ("faster", "slower")]
+    told = [counted(f"{name} {which}") for which in ("faster", "slower")]
     short = (text(), counted("figures"), counted("valid"), *told, *fast)
     yield Table(
         f"In short{against}", short, [_in_short(title, found) for title, found in sections.items()], [SHORT_NOTE]
