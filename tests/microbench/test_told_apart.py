@@ -224,6 +224,20 @@ def test_words_are_known_by_what_the_rounds_of_their_patterns_share() -> None:
     assert not figure("access", access, {"access": taken}, "good, 10,000 words, p = 2").valid
 
 
+def test_patterns_in_pieces_are_known_piece_by_piece() -> None:
+    """A long piece of a round, and a short one of the next, are no difference between the rounds."""
+    fields = ("family", "footprint", "p", "suite", "pattern", "round", "phase", "piece", "alike", "ns")
+    taken = np.zeros(8, [*((name, "i8") for name in fields), ("clean", "?")])
+    taken["p"], taken["suite"], taken["clean"], taken["footprint"] = 2, 1, True, np.repeat([0, 64], 4)
+    taken["round"], taken["alike"] = [0, 1, 0, 1] * 2, [0, 0, 1, 1] * 2
+    taken["ns"] = [100, 121, 7_000, 8_470, 1, 50, 1, 50]
+    head = {"family": "good", "p": 2, "kind": "gather", "x": 0, "seconds": 1.0, "supersteps": 4}
+    pattern = {**head, "suite": 1, "h": 10_000, "hr": 10_000, "hw": 10_000, "m": 40_000, "clean": 4}
+    access = document()["access"] | {"patterns": [pattern]}
+    found = figure("access", access, {"access": taken}, "good, 10,000 words, p = 2")
+    assert found.spread == Spread(pytest.approx(np.log(1.21) / 2, rel=1e-3), 1)
+
+
 def test_a_price_is_compared_where_its_interval_leaves_out_zero() -> None:
     access = document()["access"]
     (bad,) = [row for row in access["functions"] if (row["family"], row["p"]) == ("bad", 2)]

@@ -92,13 +92,14 @@ class Charge:
         Parameters
         ----------
         function, hr, hw, m, tiers
-            As for `smp.models.supersteps.cost.predict`.
+            As for `smp.models.supersteps.cost.predict`; a function that has knees of its own is split at those.
         weights : array_like, scalar or (n,)
             Share of this function in each superstep's charge, zero or more.
         prefix : str
             Put before the names of its terms.
         """
-        matrix = matrix_of(function["terms"], hr, hw, m, tiers)
+        knees = function.get("knees")
+        matrix = matrix_of(function["terms"], hr, hw, m, tiers if knees is None else (*knees, inf))
         share = np.broadcast_to(np.asarray(weights, np.float64), len(matrix))
         names = tuple(prefix + term for term in function["terms"])
         return cls(names, np.asarray(function["coefficients"], np.float64), matrix * share[:, None])

@@ -12,7 +12,7 @@ from smp.microbench.method.samples import Samples
 from smp.profiles.kept_apart import FAMILIES
 from smp.profiles.profile import BEST, Profile
 
-from .spreads import Patterns, above_zero, of_price
+from .spreads import Patterns, comparable, of_price
 
 if TYPE_CHECKING:
     from smp.profiles.access import Access
@@ -42,7 +42,10 @@ def price_name(term: str, profile: Profile) -> str:
     words = PRICES.get(name, term)
     if name == term:
         return words
-    return f"{words} ({profile.access['tiers'][int(term[len(name) :]) - 1]['name']})"
+    level = int(term[len(name) :])
+    if profile.access.get("forms"):  # split where the data have knees, not at the caches
+        return f"{words} ({f'beyond knee {level - 1}' if level > 1 else 'up to knee 1'})"
+    return f"{words} ({profile.access['tiers'][level - 1]['name']})"
 
 
 def compared(found: Access, samples: Samples) -> Iterator[Figure]:
@@ -64,7 +67,7 @@ def compared(found: Access, samples: Samples) -> Iterator[Figure]:
             if function["name"] != BEST[family]:
                 continue
             for k, (term, price) in enumerate(zip(function["terms"], function["coefficients"], strict=True)):
-                if term not in (function.get("unidentified") or ()) and above_zero(function, k):
+                if comparable(function, k):
                     unit, scale = ("us", 1e6) if term == "L" else ("ns", 1e9)
                     what = f"{family}: {price_name(term, profile)}, p = {p}"
                     yield Figure(what, unit, price * scale, valid=patterns.valid, spread=of_price(function, k))

@@ -40,8 +40,8 @@ class Patterns:
             return None
         away: dict[int, list[float]] = {}
         for mine in self._near(words):
-            times = np.log(np.maximum(mine["copy_in_ns"] + mine["copy_out_ns"], 1))
-            rounds = {int(turn): float(np.median(times[mine["round"] == turn])) for turn in np.unique(mine["round"])}
+            times, turns = np.log(np.maximum(_nanoseconds(mine), 1)), mine["round"]
+            rounds = {int(turn): float(np.median(times[turns == turn])) for turn in np.unique(turns)}
             if len(rounds) > 1:
                 usual = float(np.mean([*rounds.values()]))
                 for turn, time in rounds.items():
@@ -52,17 +52,46 @@ class Patterns:
         return Spread(float(np.std(means, ddof=1) / len(means) ** 0.5), len(means) - 1)
 
     def _near(self, words: int) -> Iterator[NDArray[Any]]:
-        """Yield the undisturbed supersteps of each pattern of about a size."""
+        """Yield the undisturbed samples of each pattern of about a size, by pieces that are alike where it has such."""
         assert self._taken is not None
-        for suite in sorted({row.suite for row in self._rows}):
-            for index, row in enumerate(row for row in self._rows if row.suite == suite):
-                if words / NEAR <= row.h <= words * NEAR:
-                    yield self._taken[(self._taken["suite"] == suite) & (self._taken["pattern"] == index)]
+        places: dict[tuple[int, int], int] = {}
+        for row in self._rows:
+            of = getattr(row, "footprint", None) or 0, row.suite
+            index = places[of] = places.get(of, -1) + 1
+            if words / NEAR <= row.h <= words * NEAR:
+                key = {"footprint": of[0], "suite": of[1], "pattern": index}
+                yield from _apart(_where(self._taken, key), ("phase", "alike"))
 
 
-def above_zero(function: Mapping[str, Any], k: int) -> bool:
-    """Whether the interval of a price, if there is one, leaves out zero."""
-    low = function["low"][k] if function.get("low") else None
+def _where(samples: NDArray[Any], key: Mapping[str, int]) -> NDArray[Any]:
+    """The samples whose fields have some values, as far as they have those fields."""
+    for field in {*key} & {*(samples.dtype.names or ())}:
+        samples = samples[samples[field] == key[field]]
+    return samples
+
+
+def _apart(samples: NDArray[Any], fields: tuple[str, ...]) -> Iterator[NDArray[Any]]:
+    """Yield the samples that agree in some fields, as far as they have those fields."""
+    kept = [field for field in fields if field in (samples.dtype.names or ())]
+    for values in np.unique(samples[kept]) if kept else [()]:
+        yield _where(samples, dict(zip(kept, values, strict=True)))
+
+
+def _nanoseconds(samples: NDArray[Any]) -> NDArray[Any]:
+    """What each sample took: a piece of a phase, or a superstep."""
+    if "ns" in (samples.dtype.names or ()):
+        return np.asarray(samples["ns"])
+    return np.asarray(samples["copy_in_ns"] + samples["copy_out_ns"])
+
+
+def comparable(function: Mapping[str, Any], k: int) -> bool:
+    """Whether a price means the same on another machine, and the measurements tell it from other prices and from zero.
+
+    A price beyond a knee of the data does not: the next measurement has the knee elsewhere.
+    """
+    term, low = function["terms"][k], function["low"][k] if function.get("low") else None
+    if term in (function.get("unidentified") or ()) or (function.get("knees") and term[-1].isdecimal()):
+        return False
     return low is None or low > 0.0
 
 
