@@ -8,7 +8,6 @@ budget of seconds, which is shared out among the sections (`share_out`).
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import os
 import time
@@ -19,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._computer import version
 from .._computer.activity import look
@@ -33,12 +31,12 @@ from ..profiles.profile import FORMAT, VERSION, Profile, ProfileWarning
 from .method.budget import LEAST, share_out
 from .method.clocks import HostClock, clock_rate
 from .method.plan import MODES, Measurement, Plan, Stopped
+from .method.samples import Samples, samples_of
 from .sections import IMPORTANCE, SECTIONS
 
 Progress = Callable[[float, str], None]
 Ended = Callable[[str, float], None]
 """A section has ended, and has taken so many seconds."""
-Samples = dict[str, NDArray[Any]]
 
 
 def make_plan(mode: str, processors: Sequence[int], seed: int) -> Plan:
@@ -264,13 +262,3 @@ def _task(data: Mapping[str, Any]) -> Any:
         return how, unfinished["sections"], unfinished["added_to"], data["smp"], fingerprint(data["machine"])
     except (LookupError, TypeError, AttributeError):
         return None
-
-
-def samples_of(profile: Profile) -> Samples:
-    """The raw samples beside a saved profile, where they still are."""
-    if profile.path is None:
-        return {}
-    name = profile.data.get("samples") or "samples.npz"
-    with contextlib.suppress(Exception), np.load(profile.path.with_name(name)) as stored:  # NumPy and zip raise any
-        return dict(stored)
-    return {}

@@ -1,13 +1,14 @@
 """The command ``python -m smp.microbench``: the only place of the package that prints or exits.
 
-Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved), 1 otherwise; of the process: see
-`commands`.
+Exit codes: 0 done, 2 usage, 3 a comparison found a figure that is slower than --fail-above allows, 130 interrupted
+(what was measured is saved), 1 otherwise; of the process: see `commands`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import sys
 import warnings
@@ -31,8 +32,9 @@ from ..profiles.profile import Profile, ProfileWarning
 from ..profiles.published import PUBLISHED, PublishedProfile, opened
 from .calibration.kernels import KERNELS, Calibration
 from .calibration.kernels import load as load_models
-from .campaign import Campaign, make_plan, samples_of
+from .campaign import Campaign, make_plan
 from .measuring import add_options, measure
+from .method.samples import samples_of
 from .predictions.programs import known_kernels
 from .progress import shown_on
 from .report import whole_report as report
@@ -94,6 +96,16 @@ def _program(text: str) -> tuple[str, int, int]:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not KERNEL,N,P such as radix,1e5,2") from None
     return kernel, n, p
+
+
+def _percent(text: str) -> float:
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = math.nan
+    if not 0.0 <= percent < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage: a number from 0, such as 10")
+    return percent
 
 
 def _seed(text: str) -> int:
@@ -162,7 +174,11 @@ def parser() -> argparse.ArgumentParser:
         help=f"fit the models by which kernels choose, of {','.join(KERNELS)}; measures nothing else",
     )
     models.add_argument(
-        "--compare", type=Path, nargs=2, metavar="FILE", help="print two profiles side by side; measures nothing"
+        "--compare",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="print profiles side by side, each against the first, and what is told apart; measures nothing",
     )
     models.add_argument(
         "--impact",
@@ -175,6 +191,12 @@ def parser() -> argparse.ArgumentParser:
         "--facts", action="store_true", help="print what the system tells of this computer; measures nothing"
     )
     models.add_argument("--models", type=Path, metavar="FILE", help="print a saved calibration; measures nothing")
+    made.add_argument(
+        "--fail-above",
+        type=_percent,
+        metavar="PERCENT",
+        help="with --compare: exit with 3 where a figure is told apart and slower than the first's by more than that",
+    )
     form = made.add_mutually_exclusive_group()
     for name, what in (
         ("json", "print the profile, the models, the comparison or the prices as JSON"),
@@ -192,9 +214,19 @@ def default_processors() -> tuple[int, ...]:
     return tuple(1 << k for k in range(len(usable_cpus()).bit_length()))
 
 
+def _checked(command: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options, where they go together."""
+    options = command.parse_args(arguments)
+    if options.compare and len(options.compare) < 2:
+        command.error("argument --compare: give two profiles or more, the base first")
+    if options.fail_above is not None and not options.compare:
+        command.error("argument --fail-above: it goes with --compare")
+    return options
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
-    options = parser().parse_args(arguments)
+    options = _checked(parser(), arguments)
     talk = Console(stderr=True)
     with warnings.catch_warnings():
         warnings.simplefilter("always", ProfileWarning)
@@ -208,7 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 _print(found, [computer(found)], options.form)
                 return 0
             if options.compare or options.impact:
-                return _run_predictions(options)
+                return _run_predictions(options, talk)
             return _run(options, talk)
         except KeyboardInterrupt:
             talk.print("interrupted")
@@ -243,25 +275,31 @@ def _run_models(options: argparse.Namespace, talk: Console) -> int:
     return code
 
 
-def _run_predictions(options: argparse.Namespace) -> int:
+def _run_predictions(options: argparse.Namespace, talk: Console) -> int:
     if options.compare:
         from .predictions.comparison import compare
+        from .predictions.report_comparison import slower
 
         found = compare(*options.compare)
         _print(found.to_json(), [found.report()], options.form)
-        return 0
-    from .predictions.changes import calibrated, model_of
+        if options.fail_above is None:
+            return 0
+        if not any(row.valid for row in found.rows):
+            raise ProfileError(
+                "no figure is valid in both profiles, so none can be slower: measure again when it is quiet"
+            )
+        worse = found.slower(options.fail_above)
+        if worse:
+            talk.print(slower(worse, options.fail_above), style="red", markup=False, highlight=False)
+        return 3 if worse else 0
+    from .predictions.impacts import impact_of
     from .predictions.report_impact import report as impact_report
 
     profile = opened(options.profile) if options.profile else Profile.find()
     kernel, n, p = options.impact
-    try:
-        hybrid = calibrated(profile, kernel, p)
-    except ProfileError:  # no measured runs of it: what the machine charges is told without them
-        hybrid = None
-    rows = [row._asdict() for row in model_of(profile, kernel, n, p, hybrid=hybrid).derivatives()]
-    data = {"kernel": kernel, "n": n, "p": p, "prices": rows}
-    _print(data, [impact_report(profile, kernel, n, p, hybrid=hybrid)], options.form)
+    impact = impact_of(profile, kernel, n, p)
+    data = {"kernel": kernel, "n": n, "p": p, **impact.to_json()}
+    _print(data, [impact_report(profile, kernel, n, p, found=impact)], options.form)
     return 0
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models._types import FloatArray
 from ..models.supersteps.factored import Charge, Factored
 from .profile import Profile
 
@@ -49,22 +48,35 @@ def charged(
     ProfileError
         Cost functions of the family were not measured.
     """
+    each = np.ones(len(supersteps))
+    barrier, added = barrier_seconds(profile, p), profile.overhead(p)[0 if family == "good" else 1]
+    charges = [Charge.flat("runtime", added - (BARRIERS - 1) * barrier, each)]
+    if barrier:
+        charges.append(Charge.flat("barrier", barrier, BARRIERS * each))
+    if "compute" in (supersteps.dtype.names or ()):
+        charges.append(Charge.flat("local", 1.0, np.maximum(supersteps["compute"] - barrier, 0.0)))
+    return accesses(profile, supersteps, p, family, element_bytes) + Factored(charges)
+
+
+def accesses(
+    profile: Profile, supersteps: NDArray[np.void], p: int, family: str = "good", element_bytes: int = 8
+) -> Factored:
+    """Return what the accesses of some supersteps are charged, without what the runtime adds; see `charged`.
+
+    Its sum is what `Profile.predict` returns.
+    """
     good, size = family == "good", profile.access["word_bytes"]
     hr, hw, m = (np.asarray(supersteps[name], np.float64) for name in ("hr", "hw", "m"))
-    measured = "compute" in (supersteps.dtype.names or ())
-    if good and measured:
+    if good and "compute" in (supersteps.dtype.names or ()):
         hr, hw, m = (supersteps[name + "_bytes"] / size for name in ("hr", "hw", "m"))
     elif good:
         hr, hw, m = (words * (element_bytes / size) for words in (hr, hw, m))
-    each = np.ones(len(supersteps))
-    barrier, added = barrier_seconds(profile, p), profile.overhead(p)[0 if good else 1]
-    charges = _accesses(profile, family, p, hr, hw, m)
-    charges.append(Charge.flat("runtime", added - (BARRIERS - 1) * barrier, each))
-    if barrier:
-        charges.append(Charge.flat("barrier", barrier, BARRIERS * each))
-    if measured:
-        charges.append(Charge.flat("local", 1.0, np.maximum(supersteps["compute"] - barrier, 0.0)))
-    return Factored(charges)
+    prefix = "" if good else f"{family} "
+    return Factored(
+        Charge.accesses(function, hr, hw, m, profile.tiers, weights=share * rows, prefix=prefix)
+        for q, share in profile.neighbours(p).items()
+        for function, rows in profile.functions(family, q, np.maximum(hr, hw))
+    )
 
 
 def barrier_seconds(profile: Profile, p: int) -> float:
@@ -78,13 +90,3 @@ def barrier_seconds(profile: Profile, p: int) -> float:
         return 0.0
     processors, seconds = zip(*measured, strict=True)
     return min(float(np.interp(p, processors, seconds)), profile.overhead(p)[0] / (BARRIERS - 1))
-
-
-def _accesses(profile: Profile, family: str, p: int, hr: FloatArray, hw: FloatArray, m: FloatArray) -> list[Charge]:
-    """The charges whose sum is what `Profile.predict` returns."""
-    prefix = "" if family == "good" else f"{family} "
-    return [
-        Charge.accesses(function, hr, hw, m, profile.tiers, weights=share * rows, prefix=prefix)
-        for q, share in profile.neighbours(p).items()
-        for function, rows in profile.functions(family, q, np.maximum(hr, hw))
-    ]

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -240,6 +241,55 @@ def test_two_profiles_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["rows"]
     assert all(row["a"] == row["b"] for row in found["rows"])
     assert {each["faster"] for each in found["foretold"]} == {""}
+
+
+def made_slower(folder: Path, conditions: dict[str, Any]) -> str:
+    """Write the stored measurement with p95 close by, and one whose memory is slower; return the latter."""
+    for name, slow in (("base", 1.0), ("slow", 1.5)):
+        data = json.loads(Path(MEASURED).read_text()) | {"conditions": conditions}
+        for row in data["latency"]["random"]:
+            row |= {"ns": slow * row["ns"], "p95_ns": 1.01 * slow * row["ns"], "valid": True}
+        (folder / name).mkdir()
+        (folder / name / "profile.json").write_text(json.dumps(data))
+    return str(folder / "slow")
+
+
+def test_a_comparison_fails_above_so_many_per_cent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slow = made_slower(tmp_path, {})
+    both = ["--compare", str(tmp_path / "base"), slow]
+    assert cli.main(both) == 0
+    assert cli.main([*both, "--fail-above", "60"]) == 0
+    assert "told apart and slower" not in capsys.readouterr().err
+    assert cli.main([*both, "--fail-above", "40", "--json"]) == 3
+    printed = capsys.readouterr()
+    slower = [row for row in json.loads(printed.out)["rows"] if row["told"] == "slower"]
+    assert {row["section"] for row in slower} == {"latency"}
+    assert f"{len(slower)} figures are told apart and slower by more than 40%" in " ".join(printed.err.split())
+    assert cli.main(["--compare", *reversed(both[1:]), "--fail-above", "0"]) == 0  # faster is not slower
+
+
+def test_a_comparison_without_a_valid_figure_does_not_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slow = made_slower(tmp_path, {"clean_fraction": 0.3})
+    both = ["--compare", str(tmp_path / "base"), slow]
+    assert cli.main(both) == 0
+    assert cli.main([*both, "--fail-above", "40"]) == 1
+    assert "no figure is valid in both profiles" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (["--fail-above", "5"], "it goes with --compare"),
+        (["--compare", STORED], "give two profiles or more"),
+        (["--compare", STORED, STORED, "--fail-above", "-5"], "a number from 0"),
+        (["--compare", STORED, STORED, "--fail-above", "much"], "'much' is no percentage"),
+    ],
+)
+def test_a_comparison_that_does_not_read(wrong: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(wrong)
+    assert ended.value.code == 2
+    assert says in capsys.readouterr().err
 
 
 def test_what_a_program_is_charged_price_by_price(capsys: pytest.CaptureFixture[str]) -> None:

@@ -85,6 +85,12 @@ def test_a_model_is_the_sum_of_its_charges_superstep_by_superstep() -> None:
     assert (model + model.scaled(0.5)).total() == pytest.approx(1.5 * model.total())
 
 
+def test_a_function_is_split_at_its_own_knees() -> None:
+    function = {"terms": ["ghr1", "ghr2"], "coefficients": [1.0, 10.0], "knees": [100.0]}
+    assert Charge.accesses(function, [150], [0], [150], TIERS).seconds() == pytest.approx([100 + 500])
+    assert Charge.accesses({**function, "knees": None}, [1_500], [0], [0], TIERS).seconds() == pytest.approx([6_000])
+
+
 def test_a_change_multiplies_every_price_that_its_name_matches() -> None:
     model = Factored([Charge.flat(name, price, [1.0]) for name, price in (("ghr1", 1.0), ("ghw1", 2.0), ("L", 4.0))])
     assert model.total({"ghr1": 3}) == pytest.approx(9)

@@ -22,7 +22,8 @@ from smp.errors import ExperimentError, ModelError, ProfileError, SmpError
 from smp.microbench import command
 from smp.microbench.calibration import kernels as calibration
 from smp.microbench.calibration import tables as report_models
-from smp.microbench.campaign import Campaign, make_plan, samples_of
+from smp.microbench.campaign import Campaign, make_plan
+from smp.microbench.method.samples import samples_of
 from smp.microbench.predictions.changes import calibrated as hybrid_of
 from smp.microbench.predictions.comparison import compare
 from smp.microbench.predictions.figures import titles

@@ -20,8 +20,9 @@ from support.machines import ROOT
 from smp._computer import commands
 from smp._computer.documents import Record
 from smp.errors import MachineError
-from smp.microbench.campaign import Campaign, samples_of
+from smp.microbench.campaign import Campaign
 from smp.microbench.method.plan import Measurement, Plan
+from smp.microbench.method.samples import samples_of
 from smp.perturb import Trials
 from smp.profiles.profile import Profile
 

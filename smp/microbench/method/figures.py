@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .spreads import Spread
+
 
 class Figure(NamedTuple):
     """One number of a section.
@@ -16,6 +18,8 @@ class Figure(NamedTuple):
     more_is_better : bool
         Of bandwidths; of times, less is.
     valid : bool
+    spread : Spread, optional
+        How well it is known; None where neither the record nor the samples say.
     """
 
     what: str
@@ -23,3 +27,4 @@ class Figure(NamedTuple):
     value: float
     more_is_better: bool = False
     valid: bool = True
+    spread: Spread | None = None

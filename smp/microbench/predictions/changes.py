@@ -97,7 +97,7 @@ def model_of(
         raise ValueError(f"{chosen.title} has no supersteps at n = {n}, p = {p}: there is nothing to predict")
     model = charged(known, supersteps, p, element_bytes=chosen.element_bytes)
     if loc != 1.0:
-        model = between(model, _worst(known, supersteps, p), loc)
+        model = between(model, charged(known, supersteps, p, worst_family(known, supersteps, p)), loc)
     return model if hybrid is None else hybrid.of(model, chosen.work(n, p))
 
 
@@ -198,10 +198,16 @@ def calibrated(profile: Source, kernel: str | Kernel, p: int) -> Hybrid:
     )
 
 
-def _worst(profile: Profile, supersteps: Costs, p: int) -> Factored:
-    """The bad end of an interval: by the family, of bad and random, that charges more."""
+def worst_family(profile: Profile, supersteps: Costs, p: int) -> str:
+    """Return the bad end of an interval: the family, of bad and random, that charges more.
+
+    Raises
+    ------
+    ProfileError
+        Neither was measured.
+    """
     measured = {row["family"] for row in profile.access["functions"]}
-    ends = [charged(profile, supersteps, p, family) for family in ("bad", "random") if family in measured]
+    ends = {family: charged(profile, supersteps, p, family) for family in ("bad", "random") if family in measured}
     if not ends:
         raise ProfileError(f"this profile has no cost functions of bad accesses; {MEASURE} measures all")
-    return max(ends, key=Factored.total)
+    return max(ends, key=lambda family: ends[family].total())

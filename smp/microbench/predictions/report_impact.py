@@ -1,4 +1,4 @@
-"""The report on a program's factored model: what it costs, which prices matter, and what halving each would give."""
+"""The report on what a program costs: phase by phase, price by price, and what halving each price would give."""
 
 from __future__ import annotations
 
@@ -6,25 +6,33 @@ from collections.abc import Iterator
 
 from smp._output import terminal
 from smp._output.numbers import count, number, percent, time
-from smp._output.table import Cell, Column, Part, Table, share, text
-from smp.models.supersteps.factored import Factored
+from smp._output.table import Bounded, Cell, Column, Part, Table, share, text
+from smp.models.supersteps.factored import Derivative
 from smp.models.supersteps.hybrid import Hybrid
+from smp.models.supersteps.shares import WIDEST, Share
 from smp.profiles.charges import BARRIERS
 from smp.profiles.profile import Profile
 
 from ..sections.access.facts import price_name
-from .changes import Source, cross, model_of, opened
+from .changes import Source, cross, opened
+from .impacts import LEAST, Impact, impact_of
+from .phases import ByPhase
 from .programs import Cost, Kernel, kernel_of
 
 COLUMNS = (
     *(text("price"), text(), Column("each", "ns", scale=1e9), Column("how many", form="count")),
     *(Column("time", form="time"), share("share"), share("half of it saves")),
 )
+PHASES = (text(), Column("time", form="time"), share("share"))
 WIDTH = 100
 """Columns of a report that is printed."""
-LEAST = 0.001
-"""Share of the time below which a price is left out."""
 SENTENCES = 3
+PARTS = {
+    "memory": "accesses, of the copies",
+    "barrier": f"barriers, {BARRIERS} a superstep",
+    "runtime": "what else the runtime adds to the copies",
+    "local": "local computation",
+}
 PRICES = {
     "barrier": "the barrier",
     "runtime": "the runtime's work in a superstep",
@@ -32,12 +40,18 @@ PRICES = {
     "local work": "local computation",
     "alpha": "what a run takes beyond its charges",
 }
+OPEN = "not determined"
 MEANING = (
     f"Good accesses, of h_r and h_w words; {BARRIERS} barriers a superstep; the least that the runtime adds to it.\n"
     "Shares are exact derivatives: 1% off a price takes 1% of its share off the time."
 )
-CHARGES_ONLY = "Local computation is not in it: a hybrid model of measured runs has that too."
+CHARGES_ONLY = "Local computation is not in it: measured runs of the program have that too."
 WITH_RUNS = "How many: the counts times beta, {beta}, of the hybrid model; local computation by its gamma."
+OF_PHASES = (
+    "Of the time in supersteps, with 95% intervals.  Accesses lie where the runs do between the good and the bad end.\n"
+    "Local computation has in it what a processor's own memory costs."
+)
+NOT_DETERMINED = f"{OPEN}: by these runs, the interval of the share is wider than {WIDEST:.0%} of the time."
 
 
 def impact_report(profile: Source, kernel: str | Kernel | Cost, n: int, p: int, *, hybrid: Hybrid | None = None) -> str:
@@ -45,13 +59,23 @@ def impact_report(profile: Source, kernel: str | Kernel | Cost, n: int, p: int, 
     return terminal.report([report(profile, kernel, n, p, hybrid=hybrid)], WIDTH)
 
 
-def report(profile: Source, kernel: str | Kernel | Cost, n: int, p: int, *, hybrid: Hybrid | None = None) -> Part:
+def report(
+    profile: Source,
+    kernel: str | Kernel | Cost,
+    n: int,
+    p: int,
+    *,
+    hybrid: Hybrid | None = None,
+    found: Impact | None = None,
+) -> Part:
     """Return what a kernel costs on the machine of a profile, price by price, as tables.
 
     Parameters
     ----------
     profile, kernel, n, p, hybrid
-        As for `smp.microbench.predictions.changes.model_of`.
+        As for `impact_of`.
+    found : Impact, optional
+        What that returned, where it is at hand.
 
     Raises
     ------
@@ -59,38 +83,69 @@ def report(profile: Source, kernel: str | Kernel | Cost, n: int, p: int, *, hybr
         As there.
     """
     known, chosen = opened(profile), kernel_of(kernel)
-    model, expected = model_of(known, chosen, n, p, hybrid=hybrid), cross(known, chosen, n, p, hybrid)
+    found = found or impact_of(known, chosen, n, p, hybrid=hybrid)
+    expected = cross(known, chosen, n, p, hybrid)
     what = at(chosen, n, p)
     said = [f"{what}: predicted {time(expected.good)} (good) to {time(expected.bad)} (bad)."]
     if hybrid is not None:
         said.append(f"With the coefficients of measured runs: {time(expected.seconds)}.")
-    notes = [MEANING, CHARGES_ONLY if hybrid is None else WITH_RUNS.format(beta=number(hybrid.beta))]
-    rows: list[list[Cell]] = [
-        [
-            *(each.term, meaning(each.term, known), each.price, each.amount, each.price * each.amount),
-            *(each.share, 1 - model.impact({each.term: 0.5})),
-        ]
-        for each in model.derivatives()
-        if abs(each.share) >= LEAST
-    ]
-    tables = [
-        Table(notes=[*said, *expected.notes]),
-        Table("What it is made of", COLUMNS, rows, notes),
-        Table(notes=list(sentences(known, chosen, n, p, model))),
-    ]
-    return Part("", tables)
+    if found.phases is not None:
+        said.append(f"{time(found.model.total())} by its phases, {_basis(found.phases, n)}.")
+    tables = [Table(notes=[*said, *expected.notes])]
+    if found.phases is not None:
+        total = found.model.total()
+        parts = [[PARTS[name], *_part(each, total)] for name, each in found.phases.parts.items()]
+        refused = "" if all(each.determined for each in found.phases.parts.values()) else NOT_DETERMINED
+        tables.append(Table("By phase", PHASES, parts, [OF_PHASES, refused]))
+    rows = [_price(each, mine, found, known) for each, mine in found.derivatives()]
+    tables.append(Table("What it is made of", COLUMNS, rows, _notes(found, hybrid)))
+    return Part("", [*tables, Table(notes=list(sentences(known, chosen, n, p, found)))])
 
 
-def sentences(profile: Profile, kernel: Kernel, n: int, p: int, model: Factored) -> Iterator[str]:
+def sentences(profile: Profile, kernel: Kernel, n: int, p: int, found: Impact) -> Iterator[str]:
     """Yield what the prices that matter most would give a kernel, were they half of what they are.
 
     Prices of the machine and its runtime only: no change of the machine alone halves local computation.
     """
-    told = [each for each in model.derivatives() if each.share >= LEAST and each.term not in ("alpha", "local work")]
-    for each in told[:SENTENCES]:
+    of_machine = [
+        (each, mine)
+        for each, mine in found.derivatives()
+        if each.term not in ("alpha", "local", "local work") and mine.determined and each.share >= LEAST
+    ]
+    for each, mine in of_machine[:SENTENCES]:
         words = meaning(each.term, profile)
-        less = percent(1 - model.impact({each.term: 0.5}))
-        yield f"{words[:1].upper()}{words[1:]} twice as fast gives {at(kernel, n, p)}: {less}% less time"
+        less = percent(found.saved(each.term))
+        within = "" if found.phases is None else f" [{percent(mine.low / 2)}, {percent(mine.high / 2)}]"
+        yield f"{words[:1].upper()}{words[1:]} twice as fast gives {at(kernel, n, p)}: {less}%{within} less time"
+
+
+def _notes(found: Impact, hybrid: Hybrid | None) -> list[str]:
+    if found.phases is not None:
+        return ["" if all(mine.determined for _, mine in found.derivatives()) else NOT_DETERMINED]
+    if hybrid is None:
+        return [MEANING, CHARGES_ONLY, f"{found.why[:1].upper()}{found.why[1:]}." if found.why else ""]
+    low, high = (("open" if end is None else number(end)) for end in (hybrid.low[1], hybrid.high[1]))
+    return [MEANING, WITH_RUNS.format(beta=f"{number(hybrid.beta)} [{low}, {high}]")]
+
+
+def _basis(phases: ByPhase, n: int) -> str:
+    if n in phases.measured:
+        return "as measured"
+    return f"by runs at n = {', '.join(count(size) for size in phases.measured)}"
+
+
+def _price(each: Derivative, mine: Share, found: Impact, profile: Profile) -> list[Cell]:
+    named: list[Cell] = [each.term, meaning(each.term, profile), each.price]
+    if not mine.determined:
+        return [*named, None, None, OPEN, None]
+    of: Cell = each.share if found.phases is None else Bounded(each.share, mine.low, mine.high)
+    return [*named, each.amount, each.price * each.amount, of, found.saved(each.term)]
+
+
+def _part(each: Share, total: float) -> list[Cell]:
+    if not each.determined:
+        return [None, OPEN]
+    return [each.value * total, Bounded(each.value, each.low, each.high)]
 
 
 def at(kernel: Kernel, n: int, p: int) -> str:

@@ -43,8 +43,8 @@ SECTIONS = {
 """By name."""
 
 IMPORTANCE = (
-    *("access", "synchronisation", "latency", "bandwidth", "lists", "sorting", "stencil", "instruction", "threads"),
-    *("outstanding", "waking", "chain", "retries", "polling", "fine"),
+    *("placement", "access", "synchronisation", "latency", "bandwidth", "lists", "sorting", "stencil", "instruction"),
+    *("threads", "outstanding", "waking", "chain", "retries", "polling", "fine"),
 )
 """What a short budget is spent on first: the cost functions, what programs cost, then single mechanisms.
 

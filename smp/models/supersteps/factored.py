@@ -92,13 +92,14 @@ class Charge:
         Parameters
         ----------
         function, hr, hw, m, tiers
-            As for `smp.models.supersteps.cost.predict`.
+            As for `smp.models.supersteps.cost.predict`; a function that has knees of its own is split at those.
         weights : array_like, scalar or (n,)
             Share of this function in each superstep's charge, zero or more.
         prefix : str
             Put before the names of its terms.
         """
-        matrix = matrix_of(function["terms"], hr, hw, m, tiers)
+        knees = function.get("knees")
+        matrix = matrix_of(function["terms"], hr, hw, m, tiers if knees is None else (*knees, inf))
         share = np.broadcast_to(np.asarray(weights, np.float64), len(matrix))
         names = tuple(prefix + term for term in function["terms"])
         return cls(names, np.asarray(function["coefficients"], np.float64), matrix * share[:, None])
@@ -107,9 +108,9 @@ class Charge:
         """Return the seconds of each superstep, with the prices times some factors."""
         return np.maximum(self.amounts @ (self.prices * factors), 0.0)
 
-    def scaled(self, factor: float) -> Charge:
-        """Return the charge for so many times the amounts."""
-        return Charge(self.terms, self.prices, self.amounts * factor)
+    def scaled(self, factor: ArrayLike) -> Charge:
+        """Return the charge for so many times the amounts; a factor for all supersteps, or one for each."""
+        return Charge(self.terms, self.prices, self.amounts * np.reshape(np.asarray(factor, np.float64), (-1, 1)))
 
 
 class Factored:
@@ -214,8 +215,8 @@ class Factored:
             rows.append(Derivative(term, price, amount, seconds / total if total else 0.0))
         return sorted(rows, key=lambda row: -abs(row.share))
 
-    def scaled(self, factor: float) -> Factored:
-        """Return the model of so many times the time."""
+    def scaled(self, factor: ArrayLike) -> Factored:
+        """Return the model of so many times the time, of all supersteps or of each."""
         return Factored(charge.scaled(factor) for charge in self.charges)
 
     def __add__(self, other: Factored) -> Factored:
@@ -235,21 +236,22 @@ class Factored:
         return factors
 
 
-def between(good: Factored, bad: Factored, loc: float) -> Factored:
+def between(good: Factored, bad: Factored, loc: ArrayLike) -> Factored:
     """Return the model of a program that lies at ``loc`` between two: ``loc`` times good and the rest of bad.
 
     Parameters
     ----------
     good, bad : Factored
         Of the same supersteps.
-    loc : float
-        Degree of locality, from 0 to 1 (`smp.models.supersteps.locality.loc`).
+    loc : array_like, scalar or (n,)
+        Degree of locality, from 0 to 1 (`smp.models.supersteps.locality.loc`), of all supersteps or of each.
 
     Raises
     ------
     FitError
         Another ``loc``: beyond its ends the interval says nothing.
     """
-    if not 0.0 <= loc <= 1.0:
-        raise FitError(f"loc = {loc} is not from 0 (bad) to 1 (good)")
-    return good.scaled(loc) + bad.scaled(1.0 - loc)
+    share = np.asarray(loc, np.float64)
+    if not ((share >= 0.0) & (share <= 1.0)).all():
+        raise FitError(f"loc = {share} is not from 0 (bad) to 1 (good)")
+    return good.scaled(share) + bad.scaled(1.0 - share)

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from smp._output.numbers import count
 from smp.errors import ProfileError
 from smp.microbench.method.figures import Figure
+from smp.microbench.method.samples import Samples
 from smp.profiles.kept_apart import FAMILIES
 from smp.profiles.profile import BEST, Profile
+
+from .spreads import Patterns, comparable, of_price
 
 if TYPE_CHECKING:
     from smp.profiles.access import Access
@@ -43,10 +46,13 @@ def price_name(term: str, profile: Profile) -> str:
     words = PRICES.get(name, term)
     if name == term:
         return words
-    return f"{words} ({profile.access['tiers'][int(term[len(name) :]) - 1]['name']})"
+    level = int(term[len(name) :])
+    if profile.access.get("forms"):  # split where the data have knees, not at the caches
+        return f"{words} ({f'beyond knee {level - 1}' if level > 1 else 'up to knee 1'})"
+    return f"{words} ({profile.access['tiers'][level - 1]['name']})"
 
 
-def compared(found: Access) -> Iterator[Figure]:
+def compared(found: Access, samples: Samples) -> Iterator[Figure]:
     """Yield what a word costs in each family, and the coefficients that the measurements tell apart."""
     if not found.functions:
         return
@@ -57,12 +63,15 @@ def compared(found: Access) -> Iterator[Figure]:
                 function = profile.function(family, p)
             except ProfileError:
                 continue
+            patterns = Patterns(found, samples, family, p)
             for words in WORDS:
                 seconds = float(profile.predict(family, p, words, words, 2 * p * words)[0])
-                yield Figure(f"{family}, {count(words)} words, p = {p}", "ns/word", seconds / (2 * words) * 1e9)
+                what, each = f"{family}, {count(words)} words, p = {p}", seconds / (2 * words) * 1e9
+                yield Figure(what, "ns/word", each, valid=patterns.valid, spread=patterns.spread(words))
             if function["name"] != BEST[family]:
                 continue
-            for term, price in zip(function["terms"], function["coefficients"], strict=True):
-                if term not in (function.get("unidentified") or ()):
+            for k, (term, price) in enumerate(zip(function["terms"], function["coefficients"], strict=True)):
+                if comparable(function, k):
                     unit, scale = ("us", 1e6) if term == "L" else ("ns", 1e9)
-                    yield Figure(f"{family}: {price_name(term, profile)}, p = {p}", unit, price * scale)
+                    what = f"{family}: {price_name(term, profile)}, p = {p}"
+                    yield Figure(what, unit, price * scale, valid=patterns.valid, spread=of_price(function, k))

@@ -7,15 +7,30 @@ from typing import TYPE_CHECKING
 
 from smp._output.numbers import size
 from smp.microbench.method.figures import Figure
+from smp.microbench.method.samples import Samples, select
+from smp.microbench.method.spreads import Spread, of_record, of_windows
 
 if TYPE_CHECKING:
-    from .rows import Latency
+    from .rows import Latency, OfArray
 
 
-def compared(found: Latency) -> Iterator[Figure]:
+def compared(found: Latency, samples: Samples) -> Iterator[Figure]:
     """Yield what a load takes from each level, and in random order by the size of the array."""
-    pages = ", huge pages" if found.levels_from == "huge" else ""
+    huge = found.levels_from == "huge"
+    points = [(row, "random") for row in found.random] + [(row, "huge") for row in found.huge if huge]
     for level in found.levels:
-        yield Figure(f"{level.name}{pages}", "ns", level.ns)
+        # a level is a plateau of the curve: the point of it that lies nearest stands for its spread
+        point, curve = min(points, key=lambda each: abs(each[0].ns - level.ns), default=(None, ""))
+        valid, spread = (True, None) if point is None else (_valid(point), _spread(point, samples, curve))
+        yield Figure(f"{level.name}{', huge pages' * huge}", "ns", level.ns, valid=valid, spread=spread)
     for row in found.random:
-        yield Figure(f"random order, {size(row.bytes)}", "ns", row.ns, valid=row.valid is not False)
+        spread = _spread(row, samples, "random")
+        yield Figure(f"random order, {size(row.bytes)}", "ns", row.ns, valid=_valid(row), spread=spread)
+
+
+def _valid(row: OfArray) -> bool:
+    return row.valid is not False
+
+
+def _spread(row: OfArray, samples: Samples, curve: str) -> Spread | None:
+    return of_windows(select(samples, "latency", curve=curve, bytes=row.bytes)) or of_record(row)

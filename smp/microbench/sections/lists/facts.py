@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from smp._output.numbers import count
 from smp.kernels.lists.forms import FORMS
 from smp.microbench.method.figures import Figure
+from smp.microbench.method.samples import Samples, select
+
+from ..programs.figures import Timed, judged
 
 if TYPE_CHECKING:
     from .rows import Lists
@@ -24,11 +27,18 @@ def title_of(algorithm: str) -> str:
     return FORMS[algorithm].title if algorithm in FORMS else algorithm
 
 
-def compared(found: Lists) -> Iterator[Figure]:
+def compared(found: Lists, samples: Samples) -> Iterator[Figure]:
     """Yield what a node takes in the serial loop, in the fast form, and by each program."""
-    for name, rows in (("serial loop", found.serial), ("fast form", found.fast)):
-        for row in rows:
-            yield Figure(f"{name}, n = {count(row.n)}", "ns/node", row.ns_per_element)
+    return judged(_timed(found, samples))
+
+
+def _timed(found: Lists, samples: Samples) -> Iterator[Timed]:
+    alone = [("serial loop", "serial", row, 1) for row in found.serial]
+    alone += [("fast form", "fast", row, row.streams or 1) for row in found.fast]
+    for name, algorithm, row, streams in alone:
+        seconds = select(samples, "lists", "seconds", n=row.n, algorithm=algorithm)
+        yield Figure(f"{name}, n = {count(row.n)}", "ns/node", row.ns_per_element), streams, seconds
     for run in found.rows:
         what = f"{title_of(run.algorithm)}, n = {count(run.n)}, p = {run.p}"
-        yield Figure(what, "ns/node", run.ns_per_element)
+        seconds = select(samples, "lists", "seconds", n=run.n, algorithm=run.algorithm, p=run.p)
+        yield Figure(what, "ns/node", run.ns_per_element), run.p, seconds

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from smp.microbench.method.figures import Figure
+from smp.microbench.method.samples import Samples, select
+from smp.microbench.method.spreads import of_record, of_windows
 
 if TYPE_CHECKING:
     from .rows import Operation, Synchronisation
@@ -35,21 +37,23 @@ def barriers(found: Synchronisation) -> list[tuple[int, list[float | None], Oper
     return made
 
 
-def compared(found: Synchronisation) -> Iterator[Figure]:
+def compared(found: Synchronisation, samples: Samples) -> Iterator[Figure]:
     """Yield what an operation, a barrier and an empty superstep take."""
     for what, ns, row in operations(found):
-        yield Figure(what.replace("  by", "line handed over by"), "ns", ns, valid=_valid(row))
-    for p, times, row in barriers(found):
-        for how, each in zip(("compiled", "from Python"), times, strict=True):
+        yield _figure(what.replace("  by", "line handed over by"), ns, row, samples)
+    for p, us in sorted((found.barrier_us or {}).items(), key=lambda item: int(item[0])):
+        for name, how, each in (("compiled", "compiled", us.compiled), ("from Python", "python", us.python)):
             if each is not None:
-                yield Figure(f"barrier {how}, p = {p}", "ns", each, valid=_valid(row))
-    for many, us in (found.superstep_us or {}).items():
-        yield Figure(f"empty superstep, p = {many}", "ns", us * 1e3)
+                yield _figure(f"barrier {name}, p = {p}", each * 1e3, _row(found, how, int(p)), samples)
+    for p, us_empty in (found.superstep_us or {}).items():
+        yield _figure(f"empty superstep, p = {p}", us_empty * 1e3, _row(found, "superstep", int(p)), samples)
+
+
+def _figure(what: str, ns: float, row: Operation | None, samples: Samples) -> Figure:
+    windows = select(samples, "synchronisation", what=row.what, processors=row.processors) if row else None
+    valid = row is None or row.valid is not False
+    return Figure(what, "ns", ns, valid=valid, spread=of_windows(windows) or of_record(row))
 
 
 def _row(found: Synchronisation, what: str, p: int) -> Operation | None:
     return next((row for row in found.rows or () if (row.what, row.processors) == (what, p)), None)
-
-
-def _valid(row: Operation | None) -> bool:
-    return row is None or row.valid is not False
