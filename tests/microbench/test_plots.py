@@ -325,11 +325,12 @@ def test_one_processor_has_only_vary(profile):
 
 def test_the_spread_of_the_samples_is_shown(profile):
     fields = [(name, "i4") for name in ("family", "p", "suite", "pattern")]
-    samples = np.zeros(103, [*fields, ("copy_in_ns", "i8"), ("copy_out_ns", "i8"), ("clean", "?")])
+    pieces = [(name, "i4") for name in ("phase", "piece", "alike")]
+    samples = np.zeros(103, [*fields, *pieces, ("ns", "i8"), ("clean", "?")])
     # Bad, suite 1: the first pattern is like-gather with h = 5,000
     samples["family"], samples["p"], samples["suite"], samples["pattern"] = 1, 2, 1, 0
-    samples["copy_in_ns"][:101], samples["copy_out_ns"] = 1000 * np.arange(101), 5000
-    samples["copy_in_ns"][101:], samples["clean"][:101] = 10**9, True
+    samples["ns"][:101] = 1000 * np.arange(101) + 5000
+    samples["ns"][101:], samples["clean"][:101] = 10**9, True
     figure = described("access", profile["access"], samples)["access-functions"]
     gather = series(figure.panels[3], "measured")
     assert (gather.x[0], gather.low[0], gather.high[0]) == (5000, 10_000 / 5000, 100_000 / 5000)

@@ -16,7 +16,7 @@ from smp.microbench.predictions.comparison import compare
 from smp.microbench.predictions.differences import apart
 from smp.microbench.sections import SECTIONS
 from smp.microbench.sections.access.fits import SAMPLE
-from smp.microbench.sections.bandwidth.probe import STAMP
+from smp.microbench.sections.bandwidth.stream import STAMP
 from smp.microbench.sections.synchronisation.rows import Operation
 from smp.profiles.access import Access
 from smp.profiles.profile import Profile
@@ -213,7 +213,7 @@ def test_words_are_known_by_what_the_rounds_of_their_patterns_share() -> None:
     taken = np.zeros(16, SAMPLE)
     taken["p"], taken["suite"], taken["clean"] = 2, 1, True
     taken["pattern"], taken["round"] = np.repeat(np.arange(4), 4), np.tile(np.arange(4), 4)
-    taken["copy_in_ns"] = 1e9 * np.exp(np.where(taken["pattern"] < 3, shared[taken["round"]], 0.0))
+    taken["ns"] = 1e9 * np.exp(np.where(taken["pattern"] < 3, shared[taken["round"]], 0.0))
     access = document()["access"] | {"patterns": patterns}
     found = figure("access", access, {"access": taken}, "good, 10,000 words, p = 2")
     assert found.spread == Spread(pytest.approx(0.1 * (4 / 3) ** 0.5 / 2), 3)

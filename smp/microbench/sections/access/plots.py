@@ -63,7 +63,7 @@ def every_function(found: Access, p: int, samples: Samples) -> Figure:
         places = []
         for kind in shown:
             rows, suite = _patterns(found, family, p, kind)
-            spread = _spread(found, samples, rows) if samples is not None and rows else {}
+            spread = _spread(found, samples, rows) if rows and _in_pieces(samples) else {}
             series = [_measured("measured", rows, colour=BLACK, **spread)]
             series += [_predicted(found, name, rows, LOOKS[name.removesuffix("-c")], name) for name in functions]
             series.append(_predicted(found, CHOSEN, rows, {"colour": 3, "bold": True}, CHOSEN))
@@ -71,7 +71,7 @@ def every_function(found: Access, p: int, samples: Samples) -> Figure:
             places.append((title, series))
         y = _from_zero(one for _, series in places for one in series)
         panels += [Panel(WORDS, y, series, title) for title, series in places]
-    bars = ", with 5th to 95th percentile" if samples is not None else ""
+    bars = ", with 5th to 95th percentile" if _in_pieces(samples) else ""
     return Figure(
         "access-functions",
         "How near to the measured times do the cost functions run?",
@@ -186,8 +186,14 @@ def _from_zero(series: Iterator[Series]) -> Axis:
     return Axis(TIME, "ns per word", low=0, high=1.1 * float(highest))
 
 
-def _spread(found: Access, samples: NDArray[Any], rows: Sequence[Pattern]) -> dict[str, Any]:
+def _in_pieces(samples: Samples) -> bool:
+    """Whether there are samples, and as they are taken today: those of an earlier version are of whole supersteps."""
+    return samples is not None and "alike" in (samples.dtype.names or ())
+
+
+def _spread(found: Access, samples: Samples, rows: Sequence[Pattern]) -> dict[str, Any]:
     """Return how far the clean supersteps of each pattern spread, by its pieces: 5th to 95th percentile."""
+    assert samples is not None
     ends = []
     for row in rows:
         of_suite = _of(found, row.family, row.p, row.suite)
