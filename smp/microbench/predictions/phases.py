@@ -131,8 +131,9 @@ def _runs(profile: Profile, kernel: Kernel, p: int) -> Runs:
             one = np.array([row.get("times") or 1, row["measured_s"], row["compute_s"]])
             sums[key] = sums.get(key, np.zeros(3)) + one
     found: Runs = {}
+    known = {size: {*kernel.cost(size, p)["label"].tolist()} for _, size in sums}
     for (label, size), (times, copies, compute) in sorted(sums.items()):
-        if copies > 0.0 and compute > 0.0:
+        if copies > 0.0 and compute > 0.0 and label in known[size]:
             found.setdefault(label, {})[size] = copies / times, compute / times
     return found
 
@@ -148,7 +149,7 @@ def _trends(profile: Profile, kernel: Kernel, p: int, runs: Runs) -> tuple[dict[
         }
     copying, computing = dict[str, Trend](), dict[str, Trend]()
     for label, each in runs.items():
-        sizes = [size for size in sorted(each) if label in modelled[size]]
+        sizes = sorted(each)
         copies, compute = np.array([each[size] for size in sizes]).reshape(-1, 2).T
         copying[label] = Trend(np.log(sizes), np.log(copies / [modelled[size][label] for size in sizes]))
         computing[label] = Trend(np.log(sizes), np.log(compute / [kernel.work(size, p) for size in sizes]))
