@@ -102,7 +102,7 @@ def by_phase(profile: Source, kernel: str | Kernel | Cost, n: int, p: int) -> By
         accesses(known, supersteps, p, "good", chosen.element_bytes),
         accesses(known, supersteps, p, family),
         barrier_seconds(known, p),
-        known.overhead(p),
+        (min(known.overhead(p)), max(known.overhead(p))),
         supersteps["m"] < SMALL,
     )
     parts = machine.split(*phases)
@@ -182,8 +182,9 @@ def _drawn(
     The noise of a run is that of the sum of its phases: were it the same in all and in each its own, that of a phase
     would be larger by the root of their number, or of as many as matter.
     """
-    rng, seconds = np.random.default_rng(SEED), np.concatenate(phases)
-    of_phase = Doubt(noise * float(seconds.sum() / np.sqrt(np.square(seconds).sum())), inf)
+    rng, named = np.random.default_rng(SEED), np.array(labels)
+    sums = np.array([phase[named == label].sum() for phase in phases for label in dict.fromkeys(labels)])
+    of_phase = Doubt(noise * float(sums.sum() / np.sqrt(np.square(sums).sum())), inf)
     copies, compute = (
         phase * np.exp(_errors(rng, labels, of_phase) + _errors(rng, labels, each))
         for phase, each in zip(phases, doubts, strict=True)
