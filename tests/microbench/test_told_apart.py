@@ -15,8 +15,6 @@ from smp.microbench.method.windows import WINDOW
 from smp.microbench.predictions.comparison import compare
 from smp.microbench.predictions.differences import apart
 from smp.microbench.sections import SECTIONS
-from smp.microbench.sections.access.fits import SAMPLE
-from smp.microbench.sections.bandwidth.stream import STAMP
 from smp.microbench.sections.synchronisation.rows import Operation
 from smp.profiles.access import Access
 from smp.profiles.profile import Profile
@@ -176,7 +174,8 @@ def figure(name: str, data: dict[str, Any], samples: dict[str, Any], what: str) 
 
 
 def test_bandwidth_is_known_as_well_as_its_best_repeats_agree() -> None:
-    stamps = np.zeros(8, STAMP)
+    fields = [(name, "i8") for name in ("processors", "rank", "repeat", "start", "end")]
+    stamps = np.zeros(8, [*fields, ("kernel", "U5")])
     stamps["processors"], stamps["kernel"] = 2, "triad"
     stamps["rank"], stamps["repeat"] = np.tile([0, 1], 4), np.repeat(np.arange(4), 2)
     stamps["end"] = [1, 1, 90, 100, 110, 105, 150, 120]  # of the slower processor: 100, 110, 150; the first warms up
@@ -210,10 +209,11 @@ def test_words_are_known_by_what_the_rounds_of_their_patterns_share() -> None:
     sizes, shared = (4_000, 10_000, 30_000, 900_000), 0.1 * np.array([-1, 1, -1, 1])
     head = {"family": "good", "p": 2, "suite": 1, "kind": "gather", "x": 0, "seconds": 1.0, "supersteps": 4}
     patterns = [{**head, "h": h, "hr": h, "hw": h, "m": 4 * h, "clean": 4} for h in sizes]
-    taken = np.zeros(16, SAMPLE)
+    fields = ("family", "p", "suite", "pattern", "round", "copy_in_ns", "copy_out_ns")
+    taken = np.zeros(16, [*((name, "i8") for name in fields), ("clean", "?")])
     taken["p"], taken["suite"], taken["clean"] = 2, 1, True
     taken["pattern"], taken["round"] = np.repeat(np.arange(4), 4), np.tile(np.arange(4), 4)
-    taken["ns"] = 1e9 * np.exp(np.where(taken["pattern"] < 3, shared[taken["round"]], 0.0))
+    taken["copy_in_ns"] = 1e9 * np.exp(np.where(taken["pattern"] < 3, shared[taken["round"]], 0.0))
     access = document()["access"] | {"patterns": patterns}
     found = figure("access", access, {"access": taken}, "good, 10,000 words, p = 2")
     assert found.spread == Spread(pytest.approx(0.1 * (4 / 3) ** 0.5 / 2), 3)

@@ -102,7 +102,7 @@ def by_phase(profile: Source, kernel: str | Kernel | Cost, n: int, p: int) -> By
         accesses(known, supersteps, p, "good", chosen.element_bytes),
         accesses(known, supersteps, p, family),
         barrier_seconds(known, p),
-        known.overhead(p),
+        (min(known.overhead(p)), max(known.overhead(p))),
         supersteps["m"] < SMALL,
     )
     parts = machine.split(*phases)
@@ -131,8 +131,9 @@ def _runs(profile: Profile, kernel: Kernel, p: int) -> Runs:
             one = np.array([row.get("times") or 1, row["measured_s"], row["compute_s"]])
             sums[key] = sums.get(key, np.zeros(3)) + one
     found: Runs = {}
+    known = {size: {*kernel.cost(size, p)["label"].tolist()} for _, size in sums}
     for (label, size), (times, copies, compute) in sorted(sums.items()):
-        if copies > 0.0 and compute > 0.0:
+        if copies > 0.0 and compute > 0.0 and label in known[size]:
             found.setdefault(label, {})[size] = copies / times, compute / times
     return found
 
@@ -148,7 +149,7 @@ def _trends(profile: Profile, kernel: Kernel, p: int, runs: Runs) -> tuple[dict[
         }
     copying, computing = dict[str, Trend](), dict[str, Trend]()
     for label, each in runs.items():
-        sizes = [size for size in sorted(each) if label in modelled[size]]
+        sizes = sorted(each)
         copies, compute = np.array([each[size] for size in sizes]).reshape(-1, 2).T
         copying[label] = Trend(np.log(sizes), np.log(copies / [modelled[size][label] for size in sizes]))
         computing[label] = Trend(np.log(sizes), np.log(compute / [kernel.work(size, p) for size in sizes]))
@@ -181,8 +182,9 @@ def _drawn(
     The noise of a run is that of the sum of its phases: were it the same in all and in each its own, that of a phase
     would be larger by the root of their number, or of as many as matter.
     """
-    rng, seconds = np.random.default_rng(SEED), np.concatenate(phases)
-    of_phase = Doubt(noise * float(seconds.sum() / np.sqrt(np.square(seconds).sum())), inf)
+    rng, named = np.random.default_rng(SEED), np.array(labels)
+    sums = np.array([phase[named == label].sum() for phase in phases for label in dict.fromkeys(labels)])
+    of_phase = Doubt(noise * float(sums.sum() / np.sqrt(np.square(sums).sum())), inf)
     copies, compute = (
         phase * np.exp(_errors(rng, labels, of_phase) + _errors(rng, labels, each))
         for phase, each in zip(phases, doubts, strict=True)
