@@ -59,6 +59,9 @@ class EmulatedMemory(ProcessorMemory):
     def touch(self, array: GlobalArray) -> None:
         """Nothing: all processors are in this process."""
 
+    def faults(self) -> int:
+        return 0  # they take no virtual time
+
 
 class EmulatedPort(SharedMemoryPort):
     """One processor's connection to its emulated machine."""

@@ -54,6 +54,9 @@ class SharedMemory(Protocol):
     def touch(self, array: GlobalArray) -> None:
         """Touch this processor's share of the pages of a new array, so that they lie in its own memory."""
 
+    def faults(self) -> int:
+        """Page faults of the calling thread so far; 0 where time is virtual or the system does not count them."""
+
     def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
         """Return cells in the words of a new array."""
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smp._computer.page_faults import page_faults
+
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, cells_on
 from ..memory.segment import PAGE, Segment
@@ -50,6 +52,9 @@ class ProcessorMemory:
         octets: NDArray[np.uint8] = np.asarray(block)
         mine = share(octets.size, self._rank, self._size)
         octets[mine][::PAGE] = 0  # which they are already
+
+    def faults(self) -> int:
+        return page_faults()
 
     def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
         return cells_on(elements_of(array).block, n, dtype, words, retries)

@@ -141,7 +141,7 @@ def in_supersteps(run: Run, labels: Sequence[str] | None = None) -> float:
 def totals(interval: Interval) -> Totals:
     """Return the totals of a run, and how many of its supersteps that are not too small to tell lie inside."""
     total, whole = interval.total, interval.whole
-    large = interval.m >= SMALL
+    large = (interval.m >= SMALL) & ~np.isnan(interval.good)
     return {
         "compute_s": float(total.compute[0]),
         "measured_s": whole.measured,
