@@ -24,7 +24,7 @@ from .memory.cells import Cells
 from .program.pickling import dump_call, load_result
 from .program.port import Processors
 from .program.processor import Processor, checked_number
-from .program.repeats import must_be_numbers_of_runs, repeated
+from .program.records.repeats import prepared, repeated
 from .program.run import Run
 from .protocols.wait import deadline_after
 
@@ -88,6 +88,7 @@ class Machine:
         helpers: bool | None = None,
         warmup: int = 0,
         repeat: int = 1,
+        counters: bool = False,
         **kwargs: Any,
     ) -> Run:
         """Run a program on all processors and wait for it.
@@ -113,6 +114,8 @@ class Machine:
             How often the program runs before, without a record: what a first run touches and compiles is then there.
         repeat : int
             How often it runs with a record.  It finds the arrays as the run before has left them.
+        counters : bool
+            Whether to count instructions and cache misses by the hardware, where the system allows it.
 
         Returns
         -------
@@ -146,9 +149,7 @@ class Machine:
             raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
         team = self._streams if streams is None else checked_number("streams", streams)
         deadline_after(timeout, 0)  # checked before any work
-        if (warmup, repeat) != (0, 1):
-            must_be_numbers_of_runs(program, args, warmup=(warmup, 0), repeat=(repeat, 1))
-        sent = carried(program, self)
+        sent = carried(prepared(program, args, warmup, repeat, counters), self)
         call = dump_call(sent, args, kwargs)
         with HeldBack() as ctrl_c:
             if not self._busy.acquire(blocking=False):

@@ -7,29 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.profiles import linear
 
 import smp
 from smp._computer.page_faults import seconds_of_a_fault
 from smp._runtime.emulated.processors import EmulatedMemory
-from smp._runtime.program import interval_notes
-from smp._runtime.program.recorded import Repeat
+from smp._runtime.program.records import interval_notes
+from smp._runtime.program.records.recorded import Repeat
 from smp._runtime.program.run import Run
 from smp._runtime.program.steps import FORGOTTEN, UNCOUNTED, Recorder
 from smp.kernels.grids.programs import relax_red_black
-from smp.profiles import Profile
-
-
-def profile(kind: str = "host") -> Profile:
-    """Good 1 ns and bad 10 ns a word, for any number of processors."""
-    prices = {"good": 1e-9, "bad": 10e-9, "random": 10e-9}
-    function = {"name": "HM", "set": "all", "terms": ["L", "gM"]}
-    rows = [
-        {**function, "family": family, "p": p, "coefficients": [0.0, price]}
-        for family, price in prices.items()
-        for p in (1, 2)
-    ]
-    access = {"functions": rows, "tiers": [{"words": None}], "word_bytes": 8}
-    return Profile({"machine": {"kind": kind}, "access": access})
 
 
 def run_of(*supersteps: tuple[str, int, float, tuple[int, int, int]], warmup: int = 0, repeat: int = 1) -> Run:
@@ -47,28 +34,28 @@ def price_of_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_page_faults_that_explain_a_good_part_are_noted_and_what_to_do() -> None:
     faulting = ("read", 100_000, 1e-3, (600, 0, 0)), ("calm", 100_000, 1e-3, (10, 0, 0))
-    (note,) = run_of(*faulting).interval(profile()).notes
+    (note,) = run_of(*faulting).interval(linear()).notes
     assert note.startswith("page faults: 600 on a processor, about 60.0% of the copies of 'read': ")
     assert "run with warmup=1" in note
-    (note,) = run_of(*faulting, warmup=1).interval(profile()).notes
+    (note,) = run_of(*faulting, warmup=1).interval(linear()).notes
     assert "in every run; give copy_in an out=" in note
-    assert run_of(faulting[1]).interval(profile()).notes == ()
+    assert run_of(faulting[1]).interval(linear()).notes == ()
 
 
 def test_local_work_in_copy_in_is_noted_where_compute_was_not_called() -> None:
     forgotten = (0, 0, FORGOTTEN)
-    (note,) = run_of(("sort", 100_000, 20e-3, forgotten)).interval(profile()).notes
+    (note,) = run_of(("sort", 100_000, 20e-3, forgotten)).interval(linear()).notes
     assert note.startswith(
         "copy-in of 'sort' took 20.0 ms, which no accesses explain, and step.compute() was not called"
     )
-    assert run_of(("sort", 100_000, 20e-3, (0, 0, 0))).interval(profile()).notes == ()  # it was called: slow copies
-    assert run_of(("copy", 100_000, 0.9e-3, forgotten)).interval(profile()).notes == ()  # accesses explain it
-    (note,) = run_of(("sort", 100_000, 20e-3, (15_000, 0, FORGOTTEN))).interval(profile()).notes
+    assert run_of(("sort", 100_000, 20e-3, (0, 0, 0))).interval(linear()).notes == ()  # it was called: slow copies
+    assert run_of(("copy", 100_000, 0.9e-3, forgotten)).interval(linear()).notes == ()  # accesses explain it
+    (note,) = run_of(("sort", 100_000, 20e-3, (15_000, 0, FORGOTTEN))).interval(linear()).notes
     assert note.startswith("page faults")  # which explain it
 
 
 def test_a_superstep_that_does_not_count_has_no_interval() -> None:
-    interval = run_of(("all", 20_000, 1e-4, (0, 0, 0)), ("half", 20_000, 1e-4, (0, 0, UNCOUNTED))).interval(profile())
+    interval = run_of(("all", 20_000, 1e-4, (0, 0, 0)), ("half", 20_000, 1e-4, (0, 0, UNCOUNTED))).interval(linear())
     for name in ("good", "bad", "random", "loc", "m_over_g"):
         assert np.isnan(getattr(interval, name)).tolist() == [False, True]
         assert math.isnan(getattr(interval.total, name)[0])
@@ -81,17 +68,17 @@ def test_a_superstep_that_does_not_count_has_no_interval() -> None:
 def test_relaxation_in_the_grid_itself_has_no_interval() -> None:
     with smp.host(2) as machine:
         grid = machine.array(np.random.default_rng(0).random((300, 300)))
-        interval = machine.run(relax_red_black, grid, layout="shared", iterations=2).interval(profile())
+        interval = machine.run(relax_red_black, grid, layout="shared", iterations=2).interval(linear())
         assert set(interval.verdict) == {"not counted"}
         assert (interval.hw > 0).all()
-        interval = machine.run(relax_red_black, grid, layout="horizontal", iterations=2).interval(profile())
+        interval = machine.run(relax_red_black, grid, layout="horizontal", iterations=2).interval(linear())
         assert "not counted" not in interval.verdict
 
 
 def test_the_interval_of_repeats_is_of_the_medians() -> None:
     repeats = [run_of(("read", 100_000, seconds, (0, 0, 0))) for seconds in (1e-4, 3e-4, 5e-4, 4e-4, 2e-4)]
     run = Run([None], repeats, warmup=1)
-    interval = run.interval(profile())
+    interval = run.interval(linear())
     assert interval.measured == pytest.approx([3e-4])
     assert interval.loc == pytest.approx([1 - 2e-4 / 9e-4])
     assert interval.spread == pytest.approx([2 / 3])  # quartiles 0.2 and 0.4 ms
@@ -100,12 +87,12 @@ def test_the_interval_of_repeats_is_of_the_medians() -> None:
     head, *_, note = str(interval).splitlines()
     assert head.split()[-1] == "spread"
     assert note == "measured: medians of 5 repeats; spread: between their quartiles"
-    assert "spread" not in str(repeats[0].interval(profile()))
+    assert "spread" not in str(repeats[0].interval(linear()))
 
 
 def test_counts_that_differ_between_repeats_are_noted() -> None:
     run = Run([None], [run_of(("read", words, 1e-4, (0, 0, 0))) for words in (20_000, 30_000)])
-    interval = run.interval(profile())
+    interval = run.interval(linear())
     assert interval.m.tolist() == [30_000]
     assert interval.notes == ("h_r, h_w, M of 'read' differ between the repeats: those of the last are shown",)
 
@@ -144,7 +131,7 @@ def test_what_collectives_move_counts_where_their_time_does(opened: Any) -> None
         lines = str(run).splitlines()
         shown = next(line for line in lines if "compute of 'in compute'" in line)
         assert shown.split()[-6:-2] == ["2", "32,000", "16,000", "96,000"]
-        (note,) = (note for note in run.interval(profile(run.kind)).notes if "collectives" in note)
+        (note,) = (note for note in run.interval(linear(run.kind)).notes if "collectives" in note)
         assert note.startswith(
             "collectives outside of copies are in no h_r, h_w, M: reduce(add) (compute of 'in compute'"
         )

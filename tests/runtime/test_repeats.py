@@ -12,8 +12,8 @@ from support.message_machine import message_machine
 
 import smp
 from smp._runtime.program.answers import Done
-from smp._runtime.program.recorded import Repeat
-from smp._runtime.program.repeats import repeated
+from smp._runtime.program.records.recorded import Repeat
+from smp._runtime.program.records.repeats import repeated
 from smp._runtime.program.run import Run
 from smp._runtime.program.steps import SUMMARY, Recorder
 from smp.errors import ProgramError

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from support.machines import Machines
 
 import smp
-from smp._runtime.program.recorded import Repeat
+from smp._runtime.program.records.recorded import Repeat
 from smp._runtime.program.run import Run
 from smp._runtime.program.steps import LIMIT, SPAN, STEP, Recorder, joined
 from smp.errors import PhaseError, ProcessorRaised

@@ -25,7 +25,7 @@ from ..memory.witness import Witness
 from ..program.answering import raised
 from ..program.failures import RaisedBy
 from ..program.processor import Processor, checked_number
-from ..program.recorded import Repeat
+from ..program.records.recorded import Repeat
 from ..program.run import Run
 from ..program.steps import Recorder
 

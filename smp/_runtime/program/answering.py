@@ -66,6 +66,8 @@ def answer(
         still_here()
         processor._finish()
         recorder.seconds = port.clock() - began
+        if port.memory is not None:
+            recorder.cells = port.memory.operations()
         sent = _sent(result)
         port.diagnosis.begin(program)
         port.synchronise(RETURN)

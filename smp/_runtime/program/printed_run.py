@@ -10,8 +10,8 @@ from smp._output import terminal
 from smp._output.numbers import time
 from smp._output.table import Column, Table, counted, ratio, text
 
-from .exchanges import exchanged
-from .recorded import WHOLE, Repeated
+from .records.exchanges import exchanged
+from .records.recorded import WHOLE, Repeated
 
 _SHOWN = 20
 _COUNTS = {"hr": counted("h_r"), "hw": counted("h_w"), "m": counted("M")}

@@ -141,6 +141,25 @@ class Processor:
         self._steps += 1
         return Superstep(self._port, self._recorder, self._steps - 1, str(label), counted)
 
+    def count(self, reads: int = 0, writes: int = 0, itemsize: int = 8) -> None:
+        """Count accesses that the runtime does not see: of `array.view`, and of compiled loops.
+
+        They are in the interval of the program as a whole (``run.interval(whole=True)``), and in no superstep's counts.
+        One thread of a processor calls this at a time.
+
+        Parameters
+        ----------
+        reads, writes : int
+            Elements that this processor has read from and written to global memory since it counted last.
+        itemsize : int
+            Bytes of an element.
+        """
+        stated = self._recorder.stated
+        stated[0] += reads
+        stated[1] += writes
+        stated[2] += reads * itemsize
+        stated[3] += writes * itemsize
+
     def barrier(self, timeout: float | None = None) -> None:
         """Wait until every processor is here.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from smp.errors import ProfileError
 
-from .recorded import COMMUNICATION, Repeat, Repeated
+from .records.recorded import COMMUNICATION, Repeat, Repeated
 
 if TYPE_CHECKING:
     from smp.models.supersteps.intervals import Interval
@@ -38,13 +38,16 @@ class Run(Repeated):
         super().__init__(repeats, warmup)
         self.results, self.kind = results, kind
 
-    def interval(self, profile: Profile | None = None) -> Interval:
+    def interval(self, profile: Profile | None = None, *, whole: bool | None = None) -> Interval:
         """Return where each superstep stands between the best and the worst that the machine could have made of it.
 
         Parameters
         ----------
         profile : Profile, optional
             Of `smp.Profile.load`; without one, the one last measured on this computer.
+        whole : bool, optional
+            Whether the program is taken as a whole, as one row: its time on the slowest processor, local work and
+            waits included, and all accesses that were counted.  By default a program without supersteps is.
 
         Returns
         -------
@@ -72,13 +75,14 @@ class Run(Repeated):
                 f"{chosen!r} is of the kind {chosen.kind!r} and the run of the kind {self.kind!r}: one knows real and "
                 "the other virtual time; pass a profile that was measured on a machine of the run's kind"
             )
-        from .interval_notes import notes
+        from .records import interval_notes, whole_program
 
-        rows = self.summary()
+        as_one = not len(self.steps) if whole is None else whole
+        rows = whole_program.row_of(self) if as_one else self.summary()
         found = chosen.interval(rows, self.size).without(rows["uncounted"])
         if len(self.repeats) > 1:
-            found = found.repeated(self.seconds_of(COMMUNICATION))
-        return found.noting(*notes(self, found))
+            found = found.repeated(whole_program.seconds_of(self) if as_one else self.seconds_of(COMMUNICATION))
+        return found.noting(*(whole_program.notes(self, found) if as_one else interval_notes.notes(self, found)))
 
     def __str__(self) -> str:
         from .printed_run import run_text  # most runs are not printed, and their processors print none

@@ -61,7 +61,10 @@ SUMMARY = np.dtype(
 _COLUMNS = 16  # step, label, four counts, seven stamps, page faults of both copies, marks
 UNCOUNTED, FORGOTTEN, LARGE = 1, 2, 4  # marks; large: a loop copies out of an array that is worth a look
 
-Packed = tuple[bytes, list[str], int, list[tuple[str | None, str, int, list[float]]], float]
+Exchanges = list[tuple[str | None, str, int, list[float]]]
+Hardware = tuple[dict[str, int], dict[str, str]]
+"""Events by the hardware's counters, and why others were not counted."""
+Packed = tuple[bytes, list[str], int, Exchanges, float, list[int], tuple[int, int, int], Hardware | None]
 
 
 class Begun:
@@ -88,6 +91,12 @@ class Recorder:
         Labels and phases of supersteps that had no page fault, though they copied much: no further one is looked at.
     seconds : float
         What the program took.
+    stated : list of int
+        Accesses that the program has counted itself: reads, writes, and their bytes.
+    cells : tuple of int
+        Reads and writes of cells from Python, and loops that got cells.
+    hardware : Hardware or None
+        What was counted by the hardware, where that was asked for.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -96,6 +105,9 @@ class Recorder:
         self.dropped = 0
         self.going_on: Begun | None = None
         self.seconds = 0.0
+        self.stated = [0, 0, 0, 0]
+        self.cells = (0, 0, 0)
+        self.hardware: Hardware | None = None
         self._rows = array("d")
         self._limit = limit * _COLUMNS
         self._exchanges: dict[tuple[str | None, str, int], list[float]] = {}
@@ -136,7 +148,8 @@ class Recorder:
     def packed(self) -> Packed:
         """Return what `joined` takes."""
         exchanges = [(*key, row) for key, row in self._exchanges.items()]
-        return self._rows.tobytes(), list(self.labels), self.dropped, exchanges, self.seconds
+        supersteps = self._rows.tobytes(), list(self.labels), self.dropped
+        return *supersteps, exchanges, self.seconds, self.stated, self.cells, self.hardware
 
 
 ORDER = np.dtype([("step", np.int64), ("label", "U32")])

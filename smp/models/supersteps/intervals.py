@@ -70,7 +70,7 @@ class Interval:
     Attributes
     ----------
     step : ndarray (n,) int64
-        Number of the superstep; -1 in a total.
+        Number of the superstep; -1 in a total, and of a program as a whole.
     label : ndarray (n,) str
     elements, bytes : Accesses
         h_r, h_w and M.
@@ -194,14 +194,15 @@ class Interval:
         """Return a row for each superstep, the middle of many left out, a total, and that with local computation."""
         gap: Row = ["...", *[""] * (len(_COLUMNS) - 1)]
         rows = _few([self._cells(i) for i in range(len(self))], gap)
-        rows += [["", *self.total._cells(0)[1:]], ["", "with compute", *[""] * 4, *self.whole, *[""] * 4]]
+        if (self.step >= 0).any():
+            rows += [self.total._cells(0), ["", "with compute", *[""] * 4, *self.whole, *[""] * 4]]
         predicted = not np.isnan(self.random).all()
         shown = [i for i, column in enumerate(_COLUMNS) if predicted or column.name != "random"]
         columns, cells, notes = [_COLUMNS[i] for i in shown], [[row[i] for i in shown] for row in rows], self.notes
         if self.samples is not None:
             columns.append(_SPREAD)
             spreads = _few(list(self.spread), "")
-            for row, spread in zip(cells, [*spreads, float(self.total.spread[0]), ""], strict=True):
+            for row, spread in zip(cells, [*spreads, float(self.total.spread[0]), ""], strict=False):
                 row.append(spread)
             notes = (f"measured: medians of {len(self.samples)} repeats; spread: between their quartiles", *notes)
         return Printed("", columns, cells, notes)
@@ -211,7 +212,8 @@ class Interval:
 
     def _cells(self, i: int) -> Row:
         times = (float(getattr(self, name)[i]) for name in _TIMES)
-        counts = (self.step[i], str(self.label[i]), self.hr[i], self.hw[i], self.m[i])
+        number = "" if self.step[i] < 0 else int(self.step[i])
+        counts = (number, str(self.label[i]), self.hr[i], self.hw[i], self.m[i])
         inside = None if np.isnan(self.good[i]) else bool(self.inside[i])
         return [*counts, *times, self.loc[i], self.m_over_g[i], inside, str(self.verdict[i])]
 

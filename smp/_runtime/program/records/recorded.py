@@ -8,14 +8,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..steps import PHASES, Hardware, Packed, joined, summary
 from .exchanges import joined_exchanges
-from .steps import PHASES, Packed, joined, summary
 
 COMMUNICATION, WHOLE = "communication", "superstep"
 SPREAD = np.dtype(
     [("step", np.int64), ("label", "U32"), ("phase", "U16")]
     + [(name, np.float64) for name in ("median", "low", "high")]
 )
+
+SOURCES = ("supersteps", "collectives", "cells", "stated")
+COUNTS = ["reads", "writes", "bytes_read", "bytes_written"]
+ACCESSES = np.dtype([("rank", np.int32), ("source", "U12")] + [(name, np.int64) for name in COUNTS])
 
 
 class Repeat:
@@ -38,6 +42,13 @@ class Repeat:
         count where its seconds do, in the superstep.
     seconds : ndarray (size,)
         What the program took on each processor.
+    accesses : structured array
+        A row for each processor and ``source`` of counts, "supersteps", "collectives", "cells" (operations from
+        Python) and "stated" (by ``proc.count``): ``rank, source, reads, writes, bytes_read, bytes_written``.
+    loops_with_cells : int
+        Compiled loops that got cells: what they did with them is not counted.
+    hardware : list
+        For each processor what was counted by ``counters=True``, and why other events were not; None without it.
     dropped : int
         Supersteps beyond `LIMIT` that were not recorded.
     """
@@ -68,6 +79,27 @@ class Repeat:
     @property
     def seconds(self) -> NDArray[np.float64]:
         return np.array([pack[4] for pack in self.packs])
+
+    @property
+    def hardware(self) -> list[Hardware | None]:
+        return [pack[7] for pack in self.packs]
+
+    @property
+    def loops_with_cells(self) -> int:
+        return sum(pack[6][2] for pack in self.packs)
+
+    @cached_property
+    def accesses(self) -> NDArray[np.void]:
+        found = np.zeros((self.size, len(SOURCES)), ACCESSES)
+        found["rank"], found["source"] = np.arange(self.size)[:, None], SOURCES
+        for k, rows in enumerate((self.steps, self.collectives)):
+            for name in COUNTS:
+                np.add.at(found[name][:, k], rows["rank"], rows[name])
+        for rank, pack in enumerate(self.packs):
+            reads, writes, _ = pack[6]
+            found[rank, 2] = rank, "cells", reads, writes, 8 * reads, 8 * writes
+            found[rank, 3] = rank, "stated", *pack[5]
+        return found.reshape(-1)
 
     def timeline(self) -> NDArray[np.void]:
         """Return who did what when.

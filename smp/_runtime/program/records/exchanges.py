@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .steps import Packed
+from ..steps import Packed
 
 EXCHANGE = np.dtype(
     [("phase", "U8"), ("label", "U32"), ("name", "U32"), ("rank", np.int32), ("times", np.int64)]

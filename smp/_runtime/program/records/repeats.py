@@ -11,35 +11,35 @@ import numpy as np
 
 from smp.errors import ProgramError
 
-from .answers import Done
+from ..answers import Done
+from ..steps import sequence
+from .hardware import WithCounters
 from .recorded import Repeat
-from .steps import sequence
 
 
-def must_be_numbers_of_runs(program: Callable[..., Any], args: Sequence[Any], **given: tuple[Any, int]) -> None:
-    """Refuse numbers of runs that make no sense, or that could as well be meant for the program.
-
-    Parameters
-    ----------
-    program, args
-        Of the call.
-    **given : (number, int)
-        What was given by each name, and the least that may be.
+def prepared(
+    program: Callable[..., Any], args: Sequence[Any], warmup: int, repeat: int, counters: bool
+) -> Callable[..., Any]:
+    """Return the program that is sent, and refuse what makes no sense or could as well be meant for the program.
 
     Raises
     ------
     TypeError, ValueError
     """
-    for name, (number, least) in given.items():
+    if (warmup, repeat, counters) == (0, 1, False):
+        return program
+    for name, number, least in (("warmup", warmup, 0), ("repeat", repeat, 1)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer):
             raise TypeError(f"{name} must be a whole number of runs, not {number!r}")
         if number < least:
             raise ValueError(f"{name} must be at least {least}, not {number}")
-        if number > least and _lacks(program, args, name):
+    for name, given in (("warmup", warmup > 0), ("repeat", repeat > 1), ("counters", counters)):
+        if given and _lacks(program, args, name):
             raise TypeError(
-                f"{name}= is for machine.run, which repeats the program, and the program has a parameter of this name "
-                "as well: give the program's by position, or run a function that calls it"
+                f"{name}= is for machine.run, and the program has a parameter of this name as well: give the program's "
+                "by position, or run a function that calls it"
             )
+    return WithCounters(program) if counters else program
 
 
 def _lacks(program: Callable[..., Any], args: Sequence[Any], name: str) -> bool:
