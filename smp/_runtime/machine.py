@@ -1,19 +1,14 @@
-"""Machines: where programs run.  This is the only module that names a kind of machine.
-
-with smp.host(4) as machine:
-    numbers = machine.array(np.arange(1000))
-    run = machine.run(program, numbers)
-"""
+"""Machines: where programs run.  This is the only module that names a kind of machine."""
 
 from __future__ import annotations
 
 import operator
 import os
 import threading
-import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,6 +24,7 @@ from .memory.cells import Cells
 from .program.pickling import dump_call, load_result
 from .program.port import Processors
 from .program.processor import Processor, checked_number
+from .program.records.repeats import prepared, repeated
 from .program.run import Run
 from .protocols.wait import deadline_after
 
@@ -91,6 +87,9 @@ class Machine:
         streams: int | None = None,
         timeout: float | None = None,
         helpers: bool | None = None,
+        warmup: int = 0,
+        repeat: int = 1,
+        counters: bool = False,
         **kwargs: Any,
     ) -> Run:
         """Run a program on all processors and wait for it.
@@ -101,21 +100,29 @@ class Machine:
             Called as ``program(proc, *args, **kwargs)`` on each processor, with its own `Processor`.  It may be a
             lambda, a closure, or typed in a notebook.
         *args, **kwargs
-            Global arrays and cells are shared; everything else is copied to each processor.
+            Global arrays and cells are shared; everything else is copied to each processor.  An argument of the
+            program that has one of the names below is given by position.
         streams : int, optional
             Streams of each processor's team, ``proc.team``; by default as the machine was opened.
         timeout : float, optional
-            Seconds after which the run ends with `WaitTimeout`; by default it may take as long as it takes.
+            Seconds after which a run ends with `WaitTimeout`; by default it may take as long as it takes.
         helpers : bool, optional
             Whether threads of this process, or processes forked from it or from a processor, may still change a cell
             when no processor can go on.  By default those may that are seen to hold cells of this machine; other
             threads of this process have a second to do so before the run ends with `DeadlockError`.  True: no
             deadlock is reported.  False: it is reported at once.
+        warmup : int
+            How often the program runs before, without a record: what a first run touches and compiles is then there.
+        repeat : int
+            How often it runs with a record.  It finds the arrays as the run before has left them.
+        counters : bool
+            Whether to count instructions and cache misses by the hardware, where the system allows it.
 
         Returns
         -------
         Run
-            Results, one per processor, and the record of the supersteps.
+            Results, one per processor, and the record of the supersteps.  Of several repeats the results are those of
+            the last, and times that are printed or set in intervals are medians; ``run.repeats`` has all.
 
         Raises
         ------
@@ -123,6 +130,8 @@ class Machine:
             Before any work, when the program or an argument cannot be sent; names which.
         ProcessorRaised, ProcessorDied, CollectiveMismatch, DeadlockError
             When the program fails; what it wrote to global arrays stays.
+        ProgramError
+            When the supersteps of a repeat are not those of the first; says where they differ.
         WaitTimeout
             When the run has not ended in time; says what each stream does.  The machine can be used again if all
             processors stop: one that does not within half a second, in a long call of NumPy say, is killed, and the
@@ -141,16 +150,15 @@ class Machine:
             raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
         team = self._streams if streams is None else checked_number("streams", streams)
         deadline_after(timeout, 0)  # checked before any work
-        sent = carried(program, self)
+        sent = carried(prepared(program, args, warmup, repeat, counters), self)
         call = dump_call(sent, args, kwargs)
         with HeldBack() as ctrl_c:
             if not self._busy.acquire(blocking=False):
                 raise MachineError("this machine is running a program already; open another one for a second thread")
             try:
                 self._runner = threading.get_ident()
-                start = time.perf_counter()
-                answers, arrays = self._processors.call(call, team, ctrl_c, timeout, helpers)
-                wall = time.perf_counter() - start
+                once = partial(self._processors.call, call, team, ctrl_c, timeout, helpers)
+                answers, arrays, records = repeated(once, warmup, repeat)
             except (ProgramError, WaitTimeout) as error:  # without the frames of the runtime, and what they hold
                 raise error.with_traceback(None) from error.__cause__
             finally:
@@ -158,7 +166,7 @@ class Machine:
                 self._busy.release()
         results = received(sent, [load_result(rank, answer.result) for rank, answer in enumerate(answers)])
         del arrays  # those made by processors end here, unless a result holds them
-        return Run(results, [answer.record for answer in answers], wall, self._processors.kind)
+        return Run(results, records, self._processors.kind, warmup)
 
     @property
     def trace(self) -> list[tuple[int, int, str, str]]:
@@ -166,10 +174,8 @@ class Machine:
 
         Raises
         ------
-        Unsupported
-            On the host, whose processors run at the same time.
-        MachineError
-            When the emulated machine was not opened with ``trace=True``.
+        Unsupported, MachineError
+            On the host, whose processors run at the same time; on one that was not opened with ``trace=True``.
         """
         return list(self._processors.trace())
 
@@ -299,10 +305,8 @@ def host(
 
     Raises
     ------
-    TypeError, ValueError
-        Numbers of processors that make no sense.
-    MachineError
-        When the processors do not come up.
+    TypeError, ValueError, MachineError
+        Numbers of processors that make no sense; processors that do not come up.
 
     Examples
     --------

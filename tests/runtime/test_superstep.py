@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 from support.machines import Machines
 
 import smp
+from smp._runtime.program.records.recorded import Repeat
 from smp._runtime.program.run import Run
 from smp._runtime.program.steps import LIMIT, SPAN, STEP, Recorder, joined
 from smp.errors import PhaseError, ProcessorRaised
@@ -612,7 +613,7 @@ def test_supersteps_beyond_the_limit_are_counted_only(limit: int, counts: list[i
     assert len(steps) == sum(min(count, limit) for count in counts)
     assert len(spans) == 3 * len(steps)
     assert all(row["label"] == f"label {row['step']}" for row in steps)
-    run = Run([None] * len(counts), [recorder.packed() for recorder in recorders], 1.0)
+    run = Run([None] * len(counts), [Repeat([recorder.packed() for recorder in recorders], 1.0)])
     assert ("further supersteps were not recorded" in str(run)) == (dropped > 0)
 
 

@@ -66,3 +66,12 @@ def document() -> dict[str, Any]:
         "machine": machine(rate=ClockRate(math.nan, None)) | {"clock_GHz": 1.0},
         "access": {"word_bytes": 8, "tiers": TIERS, "private_words": 1000, "functions": functions, "validation": []},
     }
+
+
+def linear(kind: str = "host") -> Profile:
+    """A profile by which M words take 1 ns each in good mode, 10 ns in bad and random, on 1 and on 2 processors."""
+    prices = {"good": 1e-9, "bad": 10e-9, "random": 10e-9}
+    functions = [
+        _of_part(family, p, "HM", "all", {"L": 0.0, "gM": price}) for family, price in prices.items() for p in (1, 2)
+    ]
+    return Profile({"machine": {"kind": kind}, "access": {"functions": functions, "tiers": TIERS, "word_bytes": 8}})

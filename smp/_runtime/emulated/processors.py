@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from smp._computer.interrupt import HeldBack
+from smp._computer.perf_events import Counters
 from smp.errors import DeadlockError, LivelockError, MachineClosed, MachineError, Unsupported, WaitTimeout
 
 from ..memory.arrays import GlobalArray
@@ -58,6 +59,16 @@ class EmulatedMemory(ProcessorMemory):
 
     def touch(self, array: GlobalArray) -> None:
         """Nothing: all processors are in this process."""
+
+    def faults(self) -> int:
+        return 0  # they take no virtual time
+
+    def hardware(self) -> Counters:
+        return Counters(_no_counter)
+
+
+def _no_counter(attributes: bytes) -> int:
+    raise OSError(0, "virtual time has no hardware")
 
 
 class EmulatedPort(SharedMemoryPort):

@@ -25,6 +25,7 @@ from ..memory.witness import Witness
 from ..program.answering import raised
 from ..program.failures import RaisedBy
 from ..program.processor import Processor, checked_number
+from ..program.records.recorded import Repeat
 from ..program.run import Run
 from ..program.steps import Recorder
 
@@ -128,7 +129,7 @@ class ReusedMachine:
             error.__cause__ = fault
             raise error
         wall = time.perf_counter() - start
-        run = Run(results, [recorder.packed() for recorder in recorders], wall, processors.kind)
+        run = Run(results, [Repeat([recorder.packed() for recorder in recorders], wall)], processors.kind)
         if self._check is not None:
             verdict = self._check(run, *args)
             if verdict is not None and not verdict:

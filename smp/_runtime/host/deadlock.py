@@ -138,7 +138,7 @@ class ProgressCheck:
             warnings.warn(
                 f"no processor can go on unless {' or '.join(names)} changes a cell; the run waits for that, and "
                 f"machine.run(..., timeout=seconds) or helpers=False would end it: {text}",
-                stacklevel=8,  # the caller of machine.run
+                stacklevel=9,  # the caller of machine.run
             )
         self._warned = True
 

@@ -106,6 +106,7 @@ class Cells:
     def _native(self) -> tuple[int, int, int, int, int]:
         """What a compiled loop gets: the address, that of this thread's record, words a cell, retry limit, length."""
         own = self._threads.own()
+        own.loops += 1
         return self._address, own.address, self._words, self._limit(own.words), self._n
 
     def _limit(self, own: Any) -> int:
@@ -122,7 +123,10 @@ class Cells:
         """Do an operation that may wait."""
         address, own = self._at(i), self._threads.own()
         bits = own.value(self.dtype)
-        if value is not None:
+        if value is None:
+            own.reads += 1
+        else:
+            own.writes += 1
             bits[0] = value
         deadline = 0 if timeout is None else wait.deadline_after(timeout, clock())
         status = self._threads.operate(address, op, self._limit(own.words), deadline)
@@ -143,7 +147,10 @@ class Cells:
     def _try(self, op: int, i: Any, value: Any) -> tuple[bool, Any]:
         address, own = self._at(i), self._threads.own()
         bits = own.value(self.dtype)
-        if value is not None:
+        if value is None:
+            own.reads += 1
+        else:
+            own.writes += 1
             bits[0] = value
         status = self._threads.tried(address, op)
         if status == wait.ABORTED:
@@ -218,6 +225,7 @@ class Cells:
             How many writers it released: 1 or 0.
         """
         own = self._threads.own()
+        own.writes += 1
         own.value(self.dtype)[0] = value
         status = self._threads.operate(self._at(i), cell.PURGE, self._limit(own.words), 0)
         if status:

@@ -40,6 +40,8 @@ class Stream:
         The record (see `waiters`).
     address : int
         Where it lies in this process.
+    reads, writes, loops : int
+        Operations on cells from Python that give no value, and that give one; compiled loops that got cells.
     """
 
     def __init__(self, words: NDArray[np.int64]) -> None:
@@ -47,6 +49,7 @@ class Stream:
         self.thread = 0  # the Python thread that it is now
         self._bits = words[waiters.BITS : waiters.BITS + 1].view(np.uint8)
         self._views: dict[np.dtype[Any], NDArray[Any]] = {}
+        self.reads = self.writes = self.loops = 0
 
     def value(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """The value that goes into an operation and comes out of it, as an array of one element."""
@@ -54,6 +57,12 @@ class Stream:
         if view is None:
             view = self._views[dtype] = self._bits[: dtype.itemsize].view(dtype)
         return view
+
+    def done(self) -> tuple[int, int, int]:
+        """Return reads, writes and loops since the last call."""
+        found = self.reads, self.writes, self.loops
+        self.reads = self.writes = self.loops = 0
+        return found
 
 
 class Named(Protocol):
@@ -67,6 +76,7 @@ class Threads(Protocol):
     """What a kind of machine provides to the threads of one process that wait on shared words."""
 
     retries: int
+    streams: list[Stream]
 
     def know(self, cells: Named) -> None:
         """Note cells that this process has."""

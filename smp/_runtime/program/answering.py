@@ -61,9 +61,13 @@ def answer(
     try:
         program, args, kwargs = call()
         port.diagnosis.begin(program)
+        began = port.clock()
         result = program(processor, *args, **kwargs)
         still_here()
         processor._finish()
+        recorder.seconds = port.clock() - began
+        if port.memory is not None:
+            recorder.cells = port.memory.operations()
         sent = _sent(result)
         port.diagnosis.begin(program)
         port.synchronise(RETURN)

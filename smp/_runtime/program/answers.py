@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from .place import Place
+from .steps import Packed
 
 
 @dataclass(frozen=True)
 class Done:
-    """The pickled result of the program, and the processor's record of supersteps."""
+    """The pickled result of the program, and what was recorded of the processor."""
 
     result: bytes
-    record: tuple[bytes, list[str], int]
+    record: Packed
 
 
 @dataclass(frozen=True)

@@ -15,43 +15,61 @@ from numpy.typing import NDArray
 
 from .pickling import dumps, loads
 from .port import Port
+from .steps import Recorder
 
 Operator = np.ufunc | Callable[[Any, Any], Any]
+WORD = 8
+"""Bytes of what counts as an element where a value is sent as a pickle."""
 
 
-def broadcast(port: Port, value: Any, root: int) -> Any:
-    _check_root(port, root)
-    blocks = port.exchange(f"broadcast(root={root})", dumps(value) if port.rank == root else b"")
-    return value if port.rank == root else loads(blocks[root])
+class Exchange:
+    """A port's ``exchange`` that records what it moves: the processor writes its own block and reads those of all."""
+
+    def __init__(self, port: Port, recorder: Recorder) -> None:
+        self.rank, self.size = port.rank, port.size
+        self._clock, self._exchange, self._recorder = port.clock, port.exchange, recorder
+
+    def __call__(self, name: str, block: bytes, agreed: str = "", itemsize: int = WORD) -> list[bytes]:
+        began = self._clock()
+        blocks = self._exchange(name + agreed, block)
+        seconds = self._clock() - began
+        self._recorder.exchanged(name, itemsize, sum(map(len, blocks)), len(block), seconds)
+        return blocks
 
 
-def gather(port: Port, value: Any) -> list[Any]:
-    return [loads(block) for block in port.exchange("gather", dumps(value))]
+def broadcast(exchange: Exchange, value: Any, root: int) -> Any:
+    _check_root(exchange, root)
+    blocks = exchange(f"broadcast(root={root})", dumps(value) if exchange.rank == root else b"")
+    return value if exchange.rank == root else loads(blocks[root])
 
 
-def reduce(port: Port, value: Any, op: Operator) -> Any:
-    blocks = _all(port, "reduce", value, op)
+def gather(exchange: Exchange, value: Any) -> list[Any]:
+    return [loads(block) for block in exchange("gather", dumps(value))]
+
+
+def reduce(exchange: Exchange, value: Any, op: Operator) -> Any:
+    blocks = _all(exchange, "reduce", value, op)
     return _as_given(value, _fold(op, blocks))
 
 
-def scan(port: Port, value: Any, op: Operator) -> Any:
-    blocks = _all(port, "scan", value, op)
-    return _as_given(value, _fold(op, blocks[: port.rank + 1]))
+def scan(exchange: Exchange, value: Any, op: Operator) -> Any:
+    blocks = _all(exchange, "scan", value, op)
+    return _as_given(value, _fold(op, blocks[: exchange.rank + 1]))
 
 
-def _check_root(port: Port, root: int) -> None:
-    if not 0 <= root < port.size:
-        raise ValueError(f"root {root} is no processor: there are {port.size}, from 0")
+def _check_root(exchange: Exchange, root: int) -> None:
+    if not 0 <= root < exchange.size:
+        raise ValueError(f"root {root} is no processor: there are {exchange.size}, from 0")
 
 
-def _all(port: Port, name: str, value: Any, op: Operator) -> list[NDArray[Any]]:
+def _all(exchange: Exchange, name: str, value: Any, op: Operator) -> list[NDArray[Any]]:
     mine = np.asarray(value)
     if mine.dtype.hasobject:
         raise TypeError(f"{name} works on numbers and arrays of numbers, not on a {type(value).__name__}")
     if not callable(op):
         raise TypeError(f"{name} needs an operator of two arguments, such as np.add, not {op!r}")
     operator = getattr(op, "__name__", type(op).__name__)
-    blocks = port.exchange(f"{name}({operator}) of {mine.dtype}{list(mine.shape)}", mine.tobytes())
+    blocks = exchange(f"{name}({operator})", mine.tobytes(), f" of {mine.dtype}{list(mine.shape)}", mine.itemsize)
     return [np.frombuffer(block, mine.dtype).reshape(mine.shape) for block in blocks]
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from smp._computer.interrupt import HeldBack
+from smp._computer.perf_events import Counters
 from smp.errors import Aborted, Unsupported
 
 from ..memory.arrays import GlobalArray
@@ -53,6 +54,15 @@ class SharedMemory(Protocol):
 
     def touch(self, array: GlobalArray) -> None:
         """Touch this processor's share of the pages of a new array, so that they lie in its own memory."""
+
+    def faults(self) -> int:
+        """Page faults of the calling thread so far; 0 where time is virtual or the system does not count them."""
+
+    def hardware(self) -> Counters:
+        """Counters of the calling thread and of those that it starts."""
+
+    def operations(self) -> tuple[int, int, int]:
+        """What this processor has done with cells since the last call: reads, writes, and loops that got cells."""
 
     def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
         """Return cells in the words of a new array."""

@@ -1,47 +1,61 @@
-"""A run as text: its time, and the first of its supersteps."""
+"""A run as text: its time, the first of its supersteps, its collectives outside of copies."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smp._output import terminal
 from smp._output.numbers import time
-from smp._output.table import Column, Table, counted, text
+from smp._output.table import Column, Table, counted, ratio, text
+
+from .records.exchanges import exchanged
+from .records.recorded import WHOLE, Repeated
 
 _SHOWN = 20
+_COUNTS = {"hr": counted("h_r"), "hw": counted("h_w"), "m": counted("M")}
 _COLUMNS = {
     "step": counted("step"),
     "label": text("label"),
-    "hr": counted("h_r"),
-    "hw": counted("h_w"),
-    "m": counted("M"),
+    **_COUNTS,
     "copy_in": Column("copy-in", form="time"),
     "compute": Column("compute", form="time"),
     "copy_out": Column("copy-out", form="time"),
 }
+_COLLECTIVES = (text("collective"), text("where"), counted("times"), *_COUNTS.values(), Column("time", form="time"))
 
 
-def run_table(supersteps: NDArray[np.void], size: int, wall: float, dropped: int) -> str:
-    """Return the text of a run.
+def run_text(run: Repeated) -> str:
+    """Return the text of a run."""
+    tables = [_supersteps(run)]
+    if outside := exchanged(run.collectives):
+        tables.append(Table("", _COLLECTIVES, outside, ["their words are in no h_r, h_w, M of a superstep"]))
+    return "\n".join(terminal.text(table) for table in tables)
 
-    Parameters
-    ----------
-    supersteps : structured array
-        Of `Run.summary`.
-    size : int
-        Processors.
-    wall : float
-        Seconds.
-    dropped : int
-        Supersteps that were not recorded.
-    """
+
+def _supersteps(run: Repeated) -> Table:
+    supersteps, repeats = run.summary(), run.repeats
     said = [
         f"... and {len(supersteps) - _SHOWN:,} more in run.steps" if len(supersteps) > _SHOWN else "",
-        f"{dropped:,} further supersteps were not recorded" if dropped else "",
+        f"{run.dropped:,} further supersteps were not recorded" if run.dropped else "",
     ]
     shown: list[list[Any]] = [[row[name] for name in _COLUMNS] for row in supersteps[:_SHOWN]]
-    title = f"run on {size} processor{'s' if size != 1 else ''}: {time(wall)}"
-    return terminal.text(Table(title, list(_COLUMNS.values()) if shown else (), shown, said))
+    columns = list(_COLUMNS.values())
+    title = f"run on {run.size} processor{'s' if run.size != 1 else ''}: {time(run.wall)}"
+    if len(repeats) > 1:
+        walls = np.quantile([repeat.wall for repeat in repeats], (0.25, 0.5, 0.75))
+        title = f"{title.partition(':')[0]}: median {time(walls[1])}, quartiles {time(walls[0])} and {time(walls[2])}"
+        title += f", of {len(repeats)} repeats" + (f" after {run.warmup} not recorded" if run.warmup else "")
+        columns.append(ratio("spread"))
+        for cells, spread in zip(shown, _spreads(run), strict=False):
+            cells.append(spread)
+        said.append("medians; spread: the distance between the quartiles of a superstep, over its median")
+    return Table(title, columns if shown else (), shown, said)
+
+
+def _spreads(run: Repeated) -> list[float]:
+    """The distance between the quartiles of each superstep, over its median."""
+    rows = run.spread()
+    whole = rows[rows["phase"] == WHOLE]
+    return list((whole["high"] - whole["low"]) / np.where(whole["median"] > 0.0, whole["median"], np.nan))

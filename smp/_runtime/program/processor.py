@@ -13,7 +13,7 @@ from smp.errors import NotPicklable
 from ..memory.arrays import GlobalArray, Shape, checked
 from ..memory.cells import Cells, checked_cells, make_full
 from . import collectives
-from .collectives import Operator
+from .collectives import Exchange, Operator
 from .port import Port, SharedMemory, without_memory
 from .steps import Recorder
 from .streams import CEILING, Pool
@@ -35,6 +35,7 @@ class Processor:
     def __init__(self, port: Port, recorder: Recorder, streams: int = 1) -> None:
         self._port, self._recorder, self._streams = port, recorder, streams
         self.rank, self.size = port.rank, port.size
+        self._exchange = Exchange(port, recorder)
         self._steps = 0
         self._pools: list[Pool] = []
         self._team: Pool | None = None
@@ -126,16 +127,38 @@ class Processor:
             raise ValueError(f"there is no share of {n} elements")
         return share(operator.index(n), self.rank, self.size)
 
-    def superstep(self, label: str = "") -> Superstep:
+    def superstep(self, label: str = "", *, counted: bool = True) -> Superstep:
         """Begin a superstep: copy-in, compute, copy-out, with a barrier after each (see `smp.Processor.superstep`).
 
         Parameters
         ----------
         label : str
             Its name in ``run.steps``; the same on all processors, at most 32 characters are kept.
+        counted : bool
+            Whether ``step`` counts all that its copies access.  Without it the superstep has no interval: give False
+            where loops also read what they write, or go through ``array.view``.
         """
         self._steps += 1
-        return Superstep(self._port, self._recorder, self._steps - 1, str(label))
+        return Superstep(self._port, self._recorder, self._steps - 1, str(label), counted)
+
+    def count(self, reads: int = 0, writes: int = 0, itemsize: int = 8) -> None:
+        """Count accesses that the runtime does not see: of `array.view`, and of compiled loops.
+
+        They are in the interval of the program as a whole (``run.interval(whole=True)``), and in no superstep's counts.
+        One thread of a processor calls this at a time.
+
+        Parameters
+        ----------
+        reads, writes : int
+            Elements that this processor has read from and written to global memory since it counted last.
+        itemsize : int
+            Bytes of an element.
+        """
+        stated = self._recorder.stated
+        stated[0] += reads
+        stated[1] += writes
+        stated[2] += reads * itemsize
+        stated[3] += writes * itemsize
 
     def barrier(self, timeout: float | None = None) -> None:
         """Wait until every processor is here.
@@ -155,7 +178,7 @@ class Processor:
 
     def broadcast(self, value: Any, root: int = 0) -> Any:
         """Return processor ``root``'s value on all; anything that can be pickled."""
-        return collectives.broadcast(self._port, value, root)
+        return collectives.broadcast(self._exchange, value, root)
 
     def reduce(self, value: Any, op: Operator = np.add) -> Any:
         """Return ``value`` combined over all processors, in rank order, on all.
@@ -172,15 +195,15 @@ class Processor:
         number or ndarray
             The same bits on every processor and every repeat.
         """
-        return collectives.reduce(self._port, value, op)
+        return collectives.reduce(self._exchange, value, op)
 
     def scan(self, value: Any, op: Operator = np.add) -> Any:
         """Return ``value`` combined over processors 0 to this one; see `reduce`."""
-        return collectives.scan(self._port, value, op)
+        return collectives.scan(self._exchange, value, op)
 
     def gather(self, value: Any) -> list[Any]:
         """Return the values of all processors, by rank, on all; anything that can be pickled."""
-        return collectives.gather(self._port, value)
+        return collectives.gather(self._exchange, value)
 
     def empty(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
         """Make a global array; all processors call it alike and get the same one.

@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 LIMIT = 1_000_000
-"""Supersteps that a processor records in one run, at 104 bytes each; further ones are counted only."""
+"""Supersteps that a processor records in one run, at 128 bytes each; further ones are counted only."""
+COPY_IN, COMPUTE, COPY_OUT, ENDED = 0, 1, 2, 3
+PHASES = ("copy_in", "compute", "copy_out")
 
 STEP = np.dtype(
     [
@@ -33,6 +35,10 @@ STEP = np.dtype(
         ("copy_in", np.float64),
         ("compute", np.float64),
         ("copy_out", np.float64),
+        ("faults_in", np.int64),
+        ("faults_out", np.int64),
+        ("computed", np.bool_),
+        ("counted", np.bool_),
     ]
 )
 SPAN = np.dtype(
@@ -49,35 +55,115 @@ SPAN = np.dtype(
 SUMMARY = np.dtype(
     [("step", np.int64), ("label", "U32")]
     + [(name, np.int64) for name in ("hr", "hw", "m", "hr_bytes", "hw_bytes", "m_bytes")]
-    + [(name, np.float64) for name in ("copy_in", "compute", "copy_out")]
+    + [(name, np.float64) for name in PHASES]
+    + [("uncounted", np.bool_)]
 )
-_COLUMNS = 13  # step, label, reads, writes, bytes read, bytes written, and the seven stamps
+_COLUMNS = 16  # step, label, four counts, seven stamps, page faults of both copies, marks
+UNCOUNTED, FORGOTTEN, LARGE = 1, 2, 4  # marks; large: a loop copies out of an array that is worth a look
+
+Exchanges = list[tuple[str | None, str, int, list[float]]]
+Hardware = tuple[dict[str, int], dict[str, str]]
+"""Events by the hardware's counters, and why others were not counted."""
+Packed = tuple[bytes, list[str], int, Exchanges, float, list[int], tuple[int, int, int], Hardware | None]
+
+
+class Begun:
+    """What the recorder knows of a superstep that has begun and not ended."""
+
+    __slots__ = ("_bytes_read", "_bytes_written", "_label", "_phase", "_reads", "_step", "_writes")
+    _step: int
+    _label: str
+    _phase: int
+    _reads: int
+    _writes: int
+    _bytes_read: int
+    _bytes_written: int
 
 
 class Recorder:
-    """The rows of one processor in one run."""
+    """What is recorded of one processor in one run.
+
+    Attributes
+    ----------
+    going_on : Begun or None
+        The superstep that has begun and not ended.
+    calm : set of (str, int)
+        Labels and phases of supersteps that had no page fault, though they copied much: no further one is looked at.
+    seconds : float
+        What the program took.
+    stated : list of int
+        Accesses that the program has counted itself: reads, writes, and their bytes.
+    cells : tuple of int
+        Reads and writes of cells from Python, and loops that got cells.
+    hardware : Hardware or None
+        What was counted by the hardware, where that was asked for.
+    """
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.labels: dict[str, int] = {}
+        self.calm: set[tuple[str, int]] = set()
         self.dropped = 0
-        self.going_on: int | None = None  # the superstep that has begun and not ended
+        self.going_on: Begun | None = None
+        self.seconds = 0.0
+        self.stated = [0, 0, 0, 0]
+        self.cells = (0, 0, 0)
+        self.hardware: Hardware | None = None
         self._rows = array("d")
         self._limit = limit * _COLUMNS
+        self._exchanges: dict[tuple[str | None, str, int], list[float]] = {}
 
-    def add(self, step: int, label: str, counts: Sequence[float], stamps: Sequence[float]) -> None:
-        """Record one superstep: four counts and seven stamps."""
+    def add(
+        self,
+        step: int,
+        label: str,
+        counts: Sequence[float],
+        stamps: Sequence[float],
+        seen: Sequence[int] = (0, 0, 0),
+    ) -> None:
+        """Record one superstep: four counts; seven stamps; the page faults of copy-in and copy-out, and marks."""
         if len(self._rows) >= self._limit:
             self.dropped += 1
             return
         number = self.labels.setdefault(label, len(self.labels))
-        self._rows.extend((step, number, *counts, *stamps))
+        self._rows.extend((step, number, *counts, *stamps, *seen))
 
-    def packed(self) -> tuple[bytes, list[str], int]:
-        """Return what `joined` takes: the rows, the labels, how many supersteps were only counted."""
-        return self._rows.tobytes(), list(self.labels), self.dropped
+    def exchanged(self, name: str, itemsize: int, bytes_read: int, bytes_written: int, seconds: float) -> None:
+        """Record a collective: its words count where its seconds do, in a copy-in or in a row of its own."""
+        within = self.going_on
+        if within is not None and within._phase == COPY_IN:
+            within._reads += -(-bytes_read // itemsize)
+            within._writes += -(-bytes_written // itemsize)
+            within._bytes_read += bytes_read
+            within._bytes_written += bytes_written
+            return
+        key = (None if within is None else within._label, name, itemsize)
+        row = self._exchanges.get(key)
+        if row is None:
+            row = self._exchanges[key] = [0, 0, 0, 0.0]
+        row[0] += 1
+        row[1] += bytes_read
+        row[2] += bytes_written
+        row[3] += seconds
+
+    def packed(self) -> Packed:
+        """Return what `joined` takes."""
+        exchanges = [(*key, row) for key, row in self._exchanges.items()]
+        supersteps = self._rows.tobytes(), list(self.labels), self.dropped
+        return *supersteps, exchanges, self.seconds, self.stated, self.cells, self.hardware
 
 
-def joined(packs: Sequence[tuple[bytes, list[str], int]]) -> tuple[NDArray[np.void], NDArray[np.void], int]:
+ORDER = np.dtype([("step", np.int64), ("label", "U32")])
+
+
+def sequence(pack: Packed) -> NDArray[np.void]:
+    """Return the numbers and labels of a processor's supersteps, in order: an ORDER array."""
+    rows = np.frombuffer(pack[0], np.float64).reshape(-1, _COLUMNS)
+    found = np.zeros(len(rows), ORDER)
+    found["step"], found["label"] = rows[:, 0], np.array([*pack[1], ""])[rows[:, 1].astype(np.intp)]
+    return found
+
+
+def joined(packs: Sequence[Packed]) -> tuple[NDArray[np.void], NDArray[np.void], int]:
     """Join the processors' records.
 
     Parameters
@@ -95,15 +181,18 @@ def joined(packs: Sequence[tuple[bytes, list[str], int]]) -> tuple[NDArray[np.vo
         The largest number of supersteps that a processor did not record.
     """
     steps, spans = [], []
-    for rank, (data, labels, _) in enumerate(packs):
+    for rank, (data, labels, *_) in enumerate(packs):
         rows = np.frombuffer(data, np.float64).reshape(-1, _COLUMNS)
         names = np.array([*labels, ""])[rows[:, 1].astype(np.intp)]
-        stamps = rows[:, 6:]
+        stamps = rows[:, 6:13]
         part = np.zeros(len(rows), STEP)
         part["step"], part["label"], part["rank"] = rows[:, 0], names, rank
         for k, field in enumerate(("reads", "writes", "bytes_read", "bytes_written")):
             part[field] = rows[:, 2 + k]
-        for k, phase in enumerate(("copy_in", "compute", "copy_out")):
+        part["faults_in"], part["faults_out"] = rows[:, 13], rows[:, 14]
+        marks = rows[:, 15].astype(np.int64)
+        part["counted"], part["computed"] = marks & UNCOUNTED == 0, marks & FORGOTTEN == 0
+        for k, phase in enumerate(PHASES):
             start, done, passed = stamps[:, 2 * k], stamps[:, 2 * k + 1], stamps[:, 2 * k + 2]
             part[phase] = passed - start
             span = np.zeros(len(rows), SPAN)
@@ -147,7 +236,8 @@ def summary(steps: NDArray[np.void], spans: NDArray[np.void]) -> NDArray[np.void
         np.maximum.at(rows["hr" + name], inverse, steps[read])
         np.maximum.at(rows["hw" + name], inverse, steps[written])
         np.add.at(rows[total], inverse, steps[read] + steps[written])
-    for phase in ("copy_in", "compute", "copy_out"):
+    np.logical_or.at(rows["uncounted"], inverse, ~steps["counted"])
+    for phase in PHASES:
         own = spans[spans["phase"] == phase]
         at = np.searchsorted(numbers, own["step"])
         worked, waited = np.zeros(len(numbers)), np.full(len(numbers), np.inf)

@@ -26,46 +26,37 @@ from smp.errors import PhaseError
 
 from ..memory.arrays import GlobalArray
 from .port import Port
-from .steps import Recorder
+from .steps import COMPUTE, COPY_IN, COPY_OUT, ENDED, FORGOTTEN, LARGE, UNCOUNTED, Begun, Recorder
 
-COPY_IN, COMPUTE, COPY_OUT, ENDED = 0, 1, 2, 3
 PHASES = ("copy-in", "compute", "copy-out", "ended")
+WORTH_A_LOOK = 1 << 16
+"""Bytes from which page faults are counted: to ask the system for them takes most of a microsecond."""
 Arrays = GlobalArray | tuple[GlobalArray, ...]
 
 
-class Superstep:
+class Superstep(Begun):
     """One superstep of one processor; made by ``proc.superstep(label)``, used in a ``with`` block."""
 
-    __slots__ = (
-        "_bytes_read",
-        "_bytes_written",
-        "_deferred",
-        "_label",
-        "_phase",
-        "_port",
-        "_reads",
-        "_recorder",
-        "_stamps",
-        "_step",
-        "_writes",
-    )
+    __slots__ = ("_before", "_deferred", "_faults_in", "_marks", "_port", "_recorder", "_stamps")
 
-    def __init__(self, port: Port, recorder: Recorder, step: int, label: str) -> None:
+    def __init__(self, port: Port, recorder: Recorder, step: int, label: str, counted: bool = True) -> None:
         self._port, self._recorder, self._step, self._label = port, recorder, step, label
         self._phase = COPY_IN
-        self._reads = self._writes = self._bytes_read = self._bytes_written = 0
+        self._reads = self._writes = self._bytes_read = self._bytes_written = self._faults_in = 0
+        self._before = -1  # page faults before the copies of a phase, where they are counted
+        self._marks = 0 if counted else UNCOUNTED
         self._deferred: list[Callable[[], None]] = []
         self._stamps: list[float] = []
 
     def __enter__(self) -> Superstep:
         around = self._recorder.going_on
         if around is not None or self._stamps:
-            where = "a second time" if around is None else f"inside superstep {around}"
+            where = "a second time" if around is None else f"inside superstep {around._step}"
             raise PhaseError(
                 f"superstep {self._step} ({self._label!r}) begins {where}: supersteps follow one another; end the one "
                 "before, and make each with proc.superstep()"
             )
-        self._recorder.going_on = self._step
+        self._recorder.going_on = self
         self._port.diagnosis.mark(self._step, COPY_IN, self._label)
         self._stamps.append(self._port.clock())
         return self
@@ -83,6 +74,22 @@ class Superstep:
         self._port.synchronise(f"{what} of superstep {self._label!r}")
         self._stamps.append(clock())
         self._phase += 1
+
+    def _faults(self) -> int:
+        memory = self._port.memory
+        return 0 if memory is None else memory.faults()
+
+    def _look(self, phase: int, nbytes: int) -> None:
+        """Begin to count the page faults of a phase, before the first copy that is worth it."""
+        if nbytes >= WORTH_A_LOOK and self._before < 0 and (self._label, phase) not in self._recorder.calm:
+            self._before = self._faults()
+
+    def _looked(self, phase: int) -> int:
+        """Return the page faults of a phase that has ended, in which they were counted."""
+        faults, self._before = self._faults() - self._before, -1
+        if not faults:
+            self._recorder.calm.add((self._label, phase))
+        return faults
 
     def copy_in(self, array: GlobalArray, index: Any = ..., *, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Read ``array[index]`` into local memory.
@@ -108,6 +115,7 @@ class Superstep:
             What NumPy says of the index, or of ``out``.
         """
         self._must_be(COPY_IN, "copy_in")
+        self._look(COPY_IN, _global(array).nbytes if out is None else getattr(out, "nbytes", 0))
         local = self._port.get(_global(array), index, out)
         self._reads += local.size
         self._bytes_read += local.nbytes
@@ -132,6 +140,7 @@ class Superstep:
         """
         self._must_be(COPY_IN, "copy_in_by")
         arrays = _several(array)
+        self._look(COPY_IN, arrays[0].nbytes)
         count = _counted(self._port.call(loop, arrays, args), "read")
         self._reads += count
         self._bytes_read += count * arrays[0].dtype.itemsize
@@ -141,6 +150,8 @@ class Superstep:
         """End copy-in: wait for all processors; from here on only local data."""
         self._must_be(COPY_IN, "compute")
         self._end_phase("copy-in")
+        if self._before >= 0:
+            self._faults_in = self._looked(COPY_IN)
         self._port.diagnosis.mark(self._step, COMPUTE, self._label)
 
     def copy_out(self, array: GlobalArray, index: Any, values: Any) -> None:
@@ -186,6 +197,8 @@ class Superstep:
         """
         self._must_be(COMPUTE, "copy_out_by")
         arrays = _several(array)
+        if arrays[0].nbytes >= WORTH_A_LOOK:
+            self._marks |= LARGE
 
         def write() -> None:
             count = _counted(self._port.call(loop, arrays, args), "wrote")
@@ -202,7 +215,10 @@ class Superstep:
         if kind is not None:
             return
         if self._phase == COPY_IN:
+            self._marks |= FORGOTTEN
             self.compute()
+        if self._bytes_written >= WORTH_A_LOOK or self._marks & LARGE:
+            self._look(COPY_OUT, WORTH_A_LOOK)
         self._end_phase("compute")
         self._port.diagnosis.mark(self._step, COPY_OUT, self._label)
         for write in deferred:
@@ -211,7 +227,8 @@ class Superstep:
         self._end_phase("copy-out")
         self._port.diagnosis.mark(self._step, ENDED, self._label)
         counts = (self._reads, self._writes, self._bytes_read, self._bytes_written)
-        self._recorder.add(self._step, self._label, counts, self._stamps)
+        seen = (self._faults_in, 0 if self._before < 0 else self._looked(COPY_OUT), self._marks)
+        self._recorder.add(self._step, self._label, counts, self._stamps, seen)
 
 
 def _global(array: GlobalArray) -> GlobalArray:

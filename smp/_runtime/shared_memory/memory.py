@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smp._computer.page_faults import page_faults
+from smp._computer.perf_events import Counters
+
 from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells, cells_on
 from ..memory.segment import PAGE, Segment
 from ..memory.shared_elements import elements_of
 from ..program.processor import share
-from ..protocols import wait
+from ..protocols import wait, waiters
 
 
 class ProcessorMemory:
@@ -51,6 +54,16 @@ class ProcessorMemory:
         mine = share(octets.size, self._rank, self._size)
         octets[mine][::PAGE] = 0  # which they are already
 
+    def faults(self) -> int:
+        return page_faults()
+
+    def hardware(self) -> Counters:
+        return Counters()
+
+    def operations(self) -> tuple[int, int, int]:
+        done = [s.done() for s in self.threads.streams if s.words[waiters.RANK] == self._rank]
+        return sum(d[0] for d in done), sum(d[1] for d in done), sum(d[2] for d in done)
+
     def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
         return cells_on(elements_of(array).block, n, dtype, words, retries)
 
@@ -58,3 +71,4 @@ class ProcessorMemory:
         """Forget the run before; the parent has cleared the barrier."""
         self.sync_here()
         self.sync[wait.ROUND :] = 0
+        self.operations()  # those of a run that has failed

@@ -100,9 +100,11 @@ class InTheGrid(Work):
         def relax(grid: NDArray[Any]) -> int:
             nonlocal change
             change = relax_rectangle(grid, *self.mine, colour, *self.factors)
-            return self.mine.of_colour(colour)
+            cells = self.mine.of_colour(colour)
+            self.proc.count(reads=5 * cells, itemsize=grid.itemsize)  # each cell and the four beside it
+            return cells
 
-        with self.proc.superstep(LABELS[colour]) as step:
+        with self.proc.superstep(LABELS[colour], counted=False) as step:
             step.compute()
             step.copy_out_by(relax, self.grid)
         return change
@@ -157,7 +159,8 @@ def relax_red_black(
     ``result`` (height x width writes).  The largest change is found by a reduction, which is not counted.
 
     "shared": only ``red`` and ``black``, of one write for every cell of that colour.  The relaxation is the
-    copy-out, where writes alone are counted: its reads, the cells themselves and those beside them, are not.
+    copy-out, where writes alone are counted: its reads, the cells themselves and those beside them, are not.  So
+    these supersteps have no interval; the program as a whole has one, with five reads for each cell.
     """
     check_grid(grid)
     sharing = rectangles(

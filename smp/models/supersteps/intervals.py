@@ -28,6 +28,7 @@ _COLUMNS = (
     *(Column(name, form="time") for name in _TIMES),
     *(ratio("Loc"), ratio("M/G"), counted("inside"), text("verdict")),
 )
+_SPREAD = ratio("spread")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,24 +70,27 @@ class Interval:
     Attributes
     ----------
     step : ndarray (n,) int64
-        Number of the superstep; -1 in a total.
+        Number of the superstep; -1 in a total, and of a program as a whole.
     label : ndarray (n,) str
     elements, bytes : Accesses
         h_r, h_w and M.
     copy_in, compute, copy_out : ndarray (n,) float64
         Measured seconds of each phase.
     measured : ndarray (n,) float64
-        Seconds of copy-in and copy-out.
+        Seconds of copy-in and copy-out; of several repeats the median.
     good, bad, random : ndarray (n,) float64
-        Seconds predicted for the same. `random` is NaN where it is not predicted.
+        Seconds predicted for the same. `random` is NaN where it is not predicted, and all three are, and printed as
+        "-", where the counts do not hold all accesses.
     loc, m_over_g : ndarray (n,) float64
-        NaN, and printed as "-", where M < 10^4: see `smp.models.supersteps.locality.place`.
+        NaN, and printed as "-", where M < 10^4 or there is no prediction: see `smp.models.supersteps.locality.place`.
     inside : ndarray (n,) bool
     verdict : ndarray (n,) str
         As the functions of these names return them, with the larger of `bad` and `random` as the bad end:
         a machine that prefetches along lines can charge more for scattered words than for the bad pattern.
     notes : tuple of str
-        What the predictions rest on, where that is not what was asked for.
+        What the predictions rest on, where that is not what was asked for, and what else explains the times.
+    samples : ndarray (r, n) float64, optional
+        Seconds of copy-in and copy-out in each of r repeats.
     """
 
     step: NDArray[np.int64]
@@ -105,6 +109,7 @@ class Interval:
     inside: BoolArray
     verdict: NDArray[np.str_]
     notes: tuple[str, ...] = ()
+    samples: FloatArray | None = None
 
     @property
     def hr(self) -> NDArray[Any]:
@@ -131,7 +136,7 @@ class Interval:
         def added(values: NDArray[Any]) -> NDArray[Any]:
             return np.atleast_1d(values.sum())
 
-        return interval(
+        summed = interval(
             step=[-1],
             label=["total"],
             elements=Accesses(*(added(a) for a in (self.hr, self.hw, self.m))),
@@ -139,10 +144,19 @@ class Interval:
             copy_in=added(self.copy_in),
             compute=added(self.compute),
             copy_out=added(self.copy_out),
-            good=added(self.good),
-            bad=added(self.bad),
+            good=added(np.nan_to_num(self.good)),
+            bad=added(np.nan_to_num(self.bad)),
             random=added(self.random),
-        )
+        ).without(np.atleast_1d(np.isnan(self.good).any()))
+        return summed if self.samples is None else summed.repeated(self.samples.sum(axis=1, keepdims=True))
+
+    @property
+    def spread(self) -> FloatArray:
+        """The distance between the quartiles of the measured times, over their median; NaN without repeats."""
+        if self.samples is None:
+            return np.full(len(self), np.nan)
+        low, middle, high = np.quantile(self.samples, (0.25, 0.5, 0.75), axis=0)
+        return np.asarray((high - low) / np.where(middle > 0.0, middle, np.nan))
 
     @property
     def whole(self) -> Whole:
@@ -152,29 +166,61 @@ class Interval:
         """
         return Whole(*(float((t + self.compute).sum()) for t in (self.measured, self.good, self.bad, self.random)))
 
+    def repeated(self, samples: FloatArray) -> "Interval":
+        """Return the same with the medians of several repeats as the measured times.
+
+        Parameters
+        ----------
+        samples : ndarray (r, n) float64
+            Seconds of copy-in and copy-out in each repeat.
+        """
+        return replace(self, samples=samples, measured=np.median(samples, axis=0))._placed()
+
+    def without(self, rows: BoolArray) -> "Interval":
+        """Return the same without predictions for some supersteps, whose counts do not hold all accesses."""
+        good, bad, random = (np.where(rows, np.nan, seconds) for seconds in (self.good, self.bad, self.random))
+        return replace(self, good=good, bad=bad, random=random)._placed()
+
+    def _placed(self) -> "Interval":
+        """Return the same, placed again between its ends."""
+        worst = np.fmax(self.bad, self.random)
+        return replace(self, **place(self.measured, self.good, worst, self.m)._asdict())
+
     def noting(self, *notes: str) -> "Interval":
         """Return the same with further notes; empty ones are left out."""
         return replace(self, notes=(*self.notes, *(note for note in notes if note)))
 
     def table(self) -> Printed:
         """Return a row for each superstep, the middle of many left out, a total, and that with local computation."""
-        rows = [self._cells(i) for i in range(len(self))]
-        if len(rows) > _ROWS:
-            gap: Row = ["...", *[""] * (len(_COLUMNS) - 1)]
-            rows = [*rows[: _ROWS // 2], gap, *rows[-_ROWS // 2 :]]
-        rows += [["", *self.total._cells(0)[1:]], ["", "with compute", *[""] * 4, *self.whole, *[""] * 4]]
+        gap: Row = ["...", *[""] * (len(_COLUMNS) - 1)]
+        rows = _few([self._cells(i) for i in range(len(self))], gap)
+        if (self.step >= 0).any():
+            rows += [self.total._cells(0), ["", "with compute", *[""] * 4, *self.whole, *[""] * 4]]
         predicted = not np.isnan(self.random).all()
         shown = [i for i, column in enumerate(_COLUMNS) if predicted or column.name != "random"]
-        columns = [_COLUMNS[i] for i in shown]
-        return Printed("", columns, [[row[i] for i in shown] for row in rows], self.notes)
+        columns, cells, notes = [_COLUMNS[i] for i in shown], [[row[i] for i in shown] for row in rows], self.notes
+        if self.samples is not None:
+            columns.append(_SPREAD)
+            spreads = _few(list(self.spread), "")
+            for row, spread in zip(cells, [*spreads, float(self.total.spread[0]), ""], strict=False):
+                row.append(spread)
+            notes = (f"measured: medians of {len(self.samples)} repeats; spread: between their quartiles", *notes)
+        return Printed("", columns, cells, notes)
 
     def __str__(self) -> str:
         return str(self.table()) if len(self) else "no supersteps"
 
     def _cells(self, i: int) -> Row:
         times = (float(getattr(self, name)[i]) for name in _TIMES)
-        counts = (self.step[i], str(self.label[i]), self.hr[i], self.hw[i], self.m[i])
-        return [*counts, *times, self.loc[i], self.m_over_g[i], bool(self.inside[i]), str(self.verdict[i])]
+        number = "" if self.step[i] < 0 else int(self.step[i])
+        counts = (number, str(self.label[i]), self.hr[i], self.hw[i], self.m[i])
+        inside = None if np.isnan(self.good[i]) else bool(self.inside[i])
+        return [*counts, *times, self.loc[i], self.m_over_g[i], inside, str(self.verdict[i])]
+
+
+def _few(rows: list[Any], gap: Any) -> list[Any]:
+    """Leave out the middle of many rows."""
+    return rows if len(rows) <= _ROWS else [*rows[: _ROWS // 2], gap, *rows[-_ROWS // 2 :]]
 
 
 def interval(

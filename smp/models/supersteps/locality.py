@@ -112,6 +112,7 @@ def verdict(t_m: ArrayLike, t_g: ArrayLike, t_b: ArrayLike, m: ArrayLike) -> NDA
         The first that holds of
 
         =======================  =======================================
+        not counted              t_g or t_b is NaN: no prediction, for counts do not hold all accesses
         too small to tell        M < 10^4
         good and bad are alike   t_b <= t_g
         faster than good         t_m < t_g by more than 7%
@@ -126,6 +127,7 @@ def verdict(t_m: ArrayLike, t_g: ArrayLike, t_b: ArrayLike, m: ArrayLike) -> NDA
     where = loc(measured, good, bad)
     return np.select(
         [
+            np.isnan(good) | np.isnan(bad),
             count < SMALL,
             ~(bad > good),
             measured < good * (1.0 - TOLERANCE),
@@ -135,6 +137,7 @@ def verdict(t_m: ArrayLike, t_g: ArrayLike, t_b: ArrayLike, m: ArrayLike) -> NDA
             where >= NEAR_BAD,
         ],
         [
+            "not counted",
             "too small to tell",
             "good and bad are alike",
             "faster than good",

@@ -188,7 +188,7 @@ def families_off(profile: Profile, p: int) -> list[str]:
 def totals(interval: Interval) -> Totals:
     """Return the totals of a run, and how many of its supersteps that are not too small to tell lie inside."""
     total, whole = interval.total, interval.whole
-    large = interval.m >= SMALL
+    large = (interval.m >= SMALL) & ~np.isnan(interval.good)
     return {
         "compute_s": float(total.compute[0]),
         "measured_s": whole.measured,

@@ -1,0 +1,1 @@
+"""What is recorded of a program: each repeat, their medians, and what explains the times."""

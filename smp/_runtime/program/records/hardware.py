@@ -1,0 +1,25 @@
+"""A program whose processors count by the hardware while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...loops.places import Enclosing
+from ..processor import Processor
+
+
+class WithCounters(Enclosing):
+    """Counts from the program's call to its return, the threads that it starts included."""
+
+    def __call__(self, proc: Processor, *args: Any, **kwargs: Any) -> Any:
+        memory = proc._port.memory
+        if memory is None:
+            return self.program(proc, *args, **kwargs)
+        counters = memory.hardware()
+        try:
+            counters.start()
+            result = self.program(proc, *args, **kwargs)
+            proc._recorder.hardware = counters.stop(), counters.missing
+            return result
+        finally:
+            counters.close()

@@ -1,0 +1,110 @@
+"""What explains the times of an interval besides accesses: notes of one line each, which name the supersteps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._computer.page_faults import seconds_of_a_fault
+from smp._output.numbers import percent, time
+from smp.models.supersteps.locality import SMALL
+
+from .exchanges import exchanged
+from .recorded import Repeated
+
+if TYPE_CHECKING:
+    from smp.models.supersteps.intervals import Interval
+
+GOOD_PART = 0.25
+"""Of the time of a superstep's copies: from here on page faults are noted."""
+NOISE = 4.0
+"""So many times what it should take, a superstep that is too small to tell takes now and then."""
+_NAMED = 4
+
+
+def notes(run: Repeated, interval: Interval) -> list[str]:
+    """Return the notes on a run; an empty one where there is nothing to say of its kind."""
+    faulted = _fault_seconds(run, interval)
+    return [
+        _uncounted(interval),
+        _first_touch(run, interval, faulted),
+        _forgotten(run, interval, faulted),
+        _changing(run),
+        _collectives(run),
+    ]
+
+
+def _uncounted(interval: Interval) -> str:
+    labels = _named(interval.label[np.isnan(interval.good)])
+    return f"the counts of {labels} do not hold all accesses, so there is no prediction" if labels else ""
+
+
+def _fault_seconds(run: Repeated, interval: Interval) -> NDArray[np.float64]:
+    """What the page faults of each superstep's copies have taken: of the median repeat, on the slowest processor."""
+    faults = np.median([_most(repeat.steps, interval) for repeat in run.repeats], axis=0)
+    return faults * (seconds_of_a_fault() if faults.any() else 0.0)
+
+
+def _most(steps: NDArray[np.void], interval: Interval) -> NDArray[np.int64]:
+    """The most page faults of any processor in the copies of each superstep."""
+    found = np.zeros(len(interval), np.int64)
+    np.maximum.at(found, np.searchsorted(interval.step, steps["step"]), steps["faults_in"] + steps["faults_out"])
+    return found
+
+
+def _first_touch(run: Repeated, interval: Interval, faulted: NDArray[np.float64]) -> str:
+    rows = faulted > GOOD_PART * interval.measured
+    if not rows.any():
+        return ""
+    faults = _most(run.steps, interval)[rows].sum()
+    part = min(1.0, faulted[rows].sum() / interval.measured[rows].sum())
+    labels = _named(interval.label[rows])
+    said = f"page faults: {faults:,} on a processor, about {percent(part)}% of the copies of {labels}: "
+    if run.warmup or len(run.repeats) > 2:
+        return said + "memory is new in every run; give copy_in an out=, and make arrays before the run"
+    return said + "memory is touched for the first time; run with warmup=1, and if they stay, give copy_in an out="
+
+
+def _forgotten(run: Repeated, interval: Interval, faulted: NDArray[np.float64]) -> str:
+    """Copy-ins that take longer than all accesses of their superstep could, where `compute` was not called."""
+    called = np.zeros(len(interval), np.bool_)
+    np.logical_or.at(called, np.searchsorted(interval.step, run.steps["step"]), run.steps["computed"])
+    worst = np.fmax(interval.bad, interval.random)
+    most = worst * np.where(interval.m < SMALL, NOISE, 1.0)
+    rows = ~called & (interval.copy_in > most) & (faulted < interval.copy_in / 2)
+    if not rows.any():
+        return ""
+    labels, seconds = _named(interval.label[rows]), time(float(interval.copy_in[rows].sum()))
+    return (
+        f"copy-in of {labels} took {seconds}, which no accesses explain, and step.compute() was not called: local work "
+        "without it is charged to copy-in; call step.compute() after the last copy_in"
+    )
+
+
+def _changing(run: Repeated) -> str:
+    """Supersteps whose counts are not the same in all repeats."""
+    first, *others = run.summaries
+    names = ["hr", "hw", "m"]
+    changed = np.any([first[names] != other[names] for other in others], axis=0) if others else np.zeros(0, np.bool_)
+    if not changed.any():
+        return ""
+    return f"h_r, h_w, M of {_named(first['label'][changed])} differ between the repeats: those of the last are shown"
+
+
+def _collectives(run: Repeated) -> str:
+    """Collectives that move as much as a superstep that is not too small to tell."""
+    found = [each for each in exchanged(run.collectives) if each.m >= SMALL]
+    if not found:
+        return ""
+    said = [f"{each.name} ({each.where}, M {each.m:,}, {time(each.seconds)})" for each in found]
+    more = f"; {len(said) - _NAMED} more in run.collectives" if len(said) > _NAMED else ""
+    return f"collectives outside of copies are in no h_r, h_w, M: {'; '.join(said[:_NAMED])}{more}"
+
+
+def _named(labels: Iterable[str]) -> str:
+    names = list(dict.fromkeys(str(label) for label in labels))
+    quoted = [repr(name) for name in names[:_NAMED]]
+    return ", ".join(quoted) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

@@ -1,0 +1,182 @@
+"""What was recorded of a program: of one repeat, and of several with their medians."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..steps import PHASES, Hardware, Packed, joined, summary
+from .exchanges import joined_exchanges
+
+COMMUNICATION, WHOLE = "communication", "superstep"
+SPREAD = np.dtype(
+    [("step", np.int64), ("label", "U32"), ("phase", "U16")]
+    + [(name, np.float64) for name in ("median", "low", "high")]
+)
+
+SOURCES = ("supersteps", "collectives", "cells", "stated")
+COUNTS = ["reads", "writes", "bytes_read", "bytes_written"]
+ACCESSES = np.dtype([("rank", np.int32), ("source", "U12")] + [(name, np.int64) for name in COUNTS])
+
+
+class Repeat:
+    """What was recorded of one repeat of a program.
+
+    Attributes
+    ----------
+    size : int
+        Processors.
+    wall : float
+        Seconds from the call to the last answer.
+    steps : structured array
+        A row for each superstep and processor: ``step, label, rank, reads, writes, bytes_read, bytes_written``;
+        ``copy_in, compute, copy_out`` in seconds, each with its barrier; ``faults_in, faults_out``, the page faults of
+        copies of 64 KiB and more; ``computed``, whether the program called ``compute()``; ``counted``, whether the
+        counts hold all accesses.
+    collectives : structured array
+        A row for each collective and processor: ``phase`` ("compute", or "outside" of supersteps), the superstep's
+        ``label``, ``name, rank, times``, the same counts, and ``seconds``.  One in a copy-in is no row here: its words
+        count where its seconds do, in the superstep.
+    seconds : ndarray (size,)
+        What the program took on each processor.
+    accesses : structured array
+        A row for each processor and ``source`` of counts, "supersteps", "collectives", "cells" (operations from
+        Python) and "stated" (by ``proc.count``): ``rank, source, reads, writes, bytes_read, bytes_written``.
+    loops_with_cells : int
+        Compiled loops that got cells: what they did with them is not counted.
+    hardware : list
+        For each processor what was counted by ``counters=True``, and why other events were not; None without it.
+    dropped : int
+        Supersteps beyond `LIMIT` that were not recorded.
+    """
+
+    def __init__(self, packs: Sequence[Packed], wall: float) -> None:
+        self.size, self.wall, self.packs = len(packs), wall, packs
+
+    @cached_property
+    def _joined(self) -> tuple[NDArray[np.void], NDArray[np.void], int]:
+        return joined(self.packs)
+
+    @property
+    def steps(self) -> NDArray[np.void]:
+        return self._joined[0]
+
+    @property
+    def _spans(self) -> NDArray[np.void]:
+        return self._joined[1]
+
+    @property
+    def dropped(self) -> int:
+        return self._joined[2]
+
+    @property
+    def collectives(self) -> NDArray[np.void]:
+        return joined_exchanges(self.packs)
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        return np.array([pack[4] for pack in self.packs])
+
+    @property
+    def hardware(self) -> list[Hardware | None]:
+        return [pack[7] for pack in self.packs]
+
+    @property
+    def loops_with_cells(self) -> int:
+        return sum(pack[6][2] for pack in self.packs)
+
+    @cached_property
+    def accesses(self) -> NDArray[np.void]:
+        found = np.zeros((self.size, len(SOURCES)), ACCESSES)
+        found["rank"], found["source"] = np.arange(self.size)[:, None], SOURCES
+        for k, rows in enumerate((self.steps, self.collectives)):
+            for name in COUNTS:
+                np.add.at(found[name][:, k], rows["rank"], rows[name])
+        for rank, pack in enumerate(self.packs):
+            reads, writes, _ = pack[6]
+            found[rank, 2] = rank, "cells", reads, writes, 8 * reads, 8 * writes
+            found[rank, 3] = rank, "stated", *pack[5]
+        return found.reshape(-1)
+
+    def timeline(self) -> NDArray[np.void]:
+        """Return who did what when.
+
+        Returns
+        -------
+        structured array
+            A row for each phase of each superstep on each processor: ``rank, step, label, phase, start, end``
+            in seconds of one clock, and ``waited``, the seconds of it spent at the barrier.
+        """
+        return self._spans.copy()
+
+    def summary(self) -> NDArray[np.void]:
+        """Return one row for each superstep: h_r, h_w, M in elements and bytes, and the seconds of its phases.
+
+        A phase takes as long as its slowest processor works, and then the barrier: the shortest wait of any.
+        """
+        return summary(self.steps, self._spans)
+
+
+class Repeated(Repeat):
+    """The last of several repeats, with those before it.
+
+    Attributes
+    ----------
+    warmup : int
+        How often the program ran before, without a record.
+    repeats : list of Repeat
+        All repeats as they were recorded, the last one too.
+    """
+
+    def __init__(self, repeats: Sequence[Repeat], warmup: int = 0) -> None:
+        super().__init__(repeats[-1].packs, repeats[-1].wall)
+        self.repeats, self.warmup = list(repeats), warmup
+
+    @property
+    def _joined(self) -> tuple[NDArray[np.void], NDArray[np.void], int]:
+        return self.repeats[-1]._joined
+
+    def summary(self) -> NDArray[np.void]:
+        """Return one row for each superstep: h_r, h_w, M in elements and bytes, and the seconds of its phases.
+
+        A phase takes as long as its slowest processor works, and then the barrier: the shortest wait of any.  Where
+        the program was repeated, the seconds are medians, and the counts those of the last repeat.
+        """
+        rows = super().summary()
+        if len(self.repeats) > 1:
+            for phase in PHASES:
+                rows[phase] = np.median(self.seconds_of(phase), axis=0)
+        return rows
+
+    def spread(self) -> NDArray[np.void]:
+        """Return how the times of each superstep spread over the repeats.
+
+        Returns
+        -------
+        structured array
+            A row for each superstep and ``phase``: "copy_in", "compute", "copy_out"; "communication", which is both
+            copies; "superstep", which is all three.  ``step, label, phase``, the ``median`` and the quartiles ``low``
+            and ``high`` in seconds.
+        """
+        rows = super().summary()
+        phases = (*PHASES, COMMUNICATION, WHOLE)
+        found = np.zeros((len(rows), len(phases)), SPREAD)
+        found["step"], found["label"] = rows["step"][:, None], rows["label"][:, None]
+        for k, phase in enumerate(phases):
+            found["phase"][:, k] = phase
+            quartiles = np.quantile(self.seconds_of(phase), (0.25, 0.5, 0.75), axis=0)
+            found["low"][:, k], found["median"][:, k], found["high"][:, k] = quartiles
+        return found.reshape(-1)
+
+    def seconds_of(self, phase: str) -> NDArray[np.float64]:
+        """Return the seconds of a phase, as named by `spread`: a row for each repeat, a column for each superstep."""
+        parts = {COMMUNICATION: ("copy_in", "copy_out"), WHOLE: PHASES}.get(phase, (phase,))
+        return np.array([sum(rows[part] for part in parts) for rows in self.summaries])
+
+    @cached_property
+    def summaries(self) -> list[NDArray[np.void]]:
+        """The summary of each repeat."""
+        return [repeat.summary() for repeat in self.repeats]

@@ -1,0 +1,115 @@
+"""A program that is run again and again: who may be, and what is kept of it."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from smp.errors import ProgramError
+
+from ..answers import Done
+from ..steps import sequence
+from .hardware import WithCounters
+from .recorded import Repeat
+
+
+def prepared(
+    program: Callable[..., Any], args: Sequence[Any], warmup: int, repeat: int, counters: bool
+) -> Callable[..., Any]:
+    """Return the program that is sent, and refuse what makes no sense or could as well be meant for the program.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    if (warmup, repeat, counters) == (0, 1, False):
+        return program
+    for name, number, least in (("warmup", warmup, 0), ("repeat", repeat, 1)):
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+            raise TypeError(f"{name} must be a whole number of runs, not {number!r}")
+        if number < least:
+            raise ValueError(f"{name} must be at least {least}, not {number}")
+    for name, given in (("warmup", warmup > 0), ("repeat", repeat > 1), ("counters", counters)):
+        if given and _lacks(program, args, name):
+            raise TypeError(
+                f"{name}= is for machine.run, and the program has a parameter of this name as well: give the program's "
+                "by position, or run a function that calls it"
+            )
+    return WithCounters(program) if counters else program
+
+
+def _lacks(program: Callable[..., Any], args: Sequence[Any], name: str) -> bool:
+    """Whether a program has a parameter of that name that the call gives no value."""
+    try:
+        bound = inspect.signature(program).bind_partial(None, *args)
+    except (TypeError, ValueError):  # it has no signature, or the call does not fit it, which the processors report
+        return False
+    parameter = bound.signature.parameters.get(name)
+    return parameter is not None and parameter.kind is not parameter.VAR_KEYWORD and name not in bound.arguments
+
+
+def _must_match(first: Repeat, other: Repeat, number: int) -> None:
+    """Refuse a repeat whose supersteps are not those of the first.
+
+    Raises
+    ------
+    ProgramError
+        Which superstep is the first that differs.
+    """
+    one, two = (sequence(repeat.packs[0]) for repeat in (first, other))
+    shared = min(len(one), len(two))
+    differing = np.flatnonzero(one[:shared] != two[:shared])
+    at = int(differing[0]) if len(differing) else shared
+    if at == max(len(one), len(two)):
+        return
+    said = [
+        f"superstep {rows[at]['step']} ({str(rows[at]['label'])!r})" if at < len(rows) else "none"
+        for rows in (one, two)
+    ]
+    raise ProgramError(
+        f"the repeats of the program differ, so their times have no medians: where repeat 0 has {said[0]}, repeat "
+        f"{number} has {said[1]}; have it begin each repeat from the same data, or run it once at a time"
+    )
+
+
+def repeated(
+    once: Callable[[], tuple[list[Done], object]], warmup: int, repeat: int
+) -> tuple[list[Done], object, list[Repeat]]:
+    """Run a call without a record, and then with one.
+
+    Parameters
+    ----------
+    once : callable
+        Returns the answers and what keeps the arrays that processors have made, as `Processors.call`.
+    warmup, repeat : int
+        How often each.
+
+    Returns
+    -------
+    answers, arrays
+        Of the last run.
+    records : list of Repeat
+        Of all repeats.
+
+    Raises
+    ------
+    ProgramError
+        When the supersteps of a repeat are not those of the first.
+    """
+    for _ in range(warmup):
+        once()
+    records: list[Repeat] = []
+    while True:
+        start = time.perf_counter()
+        answers, arrays = once()
+        wall = time.perf_counter() - start
+        records.append(Repeat([answer.record for answer in answers], wall))
+        if len(records) > 1:
+            _must_match(records[0], records[-1], len(records) - 1)
+        if len(records) == repeat:
+            return answers, arrays, records
+        del answers, arrays  # of the program's arrays, only the last run's are wanted

@@ -1,0 +1,84 @@
+"""A program as a whole: its time and all of its accesses that were counted, as one row, and what the counts rest on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp._output.numbers import time
+
+from ..steps import SUMMARY
+from .recorded import COUNTS, SOURCES, Repeat, Repeated
+
+if TYPE_CHECKING:
+    from smp.models.supersteps.intervals import Interval
+
+LABEL = "whole program"
+
+
+def seconds_of(run: Repeated) -> NDArray[np.float64]:
+    """What the slowest processor took in each repeat: a column."""
+    return np.array([[repeat.seconds.max()] for repeat in run.repeats])
+
+
+def row_of(run: Repeated) -> NDArray[np.void]:
+    """Return the program as if it were one superstep, its time that of the slowest processor.
+
+    Returns
+    -------
+    SUMMARY array
+        One row; ``uncounted`` where nothing was counted.
+    """
+    row = np.zeros(1, SUMMARY)
+    row["step"], row["label"], row["copy_in"] = -1, LABEL, float(np.median(seconds_of(run)))
+    by_rank = {name: run.accesses[name].reshape(run.size, -1).sum(axis=1) for name in COUNTS}
+    for end, read, written in (("", "reads", "writes"), ("_bytes", "bytes_read", "bytes_written")):
+        row["hr" + end], row["hw" + end] = by_rank[read].max(), by_rank[written].max()
+        row["m" + end] = (by_rank[read] + by_rank[written]).sum()
+    row["uncounted"] = row["m"] == 0
+    return row
+
+
+def notes(run: Repeated, interval: Interval) -> list[str]:
+    """Say what the counts and the time are of."""
+    return [_time(interval), _counted(run), _unseen(run), _hardware(run)]
+
+
+def _time(interval: Interval) -> str:
+    said = "the time is that of the slowest processor, with local work and waits"
+    worst = float(np.fmax(interval.bad, interval.random)[0])
+    if interval.measured[0] <= worst or np.isnan(worst):
+        return said
+    return f"{said}: the accesses that were counted take at most {time(worst)} of it"
+
+
+def _counted(run: Repeat) -> str:
+    said = []
+    for source in SOURCES:
+        rows = run.accesses[run.accesses["source"] == source]
+        if total := int((rows["reads"] + rows["writes"]).sum()):
+            said.append(f"{source} {total:,}")
+    return f"counted: {', '.join(said)}" if said else "no accesses were counted, so there is no prediction"
+
+
+def _unseen(run: Repeated) -> str:
+    loops = f"operations on cells in {run.loops_with_cells:,} calls of compiled loops, " if run.loops_with_cells else ""
+    half = "the reads of supersteps that say counted=False, " if not run.steps["counted"].all() else ""
+    return f"not seen: {loops}{half}accesses by array.view; a program can state them by proc.count"
+
+
+def _hardware(run: Repeat) -> str:
+    """The events of all processors, and why others were not counted."""
+    found = [each for each in run.hardware if each is not None]
+    if not found:
+        return "hardware counters were not asked for: run with counters=True"
+    names = dict.fromkeys(name for counts, missing in found for name in (*counts, *missing))
+    counted = [name for name in names if all(name in counts for counts, _ in found)]
+    said = [f"{name} {sum(counts[name] for counts, _ in found):,}" for name in counted]
+    missing = {missing[name]: None for _, missing in found for name in missing}
+    for why in missing:
+        refused = [name for name in names if any(each.get(name) == why for _, each in found)]
+        said.append(f"{', '.join(refused)} {why}")
+    return f"by hardware counters: {'; '.join(said)}"
