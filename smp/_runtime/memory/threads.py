@@ -58,12 +58,6 @@ class Stream:
             view = self._views[dtype] = self._bits[: dtype.itemsize].view(dtype)
         return view
 
-    def done(self) -> tuple[int, int, int]:
-        """Return reads, writes and loops since the last call."""
-        found = self.reads, self.writes, self.loops
-        self.reads = self.writes = self.loops = 0
-        return found
-
 
 class Named(Protocol):
     """Something with words of shared memory on which streams wait."""

@@ -88,6 +88,8 @@ def answer(
                 report(raised(port, failure))
             elif cause == wait.MISMATCHED:  # raised by a compiled loop
                 report(_mismatched(port, "barrier in a compiled loop", error))
+        if port.memory is not None:
+            port.memory.operations()  # of no interest, and not to be taken for those of the next run
         return _STOPPED
 
 

@@ -61,8 +61,12 @@ class ProcessorMemory:
         return Counters()
 
     def operations(self) -> tuple[int, int, int]:
-        done = [s.done() for s in self.threads.streams if s.words[waiters.RANK] == self._rank]
-        return sum(d[0] for d in done), sum(d[1] for d in done), sum(d[2] for d in done)
+        reads = writes = loops = 0
+        for stream in self.threads.streams:
+            if (stream.reads or stream.writes or stream.loops) and stream.words[waiters.RANK] == self._rank:
+                reads, writes, loops = reads + stream.reads, writes + stream.writes, loops + stream.loops
+                stream.reads = stream.writes = stream.loops = 0
+        return reads, writes, loops
 
     def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
         return cells_on(elements_of(array).block, n, dtype, words, retries)
@@ -71,4 +75,3 @@ class ProcessorMemory:
         """Forget the run before; the parent has cleared the barrier."""
         self.sync_here()
         self.sync[wait.ROUND :] = 0
-        self.operations()  # those of a run that has failed
