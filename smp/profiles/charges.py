@@ -18,8 +18,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.supersteps.cost import others_of
 from ..models.supersteps.factored import Charge, Factored
-from .profile import Profile
+from .profile import Profile, footprints
 
 BARRIERS = 3
 """Of a superstep; two of them are in what the runtime adds."""
@@ -71,11 +72,14 @@ def accesses(
         hr, hw, m = (supersteps[name + "_bytes"] / size for name in ("hr", "hw", "m"))
     elif good:
         hr, hw, m = (words * (element_bytes / size) for words in (hr, hw, m))
-    prefix = "" if good else f"{family} "
+    prefix, others = "" if good else f"{family} ", others_of(supersteps)
+    if good and others is not None:
+        others = others.times(m / np.maximum(supersteps["m"], 1))
+    spans = footprints(supersteps, size)
     return Factored(
-        Charge.accesses(function, hr, hw, m, profile.tiers, weights=share * rows, prefix=prefix)
+        Charge.accesses(function, hr, hw, m, profile.tiers, others, weights=share * rows, prefix=prefix)
         for q, share in profile.neighbours(p).items()
-        for function, rows in profile.functions(family, q, np.maximum(hr, hw))
+        for function, rows in profile.functions(family, q, np.maximum(hr, hw), spans)
     )
 
 

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._computer.data import folder, write
 from .._computer.description import fingerprint, hardware, named
 from ..errors import ProfileError
-from ..models.supersteps.cost import Others, predict
+from ..models.supersteps.cost import Others, others_of, predict
 from ..models.supersteps.intervals import Accesses, Interval, interval
 from .kept_apart import judge
 
@@ -310,7 +310,8 @@ class Profile:
 
         Notes
         -----
-        Good is charged by the bytes, which it streams, bad and random by the accesses, each of which moves a line.
+        Good is charged by the bytes, which it streams, bad and random by the accesses, each of which moves a line;
+        random by the footprint too, the bytes of all arrays that a superstep copies from or to.
         The bad end is the larger of the two: where caches prefetch, scattered words can cost more than the paper's
         worst pattern.  What the runtime takes for a superstep that moves next to nothing is added: the least of it
         to good, the most to bad and random.  Measured and predicted times are of communication alone.
@@ -318,9 +319,12 @@ class Profile:
         elements = Accesses(supersteps["hr"], supersteps["hw"], supersteps["m"])
         size = self.access["word_bytes"]
         words = Accesses(supersteps["hr_bytes"], supersteps["hw_bytes"], supersteps["m_bytes"])
-        good = self.predict("good", p, words.hr / size, words.hw / size, words.m / size)
-        bad = self.predict("bad", p, elements.hr, elements.hw, elements.m)
-        random = self.predict("random", p, elements.hr, elements.hw, elements.m)
+        others = others_of(supersteps)
+        spans = footprints(supersteps, size)
+        streamed = None if others is None else others.times(_element(words.m, elements.m) / size)
+        good = self.predict("good", p, words.hr / size, words.hw / size, words.m / size, streamed)
+        bad = self.predict("bad", p, elements.hr, elements.hw, elements.m, others)
+        random = self.predict("random", p, elements.hr, elements.hw, elements.m, others, spans)
         least, most = self.overhead(p)
         made = interval(
             supersteps["step"],
@@ -335,6 +339,19 @@ class Profile:
             random + most,
         )
         return made.noting(self.basis(p))
+
+
+def footprints(supersteps: NDArray[np.void], word_bytes: int) -> Seconds | None:
+    """Return the words that the arrays of each superstep have; infinite where that is not known of one."""
+    if "footprint" not in (supersteps.dtype.names or ()):
+        return None
+    nbytes = supersteps["footprint"]
+    return np.where(nbytes > 0, nbytes / word_bytes, np.inf)
+
+
+def _element(nbytes: NDArray[Any], count: NDArray[Any]) -> Seconds:
+    """The bytes of an element of each superstep, on average."""
+    return np.asarray(nbytes / np.maximum(count, 1), np.float64)
 
 
 def _shares(chosen: list[dict[str, Any]], n: int, footprint: Seconds | None) -> list[Seconds]:

@@ -66,6 +66,9 @@ class EmulatedMemory(ProcessorMemory):
     def hardware(self) -> Counters:
         return Counters(_no_counter)
 
+    def placement(self) -> float:
+        return math.nan
+
 
 def _no_counter(attributes: bytes) -> int:
     raise OSError(0, "virtual time has no hardware")

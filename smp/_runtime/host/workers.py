@@ -41,6 +41,7 @@ from ..program.failures import Death, Failure, RaisedBy, Unmatched, first
 from ..program.place import Place
 from ..protocols import wait
 from ..protocols.entry_points import core
+from ..protocols.placement import PLACEMENT_WORDS, TURNS_AT
 from ..shared_memory.last_seen import Board
 from ..shared_memory.layout import boards_at, header, records_at
 from .deadlock import ProgressCheck
@@ -103,6 +104,7 @@ class Workers:
         self.pages: str = self.segment.pages
         self._words = self.segment.words(0, wait.SHARED_WORDS)
         self._words[wait.TABLE] = records_at(self.size)
+        self._turns = self.segment.words(8 * TURNS_AT, PLACEMENT_WORDS - TURNS_AT)
         self.segment.threads = self._threads = WaitingThreads(self.segment, -1, RETRIES if spin else FEW)
         for rank, cpu in enumerate(cpus):
             self._start(rank, cpu, RETRIES if spin else 0)
@@ -145,7 +147,7 @@ class Workers:
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
     ) -> tuple[list[Done], list[Block]]:
         what, block = self._handed_over(message)
-        self._words[: wait.OF_A_RUN] = 0
+        self._words[: wait.OF_A_RUN] = self._turns[:] = 0
         why = "an exception came in between"
         try:
             check = self._check(timeout, helpers)
@@ -367,7 +369,7 @@ class Workers:
             if hasattr(self, "segment"):
                 self.segment.close()
                 core().abort(self.segment.address, wait.INTERRUPTED, -1)  # whoever waits in this process
-                del self.segment, self._words  # what is left of the memory is its arrays'
+                del self.segment, self._words, self._turns  # what is left of the memory is its arrays'
 
     def _bury(self, patience: float) -> None:
         for rank in self._alive:

@@ -12,6 +12,7 @@ wait in a collective is found out by the barrier's own check.
 
 from __future__ import annotations
 
+import math
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -60,6 +61,7 @@ def answer(
     processor = Processor(port, recorder, streams)
     try:
         program, args, kwargs = call()
+        before = _placement(port)
         port.diagnosis.begin(program)
         began = port.clock()
         result = program(processor, *args, **kwargs)
@@ -71,6 +73,7 @@ def answer(
         sent = _sent(result)
         port.diagnosis.begin(program)
         port.synchronise(RETURN)
+        recorder.placement = before, _placement(port)
         return _done(sent, recorder)
     except BaseException as error:
         still_here()
@@ -99,6 +102,10 @@ def answer(
 
 def _done(result: bytes, recorder: Recorder) -> Done:
     return Done(result, recorder.packed())
+
+
+def _placement(port: Port) -> float:
+    return math.nan if port.memory is None else port.memory.placement()
 
 
 def _mismatched(port: Port, collective: str, error: BaseException) -> Mismatched:

@@ -64,6 +64,13 @@ class SharedMemory(Protocol):
     def operations(self) -> tuple[int, int, int]:
         """What this processor has done with cells since the last call: reads, writes, and loops that got cells."""
 
+    def placement(self) -> float:
+        """Return the ns in which a line passes from one CPU to another, by the farthest neighbour.
+
+        The neighbours take part at about the same time.  NaN where one does not, where processors take turns on a CPU
+        or time is virtual.
+        """
+
     def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
         """Return cells in the words of a new array."""
 

@@ -12,6 +12,7 @@ A phase lasts until its barrier lets go: that is the time the machine charges fo
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Sequence
 
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LIMIT = 1_000_000
-"""Supersteps that a processor records in one run, at 128 bytes each; further ones are counted only."""
+"""Supersteps that a processor records in one run, at 136 bytes each; further ones are counted only."""
 COPY_IN, COMPUTE, COPY_OUT, ENDED = 0, 1, 2, 3
 PHASES = ("copy_in", "compute", "copy_out")
 
@@ -32,6 +33,7 @@ STEP = np.dtype(
         ("writes", np.int64),
         ("bytes_read", np.int64),
         ("bytes_written", np.int64),
+        ("footprint", np.int64),
         ("copy_in", np.float64),
         ("compute", np.float64),
         ("copy_out", np.float64),
@@ -52,19 +54,23 @@ SPAN = np.dtype(
         ("waited", np.float64),
     ]
 )
+OTHERS = ("next_reads", "next_writes", "other_reads", "other_writes")
 SUMMARY = np.dtype(
     [("step", np.int64), ("label", "U32")]
     + [(name, np.int64) for name in ("hr", "hw", "m", "hr_bytes", "hw_bytes", "m_bytes")]
+    + [(name, np.int64) for name in (*OTHERS, "footprint")]
     + [(name, np.float64) for name in PHASES]
     + [("uncounted", np.bool_)]
 )
-_COLUMNS = 16  # step, label, four counts, seven stamps, page faults of both copies, marks
+_COLUMNS = 17  # step, label, four counts, footprint, seven stamps, page faults of both copies, marks
 UNCOUNTED, FORGOTTEN, LARGE = 1, 2, 4  # marks; large: a loop copies out of an array that is worth a look
 
 Exchanges = list[tuple[str | None, str, int, list[float]]]
 Hardware = tuple[dict[str, int], dict[str, str]]
 """Events by the hardware's counters, and why others were not counted."""
-Packed = tuple[bytes, list[str], int, Exchanges, float, list[int], tuple[int, int, int], Hardware | None]
+Placement = tuple[float, float]
+"""The hand-over of a line to a neighbour before and after the program, in ns; NaN where it is not known."""
+Packed = tuple[bytes, list[str], int, Exchanges, float, list[int], tuple[int, int, int], Hardware | None, Placement]
 
 
 class Begun:
@@ -97,6 +103,7 @@ class Recorder:
         Reads and writes of cells from Python, and loops that got cells.
     hardware : Hardware or None
         What was counted by the hardware, where that was asked for.
+    placement : Placement
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -108,6 +115,7 @@ class Recorder:
         self.stated = [0, 0, 0, 0]
         self.cells = (0, 0, 0)
         self.hardware: Hardware | None = None
+        self.placement = (math.nan, math.nan)
         self._rows = array("d")
         self._limit = limit * _COLUMNS
         self._exchanges: dict[tuple[str | None, str, int], list[float]] = {}
@@ -120,7 +128,7 @@ class Recorder:
         stamps: Sequence[float],
         seen: Sequence[int] = (0, 0, 0),
     ) -> None:
-        """Record one superstep: four counts; seven stamps; the page faults of copy-in and copy-out, and marks."""
+        """Record one superstep: four counts, footprint; seven stamps; page faults of copy-in and copy-out, marks."""
         if len(self._rows) >= self._limit:
             self.dropped += 1
             return
@@ -149,7 +157,7 @@ class Recorder:
         """Return what `joined` takes."""
         exchanges = [(*key, row) for key, row in self._exchanges.items()]
         supersteps = self._rows.tobytes(), list(self.labels), self.dropped
-        return *supersteps, exchanges, self.seconds, self.stated, self.cells, self.hardware
+        return *supersteps, exchanges, self.seconds, self.stated, self.cells, self.hardware, self.placement
 
 
 ORDER = np.dtype([("step", np.int64), ("label", "U32")])
@@ -184,13 +192,13 @@ def joined(packs: Sequence[Packed]) -> tuple[NDArray[np.void], NDArray[np.void],
     for rank, (data, labels, *_) in enumerate(packs):
         rows = np.frombuffer(data, np.float64).reshape(-1, _COLUMNS)
         names = np.array([*labels, ""])[rows[:, 1].astype(np.intp)]
-        stamps = rows[:, 6:13]
+        stamps = rows[:, 7:14]
         part = np.zeros(len(rows), STEP)
         part["step"], part["label"], part["rank"] = rows[:, 0], names, rank
-        for k, field in enumerate(("reads", "writes", "bytes_read", "bytes_written")):
+        for k, field in enumerate(("reads", "writes", "bytes_read", "bytes_written", "footprint")):
             part[field] = rows[:, 2 + k]
-        part["faults_in"], part["faults_out"] = rows[:, 13], rows[:, 14]
-        marks = rows[:, 15].astype(np.int64)
+        part["faults_in"], part["faults_out"] = rows[:, 14], rows[:, 15]
+        marks = rows[:, 16].astype(np.int64)
         part["counted"], part["computed"] = marks & UNCOUNTED == 0, marks & FORGOTTEN == 0
         for k, phase in enumerate(PHASES):
             start, done, passed = stamps[:, 2 * k], stamps[:, 2 * k + 1], stamps[:, 2 * k + 2]
@@ -210,8 +218,20 @@ def joined(packs: Sequence[Packed]) -> tuple[NDArray[np.void], NDArray[np.void],
     )
 
 
+def set_others(rows: NDArray[np.void], inverse: NDArray[np.intp], words: NDArray[np.int64], name: str) -> None:
+    """Set the second most words of any processor, and those of all but the one with the most."""
+    order = np.lexsort((-words, inverse))
+    step, ordered = inverse[order], words[order]
+    place = np.arange(len(step)) - np.searchsorted(step, step)  # among the processors of a superstep, the most first
+    rows["next_" + name][step[place == 1]] = ordered[place == 1]
+    np.add.at(rows["other_" + name], step[place > 0], ordered[place > 0])
+
+
 def summary(steps: NDArray[np.void], spans: NDArray[np.void]) -> NDArray[np.void]:
     """Return one row for each superstep: h_r, h_w, M in elements and bytes, and the seconds of its phases.
+
+    Next to these stand the elements of the processors other than the busiest (`smp.models.supersteps.cost.Others`), and
+    the footprint: the bytes of all arrays that a processor copies from or to.
 
     A phase takes as long as its slowest processor works, and then the barrier: the shortest wait of any.  So
     processors that come late to a superstep do not lengthen its copy-in.
@@ -236,6 +256,9 @@ def summary(steps: NDArray[np.void], spans: NDArray[np.void]) -> NDArray[np.void
         np.maximum.at(rows["hr" + name], inverse, steps[read])
         np.maximum.at(rows["hw" + name], inverse, steps[written])
         np.add.at(rows[total], inverse, steps[read] + steps[written])
+    np.maximum.at(rows["footprint"], inverse, steps["footprint"])
+    for words in ("reads", "writes"):
+        set_others(rows, inverse, steps[words], words)
     np.logical_or.at(rows["uncounted"], inverse, ~steps["counted"])
     for phase in PHASES:
         own = spans[spans["phase"] == phase]

@@ -37,7 +37,7 @@ Arrays = GlobalArray | tuple[GlobalArray, ...]
 class Superstep(Begun):
     """One superstep of one processor; made by ``proc.superstep(label)``, used in a ``with`` block."""
 
-    __slots__ = ("_before", "_deferred", "_faults_in", "_marks", "_port", "_recorder", "_stamps")
+    __slots__ = ("_before", "_deferred", "_faults_in", "_marks", "_port", "_recorder", "_stamps", "_touched")
 
     def __init__(self, port: Port, recorder: Recorder, step: int, label: str, counted: bool = True) -> None:
         self._port, self._recorder, self._step, self._label = port, recorder, step, label
@@ -47,6 +47,7 @@ class Superstep(Begun):
         self._marks = 0 if counted else UNCOUNTED
         self._deferred: list[Callable[[], None]] = []
         self._stamps: list[float] = []
+        self._touched: dict[int, int] = {}  # bytes of each array that is copied from or to
 
     def __enter__(self) -> Superstep:
         around = self._recorder.going_on
@@ -117,6 +118,7 @@ class Superstep(Begun):
         self._must_be(COPY_IN, "copy_in")
         self._look(COPY_IN, _global(array).nbytes if out is None else getattr(out, "nbytes", 0))
         local = self._port.get(_global(array), index, out)
+        self._touched[id(array)] = array.nbytes
         self._reads += local.size
         self._bytes_read += local.nbytes
         return local
@@ -141,6 +143,7 @@ class Superstep(Begun):
         self._must_be(COPY_IN, "copy_in_by")
         arrays = _several(array)
         self._look(COPY_IN, arrays[0].nbytes)
+        self._touched.update((id(each), each.nbytes) for each in arrays)
         count = _counted(self._port.call(loop, arrays, args), "read")
         self._reads += count
         self._bytes_read += count * arrays[0].dtype.itemsize
@@ -180,6 +183,7 @@ class Superstep(Begun):
             self._port.put(array, index, local)
 
         self._deferred.append(write)
+        self._touched[id(array)] = array.nbytes
         size = math.prod(shape)
         self._writes += size
         self._bytes_written += size * dtype.itemsize
@@ -205,6 +209,7 @@ class Superstep(Begun):
             self._writes += count
             self._bytes_written += count * arrays[0].dtype.itemsize
 
+        self._touched.update((id(each), each.nbytes) for each in arrays)
         self._deferred.append(write)
 
     def __exit__(
@@ -226,7 +231,7 @@ class Superstep(Begun):
         self._port.fence()
         self._end_phase("copy-out")
         self._port.diagnosis.mark(self._step, ENDED, self._label)
-        counts = (self._reads, self._writes, self._bytes_read, self._bytes_written)
+        counts = (self._reads, self._writes, self._bytes_read, self._bytes_written, sum(self._touched.values()))
         seen = (self._faults_in, 0 if self._before < 0 else self._looked(COPY_OUT), self._marks)
         self._recorder.add(self._step, self._label, counts, self._stamps, seen)
 

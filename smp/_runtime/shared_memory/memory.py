@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from ..memory.segment import PAGE, Segment
 from ..memory.shared_elements import elements_of
 from ..program.processor import share
 from ..protocols import wait, waiters
+from ..protocols.entry_points import core
+from ..protocols.placement import UNKNOWN
 
 
 class ProcessorMemory:
@@ -67,6 +70,12 @@ class ProcessorMemory:
                 reads, writes, loops = reads + stream.reads, writes + stream.writes, loops + stream.loops
                 stream.reads = stream.writes = stream.loops = 0
         return reads, writes, loops
+
+    def placement(self) -> float:
+        if self._size < 2 or not self.sync[wait.RETRIES]:  # where waits do not spin, processors share CPUs
+            return math.nan
+        found = core().probe(self.sync.ctypes.data, self._rank, self._size)
+        return math.nan if found == UNKNOWN else found / 1e3
 
     def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
         return cells_on(elements_of(array).block, n, dtype, words, retries)

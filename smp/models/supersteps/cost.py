@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from smp.errors import FitError
 
@@ -77,6 +77,10 @@ class Others(NamedTuple):
         second = [words[:, 1] if words.shape[1] > 1 else np.zeros(len(words)) for words in counts]
         return cls(*second, *(words[:, 1:].sum(1) for words in counts))
 
+    def times(self, factor: ArrayLike) -> Others:
+        """Return so many times the words, as where they are counted in another unit."""
+        return Others(*(words * np.asarray(factor, np.float64) for words in self))
+
     @classmethod
     def assumed(cls, hr: ArrayLike, hw: ArrayLike, m: ArrayLike) -> Others:
         """Return the most that they can be where h_r, h_w and M are all that is known, reads and writes in proportion.
@@ -88,6 +92,19 @@ class Others(NamedTuple):
         rest, both = np.maximum(total - reads - writes, 0.0), np.maximum(reads + writes, 1.0)
         others = [rest * words / both for words in (reads, writes)]
         return cls(np.minimum(reads, others[0]), np.minimum(writes, others[1]), *others)
+
+
+def others_of(supersteps: NDArray[np.void]) -> Others | None:
+    """Return the words of the processors other than the busiest, in elements; None where they are not recorded.
+
+    Parameters
+    ----------
+    supersteps : structured array
+        Of `Run.summary`.
+    """
+    if not {*Others._fields} <= {*(supersteps.dtype.names or ())}:
+        return None
+    return Others(*(supersteps[name].astype(np.float64) for name in Others._fields))
 
 
 def split(name: str) -> bool:

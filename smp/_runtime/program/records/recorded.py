@@ -33,6 +33,7 @@ class Repeat:
         Seconds from the call to the last answer.
     steps : structured array
         A row for each superstep and processor: ``step, label, rank, reads, writes, bytes_read, bytes_written``;
+        ``footprint``, the bytes of all arrays that it copies from or to;
         ``copy_in, compute, copy_out`` in seconds, each with its barrier; ``faults_in, faults_out``, the page faults of
         copies of 64 KiB and more; ``computed``, whether the program called ``compute()``; ``counted``, whether the
         counts hold all accesses.
@@ -47,6 +48,9 @@ class Repeat:
         Python) and "stated" (by ``proc.count``): ``rank, source, reads, writes, bytes_read, bytes_written``.
     loops_with_cells : int
         Compiled loops that got cells: what they did with them is not counted.
+    placement : tuple of 2 float
+        How the CPUs lay before and after the program: the ns in which a line passes from one processor's to the next,
+        the farthest.  NaN where that is not known: one processor, more than CPUs, virtual time.
     hardware : list
         For each processor what was counted by ``counters=True``, and why other events were not; None without it.
     dropped : int
@@ -83,6 +87,11 @@ class Repeat:
     @property
     def hardware(self) -> list[Hardware | None]:
         return [pack[7] for pack in self.packs]
+
+    @property
+    def placement(self) -> tuple[float, float]:
+        before, after = np.array([pack[8] for pack in self.packs]).max(axis=0)  # NaN stays
+        return float(before), float(after)
 
     @property
     def loops_with_cells(self) -> int:

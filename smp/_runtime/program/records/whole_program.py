@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from smp._output.numbers import time
 
-from ..steps import SUMMARY
+from ..steps import SUMMARY, set_others
 from .recorded import COUNTS, SOURCES, Repeat, Repeated
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def row_of(run: Repeated) -> NDArray[np.void]:
     for end, read, written in (("", "reads", "writes"), ("_bytes", "bytes_read", "bytes_written")):
         row["hr" + end], row["hw" + end] = by_rank[read].max(), by_rank[written].max()
         row["m" + end] = (by_rank[read] + by_rank[written]).sum()
+    for name in ("reads", "writes"):
+        set_others(row, np.zeros(run.size, np.intp), by_rank[name], name)
     row["uncounted"] = row["m"] == 0
     return row
 
