@@ -108,7 +108,7 @@ def _conditions(profile: Profile) -> Iterator[tuple[str, str]]:
     load = conditions.get("load_before")
     said.append(f"load before {'not told' if load is None else fixed(load)}")
     yield "Conditions", ", ".join(said)
-    if busy := [f"{when}: {', '.join(why)}" for when, why in looks.items() if why]:
+    if busy := [f"{when}: {why[0]}" for when, why in looks.items() if why]:
         yield "BUSY", "; ".join(busy)
     length = f"{conditions.get('mode', '?')}, {number(conditions.get('seconds'))} s, seed {conditions.get('seed', '?')}"
     unfinished = profile.data.get("unfinished") or {}
