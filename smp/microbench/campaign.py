@@ -30,6 +30,7 @@ from ..errors import ProfileError
 from ..profiles.profile import FORMAT, VERSION, Profile, ProfileWarning
 from .method.budget import LEAST, share_out
 from .method.clocks import HostClock, clock_rate
+from .method.placement import records
 from .method.plan import MODES, Measurement, Plan, Stopped
 from .method.samples import Samples, samples_of
 from .sections import IMPORTANCE, SECTIONS
@@ -112,6 +113,8 @@ class Campaign:
             self.profile, self.samples = earlier, samples_of(earlier)
             self.profile.data["conditions"] |= {"budget_s": self.budget_s, "interrupted": True}
             self._before_s = earlier.data["conditions"].get("seconds") or 0.0
+            if "placement" in self.samples:
+                self.plan.placement.restore(self.samples["placement"])
         return list(self.profile.data["unfinished"]["done"])
 
     def look(self, when: str) -> list[str]:
@@ -218,7 +221,13 @@ class Campaign:
             for name in SECTIONS
             if (self.profile.data.get(name) or {}).get("clean_fraction") is not None
         ]
+        log = self.plan.placement
+        states = {str(p): [state.to_json() for state in records(log.placement(p))] for p in log.processors}
+        self.samples["placement"] = log.samples()
+        if self.profile.data.get("placement"):
+            self.profile.data["placement"] |= {"states": states}
         self.profile.data["conditions"] |= {
+            "placement": states,
             "seconds": round(self._before_s + time.monotonic() - self._began, 1),
             "stolen_fraction": self._stolen.fraction(),
             "clean_fraction": float(np.mean(fractions)) if fractions else None,

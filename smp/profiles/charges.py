@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from ..models.supersteps.cost import others_of
 from ..models.supersteps.factored import Charge, Factored
-from .profile import Profile, footprints
+from .profile import Profile
+from .words import footprints
 
 BARRIERS = 3
 """Of a superstep; two of them are in what the runtime adds."""

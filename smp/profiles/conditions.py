@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from smp._computer.documents import Count, NotNegative, Number, Record, Rows, Size
+from smp._computer.documents import ByProcessors, Count, NotNegative, Number, Record, Rows, Size
+from smp.profiles.records import PlacementState
 
 
 class Given(Record):
@@ -41,6 +42,7 @@ class Conditions(Record):
     budget_s: NotNegative | None = None
     stolen_fraction: Number | None = None
     clean_fraction: Number | None = None
+    placement: dict[ByProcessors, list[PlacementState]] | None = None
     before: Look | None = None
     after: Look | None = None
 

@@ -27,6 +27,7 @@ from ..errors import ProfileError
 from ..models.supersteps.cost import Others, others_of, predict
 from ..models.supersteps.intervals import Accesses, Interval, interval
 from .kept_apart import judge
+from .words import element_bytes, footprints, shares
 
 FORMAT, VERSION = "smp-profile", 1
 BEST = {"good": "HrHwM-c", "bad": "HrHwM", "random": "HrHwM"}
@@ -282,7 +283,7 @@ class Profile:
         forms = [row for row in self.access.get("forms") or [] if (row["family"], row["p"]) == (family, p)]
         chosen = sorted((row for row in forms if row["chosen"]), key=lambda row: row.get("footprint") or 0)
         if chosen:
-            yield from zip(map(dict, chosen), _shares(chosen, len(h), footprint), strict=True)
+            yield from zip(map(dict, chosen), shares(chosen, len(h), footprint), strict=True)
             return
         left, private = np.ones(len(h)), self.access.get("private_words")
         if family == "good" and private is not None:
@@ -321,7 +322,7 @@ class Profile:
         words = Accesses(supersteps["hr_bytes"], supersteps["hw_bytes"], supersteps["m_bytes"])
         others = others_of(supersteps)
         spans = footprints(supersteps, size)
-        streamed = None if others is None else others.times(_element(words.m, elements.m) / size)
+        streamed = None if others is None else others.times(element_bytes(words.m, elements.m) / size)
         good = self.predict("good", p, words.hr / size, words.hw / size, words.m / size, streamed)
         bad = self.predict("bad", p, elements.hr, elements.hw, elements.m, others)
         random = self.predict("random", p, elements.hr, elements.hw, elements.m, others, spans)
@@ -339,28 +340,6 @@ class Profile:
             random + most,
         )
         return made.noting(self.basis(p))
-
-
-def footprints(supersteps: NDArray[np.void], word_bytes: int) -> Seconds | None:
-    """Return the words that the arrays of each superstep have; infinite where that is not known of one."""
-    if "footprint" not in (supersteps.dtype.names or ()):
-        return None
-    nbytes = supersteps["footprint"]
-    return np.where(nbytes > 0, nbytes / word_bytes, np.inf)
-
-
-def _element(nbytes: NDArray[Any], count: NDArray[Any]) -> Seconds:
-    """The bytes of an element of each superstep, on average."""
-    return np.asarray(nbytes / np.maximum(count, 1), np.float64)
-
-
-def _shares(chosen: list[dict[str, Any]], n: int, footprint: Seconds | None) -> list[Seconds]:
-    """The share of each of some functions, by ascending footprint, in n supersteps: linear in its logarithm."""
-    if len(chosen) == 1 or footprint is None:
-        return [np.zeros(n)] * (len(chosen) - 1) + [np.ones(n)]
-    known = np.log([row["footprint"] for row in chosen])
-    at = np.log(np.maximum(footprint, 1.0))
-    return [np.interp(at, known, one) for one in np.eye(len(chosen))]
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -62,6 +62,7 @@ class Run(Repeated):
             When no profile of this computer has been measured yet; says which command makes one.  When the profile is
             of another kind of machine than the run: virtual time and this computer's time cannot be compared.
         """
+        from smp.profiles.moved import moved_note
         from smp.profiles.profile import Profile
 
         if profile is None and self.kind != "host":
@@ -82,6 +83,7 @@ class Run(Repeated):
         found = chosen.interval(rows, self.size).without(rows["uncounted"])
         if len(self.repeats) > 1:
             found = found.repeated(whole_program.seconds_of(self) if as_one else self.seconds_of(COMMUNICATION))
+        found = found.noting(moved_note(chosen, self.size, [repeat.placement for repeat in self.repeats]))
         return found.noting(*(whole_program.notes(self, found) if as_one else interval_notes.notes(self, found)))
 
     def __str__(self) -> str:

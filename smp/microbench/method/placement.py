@@ -11,12 +11,14 @@ main state alone.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smp.models.placement import NONE, Placement, find_states
+from smp.models._types import BoolArray
+from smp.models.placement import Placement, find_states
 from smp.profiles.records import PlacementState
 
 READING = np.dtype([("p", np.int16), ("at_s", np.float64), ("ns", np.float32)])
@@ -41,10 +43,29 @@ class PlacementLog:
         self._parts.append(part[np.isfinite(readings)])
         self._known.pop(p, None)
 
-    def note_run(self, p: int, placement: tuple[float, float] | None) -> None:
-        """Note what a run of a program has seen before and after it."""
-        if placement is not None:
-            self.note(p, time.monotonic(), placement)
+    def note_runs(self, p: int, placements: Sequence[tuple[float, float]]) -> BoolArray:
+        """Note how the CPUs lay before and after some runs of programs; return which ran in the main state.
+
+        Parameters
+        ----------
+        p : int
+            Processors.
+        placements : sequence of (float, float)
+            Of `Run.placement`.
+
+        Returns
+        -------
+        ndarray (n,) bool
+            All, where no states are known.
+        """
+        readings = np.asarray(placements, np.float64)
+        self.note(p, time.monotonic(), readings)
+        return self.placement(p).is_main(readings[:, 0], readings[:, 1])
+
+    def restore(self, readings: Readings) -> None:
+        """Take in the readings of an earlier part of the campaign."""
+        self._parts.append(readings.astype(READING))
+        self._known.clear()
 
     def placement(self, p: int) -> Placement:
         """Return the states of p processors in all readings so far."""
@@ -80,6 +101,3 @@ def by_state(placement: Placement, labels: NDArray[np.int64], values: ArrayLike)
     measured = np.asarray(values, np.float64)
     parts: list[Any] = [measured[labels == k] for k in range(len(placement.states))]
     return [float(np.median(part)) if len(part) else None for part in parts]
-
-
-__all__ = ["NONE", "READING", "Placement", "PlacementLog", "by_state", "records"]

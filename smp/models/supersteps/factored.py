@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from smp.errors import FitError
 
 from .._types import FloatArray
-from .cost import matrix_of
+from .cost import Others, levels_of, matrix_of
 
 Change = Mapping[str, float]
 """Factors of prices by name; a name with ``*``, ``?`` or ``[...]`` stands for all that it matches."""
@@ -83,6 +83,7 @@ class Charge:
         hw: ArrayLike,
         m: ArrayLike,
         tiers: Sequence[float] = (),
+        others: Others | None = None,
         *,
         weights: ArrayLike = 1.0,
         prefix: str = "",
@@ -91,15 +92,14 @@ class Charge:
 
         Parameters
         ----------
-        function, hr, hw, m, tiers
-            As for `smp.models.supersteps.cost.predict`; a function that has knees of its own is split at those.
+        function, hr, hw, m, tiers, others
+            As for `smp.models.supersteps.cost.predict`.
         weights : array_like, scalar or (n,)
             Share of this function in each superstep's charge, zero or more.
         prefix : str
             Put before the names of its terms.
         """
-        knees = function.get("knees")
-        matrix = matrix_of(function["terms"], hr, hw, m, tiers if knees is None else (*knees, inf))
+        matrix = matrix_of(function["terms"], hr, hw, m, levels_of(function, tiers), others)
         share = np.broadcast_to(np.asarray(weights, np.float64), len(matrix))
         names = tuple(prefix + term for term in function["terms"])
         return cls(names, np.asarray(function["coefficients"], np.float64), matrix * share[:, None])

@@ -154,10 +154,15 @@ def _phase(
     out: Int64s,
 ) -> int:
     """Copy in or out, piece by piece; a row of ``out`` for each.  Return OK, or what a barrier returned."""
-    placed = probe(sync, rank, sync[SIZE]) if rank >= 0 else UNKNOWN
+    placed, status = UNKNOWN, OK
+    if rank >= 0:
+        status = synchronise(sync, IN_A_LOOP, 0)  # the neighbours come to the probe together
+        if status == OK:
+            placed = probe(sync, rank, sync[SIZE])
     for k in range(out.shape[0]):
         first, last = min(k * piece, words), min((k + 1) * piece, words)
-        status = synchronise(sync, IN_A_LOOP, 0)
+        if status == OK:
+            status = synchronise(sync, IN_A_LOOP, 0)
         if status != OK:
             return int(status)
         cpu0, t0 = thread_clock(), clock()

@@ -23,6 +23,7 @@ from smp.kernels.lists.forms import FORMS, WORTH_STREAMS
 from smp.kernels.lists.functions import rank_list
 from smp.kernels.lists.lists import random_list
 from smp.kernels.lists.serial import rank_here
+from smp.microbench.method.placement import PlacementLog
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.profiles.profile import Profile
 
@@ -72,7 +73,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
     Stopped
         On Ctrl-C, with the rows measured so far.
     """
-    found = _Found(profile)
+    found = _Found(profile, plan.placement)
     lengths = LENGTHS[plan.mode]
     cost = np.array([n + 20_000 for n in lengths for _ in (0, *plan.processors)], float)
     done = iter(np.cumsum(cost) / cost.sum())
@@ -140,8 +141,8 @@ class _Timing(TypedDict):
 class _Found(Found[ListRun, ListStep]):
     """The rows so far, and those of the serial loop."""
 
-    def __init__(self, profile: Profile | None) -> None:
-        super().__init__(profile, ListStep)
+    def __init__(self, profile: Profile | None, log: PlacementLog) -> None:
+        super().__init__(profile, ListStep, log)
         self.serials: list[Repeated] = []
         self.fasts: list[FastList] = []
         self._serial_seconds: dict[int, float] = {}

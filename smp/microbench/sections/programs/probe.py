@@ -17,8 +17,10 @@ from functools import partial
 from typing import Any, Generic, TypedDict, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smp._runtime.program.run import Run
+from smp.microbench.method.placement import PlacementLog
 from smp.microbench.method.windows import LIMITS
 from smp.models.supersteps.intervals import Interval
 from smp.models.supersteps.locality import SMALL, place
@@ -34,6 +36,7 @@ ENDS = ("good_s", "bad_s", "random_s")
 """The predictions of a row, in seconds."""
 MOST_UNSTEADY = 0.25
 """Share of a section's times up to which it is valid."""
+MOVED = "in none of {} repeats did the CPUs lie throughout as they mostly do"
 NO_FUNCTIONS = (
     "no cost functions, so no intervals: measure the section access too, or name a profile that has it with --profile"
 )
@@ -89,6 +92,8 @@ class Found(Generic[Row, Step]):
         With fitted cost functions; without it there are no intervals.
     step : type of Counted
         The record of a superstep.
+    log : PlacementLog
+        Of the campaign.
 
     Attributes
     ----------
@@ -102,8 +107,8 @@ class Found(Generic[Row, Step]):
         Why the repeats of each row are not steady; nothing where they are.
     """
 
-    def __init__(self, profile: Profile | None, step: type[Step]) -> None:
-        self.profile = profile
+    def __init__(self, profile: Profile | None, step: type[Step], log: PlacementLog) -> None:
+        self.profile, self._log = profile, log
         self.rows: list[Row] = []
         self.steps: list[Step] = []
         self.samples: list[tuple[Any, ...]] = []
@@ -126,23 +131,33 @@ class Found(Generic[Row, Step]):
         Returns
         -------
         Repeats
-            For the program's row: the median of ``seconds``, ``repeats`` and the totals of the interval of the repeat
+            For the program's row, of the repeats during which the CPUs lay as they mostly do, or of all where there is
+            none: the median of ``seconds``, their number as ``repeats``, and the totals of the interval of the repeat
             nearest to it.
         """
-        median = float(np.median(seconds))
-        typical = runs[int(np.abs(np.asarray(seconds) - median).argmin())]
+        main = self._log.note_runs(len(runs[0].results), [run.placement for run in runs])
+        moved = "" if main.any() else MOVED.format(len(runs))
+        chosen = np.flatnonzero(main | (not main.any()))
+        self.samples += [(*key.values(), repeat, each) for repeat, each in enumerate(seconds)]
+        taken = np.asarray(seconds)[chosen]
+        median = float(np.median(taken))
+        typical = runs[chosen[int(np.abs(taken - median).argmin())]]
         steps = steps_of(typical, self.profile, partial(self._step, **key))
         self.steps += pooled(steps) if pool else steps
-        steadiness = self.sample(key, seconds)
-        found: Totals = {}
+        steadiness = self._steadiness(taken)
+        found: Totals = {"note": moved} if moved else {}
         if self.profile is not None:
             off = families_off(self.profile, len(typical.results))
-            found = {**totals(typical.interval(self.profile)), "off": off}
-        return {**steadiness, "seconds": median, "repeats": len(runs), **found}
+            placed = totals(typical.interval(self.profile))
+            found = {**placed, "note": "; ".join(filter(None, (placed["note"], moved))), "off": off}
+        return {**steadiness, "seconds": median, "repeats": len(chosen), **found}
 
     def sample(self, key: Mapping[str, Any], seconds: Sequence[float]) -> Steadiness:
         """Keep the raw repeats of something; return how steady they are."""
         self.samples += [(*key.values(), repeat, each) for repeat, each in enumerate(seconds)]
+        return self._steadiness(seconds)
+
+    def _steadiness(self, seconds: Sequence[float] | NDArray[np.float64]) -> Steadiness:
         why = unsteady(seconds)
         self.judgements.append(why)
         return {"valid": not why, "why": why}
@@ -161,7 +176,7 @@ class Found(Generic[Row, Step]):
         return {"functions_of": created, "valid": not why, "why": why}
 
 
-def unsteady(seconds: Sequence[float]) -> list[str]:
+def unsteady(seconds: Sequence[float] | NDArray[np.float64]) -> list[str]:
     """Return why the median of some repeats cannot be relied on: nothing where it can."""
     first, third = np.percentile(seconds, [25, 75])
     if third <= LIMITS.spread * first:

@@ -19,6 +19,7 @@ from smp.errors import SmpError
 from smp.kernels.in_process import streams_for
 from smp.kernels.sorting.forms import FORMS
 from smp.kernels.sorting.functions import sort
+from smp.microbench.method.placement import PlacementLog
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.models.supersteps.published import paper_lengths
 from smp.profiles.profile import Profile
@@ -74,7 +75,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
     Stopped
         On Ctrl-C, with what has been measured.
     """
-    found = _Found(profile)
+    found = _Found(profile, plan.placement)
     points = [(p, n) for p in plan.processors for n in lengths_of(plan.mode, p)]
     every = sorted({n for _, n in points})
     cost = np.array([n + 20_000 for n in [*every, *(4 * n for _, n in points)]], float)
@@ -85,7 +86,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
             tick(float(next(done)), f"sorting without a machine, n = {n:,}")
         for p in plan.processors:
             with host(p) as machine:
-                _sort(machine, _keys(1_000, plan.seed), _Found(None))  # compiles or loads every loop
+                _sort(machine, _keys(1_000, plan.seed), _Found(None, PlacementLog()))  # compiles or loads every loop
                 for n in lengths_of(plan.mode, p):
                     _sort(machine, _keys(n, plan.seed), found)
                     tick(float(next(done)), f"sorting, n = {n:,}, p = {p}")
@@ -149,8 +150,8 @@ def _check(what: str, result: NDArray[Any], expected: NDArray[Any]) -> None:
 class _Found(Found[SortRun, SortSuperstep]):
     """The rows so far, and those of what needs no machine."""
 
-    def __init__(self, profile: Profile | None) -> None:
-        super().__init__(profile, SortSuperstep)
+    def __init__(self, profile: Profile | None, log: PlacementLog) -> None:
+        super().__init__(profile, SortSuperstep, log)
         self.forms: list[SortForm] = []
 
     def section(self) -> Measurement:

@@ -28,6 +28,7 @@ from smp.kernels.grids.functions import relax
 from smp.kernels.grids.layouts import rectangles
 from smp.kernels.grids.programs import LABELS, relax_red_black
 from smp.kernels.in_process import side_by_side, streams_for
+from smp.microbench.method.placement import PlacementLog
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.profiles.profile import Profile
 
@@ -103,7 +104,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
     Stopped
         On Ctrl-C, with what has been measured.
     """
-    found = _Found(profile)
+    found = _Found(profile, plan.placement)
     fits = [side for side in SIDES[plan.mode] if ROOM * 8 * side**2 <= available_memory()]
     found.left_out = [side for side in SIDES[plan.mode] if side not in fits]
     work = np.array([side**2 + 50_000 for side in fits for _ in (0, *plan.processors)], float)
@@ -117,7 +118,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
             tick(float(next(done)), f"relaxation without a machine, {side:,} x {side:,}")
         for p in plan.processors:
             with host(p) as machine:
-                _relax(machine, _grid(16 * p, plan.seed), _Found(None))  # compiles or loads every loop
+                _relax(machine, _grid(16 * p, plan.seed), _Found(None, PlacementLog()))  # compiles or loads every loop
                 for side in fits:
                     _relax(machine, _grid(side, plan.seed), found)
                     tick(float(next(done)), f"relaxation, {side:,} x {side:,}, p = {p}")
@@ -229,8 +230,8 @@ def _check(what: str, result: Grid, expected: Grid) -> None:
 class _Found(Found[GridRun, GridStep]):
     """The rows so far, and those of what needs no machine."""
 
-    def __init__(self, profile: Profile | None) -> None:
-        super().__init__(profile, GridStep)
+    def __init__(self, profile: Profile | None, log: PlacementLog) -> None:
+        super().__init__(profile, GridStep, log)
         self.forms: list[GridForm] = []
         self.left_out: list[int] = []
 

@@ -26,10 +26,11 @@ import numpy as np
 from smp._computer.limits import usable_cpus
 from smp._runtime.machine import host
 from smp.microbench.method.clocks import clock_rate, timer_cost
+from smp.microbench.method.placement import PlacementLog
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rows import complaints, judged, key_of, row, stack
-from smp.microbench.method.windows import NO_FLAG, Flag, Windows
+from smp.microbench.method.windows import NO_FLAG, Flag, Windows, mark_moved
 
 from .loops import SHARED_WORDS
 from .rows import Adds, Barrier, Matrices, Matrix, Operation, Synchronisation
@@ -100,7 +101,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         def told(part: float, text: str, done: int = done, tasks: int = len(stage.tasks)) -> None:
             tick((done + part * tasks) / whole, text)
 
-        results += _measure_stage(stage, share, timer_ns, rng, told)
+        results += _measure_stage(stage, share, timer_ns, rng, plan.placement, told)
         done += len(stage.tasks)
     why = complaints(results, name=lambda result: "{}, p = {}".format(*key_of(result)))
     data = Synchronisation(
@@ -208,6 +209,7 @@ def _measure_stage(
     share: float,
     timer_ns: float,
     rng: np.random.Generator,
+    log: PlacementLog,
     tick: Callable[[float, str], None],
 ) -> list[Result]:
     """Open a stage's machine and visit its tasks in random order, round by round, each for its share of seconds."""
@@ -227,5 +229,12 @@ def _measure_stage(
             if turn + 1 >= FEWEST_ROUNDS and elapsed * (turn + 2) / (turn + 1) > whole:
                 break
     tick(1.0, f"p = {stage.p}")
-    ignore = NO_FLAG if stage.cpus else ASLEEP
-    return [summarise(stage.key(task), np.concatenate(windows), "median", ignore) for task, windows in taken.items()]
+    ends = [windows[0] for visits in taken.values() for windows in visits if len(windows)]
+    log.note_runs(stage.p, [(end["placed_before_ns"], end["placed_after_ns"]) for end in ends])
+    results = []
+    for task, visits in taken.items():
+        every = np.concatenate(visits)
+        if len(task.ranks) > 1:
+            mark_moved(every, log.placement(stage.p))
+        results.append(summarise(stage.key(task), every, "median", NO_FLAG if stage.cpus else ASLEEP))
+    return results

@@ -49,13 +49,15 @@ def warm_up(machine: Machine, words: GlobalArray, tasks: Iterable[Task]) -> None
 
 
 def visit(machine: Machine, words: GlobalArray, task: Task, seconds: float, timer_ns: float, turn: int) -> Windows:
-    """Run a task once for some time; return the windows of all who took part."""
+    """Run a task once for some time; return the windows of all who took part, with how the CPUs lay at its ends."""
     words.view[:] = 0
     before = stolen_ns(affinity()) or 0
-    answers = machine.run(_program, words, task, seconds).results
+    run = machine.run(_program, words, task, seconds)
     stolen = (stolen_ns(affinity()) or 0) - before
-    spans = [answers[rank].view(SPAN)[:, 0] for rank in task.ranks]
-    return together(spans, timer_ns, turn, stolen)
+    spans = [run.results[rank].view(SPAN)[:, 0] for rank in task.ranks]
+    windows = together(spans, timer_ns, turn, stolen)
+    windows["placed_before_ns"], windows["placed_after_ns"] = run.placement
+    return windows
 
 
 def _program(proc: Processor, words: GlobalArray, task: Task, seconds: float) -> Words:

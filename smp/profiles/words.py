@@ -1,0 +1,32 @@
+"""What supersteps are charged by, in words: the footprint of scattered accesses, and the size of an element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Seconds = NDArray[np.float64]
+
+
+def footprints(supersteps: NDArray[np.void], word_bytes: int) -> Seconds | None:
+    """Return the words that the arrays of each superstep have; infinite where that is not known of one."""
+    if "footprint" not in (supersteps.dtype.names or ()):
+        return None
+    nbytes = supersteps["footprint"]
+    return np.where(nbytes > 0, nbytes / word_bytes, np.inf)
+
+
+def element_bytes(nbytes: NDArray[Any], count: NDArray[Any]) -> Seconds:
+    """Return the bytes of an element of each superstep, on average."""
+    return np.asarray(nbytes / np.maximum(count, 1), np.float64)
+
+
+def shares(chosen: list[dict[str, Any]], n: int, footprint: Seconds | None) -> list[Seconds]:
+    """Return the share of each of some functions, by ascending footprint, in n supersteps: linear in its logarithm."""
+    if len(chosen) == 1 or footprint is None:
+        return [np.zeros(n)] * (len(chosen) - 1) + [np.ones(n)]
+    known = np.log([row["footprint"] for row in chosen])
+    at = np.log(np.maximum(footprint, 1.0))
+    return [np.interp(at, known, one) for one in np.eye(len(chosen))]
