@@ -10,7 +10,8 @@
     Profile     what was measured of a machine          errors      everything that smp raises, also here
     calibrate   measure a task and fit a Model to it    Specification  what to measure, and which terms to fit
     Library     implementations, and the choice of the one predicted to be the fastest; Implementation, Parameter
-    compare     two profiles, side by side
+    compare     profiles, side by side
+    placement   how the CPUs lie to each other now
 
 ``python -m smp.microbench`` measures the machine.
 """
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from ._runtime.emulated.costs import Charges
     from ._runtime.exploring.exploration import explore, replay
     from .microbench.predictions.comparison import compare
+    from .microbench.sections.placement.now import placement
     from .models.fit.model import Model
     from .models.fit.specification import Specification
     from .profiles.profile import Profile
@@ -119,6 +121,7 @@ __all__ = [
     "host",
     "inline",
     "local",
+    "placement",
     "replay",
     "stream",
 ]
@@ -130,6 +133,7 @@ _LATER = {
     "Profile": ".profiles.profile",  # imports SciPy, as what follows does
     "calibrate": ".selection.calibration",
     "compare": ".microbench.predictions.comparison",
+    "placement": ".microbench.sections.placement.now",
     "Implementation": ".selection.library",
     "Library": ".selection.library",
     "Parameter": ".selection.library",

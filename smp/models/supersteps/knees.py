@@ -20,7 +20,7 @@ from .cost import levels_of, matrix_of, term_names
 from .measured import Measured
 
 MOST_KNEES = 2
-CANDIDATES = 14
+CANDIDATES = 20
 """Numbers of words at which a knee is tried, spread geometrically over those measured."""
 SPARE = 2  # supersteps beyond the number of terms below which nothing is fitted: no error to speak of
 

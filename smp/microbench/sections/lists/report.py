@@ -12,6 +12,7 @@ from smp.models.supersteps.locality import SMALL
 from smp.profiles.profile import Profile
 
 from ..programs import report as programs
+from ..programs.exceptions import outside
 from .facts import title_of
 from .rows import Lists, ListStep
 
@@ -106,6 +107,7 @@ def tables(found: Lists, profile: Profile) -> Iterator[Table]:
     if rows:
         title = "The superstep farthest from good, of the longest list of each algorithm and p"
         yield Table(title, STEPS, rows, [STEP_MEANING])
+    yield from outside(found.steps, profile, lambda step: f"{title_of(step.algorithm)}, {step.label}, {count(step.n)}")
 
 
 def worst_steps(steps: Sequence[ListStep]) -> list[ListStep]:

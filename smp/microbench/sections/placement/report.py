@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from smp._output.numbers import number, percent
-from smp._output.table import Column, Table, counted, share, text
+from smp._output.table import Cell, Column, Table, counted, share, text
 from smp.profiles.profile import Profile
 from smp.profiles.records import PlacementState
 
@@ -50,13 +50,14 @@ def tables(found: Placement, profile: Profile) -> Iterator[Table]:
     if not found.rows:
         yield Table(notes=["No two processors with a CPU each were asked for: there is no placement."])
         return
-    rows = [
-        [row.p, row.ns, row.share, row.looks, row.clock_GHz, row.slowest_GHz, row.together, _so(row)]
-        for row in found.rows
-    ]
     said = line(found)
     notes = [MEANING, *([f"In all sections: {said[1]}."] if said else [])]
-    yield Table("How the CPUs lay, look by look", COLUMNS, rows, notes)
+    yield Table("How the CPUs lay, look by look", COLUMNS, [cells(row) for row in found.rows], notes)
+
+
+def cells(row: Seen) -> list[Cell]:
+    """Return the cells of a state below `COLUMNS`."""
+    return [row.p, row.ns, row.share, row.looks, row.clock_GHz, row.slowest_GHz, row.together, _so(row)]
 
 
 def _so(row: Seen) -> str:

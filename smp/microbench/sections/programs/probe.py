@@ -229,12 +229,16 @@ def steps_of(run: Run, profile: Profile | None, step: Callable[..., Step]) -> li
     step : callable
         Makes a row of what is measured of a superstep: its record, with what was run filled in.
     """
+    faults = np.zeros(int(run.steps["step"].max(initial=0)) + 1, np.int64)
+    np.maximum.at(faults, run.steps["step"], run.steps["faults_in"] + run.steps["faults_out"])
     rows = [
         step(
             **{name: int(one[name]) for name in ("step", "hr", "hw", "m")},
             label=str(one["label"]),
             compute_s=float(one["compute"]),
             measured_s=float(one["copy_in"] + one["copy_out"]),
+            footprint=int(one["footprint"]),
+            faults=int(faults[one["step"]]),
         )
         for one in run.summary()
     ]
@@ -258,7 +262,8 @@ def pooled(steps: Iterable[Step]) -> list[Step]:
 def _sum(steps: Sequence[Step]) -> Step:
     ends = [name for name in ENDS if getattr(steps[0], name) is not None]
     whole = {name: sum(getattr(step, name) for step in steps) for name in ("compute_s", "measured_s", *ends)}
-    row = steps[0].model_copy(update={"times": len(steps), **whole})
+    faults = sum(step.faults or 0 for step in steps)
+    row = steps[0].model_copy(update={"times": len(steps), "faults": faults, **whole})
     return _placed(row) if ends else row
 
 

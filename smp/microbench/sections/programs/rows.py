@@ -41,6 +41,8 @@ class Counted(Placed):
     m: Count
     times: Count | None = None
     runs: Count | None = None
+    footprint: Count | None = None
+    faults: Count | None = None
     verdict: str | None = None
 
 

@@ -14,6 +14,7 @@ from smp.models.supersteps.published.supersteps import TABLES
 from smp.profiles.profile import Profile
 
 from ..programs import report as programs
+from ..programs.exceptions import outside
 from .rows import Sorting, SortStep
 
 NAMED = (text("algorithm"), counted("n"), counted("p"))
@@ -74,6 +75,7 @@ def tables(found: Sorting, profile: Profile) -> Iterator[Table]:
             source = f" (after table {TABLES[name]})" if name in TABLES else ""
             title = f"{title_of(name)}{source}, counted at n = {count(most.n)}, p = {most.p}"
             yield _supersteps(title + f"; its {rounds} rounds taken together" * (rounds > 1), rows)
+    yield from outside(found.steps, profile, lambda step: f"{title_of(step.algorithm)}, {step.label}, {count(step.n)}")
 
 
 def _times(found: Sorting, profile: Profile) -> Iterator[Table]:

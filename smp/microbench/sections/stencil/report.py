@@ -11,6 +11,7 @@ from smp.models.supersteps.locality import SMALL
 from smp.profiles.profile import Profile
 
 from ..programs import report as programs
+from ..programs.exceptions import outside
 from .rows import GridRun, GridStep, OnGrid, Stencil
 
 FORM_TITLES = {"blocked": "fast form", "one by one": "fast form, unblocked", "copy": "copy of the grid"}
@@ -92,6 +93,11 @@ def tables(found: Stencil, profile: Profile) -> Iterator[Table]:
     if found.analysis:
         title = f"Supersteps, counted on {_grid(max(found.analysis, key=_cells))}; all iterations together"
         yield Table(title, STEPS, [_step(row) for row in found.analysis], [AVERAGES])
+    yield from outside(found.steps, profile, _called)
+
+
+def _called(step: GridStep) -> str:
+    return f"{title_of(step.layout, step.blocks)}, {step.label}, {_grid(step)}"
 
 
 def _named(row: GridRun) -> list[Cell]:

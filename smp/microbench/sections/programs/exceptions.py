@@ -1,0 +1,111 @@
+"""The supersteps that lie outside of their interval, each with what explains it.
+
+below good     it stores nothing where Good copies, or lies at the end, within what the functions are off
+beyond bad     page faults; loads that wait for one another; more words than were measured; at the end
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from smp._output.numbers import count, number
+from smp._output.table import Cell, Column, Table, counted, text
+from smp.models.supersteps.locality import SMALL, TOLERANCE
+from smp.profiles.profile import Profile
+
+from .rows import Counted
+
+FAULT_S = 1.5e-6
+"""What a page fault takes, roughly."""
+MOST_ROWS = 40
+COLUMNS = (
+    *(text("superstep"), counted("p"), counted("times"), counted("M")),
+    *(Column("measured", form="time"), Column("its end", form="time"), text("because")),
+)
+
+
+class Explanation:
+    """What a profile knows that explains times beyond the ends of an interval."""
+
+    def __init__(self, profile: Profile) -> None:
+        latency = profile.section("latency")
+        loads = [] if latency is None else [row for row in latency.shared or latency.random if row.valid is not False]
+        self._loads = sorted((row.bytes, row.ns * 1e-9) for row in loads)
+        rows = [*(profile.access.get("forms") or []), *profile.access["functions"]]
+        ranges: dict[str, list[float]] = {}
+        for row in rows:
+            ranges.setdefault(row["family"], []).append((row.get("h_range") or (0, np.inf))[1])
+        self._most = {family: max(ends) for family, ends in ranges.items()}
+
+    def of(self, step: Counted) -> str:
+        """Return what explains that a superstep lies outside of its interval, in a clause."""
+        measured, good = step.measured_s or 0.0, step.good_s or 0.0
+        worst = max(step.bad_s or 0.0, step.random_s or 0.0)
+        if measured < good:
+            if measured >= good * (1 - TOLERANCE):
+                return "at the good end, within what the functions are off"
+            if not step.hw:
+                return "it keeps nothing of what it reads, and Good copies"
+            return self._beyond(step) or "not explained"
+        if measured <= worst * (1 + TOLERANCE):
+            return "at the bad end, within what the functions are off"
+        times, faults = step.times or 1, step.faults or 0
+        if faults * FAULT_S >= (measured - worst) / 2:
+            return f"{count(faults)} page faults"
+        waiting = self._load_s(step.footprint) * step.hr * times
+        if measured <= worst + waiting:
+            return f"loads that wait for one another, {number(self._load_s(step.footprint) * 1e9)} ns each"
+        return self._beyond(step) or "not explained"
+
+    def _beyond(self, step: Counted) -> str:
+        most = min(self._most.values(), default=np.inf)
+        return f"more words than were measured, {count(most)}" if max(step.hr, step.hw) > most else ""
+
+    def _load_s(self, footprint: int | None) -> float:
+        """Seconds of a load that waits for the one before, from so many bytes."""
+        if not self._loads or not footprint:
+            return 0.0
+        nbytes, seconds = np.transpose(self._loads)
+        return float(np.interp(np.log(footprint), np.log(nbytes), seconds))
+
+
+def outside(steps: Sequence[Counted], profile: Profile, name: Any) -> Iterator[Table]:
+    """Yield a table of the supersteps of a section that lie outside of their interval; none where all lie inside.
+
+    Parameters
+    ----------
+    steps : sequence of Counted
+    profile : Profile
+        Whose functions predict.
+    name : callable
+        Names a superstep.
+    """
+    large = [step for step in steps if step.m >= SMALL and step.good_s is not None]
+    away = [step for step in large if not step.inside]
+    if not away or not (profile.data.get("access") or {}).get("functions"):
+        return
+    explained, same = Explanation(profile), dict[Any, list[Counted]]()
+    for step in away:
+        same.setdefault((name(step), step.p, explained.of(step)), []).append(step)
+    rows: list[list[Cell]] = []
+    for (called, p, why), steps in list(same.items())[:MOST_ROWS]:
+        step = max(steps, key=_far)
+        rows.append([called, p, len(steps), step.m, step.measured_s, _end(step), why])
+    share = 1 - len(away) / len(large)
+    more = f"{len(same) - MOST_ROWS} more rows are not shown." if len(same) > MOST_ROWS else ""
+    said = f"{len(large) - len(away)} of {len(large)} supersteps with M of {SMALL:,} and more lie inside ({share:.0%})."
+    kind = "Of those that do not, the farthest of each kind is shown."
+    yield Table("Supersteps outside of their interval", COLUMNS, rows, [said, kind, more])
+
+
+def _end(step: Counted) -> float:
+    """The end of its interval that a superstep lies beyond."""
+    good = step.good_s or 0.0
+    return good if (step.measured_s or 0.0) < good else max(step.bad_s or 0.0, step.random_s or 0.0)
+
+
+def _far(step: Counted) -> float:
+    return abs(float(np.log(max(step.measured_s or 0.0, 1e-12) / max(_end(step), 1e-12))))
