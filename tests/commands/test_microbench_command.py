@@ -106,7 +106,7 @@ def test_only_adds_to_the_profile_that_is_given(measured: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--only", "weather"], "no section 'weather': choose from latency"),
+        (["--only", "weather"], "no section 'weather': choose from placement"),
         (["-p", "two"], "'two' is no list of whole numbers"),
         (["-p", "0"], "0 processors: from 1 to"),
         (["-p", "nan"], "'nan' is no list of whole numbers"),
@@ -213,7 +213,7 @@ def test_ctrl_c_keeps_the_sections_before_and_the_part_of_the_one_under_way(
     assert (profile["latency"]["of"], profile["bandwidth"]["of"]) == ("latency", "bandwidth")
     assert "synchronisation" not in profile
     with np.load(tmp_path / "samples.npz") as samples:
-        assert sorted(samples.files) == ["bandwidth", "latency"]
+        assert sorted(samples.files) == ["bandwidth", "latency", "placement"]
     assert "saving what was measured" in capsys.readouterr().err
 
 
@@ -247,8 +247,9 @@ def made_slower(folder: Path, conditions: dict[str, Any]) -> str:
     """Write the stored measurement with p95 close by, and one whose memory is slower; return the latter."""
     for name, slow in (("base", 1.0), ("slow", 1.5)):
         data = json.loads(Path(MEASURED).read_text()) | {"conditions": conditions}
-        for row in data["latency"]["random"]:
-            row |= {"ns": slow * row["ns"], "p95_ns": 1.01 * slow * row["ns"], "valid": True}
+        for curve in ("levels", "random", "page_local", "huge", "shared", "stride"):
+            for row in data["latency"][curve]:
+                row |= {"ns": slow * row["ns"], "p95_ns": 1.01 * slow * row["ns"], "valid": True}
         (folder / name).mkdir()
         (folder / name / "profile.json").write_text(json.dumps(data))
     return str(folder / "slow")
@@ -318,12 +319,12 @@ MEASURED = str(Path(__file__).parents[1] / "data" / "profile" / "quick.json")
 @pytest.mark.parametrize(
     ("what", "title", "shown", "raw"),
     [
-        (["--profile", MEASURED, "--no-plots"], "Memory latency: Levels", "| L1 | 1.09 |", "L1,1.0857,"),
+        (["--profile", MEASURED, "--no-plots"], "Memory latency: Levels", "| L1 | 1.04 |", "L1,1.0443,"),
         (
             ["--compare", MEASURED, MEASURED],
             "Memory latency",
-            "| DRAM, huge pages | ns | 139 |",
-            '"DRAM, huge pages",ns,138.57',
+            "| DRAM, huge pages | ns | 115 |",
+            '"DRAM, huge pages",ns,115.23',
         ),
         (
             ["--impact", "radix,1e5,4", "--profile", STORED],

@@ -76,7 +76,11 @@ def test_what_a_file_holds_besides_is_kept_when_a_section_is_added_to_it(tmp_pat
     whole |= {"weather": {"sky": None}, "latency": whole["latency"] | {"moon": [1]}}
     (tmp_path / "mine.json").write_text(json.dumps(whole))
     found = measure(tmp_path / "out", "--profile", str(tmp_path / "mine.json"))
-    anew = {"created", "smp", "machine", "conditions", "samples", "access", NAME}  # access: judged when it is read
+    anew = {
+        *("created", "smp", "machine", "facts", "conditions", "samples", "placement"),
+        "access",
+        NAME,
+    }  # access: judged when it is read
     assert set(found) == set(whole) | {NAME, "facts"}
     assert all(found[name] == whole[name] for name in set(whole) - anew)
 

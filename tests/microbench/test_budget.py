@@ -27,7 +27,7 @@ HALF = 0.5
 def test_important_sections_are_sections() -> None:
     assert len(set(IMPORTANCE)) == len(IMPORTANCE)
     assert set(IMPORTANCE) <= set(SECTIONS), "one that is not named comes last"
-    assert IMPORTANCE[:4] == ("access", "synchronisation", "latency", "bandwidth")
+    assert IMPORTANCE[:4] == ("placement", "access", "synchronisation", "latency")
 
 
 @pytest.mark.parametrize("budget", [0.1, 3, 8, 33, 60, 100, 150, 300])

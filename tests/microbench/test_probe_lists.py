@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.placement import Still
 from support.profiles import MEASURED, charging
 from support.reports import section_text
 from support.shapes import NEWER, assert_same_keys, measured
@@ -27,7 +28,9 @@ def section() -> Iterator[Measurement]:
         patch.setattr(probe_programs, "unsteady", lambda seconds: [])  # whatever else this computer does
         patch.setitem(probe.FORMS, "wyllie", replace(probe.FORMS["wyllie"], longest=1_000))
         ticks: list[float] = []
-        made = probe.measure(Plan("quick", (1, 2), 7, 64), lambda part, text: ticks.append(part), charging())
+        made = probe.measure(
+            Plan("quick", (1, 2), 7, 64, placement=Still()), lambda part, text: ticks.append(part), charging()
+        )
         assert ticks == sorted(ticks)
         assert ticks[-1] == pytest.approx(1)
         yield made

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support import pictures
 from support.machines import Machines
+from support.placement import Still
 from support.profiles import MEASURED, charging
 from support.reports import cells, first_screen, section_text, summed_up
 from support.shapes import NEWER, assert_same_keys, measured
@@ -33,7 +34,7 @@ from smp.microbench.sections.sorting.rows import SortSuperstep
 from smp.models.supersteps.locality import SMALL
 from smp.models.supersteps.published import PAPER_STEPS
 
-PLAN = Plan("quick", (1, 2), 7, 64)
+PLAN = Plan("quick", (1, 2), 7, 64, placement=Still())
 LENGTHS = (400, 12_000)
 
 
@@ -69,7 +70,7 @@ def test_the_supersteps_of_a_label_are_one() -> None:
 def test_without_predictions_the_supersteps_of_a_label_have_only_counts_and_time() -> None:
     what: dict[str, Any] = {"n": 9, "p": 1, "algorithm": "radix", "label": "a", "hr": 1, "hw": 2, "m": 3}
     (only,) = pooled([SortSuperstep(**what, compute_s=0.5, measured_s=s) for s in (1.0, 2.0)])
-    assert only.to_json() == what | {"compute_s": 1.0, "measured_s": 3.0, "times": 2}
+    assert only.to_json() == what | {"compute_s": 1.0, "measured_s": 3.0, "times": 2, "faults": 0}
 
 
 def test_averages_leave_small_supersteps_out() -> None:
@@ -89,7 +90,7 @@ def test_a_row_is_of_the_repeat_of_median_time(machines: Machines) -> None:
     two = machines(2)
     given, out = two.array(np.arange(SMALL)), two.empty(SMALL, np.int64)
     runs = [two.run(copied, given, out, rounds) for rounds in (1, 3, 2)]
-    found: Found[Ran, ListStep] = Found(charging(), ListStep)
+    found: Found[Ran, ListStep] = Found(charging(), ListStep, Still())
     row = found.add({"n": 1000, "p": 2, "algorithm": "copied"}, runs, [0.37, 0.43, 0.4])
     interval = runs[2].interval(charging())
     assert (row["seconds"], row["repeats"]) == (0.4, 3)
@@ -113,7 +114,7 @@ def test_supersteps_are_those_of_the_interval(machines: Machines) -> None:
     for name in ("compute", "measured", "good", "bad", "random"):
         assert [getattr(step, f"{name}_s") for step in steps] == pytest.approx(getattr(interval, name).tolist())
     assert [step.verdict for step in steps] == interval.verdict.tolist()
-    known = ("n", "p", "algorithm", "step", "hr", "hw", "m", "label", "compute_s", "measured_s")
+    known = ("n", "p", "algorithm", "step", "hr", "hw", "m", "label", "compute_s", "measured_s", "footprint", "faults")
     bare = [{name: getattr(step, name) for name in known} for step in steps]
     assert [step.to_json() for step in steps_of(run, None, copying)] == bare
 
@@ -203,10 +204,10 @@ def forgotten(proc: smp.Processor, keys: smp.GlobalArray) -> None:
 def test_a_sort_that_does_not_sort_is_a_defect(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.FORMS, "radix", replace(probe.FORMS["radix"], program=forgotten))
     with pytest.raises(probe.WrongOrder, match="radix sort on 1 processors: the order of 50 keys"):
-        probe._sort(machines(1), np.arange(50, dtype=np.uint32)[::-1].copy(), probe._Found(None))
+        probe._sort(machines(1), np.arange(50, dtype=np.uint32)[::-1].copy(), probe._Found(None, Still()))
     monkeypatch.setitem(probe.HERE, "fast", np.copy)
     with pytest.raises(probe.WrongOrder, match="sort, fast: the order of 50 keys"):
-        probe._sort_here(np.arange(50, dtype=np.uint32)[::-1].copy(), probe._Found(None))
+        probe._sort_here(np.arange(50, dtype=np.uint32)[::-1].copy(), probe._Found(None, Still()))
 
 
 def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,7 +399,7 @@ def test_the_paper_s_figure_3_is_drawn_from_its_tables(told: dict[str, Any]) -> 
 
 def test_repeats_that_differ_are_not_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe_programs, "unsteady", unsteady)
-    found: Found[Ran, ListStep] = Found(charging(), ListStep)
+    found: Found[Ran, ListStep] = Found(charging(), ListStep, Still())
     assert found.sample({"n": 9}, [1.0, 1.0, 1.1, 1.1, 9.0]) == {"valid": True, "why": []}
     assert found.sample({"n": 9}, [2.0, 1.0, 1.1, 1.5, 1.0]) == {
         "valid": False,
@@ -426,7 +427,7 @@ def test_predictions_by_functions_that_do_not_hold_are_marked(machines: Machines
     profile.data["access"]["validation"] = [off, off | {"family": "good", "name": "HrHwM-c", "average": 0.1}]
     two = machines(2)
     run = two.run(copied, two.array(np.arange(SMALL)), two.empty(SMALL, np.int64), 1)
-    found: Found[ListRun, ListStep] = Found(profile, ListStep)
+    found: Found[ListRun, ListStep] = Found(profile, ListStep, Still())
     key: dict[str, Any] = {"n": SMALL, "p": 2, "algorithm": "copied"}
     row = ListRun(**key, ns_per_element=1.0, **found.add(key, [run], [1.0]))
     assert row.off == ["bad"]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support import pictures
 from support.machines import Machines
+from support.placement import Still
 from support.reports import cells, first_screen, section_text, summed_up
 from support.shapes import NEWER, PREDICTED, assert_same_keys, measured
 
@@ -19,7 +20,7 @@ from smp.microbench.sections.programs import probe as probe_programs
 from smp.microbench.sections.stencil import probe
 from smp.microbench.sections.stencil.probe import ITERATIONS, layouts_of
 
-PLAN = Plan("quick", (1, 2), 7, 64)
+PLAN = Plan("quick", (1, 2), 7, 64, placement=Still())
 SIDES = (24, 90)
 FORMS = ("blocked", "one by one", "copy")
 
@@ -109,7 +110,7 @@ def untouched(proc: smp.Processor, grid: smp.GlobalArray, layout: str, **options
 def test_a_layout_with_another_result_is_a_defect(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "relax_red_black", untouched)
     with pytest.raises(probe.WrongGrid, match="layout shared on 2 processors: 1 of 64 cells differ"):
-        probe._relax(machines(2), np.ones((8, 8)), probe._Found(None))
+        probe._relax(machines(2), np.ones((8, 8)), probe._Found(None, Still()))
 
 
 @pytest.mark.parametrize(("wrong", "form"), [("relax", "blocked"), ("side_by_side", "copy")])
@@ -120,7 +121,7 @@ def test_a_form_with_another_result_is_a_defect(wrong: str, form: str, monkeypat
     monkeypatch.setattr(probe, "relax", relax)
     monkeypatch.setattr(probe, wrong, lambda *arguments, **options: None)
     with pytest.raises(probe.WrongGrid, match=f"relaxation, {form}: 64 of 64 cells differ"):
-        probe._relax_here(np.ones((8, 8)), np.full((8, 8), 2.0), probe._Found(None))
+        probe._relax_here(np.ones((8, 8)), np.full((8, 8), 2.0), probe._Found(None, Still()))
 
 
 def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:

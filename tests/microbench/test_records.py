@@ -25,7 +25,7 @@ def test_a_section_of_a_file_is_written_as_it_was_read(name: str) -> None:
 
 
 def test_every_section_of_the_file_has_a_record() -> None:
-    described = {"format", "version", "created", "smp", "machine", "conditions", "samples"}
+    described = {"format", "version", "created", "smp", "machine", "facts", "conditions", "samples"}
     assert set(json.loads(QUICK.read_text())) - described == set(SECTIONS)
 
 

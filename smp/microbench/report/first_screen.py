@@ -110,6 +110,10 @@ def _conditions(profile: Profile) -> Iterator[tuple[str, str]]:
     yield "Conditions", ", ".join(said)
     if busy := [f"{when}: {why[0]}" for when, why in looks.items() if why]:
         yield "BUSY", "; ".join(busy)
+    found = profile.section("placement")
+    placed = found and SECTIONS["placement"].part("report", "line")(found)
+    if placed:
+        yield placed
     length = f"{conditions.get('mode', '?')}, {number(conditions.get('seconds'))} s, seed {conditions.get('seed', '?')}"
     unfinished = profile.data.get("unfinished") or {}
     missing = [name for name in unfinished.get("sections", ()) if name not in unfinished["done"]]

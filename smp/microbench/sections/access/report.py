@@ -29,8 +29,8 @@ COSTS = (
     *(counted("clean samples"), counted("of"), share("apart ave.")),
 )
 COSTS_MEANING = (
-    "measured: one pattern of suite 1 (vary, x = p), by the middle half of its samples that count. predicted: by the "
-    "chosen form. apart: its average error on the worse of the suites that neither fitted nor chose it."
+    "measured: suite 1, vary, x = p; the middle half of the samples that count. predicted: by the chosen form. "
+    "apart: its average error on the worse of the suites that neither fitted nor chose it."
 )
 OFF = f"! not valid: above {LIMIT:.0%}."
 INTERVALS = (
