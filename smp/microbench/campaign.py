@@ -40,9 +40,9 @@ Ended = Callable[[str, float], None]
 """A section has ended, and has taken so many seconds."""
 
 
-def make_plan(mode: str, processors: Sequence[int], seed: int) -> Plan:
+def make_plan(mode: str, processors: Sequence[int], seed: int, word_bytes: int = 8) -> Plan:
     """Plan for this machine."""
-    return Plan(mode, tuple(processors), seed, line_bytes(), 8, tuple(caches()))
+    return Plan(mode, tuple(processors), seed, line_bytes(), word_bytes, tuple(caches()))
 
 
 class Campaign:
@@ -84,6 +84,7 @@ class Campaign:
                 "mode": plan.mode,
                 "seed": plan.seed,
                 "processors": list(plan.processors),
+                "word_bytes": plan.word_bytes,
                 "load_before": load(),
                 "budget_s": budget_s,
                 "interrupted": True,  # until it has ended by itself
@@ -267,7 +268,7 @@ def _task(data: Mapping[str, Any]) -> Any:
     """By what the same measurement is known again; None for one that is whole, or damaged."""
     try:
         unfinished, conditions = data["unfinished"], data["conditions"]
-        how = [conditions[key] for key in ("mode", "seed", "processors")]
+        how = [conditions[key] for key in ("mode", "seed", "processors", "word_bytes")]
         return how, unfinished["sections"], unfinished["added_to"], data["smp"], fingerprint(data["machine"])
     except (LookupError, TypeError, AttributeError):
         return None

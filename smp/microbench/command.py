@@ -149,6 +149,13 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--only", type=_sections, metavar="NAMES", help=f"measure only these, of {','.join(SECTIONS)}")
     add_options(made)
+    made.add_argument(
+        "--word-bytes",
+        type=int,
+        choices=(4, 8),
+        default=8,
+        help="of the words of the access patterns, 4 or 8 (default: 8); programs are charged by their own elements",
+    )
     made.add_argument("--seed", type=_seed, default=1, metavar="N", help="of every random choice (default: 1)")
     made.add_argument(
         "--out",
@@ -311,7 +318,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
     code = 0
     if sections:
         options.out.mkdir(parents=True, exist_ok=True)  # a place that cannot be written is told before the work
-        plan = make_plan(options.mode, options.processors or default_processors(), options.seed)
+        plan = make_plan(options.mode, options.processors or default_processors(), options.seed, options.word_bytes)
         if not any(cache_folder().glob("core-*")):
             talk.print("first run on this computer: compiling the loops takes up to a minute more")
         campaign = Campaign(plan, base, options.budget, options.name)

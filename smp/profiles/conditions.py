@@ -36,6 +36,7 @@ class Look(Record):
 class Conditions(Record):
     mode: str | None = None
     seed: Count | None = None
+    word_bytes: Size | None = None
     load_before: NotNegative | None = None
     interrupted: bool | None = None
     seconds: NotNegative | None = None

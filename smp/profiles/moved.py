@@ -31,7 +31,7 @@ def moved_note(profile: Profile, p: int, placements: Sequence[tuple[float, float
     away = (readings < main["low_ns"]) | (readings >= high)
     if not away.any():
         return ""
-    which = "it" if len(readings) == 1 else f"{int(away.any(axis=1).sum())} of {len(readings)} runs"
+    which = "the run" if len(readings) == 1 else f"{int(away.any(axis=1).sum())} of {len(readings)} runs"
     return (
         f"the host had moved the CPUs: the functions were measured while a line changed CPUs in {main['ns']:.0f} ns, "
         f"before or after {which} it took {np.median(readings[away]):.0f} ns; what processors share then has another "

@@ -17,6 +17,7 @@ from smp.profiles.access import Access, Function, Pattern
 from smp.profiles.kept_apart import FAMILIES, LIMIT, errors_apart
 from smp.profiles.profile import BEST, Profile
 
+from .elsewhere import in_other_states
 from .error_tables import after, errors
 from .form_tables import tables_of_forms
 from .predicted import others
@@ -151,6 +152,7 @@ def tables(found: Access, profile: Profile) -> Iterator[Table]:
         overheads = ", ".join(f"{time(low)} to {time(high)} (p = {p})" for p, (low, high) in known)
         adds = f"The runtime adds to each superstep of a program: {overheads}." if overheads else ""
         yield Table(notes=[adds, INTERVALS])
+    yield from in_other_states(found)
     last = max((row.p for row in found.functions), default=0)
     for family in FAMILIES:
         mine = [row for row in found.functions if row.family == family]

@@ -26,11 +26,11 @@ import numpy as np
 from smp._computer.limits import usable_cpus
 from smp._runtime.machine import host
 from smp.microbench.method.clocks import clock_rate, timer_cost
-from smp.microbench.method.placement import PlacementLog
+from smp.microbench.method.placement import PlacementLog, by_state, records
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rows import complaints, judged, key_of, row, stack
-from smp.microbench.method.windows import NO_FLAG, Flag, Windows, mark_moved
+from smp.microbench.method.windows import NO_FLAG, Flag, Windows, mark_moved, per_operation
 
 from .loops import SHARED_WORDS
 from .rows import Adds, Barrier, Matrices, Matrix, Operation, Synchronisation
@@ -92,7 +92,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     stages = stages_of(sorted(set(plan.processors)), cpus, chosen)
     timer_ns, GHz = timer_cost(), clock_rate().GHz
     rng = np.random.default_rng([plan.seed, 3])
-    results: list[Result] = []
+    found: list[tuple[Result, list[float | None]]] = []
     whole, done = sum(len(stage.tasks) for stage in stages), 0
     for k, stage in enumerate(stages):
         left = plan.seconds(BUDGETS[plan.mode]) - (time.monotonic() - begun) - START_SECONDS * (len(stages) - k)
@@ -101,12 +101,14 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         def told(part: float, text: str, done: int = done, tasks: int = len(stage.tasks)) -> None:
             tick((done + part * tasks) / whole, text)
 
-        results += _measure_stage(stage, share, timer_ns, rng, plan.placement, told)
+        found += _measure_stage(stage, share, timer_ns, rng, plan.placement, told)
         done += len(stage.tasks)
+    results = [result for result, _ in found]
     why = complaints(results, name=lambda result: "{}, p = {}".format(*key_of(result)))
     data = Synchronisation(
         **summary(results, chosen),
-        rows=[_row(result, GHz, len(cpus)) for result in results],
+        rows=[_row(result, others, GHz, len(cpus)) for result, others in found],
+        placement={str(p): records(plan.placement.placement(p)) for p in plan.placement.processors},
         oversubscribed=[p for p in sorted(set(plan.processors)) if p > len(cpus)],
         **judged(results, why),
     )
@@ -198,9 +200,10 @@ def _middle(matrix: Matrix) -> float | None:
     return float(np.median(values)) if values else None
 
 
-def _row(result: Result, GHz: float, cpus: int) -> Operation:
+def _row(result: Result, others: list[float | None], GHz: float, cpus: int) -> Operation:
     what, p, *pair = key_of(result)
     places: dict[str, Any] = {"cpus": pair} if what in HANDOFFS else {}
+    places["elsewhere_ns"] = others or None
     return Operation(what=what, processors=p, **places, oversubscribed=p > cpus, **row(result, GHz))
 
 
@@ -211,7 +214,7 @@ def _measure_stage(
     rng: np.random.Generator,
     log: PlacementLog,
     tick: Callable[[float, str], None],
-) -> list[Result]:
+) -> list[tuple[Result, list[float | None]]]:
     """Open a stage's machine and visit its tasks in random order, round by round, each for its share of seconds."""
     seconds = float(np.clip(share / FEWEST_ROUNDS - VISIT_SECONDS, SHORTEST, LONGEST))
     tick(0.0, f"starting {stage.p} processor{'s' * (stage.p > 1)}")
@@ -231,10 +234,12 @@ def _measure_stage(
     tick(1.0, f"p = {stage.p}")
     ends = [windows[0] for visits in taken.values() for windows in visits if len(windows)]
     log.note_runs(stage.p, [(end["placed_before_ns"], end["placed_after_ns"]) for end in ends])
-    results = []
+    results: list[tuple[Result, list[float | None]]] = []
     for task, visits in taken.items():
-        every = np.concatenate(visits)
+        every, others = np.concatenate(visits), list[float | None]()
         if len(task.ranks) > 1:
-            mark_moved(every, log.placement(stage.p))
-        results.append(summarise(stage.key(task), every, "median", NO_FLAG if stage.cpus else ASLEEP))
+            states = mark_moved(every, log.placement(stage.p))
+            clean = every["flags"] & ~np.uint8(Flag.MOVED) == 0
+            others = by_state(log.placement(stage.p), states[clean], per_operation(every[clean]))[1:]
+        results.append((summarise(stage.key(task), every, "median", NO_FLAG if stage.cpus else ASLEEP), others))
     return results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from smp._output.numbers import number, percent
 from smp._output.table import Column, Marked, Table, counted, share, text
 from smp.microbench.output.format import cells, flagged
 from smp.profiles.profile import Profile
@@ -28,6 +29,21 @@ COLUMNS = (
 )
 
 
+def in_other_states(found: Synchronisation) -> Iterator[Table]:
+    """Yield a table for each p whose CPUs lay in several ways: every operation in every state."""
+    for p, states in (found.placement or {}).items():
+        rows = [
+            [OPERATIONS[row.what], row.ns, *row.elsewhere_ns]
+            for row in found.rows or ()
+            if row.processors == int(p) and row.elsewhere_ns
+        ]
+        if rows and len(states) > 1:
+            columns = [Column(f"{number(state.ns)} ns, {percent(state.share)}%", "ns") for state in states]
+            title = f"The same by how the CPUs lay, p = {p}: the hand-over of a line, and its share of the time"
+            wide = len(columns) + 1
+            yield Table(title, [text("operation"), *columns], [(row + [None] * wide)[:wide] for row in rows])
+
+
 def tables(found: Synchronisation, profile: Profile) -> Iterator[Table]:
     """Yield the tables of a profile whose synchronisation was measured."""
     single = [row for row in found.rows or () if row.what not in MATRICES]
@@ -39,6 +55,7 @@ def tables(found: Synchronisation, profile: Profile) -> Iterator[Table]:
             rows.append([name, p, *times])
         above = "* more processors than CPUs: they take turns" * any(row.oversubscribed for row in single)
         yield Table("Time of one operation", COLUMNS, rows, (above, flagged(single)))
+    yield from in_other_states(found)
     cpus, matrices = found.handoff_cpus or [], found.handoff_ns or Matrices()
     shown = range(min(len(cpus), WIDEST))
     for name, how in MATRICES.items():

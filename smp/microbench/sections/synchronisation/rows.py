@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from smp._computer.documents import ByProcessors, Count, Number, Processors, Record
-from smp.profiles.records import Judged, Timed
+from smp.profiles.records import Judged, PlacementState, Timed
 
 Matrix = list[list[Number | None]]
 
@@ -33,9 +33,12 @@ class Operation(Timed):
     cpus: list[Count] | None = None
     oversubscribed: bool | None = None
     clean_fraction: Number = 1.0
+    elsewhere_ns: list[Number | None] | None = None
+    """In the other states of the placement."""
 
 
 class Synchronisation(Judged):
+    placement: dict[ByProcessors, list[PlacementState]] | None = None
     fetch_add_ns: Adds | None = None
     handoff_cpus: list[Count] | None = None
     handoff_ns: Matrices | None = None

@@ -1,0 +1,34 @@
+"""What a word costs in the states of the placement that no function is fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smp._output.numbers import number, percent, size
+from smp._output.table import Cell, Column, Table, counted, text
+from smp.profiles.access import Access, Pattern
+
+
+def in_other_states(found: Access) -> Iterator[Table]:
+    """Yield a table for each p whose CPUs lay in several ways: a word of each family in every state.
+
+    The pattern of a family is the largest of suite 1, x = p, that was measured in the most states.
+    """
+    for p, states in (found.placement or {}).items():
+        rows: list[list[Cell]] = []
+        mine = [row for row in found.patterns if (row.p, row.suite, row.x) == (int(p), 1, int(p)) and row.elsewhere_s]
+        for key in dict.fromkeys((row.family, row.footprint) for row in mine):
+            row = max((row for row in mine if (row.family, row.footprint) == key), key=_known)
+            footprint = f", {size(row.footprint * found.word_bytes)}" if row.footprint else ""
+            times = [row.seconds, *(row.elsewhere_s or ())]
+            each: list[Cell] = [None if seconds is None else seconds / (2 * row.h) * 1e9 for seconds in times]
+            rows.append([row.family.title() + footprint, row.h, *each])
+        if rows:
+            columns = [Column(f"{number(state.ns)} ns, {percent(state.share)}%", "ns/word") for state in states]
+            title = f"A word by how the CPUs lay, p = {p}: the hand-over of a line, and its share of the time"
+            notes = ["All functions are of the first state; the others have what there was time for."]
+            yield Table(title, [text("family"), counted("h"), *columns], rows, notes)
+
+
+def _known(row: Pattern) -> tuple[int, int]:
+    return sum(seconds is not None for seconds in row.elsewhere_s or ()), row.h

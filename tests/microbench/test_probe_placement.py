@@ -1,0 +1,109 @@
+"""The section on placement: looks at this computer, and what is made of readings whose states are known."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from support import pictures
+from support.reports import section_text, summed_up
+
+import smp
+from smp._computer.limits import usable_cpus
+from smp.errors import MachineError
+from smp.microbench.method.placement import READING, PlacementLog, records
+from smp.microbench.method.plan import Plan
+from smp.microbench.sections.placement import probe
+from smp.microbench.sections.placement.probe import SAMPLE, Looks
+from smp.models.placement import find_states
+
+CPUS = len(usable_cpus())
+needs_two = pytest.mark.skipif(CPUS < 2, reason="two CPUs lie somehow to each other")
+
+
+@needs_two
+def test_looks_are_taken_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(probe.SECONDS, "quick", 0.1)
+    plan = Plan("quick", (1, 2, CPUS + 1), 7, 64)
+    made = probe.measure(plan, lambda *_: None)
+    data = made.data.to_json()
+    assert json.loads(json.dumps(data)) == data
+    assert set(data["looks"]) == {"2"}, "one processor has no neighbour, and more than CPUs take turns"
+    looks = made.samples["looks"]
+    assert len(looks) == data["looks"]["2"] > 3
+    assert plan.placement.processors == [2]
+    assert len(plan.placement.samples()) == np.isfinite(looks["ns"]).sum()
+    for row in data["rows"]:
+        assert 0.2 < row["clock_GHz"] < 20
+        assert row["slowest_GHz"] <= row["clock_GHz"] * 1.001
+    assert sum(row["share"] for row in data["rows"]) == pytest.approx(1.0, abs=0.05)
+
+
+def test_what_was_seen_is_kept_state_by_state() -> None:
+    taken = np.zeros(6, SAMPLE)
+    taken["ns"], taken["GHz"] = [70, 70, 71, 280, 281, 70], [3, 3, 3, 2, 2, 3]
+    taken["slowest_GHz"], taken["together"] = taken["GHz"] / 2, [1, 1, 1, 2, 2, 1]
+    one, other = Looks(taken, find_states(taken["ns"])).rows(4)
+    assert (one.p, one.looks, one.clock_GHz, one.slowest_GHz, one.together) == (4, 4, 3.0, 1.5, 1.0)
+    assert (other.looks, other.clock_GHz, other.together) == (2, 2.0, 2.0)
+
+
+def section() -> tuple[dict[str, Any], np.ndarray]:
+    rng = np.random.default_rng(1)
+    readings = np.zeros(300, READING)
+    readings["p"], readings["at_s"] = 2, np.arange(300) * 0.1
+    readings["ns"] = np.where(readings["at_s"] < 20, 70, 280) * np.exp(0.03 * rng.standard_normal(300))
+    states = records(find_states(readings["ns"]))
+    rows = [
+        {"p": 2, "looks": 5, "clock_GHz": 3.0, "slowest_GHz": 2.9, "together": together} for together in (1.02, 1.9)
+    ]
+    both = [{**state.to_json(), **row} for state, row in zip(states, rows, strict=True)]
+    return {"rows": both, "looks": {"2": 10}, "states": {"2": [state.to_json() for state in states]}}, readings
+
+
+def test_the_report_says_what_each_state_is() -> None:
+    data, _ = section()
+    text = section_text("placement", data)
+    assert "a core each" in text
+    assert "two CPUs share a core" in text
+    heading, line = summed_up("placement", data)
+    assert heading == "Placement"
+    assert line.startswith("p = 2: 2 states, a line changes CPUs in 70")
+    assert "(66.7%), 27" in line or "(66.7%), 28" in line
+
+
+def test_without_two_processors_there_is_no_placement() -> None:
+    assert "there is no placement" in section_text("placement", {"rows": [], "looks": {}})
+
+
+def test_every_reading_is_drawn_in_the_colour_of_its_state() -> None:
+    data, readings = section()
+    (figure,) = pictures.described("placement", data, readings).values()
+    (panel,) = figure.panels
+    main, other = panel.series
+    assert (len(main.x), len(other.x)) == (200, 100)
+    assert max(main.y) < 100 < min(other.y)
+    assert min(other.x) == pytest.approx(20.0)
+    assert figure.title.endswith("?")
+
+
+def test_a_campaign_that_goes_on_knows_the_readings_before() -> None:
+    log, again = PlacementLog(), PlacementLog()
+    assert log.note_runs(2, [(70.0, 70.0)] * 9 + [(70.0, 280.0), (280.0, 280.0)]).tolist() == [True] * 9 + [False] * 2
+    again.restore(log.samples())
+    assert again.placement(2) == log.placement(2)
+    assert again.placement(3).states == ()
+
+
+@needs_two
+def test_smp_placement_looks_now() -> None:
+    seen = smp.placement(2, seconds=0.05)
+    assert len(seen.at_s) == len(seen.ns) >= 1
+    assert seen.at_s[0] == 0.0
+    assert "hand-over: of a line between neighbours" in str(seen)
+
+
+@pytest.mark.parametrize("processors", [1, CPUS + 1])
+def test_a_placement_is_of_two_processors_with_a_cpu_each(processors: int) -> None:
+    with pytest.raises(MachineError, match=rf"{processors} processors have no placement on {CPUS} CPU"):
+        smp.placement(processors)

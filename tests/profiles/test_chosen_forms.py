@@ -1,0 +1,82 @@
+"""Predictions by chosen forms: by footprint, with the words of the others, with knees of their own."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from smp.errors import ProfileError
+from smp.models.supersteps.cost import Others
+from smp.profiles.kept_apart import errors_apart, judge
+from smp.profiles.profile import Profile
+
+KIB = 128  # words of 8 bytes
+
+
+def form(family: str, chosen: bool, footprint: int | None = None, **terms: Any) -> dict[str, Any]:
+    knees = terms.pop("knees", [])
+    return {
+        "family": family, "p": 2, "footprint": footprint, "name": "HrHwN-c", "fit_suite": 2, "chosen": chosen,
+        "terms": list(terms), "coefficients": list(terms.values()), "knees": knees, "off": [],
+    }
+
+
+def turn(family: str, suite: int, average: float) -> dict[str, Any]:
+    head = {"family": family, "p": 2, "name": "HrHwN-c", "chosen_by": 4 - suite, "suite": suite}
+    return {**head, "average": average, "maximum": 2 * average, "count": 10}
+
+
+@pytest.fixture
+def profile() -> Profile:
+    forms = [
+        form("good", True, L=1e-6, ghr1=1e-9, ghr2=3e-9, knees=[100.0]),
+        form("good", False, L=9.0),
+        form("bad", True, L=0.0, ghr=2e-9, ghw=2e-9, gnw=10e-9),
+        *(form("random", True, words * KIB, L=0.0, ghr=ns * 1e-9) for words, ns in ((64, 1.0), (1024, 5.0))),
+    ]
+    functions = [
+        {"family": family, "p": 2, "name": "H", "set": "all", "terms": ["L", "gh"], "coefficients": [0.0, 1.0]}
+        for family in ("good", "bad")
+    ]
+    turns = [turn("good", 1, 0.02), turn("good", 3, 0.06), turn("bad", 1, 0.30), turn("bad", 3, 0.10)]
+    tiers = [{"name": "beyond", "words": None}]
+    access = {"word_bytes": 8, "tiers": tiers, "functions": functions, "validation": [], "forms": forms}
+    return Profile({"access": access | {"turns": turns, "patterns": []}})
+
+
+def test_the_chosen_form_predicts_with_its_own_knees(profile: Profile) -> None:
+    assert profile.predict("good", 2, [50, 150], [0, 0], [50, 150]) == pytest.approx([1.05e-6, 1.25e-6])
+
+
+def test_what_a_second_processor_writes_is_charged(profile: Profile) -> None:
+    alone, both = Others.of([[0, 0]], [[100, 0]]), Others.of([[0, 0]], [[100, 60]])
+    assert profile.predict("bad", 2, [0], [100], [100], alone) == pytest.approx([200e-9])
+    assert profile.predict("bad", 2, [0], [100], [160], both) == pytest.approx([800e-9])
+    assert profile.predict("bad", 2, [0], [100], [160]) == pytest.approx([800e-9]), "as much as M leaves"
+
+
+@pytest.mark.parametrize(("kib", "ns"), [(1, 1.0), (64, 1.0), (256, 3.0), (1024, 5.0), (1 << 20, 5.0), (math.inf, 5.0)])
+def test_random_is_predicted_for_the_footprint_of_a_superstep(profile: Profile, kib: float, ns: float) -> None:
+    seconds = profile.predict("random", 2, [1000], [0], [1000], footprint=[kib * KIB])
+    assert seconds == pytest.approx([1000 * ns * 1e-9])
+
+
+def test_random_without_a_footprint_is_that_of_the_most_memory(profile: Profile) -> None:
+    assert profile.predict("random", 2, [1000], [0], [1000]) == pytest.approx([5e-6])
+
+
+def test_what_was_not_measured_is_not_predicted(profile: Profile) -> None:
+    profile.data["access"]["forms"] = [row for row in profile.access["forms"] if row["family"] == "good"]
+    assert np.isnan(profile.predict("random", 2, [1], [1], [2])).all()
+    profile.data["access"]["functions"] = profile.access["functions"][:1]
+    with pytest.raises(ProfileError, match="no function HrHwM of the bad family"):
+        profile.predict("bad", 2, [1], [1], [2])
+
+
+def test_only_errors_of_suites_that_neither_fitted_nor_chose_judge(profile: Profile) -> None:
+    assert errors_apart(profile, "good", 2) == {1: 0.02, 3: 0.06}
+    judge(profile)
+    assert profile.access["valid"] is False
+    (why,) = profile.access["why"]
+    assert why == "p = 2, bad: HrHwN-c is off by 30% on suite 1, which it was not fitted on (valid to 25%)"
