@@ -17,8 +17,16 @@ KIB = 128  # words of 8 bytes
 def form(family: str, chosen: bool, footprint: int | None = None, **terms: Any) -> dict[str, Any]:
     knees = terms.pop("knees", [])
     return {
-        "family": family, "p": 2, "footprint": footprint, "name": "HrHwN-c", "fit_suite": 2, "chosen": chosen,
-        "terms": list(terms), "coefficients": list(terms.values()), "knees": knees, "off": [],
+        "family": family,
+        "p": 2,
+        "footprint": footprint,
+        "name": "HrHwN-c",
+        "fit_suite": 2,
+        "chosen": chosen,
+        "terms": list(terms),
+        "coefficients": list(terms.values()),
+        "knees": knees,
+        "off": [],
     }
 
 

@@ -170,7 +170,7 @@ def test_the_main_job_leaves_what_it_has_finished_and_goes_on(tmp_path: Path, nu
     assert not {"synchronisation", "chain"} & set(data)
     assert data["conditions"]["interrupted"] is True
     with np.load(tmp_path / "out/samples.npz") as samples:
-        assert sorted(samples.files) == ["bandwidth", "latency"]
+        assert sorted(samples.files) == ["bandwidth", "latency", "placement"]
 
     (tmp_path / "go").touch()
     (tmp_path / "measured").unlink()
@@ -184,7 +184,7 @@ def test_the_main_job_leaves_what_it_has_finished_and_goes_on(tmp_path: Path, nu
     assert "unfinished" not in whole
     assert whole["created"] == data["created"]
     with np.load(tmp_path / "out/samples.npz") as samples:
-        assert sorted(samples.files) == ["bandwidth", "chain", "latency", "synchronisation"]
+        assert sorted(samples.files) == ["bandwidth", "chain", "latency", "placement", "synchronisation"]
     assert not [file for file in (tmp_path / "out").iterdir() if file.name.startswith(".")]
 
 

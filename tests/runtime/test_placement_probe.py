@@ -106,3 +106,19 @@ def test_on_an_emulated_machine_every_probe_ends_and_most_see_a_hand_over(monkey
         assert all(each == UNKNOWN or each > 0 for found in results for each in found)
         seen += sum(min(pair) > 0 for pair in zip(*results, strict=True))
     assert seen > 30  # of 60
+
+
+@pytest.mark.parametrize("preemptions", [1, pytest.param(3, marks=pytest.mark.slow)])
+def test_under_all_schedules_with_few_preemptions_every_probe_ends(
+    preemptions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a patience of some steps, so that either side may give up at any place, and the next probe begins."""
+    for name, value in (("BLOCKS", 1), ("TRIPS", 1), ("LOOKS", 1), ("PATIENCE", 20)):
+        monkeypatch.setattr(placement, name, value)
+    found = smp.explore(once, 2, preemptions, check=ends)
+    assert found.failure is None, str(found)
+    assert found.schedules > 1
+
+
+def ends(run: Any) -> bool:
+    return all(each == UNKNOWN or each > 0 for found in run.results for each in found)

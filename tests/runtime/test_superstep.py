@@ -607,7 +607,7 @@ def test_supersteps_beyond_the_limit_are_counted_only(limit: int, counts: list[i
     recorders = [Recorder(limit) for _ in counts]
     for recorder, count in zip(recorders, counts, strict=True):
         for k in range(count):
-            recorder.add(k, f"label {k}", (1, 2, 8, 16), [float(k + i / 10) for i in range(7)])
+            recorder.add(k, f"label {k}", (1, 2, 8, 16, 64), [float(k + i / 10) for i in range(7)])
     steps, spans, dropped = joined([recorder.packed() for recorder in recorders])
     assert dropped == max(0, max(counts) - limit)
     assert len(steps) == sum(min(count, limit) for count in counts)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from smp._computer.description import fingerprint
+from smp._computer.description import fingerprint, named
 from smp._output import terminal
 from smp._output.table import Part
 from smp.errors import ProfileError
@@ -202,7 +202,14 @@ def _measured(name: str, profile: Profile, base: Profile) -> Measured:
         version=profile.data.get("smp"),
         same=_same(described, base.data["machine"]),
         busy=busy(profile),
+        hand_over_ns=_hand_over(conditions),
     )
+
+
+def _hand_over(conditions: dict[str, Any]) -> float | None:
+    """That of the most frequent state of two processors."""
+    states = (conditions.get("placement") or {}).get("2") or []
+    return float(states[0]["ns"]) if states else None
 
 
 def _same(one: dict[str, Any], other: dict[str, Any]) -> str:
@@ -212,7 +219,4 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> str:
 
 
 def _named(profile: Profile) -> str:
-    described = profile.data["machine"]
-    cpus = described["cpus"]
-    created = profile.data.get("created", "date not known")
-    return f"{described.get('name')} ({described['cpu']}, {cpus} CPU{'s' * (cpus != 1)}), {created}"
+    return f"{named(profile.data['machine'])}, {profile.data.get('created', 'date not known')}"

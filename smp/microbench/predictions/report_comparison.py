@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -15,7 +16,7 @@ from .rows import Foretold, Measured, Row
 
 CONDITIONS = (
     *(text(), text("mode"), Column("load before"), share("stolen"), share("clean"), Column("seconds", "s")),
-    text("smp"),
+    *(Column("hand-over, p = 2", "ns"), text("smp")),
 )
 NOT_VALID = "! one of the two, or both, is not valid: see the reports.  It is in no mean."
 SHORT_NOTE = "Faster, slower: those told apart.  Least, mean (geometric) and most are of the valid figures."
@@ -28,6 +29,12 @@ TOLD = (
     f"{WRONG:.0%} at most are expected to be the same in truth.  +-: standard error."
 )
 BUSY = "{} was measured on a busy computer, so none of its figures is valid: measure it again when it is quiet."
+OTHERWISE = 1.5
+"""Between hand-overs that differ by more the CPUs lay otherwise."""
+MOVED = (
+    "A line mostly changed CPUs in {1:.0f} ns while a was measured, and in {2:.0f} while {0} was: the host had moved "
+    "the CPUs, and figures of several processors show that."
+)
 SAME = {"computer": "{} and a are the same computer.", "kind": "{} and a are computers of the same kind."}
 MOST_SLOWER = 10
 """Rows that are slower than what was allowed and are listed."""
@@ -91,13 +98,28 @@ def _against(name: str, against: str, rows: Sequence[Row], foretold: Sequence[Fo
 def _conditions(each: Measured) -> list[Cell]:
     return [
         *(each.name, each.mode, each.load_before, each.stolen_fraction, each.clean_fraction, each.seconds),
-        each.version,
+        *(each.hand_over_ns, each.version),
     ]
 
 
 def _remarks(profiles: Sequence[Measured]) -> list[str]:
     same = [SAME[each.same].format(each.name) for each in profiles[1:] if each.same]
-    return same + [BUSY.format(each.name) for each in profiles if each.busy]
+    return [
+        *same,
+        *(BUSY.format(each.name) for each in profiles if each.busy),
+        *(
+            MOVED.format(each.name, profiles[0].hand_over_ns, each.hand_over_ns)
+            for each in profiles[1:]
+            if _moved(profiles[0], each)
+        ),
+    ]
+
+
+def _moved(one: Measured, other: Measured) -> bool:
+    """Whether the CPUs of one computer mostly lay otherwise in the one than in the other."""
+    if not other.same or not one.hand_over_ns or not other.hand_over_ns:
+        return False
+    return abs(math.log(one.hand_over_ns / other.hand_over_ns)) > math.log(OTHERWISE)
 
 
 def _in_short(title: str, rows: Sequence[Row]) -> list[Cell]:

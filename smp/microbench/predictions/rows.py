@@ -24,6 +24,8 @@ class Measured(NamedTuple):
         Whether its hardware has the fingerprint of the base's, and whether it has its name too.
     busy : bool
         Whether other processes had its CPUs.
+    hand_over_ns : float or None
+        How the CPUs of two processors mostly lay: the hand-over of a line.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Measured(NamedTuple):
     version: str | None
     same: str
     busy: bool
+    hand_over_ns: float | None
 
 
 class Row(NamedTuple):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import smp
+from smp._runtime.protocols.wait import PRIVATE_WORDS
 from smp.errors import ProcessorRaised, Unsupported
 
 
@@ -72,5 +73,5 @@ def test_where_memory_is_shared_all_of_it_is_done(opened: Callable[[int], smp.Ma
         return len(cells), read, len(proc.sync), proc.streams(2).streams, proc.team.streams, array.view.tolist()
 
     with opened(2) as machine:
-        assert machine.run(program, machine.full(4, 1.5)).results == [(3, 4, 8, 2, 1, [1.5] * 4)] * 2
+        assert machine.run(program, machine.full(4, 1.5)).results == [(3, 4, PRIVATE_WORDS, 2, 1, [1.5] * 4)] * 2
         assert len(machine.cells(5)) == 5
