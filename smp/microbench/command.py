@@ -46,7 +46,7 @@ MOST_NAMES = 30  # of files that are told one by one
 
 EXAMPLES = """
 examples:
-  python -m smp.microbench --quick             half a minute: every answer, roughly
+  python -m smp.microbench --quick             45 seconds: every answer, roughly
   python -m smp.microbench                     three minutes: answers to rely on
   python -m smp.microbench --full -p 1,2,4,8   the papers' grids whole
   python -m smp.microbench --only latency,lists
@@ -130,7 +130,7 @@ def parser() -> argparse.ArgumentParser:
         dest="mode",
         action="store_const",
         const="quick",
-        help="thin grids, at most half a minute on 2 CPUs",
+        help="thin grids, about 45 seconds on 2 CPUs",
     )
     size.add_argument(
         "--full",

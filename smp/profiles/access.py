@@ -167,6 +167,15 @@ class Access(Judged):
         _ascending("tiers", words := [math.inf if tier.words is None else tier.words for tier in self.tiers])
         if words[-1:] != [math.inf]:
             raise ValueError(f"the tiers have {words} words: the last has none (null)")
+        of_each: dict[tuple[str, int], list[float | None]] = {}
+        for form in self.forms:
+            if form.chosen:
+                of_each.setdefault((form.family, form.p), []).append(form.footprint)
+        for (family, p), footprints in of_each.items():
+            if len(footprints) > 1 and (None in footprints or len({*footprints}) < len(footprints)):
+                raise ValueError(
+                    f"{len(footprints)} forms of {family} are chosen for p = {p}: each needs its footprint"
+                )
         levels = [function.last_level for function in self.functions if function.knees is None]
         if max(levels, default=0) > len(self.tiers):
             raise ValueError(f"a function has a term of tier {max(levels)}, and there are {len(self.tiers)} tiers")

@@ -115,7 +115,7 @@ class Profile:
         file = kept_at(hardware())
         if not file.exists():
             raise ProfileError(
-                f"no profile of this machine has been measured yet; {MEASURE} makes one in half a minute"
+                f"no profile of this machine has been measured yet; {MEASURE} makes one in less than a minute"
             )
         return cls.load(file)
 

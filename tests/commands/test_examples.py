@@ -12,7 +12,7 @@ from smp.microbench.sections import SECTIONS
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 
-LONG = ("perturb_mesh", "perturb_ring")
+LONG = ("perturb_mesh", "perturb_quicksort", "perturb_ring")
 """They take a quarter of a minute each, and have tests of their own."""
 
 

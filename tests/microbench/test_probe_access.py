@@ -123,6 +123,7 @@ def test_tiers_hold_a_word_and_its_copy_and_leave_out_what_no_pattern_fits() -> 
 def section() -> Any:
     smallest = SIZES
     with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(probe.BUDGET, "quick", 1.0)
         patch.setattr(visits, "sizes", lambda mode: smallest)
         patch.setattr(visits, "RANDOM_SIZES", dict.fromkeys(visits.RANDOM_SIZES, smallest))
         plan = Plan("quick", (1, 2), 3, 64, 8, (Cache(2, 2 << 20, 1),))
@@ -240,6 +241,8 @@ def test_bad_costs_more_than_good(section: Any) -> None:
 
 def test_more_processors_than_cpus_are_measured_taking_turns() -> None:
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probe, "LEAST", 1)
+        patch.setitem(probe.BUDGET, "quick", 0.1)
         patch.setattr(visits, "sizes", lambda mode: (2_000, 4_000))
         patch.setattr(visits, "RANDOM_SIZES", dict.fromkeys(visits.RANDOM_SIZES, (2_000, 4_000)))
         patch.setattr(probe, "usable_cpus", lambda: [0])

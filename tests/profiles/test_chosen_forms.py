@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from smp.errors import ProfileError
 from smp.models.supersteps.cost import Others
+from smp.profiles.access import Access
 from smp.profiles.kept_apart import errors_apart, judge
 from smp.profiles.profile import Profile
 
@@ -88,3 +90,10 @@ def test_only_errors_of_suites_that_neither_fitted_nor_chose_judge(profile: Prof
     assert profile.access["valid"] is False
     (why,) = profile.access["why"]
     assert why == "p = 2, bad: HrHwN-c is off by 30% on suite 1, which it was not fitted on (valid to 25%)"
+
+
+def test_of_several_forms_that_are_chosen_each_has_its_footprint(profile: Profile) -> None:
+    Access.model_validate(profile.access)
+    forms = [row | {"footprint": None} for row in profile.access["forms"]]
+    with pytest.raises(ValidationError, match="2 forms of random are chosen for p = 2: each needs its footprint"):
+        Access.model_validate(profile.access | {"forms": forms})

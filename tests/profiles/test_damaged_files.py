@@ -43,7 +43,7 @@ from smp.selection import timings
 from smp.selection.calibration import _alike, _series
 
 MEASURED = Path(__file__).parents[1] / "data/profile/quick.json"
-OFTEN = pytest.mark.parametrize(("seed", "count"), [(1, 500), pytest.param(2, 5_000, marks=pytest.mark.slow)])
+OFTEN = pytest.mark.parametrize(("seed", "count"), [(1, 250), pytest.param(2, 5_000, marks=pytest.mark.slow)])
 LONGEST_S = 10.0
 """Far more than any file takes, on a busy computer too; an endless computation takes longer."""
 

@@ -150,6 +150,7 @@ print("right")
 """
 
 
+@pytest.mark.slow
 def test_first_compilations_at_the_same_time(script: Script, tmp_path: Path) -> None:
     """Four signatures of one function, begun at once in six processes, each in another order."""
     cache = str(tmp_path / "cache")

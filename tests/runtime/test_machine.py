@@ -1031,8 +1031,8 @@ def test_machines_after_failures(nothing_left: None) -> None:
 @pytest.mark.parametrize(
     ("start", "times"),
     [
-        ("forkserver", 350),
-        ("fork", 50),
+        ("forkserver", 150),
+        ("fork", 25),
         ("spawn", 2),
         pytest.param("forkserver", 10_000, marks=pytest.mark.slow),
         pytest.param("fork", 2_000, marks=pytest.mark.slow),

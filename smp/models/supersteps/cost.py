@@ -78,7 +78,7 @@ class Others(NamedTuple):
         return cls(*second, *(words[:, 1:].sum(1) for words in counts))
 
     def times(self, factor: ArrayLike) -> Others:
-        """Return so many times the words, as where they are counted in another unit."""
+        """Return multiples of the words, as where they are counted in another unit."""
         return Others(*(words * np.asarray(factor, np.float64) for words in self))
 
     @classmethod

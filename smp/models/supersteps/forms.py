@@ -1,4 +1,4 @@
-"""Which form of cost function holds on a machine: fitted on one suite, chosen by another, its error told by the third.
+"""Which form of cost function holds on a machine: fitted on one suite, chosen by another, its error found on the third.
 
     fit      choose    error printed
     2        1         on suite 3            a turn: no error is printed of data that fitted or chose
@@ -6,7 +6,7 @@
     2        1 and 3   none                  the form that predicts
 
 All forms are fitted on suite 2, whose patterns are drawn at random.  Suite 1 will not do: in it the second most of any
-processor is nothing, all or a fixed fraction of the most, and so its price cannot be told from others.
+processor is nothing, all or a fixed fraction of the most, and so its price cannot be separated from others.
 
 """
 

@@ -20,7 +20,7 @@ def in_other_states(found: Access) -> Iterator[Table]:
         for key in dict.fromkeys((row.family, row.footprint) for row in mine):
             row = max((row for row in mine if (row.family, row.footprint) == key), key=_known)
             footprint = f", {size(row.footprint * found.word_bytes)}" if row.footprint else ""
-            times = [row.seconds, *(row.elsewhere_s or ())]
+            times = [row.seconds, *(row.elsewhere_s or ()), *[None] * len(states)][: len(states)]
             each: list[Cell] = [None if seconds is None else seconds / (2 * row.h) * 1e9 for seconds in times]
             rows.append([row.family.title() + footprint, row.h, *each])
         if rows:

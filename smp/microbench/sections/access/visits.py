@@ -2,7 +2,7 @@
 
 group       suites of patterns                                     words that a random access falls on
 good, bad   1, 2 and 3, at all sizes of the mode, the same ones
-random      1, 2 and 3, at a few sizes, drawn anew for each        a footprint: from a processor's cache to memory
+random      1, 2 and 3, at a few sizes, drawn for each itself      a footprint: from a processor's cache to memory
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Explanation:
         return f"more words than were measured, {count(most)}" if max(step.hr, step.hw) > most else ""
 
     def _load_s(self, footprint: int | None) -> float:
-        """Seconds of a load that waits for the one before, from so many bytes."""
+        """Seconds of a load that waits for the one before, from an array of some bytes."""
         if not self._loads or not footprint:
             return 0.0
         nbytes, seconds = np.transpose(self._loads)

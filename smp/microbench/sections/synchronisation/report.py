@@ -33,15 +33,14 @@ def in_other_states(found: Synchronisation) -> Iterator[Table]:
     """Yield a table for each p whose CPUs lay in several ways: every operation in every state."""
     for p, states in (found.placement or {}).items():
         rows = [
-            [OPERATIONS[row.what], row.ns, *row.elsewhere_ns]
+            [OPERATIONS[row.what], *[row.ns, *row.elsewhere_ns, *[None] * len(states)][: len(states)]]
             for row in found.rows or ()
             if row.processors == int(p) and row.elsewhere_ns
         ]
         if rows and len(states) > 1:
             columns = [Column(f"{number(state.ns)} ns, {percent(state.share)}%", "ns") for state in states]
             title = f"The same by how the CPUs lay, p = {p}: the hand-over of a line, and its share of the time"
-            wide = len(columns) + 1
-            yield Table(title, [text("operation"), *columns], [(row + [None] * wide)[:wide] for row in rows])
+            yield Table(title, [text("operation"), *columns], rows)
 
 
 def tables(found: Synchronisation, profile: Profile) -> Iterator[Table]:
