@@ -57,7 +57,7 @@ class State:
 
 @dataclass(frozen=True)
 class Placement:
-    """The states of a machine, the most frequent first.
+    """The states of a machine, the main one first: mostly the most frequent.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Placement:
 
     @property
     def main(self) -> State | None:
-        """The most frequent state; None where there was no reading."""
+        """The first state; None where there was no reading."""
         return self.states[0] if self.states else None
 
     def label(self, ns: ArrayLike) -> Labels:

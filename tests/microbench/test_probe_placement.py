@@ -95,6 +95,16 @@ def test_a_campaign_that_goes_on_knows_the_readings_before() -> None:
     assert again.placement(3).states == ()
 
 
+def test_the_main_state_stays_until_another_is_clearly_more_frequent() -> None:
+    log = PlacementLog()
+    log.note(2, np.arange(100) * 0.1, [70.0] * 100)
+    assert [state.ns for state in log.placement(2).states] == [70.0]
+    log.note(2, 10 + np.arange(150) * 0.1, [280.0] * 150)
+    assert [state.ns for state in log.placement(2).states] == [70.0, 280.0], "60% are not clearly more"
+    log.note(2, 25 + np.arange(100) * 0.1, [280.0] * 100)
+    assert [state.ns for state in log.placement(2).states] == [280.0, 70.0]
+
+
 @needs_two
 def test_smp_placement_looks_now() -> None:
     seen = smp.placement(2, seconds=0.05)

@@ -5,7 +5,8 @@
     all readings of a campaign       ─▶  states          the more readings, the better they are known
 
 A section notes its readings when it has taken them and asks for the states when it makes its figures: these are of the
-main state alone.
+main state alone.  A state that has been the main one stays it until another is clearly more frequent: where the two are
+about as frequent, a section would else begin with samples of the one and end with the other's.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ READING = np.dtype([("p", np.int16), ("at_s", np.float64), ("ns", np.float32)])
 LONGEST = 0.2
 """Seconds that a reading stands for at most, up to the next, in the states' shares of the time."""
 
+CLEARLY = 2.0
+"""Another state becomes the main one when it is so many times as frequent."""
+
 Readings = NDArray[np.void]
 
 
@@ -34,6 +38,7 @@ class PlacementLog:
     def __init__(self) -> None:
         self._parts: list[Readings] = []
         self._known: dict[int, Placement] = {}
+        self._main: dict[int, float] = {}  # the hand-over of the main state, in ns
 
     def note(self, p: int, at_s: ArrayLike, ns: ArrayLike) -> None:
         """Note readings of p processors; those that are NaN were not seen."""
@@ -73,8 +78,18 @@ class PlacementLog:
             mine = self.samples()
             mine = np.sort(mine[mine["p"] == p], order="at_s")
             gaps = np.diff(mine["at_s"], append=mine["at_s"][-1:])
-            self._known[p] = find_states(mine["ns"], np.clip(gaps, 1e-6, LONGEST))
+            self._known[p] = self._steady(p, find_states(mine["ns"], np.clip(gaps, 1e-6, LONGEST)))
         return self._known[p]
+
+    def _steady(self, p: int, found: Placement) -> Placement:
+        """Put the state that was the main one first, unless another is clearly more frequent."""
+        states, before = found.states, self._main.get(p)
+        same = next((state for state in states if before and state.low <= before < state.high), None)
+        if same is not None and states[0].share < CLEARLY * same.share:
+            states = (same, *(state for state in states if state is not same))
+        if states:
+            self._main[p] = states[0].ns
+        return Placement(states, found.count)
 
     def samples(self) -> Readings:
         """Return all readings."""
