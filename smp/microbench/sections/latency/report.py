@@ -130,13 +130,13 @@ _PAGES = {"huge": "huge pages"}
 def _random(found: Latency) -> Table:
     """ns of a load by size, a column for each curve, and how far the one that the levels stem from spreads."""
     curves = {name: {row.bytes: row for row in rows} for name in RANDOM if (rows := getattr(found, name))}
-    walks, in_global = ({row.bytes: row.ns for row in rows} for rows in (found.page_walk, found.shared_page_walk))
+    walks, in_global = ({row.bytes: row for row in rows} for rows in (found.page_walk, found.shared_page_walk))
     last = next(name for name in ("huge", "page_local", "random", "shared") if name in curves)
     shown: list[list[Cell]] = []
     for nbytes in sorted({nbytes for curve in curves.values() for nbytes in curve}):
         points = [curve.get(nbytes) for curve in curves.values()]
         spread = [point.minimum_ns, point.p95_ns] if (point := curves[last].get(nbytes)) else [None, None]
-        walk = [walks.get(nbytes), *([in_global.get(nbytes)] if in_global else [])]
+        walk = [field(rows.get(nbytes), "ns") for rows in ((walks, in_global) if in_global else (walks,))]
         shown.append([nbytes, *(field(one, "ns") for one in points), *spread, *walk])
     name = last.replace("_", "-")
     columns = (
@@ -146,7 +146,10 @@ def _random(found: Latency) -> Table:
         *([Column("page walk, global", "ns", "fixed", 1)] if in_global else []),
     )
     title = "A load that waits for the one before, in random order"
-    return Table(title, columns, shown, [flagged(row for curve in curves.values() for row in curve.values())])
+    notes = [flagged(row for curve in curves.values() for row in curve.values())]
+    if any(row.valid is False for row in (*walks.values(), *in_global.values())):
+        notes.append("a page walk is not valid where one of the two loads that it is the difference of is not")
+    return Table(title, columns, shown, notes)
 
 
 def _strides(points: list[OfStride]) -> Table:
