@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from smp._output.table import Column, Table, share, text
-from smp.models.supersteps.published import paper_errors
+from smp.models.supersteps.published import ERROR_TABLES, paper_errors
 from smp.profiles.access import Error
 
-ERRORS = {("good", 2): 5, ("good", 3): 6, ("bad", 1): 7, ("bad", 3): 8}
-"""The paper's table of a family and the suite that it is validated on."""
 ORDER = ("H", "HM", "HrHw", "HrHwM", "HrHwM-c")
 TOGETHER = 3
 """Numbers of processors side by side in a table of errors."""
@@ -25,7 +23,7 @@ def errors(validation: Sequence[Error], family: str, suite: int) -> Iterator[Tab
     """Yield the tables of a family's errors on one suite, a few p in each; none where there are no errors."""
     mine = [row.model_dump() for row in validation if (row.family, row.suite) == (family, suite)]
     measured = sorted({row["p"] for row in mine})
-    title = f"{family.title()}: errors on suite {suite}{after(ERRORS.get((family, suite)))}"
+    title = f"{family.title()}: errors on suite {suite}{after(ERROR_TABLES.get((family, suite)))}"
     for start in range(0, len(measured), TOGETHER):
         chosen = measured[start : start + TOGETHER]
         yield _errors([row for row in mine if row["p"] in chosen], chosen, title)

@@ -6,11 +6,12 @@ supersteps     tables 9 to 11: Loc and M/G of the supersteps of three sorts
 """
 
 from .coefficients import CACHE_WORDS, PROCESSORS, WORD_BYTES, paper_functions
-from .errors import PAPER_ERRORS, paper_errors
+from .errors import ERROR_TABLES, PAPER_ERRORS, paper_errors
 from .supersteps import PAPER_STEPS, PaperStep, closest_p, paper_lengths
 
 __all__ = [
     "CACHE_WORDS",
+    "ERROR_TABLES",
     "PAPER_ERRORS",
     "PAPER_STEPS",
     "PROCESSORS",

@@ -40,7 +40,7 @@ PAPER_ERRORS = {
 }
 
 
-TABLES = {("good", 2): 5, ("good", 3): 6, ("bad", 1): 7, ("bad", 3): 8}
+ERROR_TABLES = {("good", 2): 5, ("good", 3): 6, ("bad", 1): 7, ("bad", 3): 8}
 """The number of the table of a family and the suite that it was validated on."""
 
 
@@ -73,7 +73,7 @@ def paper_errors(p: int) -> list[dict[str, Any]]:
             "name": name,
             "set": label,
             "suite": suite,
-            "source": f"table {TABLES[family, suite]}",
+            "source": f"table {ERROR_TABLES[family, suite]}",
         }
         | dict(zip(("average", "maximum"), errors[PROCESSORS.index(p)], strict=True))
         for (family, name, label, suite), errors in PAPER_ERRORS.items()
