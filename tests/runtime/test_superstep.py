@@ -15,7 +15,7 @@ from support.machines import Machines
 import smp
 from smp._runtime.program.records.recorded import Repeat
 from smp._runtime.program.run import Run
-from smp._runtime.program.steps import LIMIT, SPAN, STEP, Recorder, joined
+from smp._runtime.program.steps import LIMIT, SPAN, STEP, Packed, Recorder, joined
 from smp.errors import PhaseError, ProcessorRaised
 
 
@@ -608,7 +608,7 @@ def test_supersteps_beyond_the_limit_are_counted_only(limit: int, counts: list[i
     for recorder, count in zip(recorders, counts, strict=True):
         for k in range(count):
             recorder.add(k, f"label {k}", (1, 2, 8, 16, 64), [float(k + i / 10) for i in range(7)])
-    steps, spans, dropped = joined([recorder.packed() for recorder in recorders])
+    steps, spans, dropped = joined([Packed(*recorder.packed()) for recorder in recorders])
     assert dropped == max(0, max(counts) - limit)
     assert len(steps) == sum(min(count, limit) for count in counts)
     assert len(spans) == 3 * len(steps)

@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from .place import Place
-from .steps import Packed
 
 
 @dataclass(frozen=True)
 class Done:
-    """The pickled result of the program, and what was recorded of the processor."""
+    """The pickled result of the program, and what was recorded of the processor (`Packed`)."""
 
     result: bytes
-    record: Packed
+    record: tuple[Any, ...]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,20 @@ Hardware = tuple[dict[str, int], dict[str, str]]
 """Events by the hardware's counters, and why others were not counted."""
 Placement = tuple[float, float]
 """The hand-over of a line to a neighbour before and after the program, in ns; NaN where it is not known."""
-Packed = tuple[bytes, list[str], int, Exchanges, float, list[int], tuple[int, int, int], Hardware | None, Placement]
+
+
+class Packed(NamedTuple):
+    """The record of a processor as it travels, namely as a plain tuple: the pickle of a class takes longer to read."""
+
+    rows: bytes
+    labels: list[str]
+    dropped: int
+    exchanges: Exchanges
+    seconds: float
+    stated: list[int]
+    cells: tuple[int, int, int]
+    hardware: Hardware | None
+    placement: Placement
 
 
 class Begun:
@@ -153,8 +167,8 @@ class Recorder:
         row[2] += bytes_written
         row[3] += seconds
 
-    def packed(self) -> Packed:
-        """Return what `joined` takes."""
+    def packed(self) -> tuple[Any, ...]:
+        """Return the fields of `Packed`."""
         exchanges = [(*key, row) for key, row in self._exchanges.items()]
         supersteps = self._rows.tobytes(), list(self.labels), self.dropped
         return *supersteps, exchanges, self.seconds, self.stated, self.cells, self.hardware, self.placement
@@ -165,9 +179,9 @@ ORDER = np.dtype([("step", np.int64), ("label", "U32")])
 
 def sequence(pack: Packed) -> NDArray[np.void]:
     """Return the numbers and labels of a processor's supersteps, in order: an ORDER array."""
-    rows = np.frombuffer(pack[0], np.float64).reshape(-1, _COLUMNS)
+    rows = np.frombuffer(pack.rows, np.float64).reshape(-1, _COLUMNS)
     found = np.zeros(len(rows), ORDER)
-    found["step"], found["label"] = rows[:, 0], np.array([*pack[1], ""])[rows[:, 1].astype(np.intp)]
+    found["step"], found["label"] = rows[:, 0], np.array([*pack.labels, ""])[rows[:, 1].astype(np.intp)]
     return found
 
 
@@ -177,7 +191,7 @@ def joined(packs: Sequence[Packed]) -> tuple[NDArray[np.void], NDArray[np.void],
     Parameters
     ----------
     packs : sequence
-        ``Recorder.packed()`` of processor 0, 1, ...
+        Of processor 0, 1, ...
 
     Returns
     -------
@@ -189,9 +203,9 @@ def joined(packs: Sequence[Packed]) -> tuple[NDArray[np.void], NDArray[np.void],
         The largest number of supersteps that a processor did not record.
     """
     steps, spans = [], []
-    for rank, (data, labels, *_) in enumerate(packs):
-        rows = np.frombuffer(data, np.float64).reshape(-1, _COLUMNS)
-        names = np.array([*labels, ""])[rows[:, 1].astype(np.intp)]
+    for rank, pack in enumerate(packs):
+        rows = np.frombuffer(pack.rows, np.float64).reshape(-1, _COLUMNS)
+        names = np.array([*pack.labels, ""])[rows[:, 1].astype(np.intp)]
         stamps = rows[:, 7:14]
         part = np.zeros(len(rows), STEP)
         part["step"], part["label"], part["rank"] = rows[:, 0], names, rank
@@ -210,7 +224,7 @@ def joined(packs: Sequence[Packed]) -> tuple[NDArray[np.void], NDArray[np.void],
         steps.append(part)
     all_steps = np.concatenate(steps) if steps else np.zeros(0, STEP)
     all_spans = np.concatenate(spans) if spans else np.zeros(0, SPAN)
-    dropped = max((pack[2] for pack in packs), default=0)
+    dropped = max((pack.dropped for pack in packs), default=0)
     return (
         all_steps[np.lexsort((all_steps["rank"], all_steps["step"]))],
         all_spans[np.lexsort((all_spans["start"], all_spans["rank"]))],

@@ -45,7 +45,7 @@ def joined_exchanges(packs: Sequence[Packed]) -> NDArray[np.void]:
     Parameters
     ----------
     packs : sequence
-        ``Recorder.packed()`` of processor 0, 1, ...
+        Of processor 0, 1, ...
 
     Returns
     -------
@@ -53,7 +53,7 @@ def joined_exchanges(packs: Sequence[Packed]) -> NDArray[np.void]:
     """
     rows = []
     for rank, pack in enumerate(packs):
-        for label, name, itemsize, (times, *moved, seconds) in pack[3]:
+        for label, name, itemsize, (times, *moved, seconds) in pack.exchanges:
             place = ("outside", "") if label is None else ("compute", label)
             rows.append((*place, name, rank, times, *(-(-each // itemsize) for each in moved), *moved, seconds))
     return np.array(rows, EXCHANGE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +58,8 @@ class Repeat:
         Supersteps beyond `LIMIT` that were not recorded.
     """
 
-    def __init__(self, packs: Sequence[Packed], wall: float) -> None:
-        self.size, self.wall, self.packs = len(packs), wall, packs
+    def __init__(self, packs: Sequence[tuple[Any, ...]], wall: float) -> None:
+        self.size, self.wall, self.packs = len(packs), wall, [Packed(*pack) for pack in packs]
 
     @cached_property
     def _joined(self) -> tuple[NDArray[np.void], NDArray[np.void], int]:
@@ -82,20 +83,20 @@ class Repeat:
 
     @property
     def seconds(self) -> NDArray[np.float64]:
-        return np.array([pack[4] for pack in self.packs])
+        return np.array([pack.seconds for pack in self.packs])
 
     @property
     def hardware(self) -> list[Hardware | None]:
-        return [pack[7] for pack in self.packs]
+        return [pack.hardware for pack in self.packs]
 
     @property
     def placement(self) -> tuple[float, float]:
-        before, after = np.array([pack[8] for pack in self.packs]).max(axis=0)  # NaN stays
+        before, after = np.array([pack.placement for pack in self.packs]).max(axis=0)  # NaN stays
         return float(before), float(after)
 
     @property
     def loops_with_cells(self) -> int:
-        return sum(pack[6][2] for pack in self.packs)
+        return sum(pack.cells[2] for pack in self.packs)
 
     @cached_property
     def accesses(self) -> NDArray[np.void]:
@@ -105,9 +106,9 @@ class Repeat:
             for name in COUNTS:
                 np.add.at(found[name][:, k], rows["rank"], rows[name])
         for rank, pack in enumerate(self.packs):
-            reads, writes, _ = pack[6]
+            reads, writes, _ = pack.cells
             found[rank, 2] = rank, "cells", reads, writes, 8 * reads, 8 * writes
-            found[rank, 3] = rank, "stated", *pack[5]
+            found[rank, 3] = rank, "stated", *pack.stated
         return found.reshape(-1)
 
     def timeline(self) -> NDArray[np.void]:
