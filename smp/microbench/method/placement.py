@@ -102,7 +102,7 @@ class PlacementLog:
 
 
 def records(placement: Placement) -> list[PlacementState]:
-    """Return the states as a profile has them, the most frequent first."""
+    """Return the states as a profile has them, the main one first."""
     return [
         PlacementState(
             ns=state.ns, low_ns=state.low, high_ns=state.high if np.isfinite(state.high) else None, share=state.share

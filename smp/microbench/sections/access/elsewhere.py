@@ -26,7 +26,9 @@ def in_other_states(found: Access) -> Iterator[Table]:
         if rows:
             columns = [Column(f"{number(state.ns)} ns, {percent(state.share)}%", "ns/word") for state in states]
             title = f"A word by how the CPUs lay, p = {p}: the hand-over of a line, and its share of the time"
-            notes = ["All functions are of the first state; the others have what there was time for."]
+            notes = [
+                "The cost functions are fitted to the first state; - in another says that nothing was measured in it."
+            ]
             yield Table(title, [text("family"), counted("h"), *columns], rows, notes)
 
 
