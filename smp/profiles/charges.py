@@ -8,6 +8,7 @@ go through Python, and their barriers cost what it pays there.)
 
     price        of what
     L ghr1 ...   accesses of the good family; those of others begin with its name: "bad ghr"
+    latency      reads that wait for one another, of random: seconds themselves
     barrier      one barrier from Python, three a superstep
     runtime      the rest of what the runtime adds to a superstep
     local        measured computation, where it is given: seconds themselves
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 
 from ..models.supersteps.cost import others_of
 from ..models.supersteps.factored import Charge, Factored
-from .profile import Profile
+from .profile import RANDOM, Profile
+from .waiting import chains, latencies
 from .words import footprints
 
 BARRIERS = 3
@@ -65,7 +67,7 @@ def accesses(
 ) -> Factored:
     """Return what the accesses of some supersteps are charged, without what the runtime adds; see `charged`.
 
-    Its sum is what `Profile.predict` returns.
+    Its sum is what `Profile.interval` predicts.
     """
     good, size = family == "good", profile.access["word_bytes"]
     hr, hw, m = (np.asarray(supersteps[name], np.float64) for name in ("hr", "hw", "m"))
@@ -76,12 +78,18 @@ def accesses(
     prefix, others = "" if good else f"{family} ", others_of(supersteps)
     if good and others is not None:
         others = others.times(m / np.maximum(supersteps["m"], 1))
-    spans = footprints(supersteps, size)
-    return Factored(
+    spans, chain = footprints(supersteps, size), chains(supersteps)
+    seconds = latencies(profile.data, supersteps) if family == RANDOM and chain.any() else None
+    if seconds is not None:
+        hr, m = hr - chain, m - chain
+    charges = [
         Charge.accesses(function, hr, hw, m, profile.tiers, others, weights=share * rows, prefix=prefix)
         for q, share in profile.neighbours(p).items()
         for function, rows in profile.functions(family, q, np.maximum(hr, hw), spans)
-    )
+    ]
+    if seconds is not None:
+        charges.append(Charge.flat(prefix + "latency", 1.0, chain * seconds))
+    return Factored(charges)
 
 
 def barrier_seconds(profile: Profile, p: int) -> float:

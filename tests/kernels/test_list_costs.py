@@ -197,3 +197,49 @@ def test_tuning_that_makes_no_sense_has_no_cost() -> None:
     for tuning in ({"pack": 0}, {"rebalance": -1}):
         with pytest.raises(ValueError, match="counted from 1"):
             reid_miller.cost(10, 2, **tuning)
+
+
+# ------------------------------------------------------------------------------ reads that wait for one another
+
+
+def chains(machine: smp.Machine, program: Callable[..., None], order: Order, **options: Any) -> dict[str, list[int]]:
+    """The longest chains of the program's supersteps, by label."""
+    successor = np.empty(len(order), np.int64)
+    successor[order[:-1]], successor[order[-1:]] = order[1:], order[-1:]
+    run = machine.run(program, machine.array(successor), machine.empty(len(order), np.int64), **options)
+    found: dict[str, list[int]] = {}
+    for row in run.summary():
+        found.setdefault(str(row["label"]), []).append(int(row["chain"]))
+    return found
+
+
+@pytest.mark.parametrize("p", [1, 3])
+def test_the_serial_walk_is_one_chain(emulated: dict[int, smp.Machine], p: int) -> None:
+    assert chains(emulated[p], rank_serial, order_of(100, 5)) == {"head": [0], "walk": [100]}
+
+
+@FEW
+@given(**CUTS, p=PROCESSORS)
+def test_a_cursor_alone_walks_one_chain_and_one_for_each_sublist_the_longest_of_them(
+    emulated: dict[int, smp.Machine], n: int, wanted: int, seed: int, p: int
+) -> None:
+    order = order_of(n, seed)
+    lengths = lengths_of(order, wanted, seed)
+    one_by_one = max(int(lengths[rank::p].sum()) for rank in range(p))
+    for cursors, longest in ((1, one_by_one), (n, lengths.max())):
+        found = chains(emulated[p], rank_helman_jaja, order, sublists=wanted, cursors=cursors, seed=seed)
+        assert found["walk"] == [longest]
+
+
+@FEW
+@given(**CUTS, pack=st.integers(1, 30))
+def test_sublists_in_lock_step_wait_as_long_as_the_longest(
+    emulated: dict[int, smp.Machine], n: int, wanted: int, seed: int, pack: int
+) -> None:
+    order = order_of(n, seed)
+    options = {"sublists": wanted, "pack": pack, "rebalance": 2, "seed": seed}
+    found = chains(emulated[1], rank_reid_miller, order, **options)
+    longest = int(lengths_of(order, wanted, seed).max())
+    for label in ("reduce", "expand"):
+        assert sum(found[label]) == longest
+        assert max(found[label]) <= 2 * pack

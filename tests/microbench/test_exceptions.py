@@ -7,7 +7,6 @@ from support.profiles import charging
 
 from smp.microbench.sections.programs.exceptions import outside
 from smp.microbench.sections.programs.rows import Counted
-from smp.profiles.profile import Profile
 
 
 def step(measured: float, **given: Any) -> Counted:
@@ -17,12 +16,6 @@ def step(measured: float, **given: Any) -> Counted:
     return Counted(**({**counts, **ends, "measured_s": measured, "inside": inside} | given))
 
 
-def profile() -> Profile:
-    data = charging().data
-    loads = [{"bytes": 1 << k, "ns": ns, "valid": True} for k, ns in ((10, 1.0), (20, 10.0), (24, 100.0))]
-    return Profile({**data, "latency": {"random": loads}})
-
-
 @pytest.mark.parametrize(
     ("one", "because"),
     [
@@ -30,23 +23,23 @@ def profile() -> Profile:
         (step(5e-6, hw=0), "it keeps nothing of what it reads, and Good copies"),
         (step(5e-6), "not explained"),
         (step(210e-6), "at the bad end, within what the functions are off"),
-        (step(1e-3), "loads that wait for one another, 100 ns each"),
+        (step(225e-6), "2.50 ns a word more, which the loop itself may take"),
         (step(1e-3, faults=600), "600 page faults"),
         (step(2e-3), "not explained"),
     ],
 )
 def test_each_is_explained(one: Counted, because: str) -> None:
-    (table,) = outside([one, step(50e-6)], profile(), lambda step: step.label)
+    (table,) = outside([one, step(50e-6)], charging(), lambda step: step.label)
     assert [row[-1] for row in table.rows] == [because]
     assert "1 of 2 supersteps" in table.notes[0]
 
 
 def test_of_a_kind_the_farthest_is_shown() -> None:
-    steps = [step(300e-6), step(900e-6), step(500e-6), step(5e-6), step(60e-6, m=100)]
-    (table,) = outside(steps, profile(), lambda step: step.label)
+    steps = [step(300e-6), step(900e-6), step(500e-6), step(5e-6, hw=0), step(60e-6, m=100)]
+    (table,) = outside(steps, charging(), lambda step: step.label)
     assert [(row[2], row[4]) for row in table.rows] == [(3, 900e-6), (1, 5e-6)]
     assert "0 of 4 supersteps" in table.notes[0]
 
 
 def test_where_all_lie_inside_there_is_no_table() -> None:
-    assert list(outside([step(50e-6)], profile(), lambda step: step.label)) == []
+    assert list(outside([step(50e-6)], charging(), lambda step: step.label)) == []

@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from smp._runtime.program.steps import SUMMARY
 from smp.errors import ProfileError
 from smp.models.supersteps.cost import Others
 from smp.profiles.access import Access
+from smp.profiles.charges import accesses
 from smp.profiles.kept_apart import errors_apart, judge
 from smp.profiles.profile import Profile
 
@@ -97,3 +100,40 @@ def test_of_several_forms_that_are_chosen_each_has_its_footprint(profile: Profil
     forms = [row | {"footprint": None} for row in profile.access["forms"]]
     with pytest.raises(ValidationError, match="2 forms of random are chosen for p = 2: each needs its footprint"):
         Access.model_validate(profile.access | {"forms": forms})
+
+
+def of_a_walk(reads: int, chain: int, footprint: int) -> NDArray[np.void]:
+    made = np.zeros(1, SUMMARY)
+    made["label"], made["hr"], made["m"], made["chain"], made["footprint"] = "walk", reads, reads, chain, footprint
+    return made
+
+
+LATENCY = {"latency": {"shared": [{"bytes": 1 << k, "ns": ns, "valid": True} for k, ns in ((10, 2.0), (20, 12.0))]}}
+
+
+@pytest.mark.parametrize(("footprint", "ns"), [(1, 2.0), (1 << 10, 2.0), (1 << 15, 7.0), (1 << 20, 12.0), (0, 12.0)])
+def test_reads_that_wait_are_charged_the_latency(profile: Profile, footprint: int, ns: float) -> None:
+    profile.data |= LATENCY
+    random = 5.0 if footprint in (0, 1 << 20) else 1.0  # ns a word; of the largest where the footprint is not known
+    (walk,) = profile.interval(of_a_walk(1000, 100, footprint), 2).random
+    assert walk == pytest.approx((900 * random + 100 * ns) * 1e-9)
+    (apart,) = profile.interval(of_a_walk(1000, 0, footprint), 2).random
+    assert apart == pytest.approx(1000 * random * 1e-9)
+
+
+def test_a_factored_model_charges_them_too(profile: Profile) -> None:
+    profile.data |= LATENCY
+    walk = of_a_walk(1000, 100, 1 << 15)
+    model = accesses(profile, walk, 2, "random")
+    assert model.seconds() == pytest.approx(profile.interval(walk, 2).random)
+    assert model.total({"random latency": 2.0}) == pytest.approx(model.total() + 700e-9)
+
+
+def test_without_a_latency_that_is_valid_they_are_charged_as_the_others_and_that_is_said(profile: Profile) -> None:
+    profile.data["latency"] = {"shared": [{"bytes": 1024, "ns": 2.0, "valid": False}]}
+    found = profile.interval(of_a_walk(1000, 100, 1024), 2)
+    assert found.random == pytest.approx([1000e-9])
+    assert found.notes == (
+        "reads of 'walk' wait for one another, and this profile has no latency to charge them: measure it too",
+    )
+    assert profile.interval(of_a_walk(1000, 0, 1024), 2).notes == ()

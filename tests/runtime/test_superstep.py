@@ -521,6 +521,43 @@ def test_loops_that_copy(pair: smp.Machine) -> None:
     assert marks[2] == 0
 
 
+def test_a_loop_says_which_of_its_reads_wait_for_one_another(pair: smp.Machine) -> None:
+    array = pair.zeros(10)
+
+    def program(proc: smp.Processor) -> Any:
+        with proc.superstep("walk") as step:
+            got = step.copy_in_by(lambda a: (7, 2 + proc.rank), array)
+            step.copy_in_by(lambda a: (4, 4), array)
+            step.copy_in_by(lambda a: 5, array)
+        return got
+
+    run = pair.run(program)
+    assert run.results == [(7, 2), (7, 3)]
+    assert by_step(run, "reads") == [[16, 16]]
+    assert by_step(run, "chain") == [[6, 7]]
+    assert run.summary()["chain"].tolist() == [7]
+
+
+@pytest.mark.parametrize(
+    ("returned", "error", "message"),
+    [
+        ((3, 4), ValueError, "a chain of 4 reads, more than the 3 that it read"),
+        ((3,), TypeError, r"how many elements it read, or that and the chain, not \(3,\)"),
+        ((3, -1), TypeError, "the loop must return how many elements it read, not -1"),
+        ((3, 1.0), TypeError, "the loop must return how many elements it read, not 1.0"),
+    ],
+)
+def test_a_chain_that_cannot_be(pair: smp.Machine, returned: Any, error: type[Exception], message: str) -> None:
+    array = pair.zeros(3)
+
+    def program(proc: smp.Processor) -> None:
+        with proc.superstep() as step:
+            step.copy_in_by(lambda a: returned, array)
+
+    with pytest.raises(error, match=message):
+        raise failing(pair, program)
+
+
 @pytest.mark.parametrize("returned", [None, -1, 1.0, True, "3"])
 def test_a_loop_that_does_not_count(pair: smp.Machine, returned: Any) -> None:
     array = pair.zeros(3)
@@ -607,7 +644,7 @@ def test_supersteps_beyond_the_limit_are_counted_only(limit: int, counts: list[i
     recorders = [Recorder(limit) for _ in counts]
     for recorder, count in zip(recorders, counts, strict=True):
         for k in range(count):
-            recorder.add(k, f"label {k}", (1, 2, 8, 16, 64), [float(k + i / 10) for i in range(7)])
+            recorder.add(k, f"label {k}", (1, 2, 8, 16, 64, 0), [float(k + i / 10) for i in range(7)])
     steps, spans, dropped = joined([Packed(*recorder.packed()) for recorder in recorders])
     assert dropped == max(0, max(counts) - limit)
     assert len(steps) == sum(min(count, limit) for count in counts)

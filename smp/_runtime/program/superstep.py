@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,17 +32,18 @@ PHASES = ("copy-in", "compute", "copy-out", "ended")
 WORTH_A_LOOK = 1 << 16
 """Bytes from which page faults are counted: to ask the system for them takes most of a microsecond."""
 Arrays = GlobalArray | tuple[GlobalArray, ...]
+Reads = TypeVar("Reads", int, tuple[int, int])
 
 
 class Superstep(Begun):
     """One superstep of one processor; made by ``proc.superstep(label)``, used in a ``with`` block."""
 
-    __slots__ = ("_before", "_deferred", "_faults_in", "_marks", "_port", "_recorder", "_stamps", "_touched")
+    __slots__ = ("_before", "_chain", "_deferred", "_faults_in", "_marks", "_port", "_recorder", "_stamps", "_touched")
 
     def __init__(self, port: Port, recorder: Recorder, step: int, label: str, counted: bool = True) -> None:
         self._port, self._recorder, self._step, self._label = port, recorder, step, label
         self._phase = COPY_IN
-        self._reads = self._writes = self._bytes_read = self._bytes_written = self._faults_in = 0
+        self._reads = self._writes = self._bytes_read = self._bytes_written = self._faults_in = self._chain = 0
         self._before = -1  # page faults before the copies of a phase, where they are counted
         self._marks = 0 if counted else UNCOUNTED
         self._deferred: list[Callable[[], None]] = []
@@ -123,31 +124,34 @@ class Superstep(Begun):
         self._bytes_read += local.nbytes
         return local
 
-    def copy_in_by(self, loop: Callable[..., int], array: Arrays, *args: Any) -> int:
+    def copy_in_by(self, loop: Callable[..., Reads], array: Arrays, *args: Any) -> Reads:
         """Read by a compiled loop of one's own, where the indices are known only on the way.
 
         Parameters
         ----------
         loop : callable
             Called as ``loop(array, *args)``, or ``loop(array, array, ..., *args)`` for a tuple of arrays, which are
-            NumPy's there.  It may
-            only read the global arrays, and returns how many elements it read.
+            NumPy's there.  It may only read the global arrays, and returns how many elements it read; or a pair: how
+            many, and the chain, the most of these reads of which each waits for what the one before has brought.  An
+            interval charges a read of the chain the latency of memory, since it cannot overlap with the others.
         array : GlobalArray or tuple of GlobalArray
             The first says how many bytes an element has.
 
         Returns
         -------
-        int
+        int or (int, int)
             What the loop returned.
         """
         self._must_be(COPY_IN, "copy_in_by")
         arrays = _several(array)
         self._look(COPY_IN, arrays[0].nbytes)
         self._touched.update((id(each), each.nbytes) for each in arrays)
-        count = _counted(self._port.call(loop, arrays, args), "read")
+        returned: Reads = self._port.call(loop, arrays, args)
+        count, chain = _chained(returned)
         self._reads += count
+        self._chain += chain
         self._bytes_read += count * arrays[0].dtype.itemsize
-        return count
+        return returned
 
     def compute(self) -> None:
         """End copy-in: wait for all processors; from here on only local data."""
@@ -231,7 +235,8 @@ class Superstep(Begun):
         self._port.fence()
         self._end_phase("copy-out")
         self._port.diagnosis.mark(self._step, ENDED, self._label)
-        counts = (self._reads, self._writes, self._bytes_read, self._bytes_written, sum(self._touched.values()))
+        footprint = sum(self._touched.values())
+        counts = (self._reads, self._writes, self._bytes_read, self._bytes_written, footprint, self._chain)
         seen = (self._faults_in, 0 if self._before < 0 else self._looked(COPY_OUT), self._marks)
         self._recorder.add(self._step, self._label, counts, self._stamps, seen)
 
@@ -251,6 +256,18 @@ def _counted(count: Any, verb: str) -> int:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
         raise TypeError(f"the loop must return how many elements it {verb}, not {count!r}")
     return int(count)
+
+
+def _chained(returned: Any) -> tuple[int, int]:
+    """How many elements a loop says that it read, and how many of these wait for one another."""
+    if not isinstance(returned, tuple):
+        return _counted(returned, "read"), 0
+    if len(returned) != 2:
+        raise TypeError(f"the loop must return how many elements it read, or that and the chain, not {returned!r}")
+    count, chain = (_counted(number, "read") for number in returned)
+    if chain > count:
+        raise ValueError(f"the loop returned a chain of {chain} reads, more than the {count} that it read")
+    return count, chain
 
 
 def _target(array: GlobalArray, index: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:

@@ -37,10 +37,13 @@ Numbers = NDArray[np.int64]
 
 
 @local
-def walk(successor: Nodes, key: Key, count: int, starts: Numbers, cursors: int, notes: Nodes, links: Numbers) -> int:
+def walk(
+    successor: Nodes, key: Key, count: int, starts: Numbers, cursors: int, notes: Nodes, links: Numbers
+) -> tuple[int, int]:
     """Walk the sublists that begin at ``starts``, note the nodes, write (length, next) of each into ``links``.
 
-    Returns the number of successors read.  On what is no list the walk ends when the notes are full.
+    Returns the number of successors read, and of turns: each waits for the one before.  On what is no list the walk
+    ends when the notes are full.
     """
     at = np.empty(cursors, np.uint64)
     sublist, length = np.empty(cursors, np.int64), np.zeros(cursors, np.int64)
@@ -48,8 +51,9 @@ def walk(successor: Nodes, key: Key, count: int, starts: Numbers, cursors: int, 
     for k in range(active):
         at[k], sublist[k] = starts[k], k
         prefetch(successor, at[k])
-    begun, visits = active, 0
+    begun, visits, turns = active, 0, 0
     while active > 0 and visits + active <= len(notes):
+        turns += 1
         k = 0
         while k < active:
             x = at[k]
@@ -73,7 +77,7 @@ def walk(successor: Nodes, key: Key, count: int, starts: Numbers, cursors: int, 
             else:
                 active -= 1
                 at[k], sublist[k], length[k] = at[active], sublist[active], length[active]
-    return visits
+    return visits, turns
 
 
 @local
@@ -151,7 +155,7 @@ def rank_helman_jaja(
     notes = np.empty(n, successor.dtype)  # takes no memory before it is written
     links = np.full((len(numbers), 2), (0, UNKNOWN))
     with proc.superstep("walk") as step:
-        visits = step.copy_in_by(walk, successor, pieces.key, pieces.count, starts, cursors, notes, links)
+        visits, _ = step.copy_in_by(walk, successor, pieces.key, pieces.count, starts, cursors, notes, links)
         step.compute()
         put_links(step, ranks, numbers, links)
     firsts = np.empty(pieces.count + 1, np.int64)

@@ -174,7 +174,7 @@ def rank_sublists(
     cursors = np.empty((len(numbers), 3), np.int64)
     for k in range(len(numbers)):
         cursors[k, 0], cursors[k, 1], cursors[k, 2] = numbers[k], starts[k], 0
-    held = advance(successor, key, count, pack, n, cursors, 1, none, none, left)
+    held, _ = advance(successor, key, count, pack, n, cursors, 1, none, none, left)
     for k in range(len(numbers)):
         # of one whose walk was given up the next is less than END: no scan goes past it
         links[cursors[k, 0], 0], links[cursors[k, 0], 1] = cursors[k, 2], END - 1 - cursors[k, 1]

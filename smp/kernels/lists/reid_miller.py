@@ -52,16 +52,18 @@ def advance(
     notes: Nodes,
     values: Nodes,
     left: NDArray[np.int64],
-) -> int:
+) -> tuple[int, int]:
     """Take ``packs`` times ``pack`` links on all cursors; leave the active ones first and how many in ``left``.
 
-    Returns the number of successors read.  Where there is room for notes, the nodes and their ranks are noted.
+    Returns the number of successors read, and of the rounds in which they were: each waits for the one before.
+    Where there is room for notes, the nodes and their ranks are noted.
     No list needs more reads than it has nodes: what goes on for longer is left unfinished.
     """
     noting = len(notes) > 0
-    active, reads = len(cursors), 0
+    active, reads, rounds = len(cursors), 0, 0
     for _ in range(packs):
         for _ in range(pack):
+            before = reads
             for k in range(active):
                 if cursors[k, 1] < 0:
                     continue
@@ -79,6 +81,7 @@ def advance(
                 else:
                     cursors[k, 1] = np.int64(y)
                     prefetch(successor, y)
+            rounds += reads > before
         k = 0
         while k < active:
             if cursors[k, 1] >= 0:
@@ -92,7 +95,7 @@ def advance(
         if active == 0 or reads > len(successor):
             break
     left[0] = active
-    return reads
+    return reads, rounds
 
 
 @local
@@ -143,7 +146,7 @@ class Traversal:
             with proc.superstep(label) as step:
                 if self.pool is not None and dealt:
                     cursors = step.copy_in(self.pool, proc.block(total))
-                reads = step.copy_in_by(advance, self.successor, *self.how, cursors, sign, notes, values, left)
+                reads, _ = step.copy_in_by(advance, self.successor, *self.how, cursors, sign, notes, values, left)
                 step.compute()
                 active = int(left[0])
                 put(step, cursors[active:], reads)

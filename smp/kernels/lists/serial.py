@@ -17,10 +17,11 @@ from .lists import Nodes, check_arrays, describe, find_head, head_cost, head_fro
 
 
 @local
-def walk(successor: Nodes, head: int, first: int, sign: int, ranks: Nodes) -> int:
-    """Rank the nodes from the head on as ``first``, ``first + sign``, ...; return how many successors were read.
+def walk(successor: Nodes, head: int, first: int, sign: int, ranks: Nodes) -> tuple[int, int]:
+    """Rank the nodes from the head on as ``first``, ``first + sign``, ...; return how many successors were read, twice.
 
-    They are n exactly when the array is a list (see `lists`): a walk that does not end takes n + 1.
+    They are n exactly when the array is a list (see `lists`): a walk that does not end takes n + 1.  All of them are
+    a chain, whence the second number.
     """
     x, rank = np.uint64(head), first
     for reads in range(1, len(successor) + 1):
@@ -29,9 +30,9 @@ def walk(successor: Nodes, head: int, first: int, sign: int, ranks: Nodes) -> in
         ranks[x] = rank
         rank += sign
         if y == x:
-            return reads
+            return reads, reads
         x = y
-    return len(successor) + 1
+    return len(successor) + 1, len(successor) + 1
 
 
 def rank_here(successor: Nodes, from_tail: bool = False) -> Nodes:
@@ -47,7 +48,7 @@ def rank_here(successor: Nodes, from_tail: bool = False) -> Nodes:
     survey(successor, 0, n, found)
     head = head_from(n, found)
     first, sign = (n - 1, -1) if from_tail else (0, 1)
-    if n and (head < 0 or walk(successor, head, first, sign, ranks) != n):
+    if n and (head < 0 or walk(successor, head, first, sign, ranks)[0] != n):
         raise InvalidList(describe(successor))
     return ranks
 
@@ -84,7 +85,7 @@ def rank_serial(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, 
     with proc.superstep("walk") as step:
         if proc.rank == 0:
             found = np.empty(n, ranks.dtype)
-            reads = step.copy_in_by(walk, successor, head, first, sign, found)
+            reads, _ = step.copy_in_by(walk, successor, head, first, sign, found)
             step.compute()
             if reads == n:
                 step.copy_out(ranks, ..., found)

@@ -34,7 +34,8 @@ class Repeat:
         Seconds from the call to the last answer.
     steps : structured array
         A row for each superstep and processor: ``step, label, rank, reads, writes, bytes_read, bytes_written``;
-        ``footprint``, the bytes of all arrays that it copies from or to;
+        ``footprint``, the bytes of all arrays that it copies from or to; ``chain``, the reads of loops of which each
+        waits for the one before (`Superstep.copy_in_by`);
         ``copy_in, compute, copy_out`` in seconds, each with its barrier; ``faults_in, faults_out``, the page faults of
         copies of 64 KiB and more; ``computed``, whether the program called ``compute()``; ``counted``, whether the
         counts hold all accesses.

@@ -1,7 +1,7 @@
 """The supersteps that lie outside of their interval, each with what explains it.
 
 below good     it stores nothing where Good copies, or lies at the end, within what the functions are off
-beyond bad     page faults; loads that wait for one another; more words than were measured; at the end
+beyond bad     page faults; at the end; a loop that does more than read; more words than were measured
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from .rows import Counted
 
 FAULT_S = 1.5e-6
 """What a page fault takes, roughly."""
+LOOP_S = 3e-9
+"""What a loop that copies takes for a word besides the access, at most: ten instructions or a branch gone wrong."""
 MOST_ROWS = 40
 COLUMNS = (
     *(text("superstep"), counted("p"), counted("times"), counted("M")),
@@ -31,9 +33,6 @@ class Explanation:
     """What a profile knows that explains times beyond the ends of an interval."""
 
     def __init__(self, profile: Profile) -> None:
-        latency = profile.section("latency")
-        loads = [] if latency is None else [row for row in latency.shared or latency.random if row.valid is not False]
-        self._loads = sorted((row.bytes, row.ns * 1e-9) for row in loads)
         rows = [*(profile.access.get("forms") or []), *profile.access["functions"]]
         ranges: dict[str, list[float]] = {}
         for row in rows:
@@ -55,21 +54,14 @@ class Explanation:
         times, faults = step.times or 1, step.faults or 0
         if faults * FAULT_S >= (measured - worst) / 2:
             return f"{count(faults)} page faults"
-        waiting = self._load_s(step.footprint) * step.hr * times
-        if measured <= worst + waiting:
-            return f"loads that wait for one another, {number(self._load_s(step.footprint) * 1e9)} ns each"
+        more = (measured - worst) / (times * max(step.hr, step.hw))
+        if more <= LOOP_S:
+            return f"{number(more * 1e9)} ns a word more, which the loop itself may take"
         return self._beyond(step) or "not explained"
 
     def _beyond(self, step: Counted) -> str:
         most = min(self._most.values(), default=np.inf)
         return f"more words than were measured, {count(most)}" if max(step.hr, step.hw) > most else ""
-
-    def _load_s(self, footprint: int | None) -> float:
-        """Seconds of a load that waits for the one before, from an array of some bytes."""
-        if not self._loads or not footprint:
-            return 0.0
-        nbytes, seconds = np.transpose(self._loads)
-        return float(np.interp(np.log(footprint), np.log(nbytes), seconds))
 
 
 def outside(steps: Sequence[Counted], profile: Profile, name: Any) -> Iterator[Table]:
