@@ -75,6 +75,8 @@ def report(library: Library, trial: Trial) -> None:
         f"  right {trial.accuracy:.1%}, the very fastest {trial.fastest:.1%}; mean loss when wrong {trial.loss:.1%}, "
         f"worst {max(case.loss for case in trial.cases):.1%}; MRE of the chosen's predictions {trial.error():.1%}"
     )
+    if trial.placement:
+        print(f"  {trial.placement}")
     for case in sorted((case for case in trial.cases if not case.right), key=lambda case: -case.loss)[:10]:
         best = max(case.times, key=lambda name: ratio(case.times, case.chosen, name))
         inputs = ", ".join(f"{name} = {value:.4g}" for name, value in case.inputs.items())
@@ -108,13 +110,14 @@ def main() -> None:
     calibrate(libraries, asked.calibration)
     for library in libraries:
         cases: list[Case] = []
+        done: Trial | None = None
         try:
-            try_library(library, asked.cases, seed=asked.seed, progress=progress, into=cases)
+            done = try_library(library, asked.cases, seed=asked.seed, progress=progress, into=cases)
         except KeyboardInterrupt:
             print("\r(stopped)", end="")
             return
         finally:
-            trial = Trial(library.name, cases)
+            trial = done or Trial(library.name, cases)
             report(library, trial)
             if asked.out:
                 save(asked.out, trial)

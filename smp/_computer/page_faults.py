@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import mmap
 import time
 
@@ -23,6 +24,7 @@ else:
 _REGION = 1 << 20  # bytes
 
 
+@functools.cache  # so that what is said of a run stays the same
 def seconds_of_a_fault(attempts: int = 3) -> float:
     """Measure what a first touch takes for each page fault, the clearing of the memory included; 0 if none is seen."""
     found = []

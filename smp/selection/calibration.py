@@ -4,8 +4,9 @@
 
 A round takes one timing of every task at every point, so that a slow moment of the computer does not fall on one point
 or one implementation alone.  After the first, points are added for implementations that apply at few.  There are three
-rounds; a point whose middle three timings differ by more than 10% gets two more, twice if need be; all are kept.  What
-is measured is saved every few seconds and on Ctrl-C, and taken up again.
+rounds; a point whose middle three timings differ by more than 10% gets two more, twice if need be; all are kept, but
+those that are taken again because the host has moved the CPUs (see `Looker`): the model says how many.  What is
+measured is saved every few seconds and on Ctrl-C, and taken up again.
 
 Source: Brewer, Portable High-Performance Supercomputing, sections 3.3 to 3.5.
 """
@@ -22,6 +23,7 @@ import numpy as np
 
 from .._computer.description import hardware
 from .._computer.version import VERSION
+from .._runtime.host.looking import Looker
 from .._runtime.machine import Machine
 from ..errors import ModelError
 from ..models.fit.fitting import check_enough, fit_model
@@ -121,9 +123,11 @@ def calibrate(
     if not specifications:
         raise ModelError(f"the library {what.name} has no implementations to be calibrated: add some")
     series = [_series(group, verification, seed) for group in _alike(specifications)]
-    kept = None if resume is None else Path(resume)
-    _measure(series, machine, seed, kept, progress or _nothing)
+    kept, looker = None if resume is None else Path(resume), Looker()
+    _measure(series, machine, seed, kept, progress or _nothing, looker)
     here = hardware() | {"smp": VERSION}
+    if looker.said():
+        here["placement"] = looker.said()
     if machine is not None:
         here["processors"] = machine.size
     models = {
@@ -169,10 +173,12 @@ def _series(group: list[Specification], verification: int, seed: int) -> Series:
     return Series(group, points, np.arange(total + verification) >= total)
 
 
-def _measure(series: list[Series], machine: Machine | None, seed: int, kept: Path | None, progress: Progress) -> None:
+def _measure(
+    series: list[Series], machine: Machine | None, seed: int, kept: Path | None, progress: Progress, looker: Looker
+) -> None:
     """Take all timings, saving them on the way and whatever ends it."""
     if kept is None:
-        return _take(series, machine, seed, progress, _nothing)
+        return _take(series, machine, seed, progress, looker, _nothing)
     take_up(series, kept)
     saved = time.monotonic()
 
@@ -183,13 +189,18 @@ def _measure(series: list[Series], machine: Machine | None, seed: int, kept: Pat
             saved = time.monotonic()
 
     try:
-        _take(series, machine, seed, progress, save)
+        _take(series, machine, seed, progress, looker, save)
     finally:
         keep(series, kept)
 
 
 def _take(
-    series: list[Series], machine: Machine | None, seed: int, progress: Progress, between: Callable[[], None]
+    series: list[Series],
+    machine: Machine | None,
+    seed: int,
+    progress: Progress,
+    looker: Looker,
+    between: Callable[[], None],
 ) -> None:
     """Take timings until no point wants one."""
     rng = np.random.default_rng(seed + 1)
@@ -201,7 +212,7 @@ def _take(
             each, point = visits[index]
             share = max(share, done / whole)  # more rounds make the whole larger, and nothing undone
             progress(share, each.tells(point))
-            each.visit(point, machine, rng)
+            each.visit(point, machine, rng, looker)
             between()
             done += 1
         for each in series:

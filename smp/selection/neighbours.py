@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime.host.looking import Looker
 from ..errors import ModelError
 from .library import Library, Parameter
 from .rounds import in_rounds
@@ -36,10 +37,13 @@ class ParameterTrial:
         ``library/implementation: parameter``.
     cases : sequence of Case
         Those of `smp.selection.trial`, where ``chosen`` and the times' names are the parameter's values.
+    placement : str
+        What was timed again because the host had moved the CPUs; empty where they stayed.
     """
 
     name: str
     cases: Sequence[Case]
+    placement: str = ""
 
     @property
     def right(self) -> float:
@@ -134,7 +138,7 @@ def try_parameter(
     if parameter is None or name not in library.models:
         missing = "parameter" if parameter is None else "model"
         raise ModelError(f"{name!r} of the library {library.name} has no {missing} to be tried")
-    rng = np.random.default_rng(seed)
+    rng, looker = np.random.default_rng(seed), Looker()
     made: list[Case] = [] if into is None else into
     for _ in range(PATIENCE * cases):
         if len(made) == cases:
@@ -143,14 +147,19 @@ def try_parameter(
         if progress is not None:
             progress(len(made) / cases, told(library, case))
         with arguments_of(library, case) as arguments:
-            found = _try_case(library, name, parameter, arguments, rng)
+            found = _try_case(library, name, parameter, arguments, rng, looker)
         if found is not None:
             made.append(found)
-    return ParameterTrial(f"{library.name}/{name}: {parameter.name}", made)
+    return ParameterTrial(f"{library.name}/{name}: {parameter.name}", made, looker.said())
 
 
 def _try_case(
-    library: Library, name: str, parameter: Parameter, arguments: tuple[Any, ...], rng: np.random.Generator
+    library: Library,
+    name: str,
+    parameter: Parameter,
+    arguments: tuple[Any, ...],
+    rng: np.random.Generator,
+    looker: Looker,
 ) -> Case | None:
     """Time the best value and its neighbours on the same arguments; None where there is nothing to compare."""
     inputs = library.of(*arguments)
@@ -162,5 +171,5 @@ def _try_case(
         return None
     function = library.implementations[name].function
     calls = {str(value): partial(function, *arguments, **{parameter.name: value}) for value in (best, *beside)}
-    times = in_rounds(calls, str(best), rng)
+    times = in_rounds(calls, str(best), rng, looker)
     return Case(dict(zip(library.inputs, inputs, strict=True)), str(best), predict(*asked, best), times)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._runtime.host.looking import Looker
 from .timings import timed
 
 TOLERANCE = 0.02
@@ -27,7 +28,7 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 def in_rounds(
-    calls: Mapping[Name, Callable[[], Any]], chosen: Name, rng: np.random.Generator
+    calls: Mapping[Name, Callable[[], Any]], chosen: Name, rng: np.random.Generator, looker: Looker | None = None
 ) -> dict[Name, list[float]]:
     """Time calls in rounds until it is clear whether another is more than 2% faster than the chosen one.
 
@@ -37,6 +38,8 @@ def in_rounds(
     chosen : name
     rng : numpy.random.Generator
         Of the order within the rounds.
+    looker : Looker, optional
+        A round in which the CPUs did not lie as they mostly do is taken again, while there is time for that.
 
     Returns
     -------
@@ -45,9 +48,13 @@ def in_rounds(
     """
     times: dict[Name, list[float]] = {name: [] for name in calls}
     running, rounds = list(calls), 0
+
+    def taken() -> dict[Name, float]:
+        return {running[k]: timed(calls[running[k]]) for k in rng.permutation(len(running)).tolist()}
+
     while rounds < FEWEST or (rounds < MOST and _open(times, chosen, running)):
-        for k in rng.permutation(len(running)).tolist():
-            times[running[k]].append(timed(calls[running[k]]))
+        for name, seconds in (looker.time(taken) if looker else taken()).items():
+            times[name].append(seconds)
         rounds += 1
         if rounds >= SURE:
             running = [name for name in running if min(ratios(times, name, chosen)) < FAR]

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._computer.data import write
+from .._runtime.host.looking import Looker
 from .._runtime.machine import Machine
 from ..errors import ModelError
 from ..models.fit.inputs import drawn
@@ -144,8 +145,8 @@ class Series:
         values = ", ".join(f"{name} = {value:,.4g}" for name, value in self.at(point).items())
         return f"{self.tasks[0].specification.name.split('/')[0]}: {values}"
 
-    def visit(self, point: int, machine: Machine | None, rng: np.random.Generator) -> None:
-        """Take a timing of every task that wants one at a point, in random order."""
+    def visit(self, point: int, machine: Machine | None, rng: np.random.Generator, looker: Looker) -> None:
+        """Take a timing of every task that wants one at a point, in random order, while the CPUs lie as mostly."""
         with self._made(self.at(point), machine) as (arguments, keywords, inputs):
             if np.isnan(self.inputs[point]).any():
                 self._enter(point, inputs)
@@ -153,7 +154,7 @@ class Series:
                 if task.wants(point):
                     chosen = task.specification.task
                     call = chosen if machine is None else partial(machine.run, chosen)
-                    task.raw[point].append(timed(partial(call, *arguments, **keywords)))
+                    task.raw[point].append(looker.time(partial(timed, partial(call, *arguments, **keywords))))
 
     def supplement(self, machine: Machine | None, rng: np.random.Generator) -> None:
         """Add random points, once all have been visited, for tasks whose conditions hold at too few of them.

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime.host.looking import Looker
 from ..errors import ModelError
 from ..models.fit.inputs import drawn, parsed
 from ..models.fit.linear import mean_relative_error
@@ -85,10 +86,13 @@ class Trial:
     ----------
     library : str
     cases : sequence of Case
+    placement : str
+        What was timed again because the host had moved the CPUs; empty where they stayed.
     """
 
     library: str
     cases: Sequence[Case]
+    placement: str = ""
 
     @property
     def accuracy(self) -> float:
@@ -169,7 +173,7 @@ def try_library(
     """
     if not library.models:
         raise ModelError(f"the library {library.name} has no models to be tried: calibrate it first")
-    rng = np.random.default_rng(seed)
+    rng, looker = np.random.default_rng(seed), Looker()
     made: list[Case] = [] if into is None else into
     points = random_cases(library, rng, cases)
 
@@ -177,14 +181,14 @@ def try_library(
         if progress is not None:
             progress(share, told(library, points[place]))
         with arguments_of(library, points[place]) as arguments:
-            return try_case(library, arguments, rng)
+            return try_case(library, arguments, rng, looker)
 
     for place in range(cases):
         made.append(visit(place, place / cases / 2))
     for place, case in enumerate(made):
         if case.close:
             made[place] = case.together(visit(place, 0.5 + place / cases / 2))
-    return Trial(library.name, made)
+    return Trial(library.name, made, looker.said())
 
 
 def random_cases(library: Library, rng: np.random.Generator, count: int) -> list[dict[str, float]]:
@@ -212,7 +216,7 @@ def arguments_of(library: Library, case: dict[str, float]) -> Iterator[tuple[Any
             library.cleanup(*arguments)
 
 
-def try_case(library: Library, arguments: tuple[Any, ...], rng: np.random.Generator) -> Case:
+def try_case(library: Library, arguments: tuple[Any, ...], rng: np.random.Generator, looker: Looker) -> Case:
     """Time all implementations that apply to the same arguments, and the library's choice among them."""
     inputs = library.of(*arguments)
     chosen = library.best(*inputs)
@@ -221,5 +225,5 @@ def try_case(library: Library, arguments: tuple[Any, ...], rng: np.random.Genera
         name: partial(library.implementations[name].function, *arguments, **each.keywords)
         for name, each in ({chosen.name: chosen} | made).items()
     }
-    times = in_rounds(calls, chosen.name, rng)
+    times = in_rounds(calls, chosen.name, rng, looker)
     return Case(dict(zip(library.inputs, inputs, strict=True)), chosen.name, chosen.seconds, times)

@@ -11,11 +11,12 @@ from support.reports import section_text, summed_up
 import smp
 from smp._computer.limits import usable_cpus
 from smp.errors import MachineError
-from smp.microbench.method.placement import LONGEST, READING, PlacementLog, records
+from smp.microbench.method.placement import records
 from smp.microbench.method.plan import Plan
 from smp.microbench.sections.placement import probe
 from smp.microbench.sections.placement.probe import SAMPLE, Looks
 from smp.models.placement import NONE, find_states
+from smp.models.placement_log import LONGEST, READING, PlacementLog
 
 CPUS = len(usable_cpus())
 needs_two = pytest.mark.skipif(CPUS < 2, reason="two CPUs lie somehow to each other")

@@ -1,13 +1,11 @@
 """What is measured beside two busy processes and says that it is valid is not two times off the quiet run."""
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from support.load import busy_cpus
 
 from smp._computer.activity import look
 from smp.microbench.campaign import make_plan
@@ -18,19 +16,6 @@ LEAST_NS = 1.0
 """Of page walks, which are differences: in a cache there are none to speak of."""
 Rows = dict[tuple[Any, ...], tuple[float, bool]]
 """What it is, its figure, and whether it says that it is valid."""
-
-
-@contextmanager
-def load(processes: int) -> Iterator[None]:
-    """Keep some processes busy."""
-    started = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
-    try:
-        time.sleep(0.5)
-        yield
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
 
 
 def latency(found: Any) -> Iterator[tuple[tuple[Any, ...], float, bool]]:
@@ -76,7 +61,8 @@ def test_nothing_that_says_valid_is_two_times_off(name: str) -> None:
     quiet = measured(name)
     if busy := look()["busy"]:
         pytest.skip(f"there is no quiet run to compare with: {'; '.join(busy)}")
-    with load(2):
+    with busy_cpus(2):
+        time.sleep(0.5)
         loaded = measured(name)
     both = {
         key: (figure, quiet[key][0])

@@ -1,11 +1,7 @@
 """Two programs keep all CPUs busy: what is measured then is as on the computer before, or it is not valid."""
 
-import contextlib
-import subprocess
-import sys
-from collections.abc import Iterator
-
 import numpy as np
+from support.load import busy_cpus
 
 import smp
 from smp._computer.limits import usable_cpus
@@ -16,18 +12,6 @@ from smp.microbench.sections.bandwidth.stream import run_stream, stream_rows
 from smp.microbench.sections.latency.walks import UNROLLED, random_walk
 
 KIB, MIB = 1 << 10, 1 << 20
-
-
-@contextlib.contextmanager
-def busy() -> Iterator[None]:
-    """A program for each CPU that does nothing but compute."""
-    programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in usable_cpus()]
-    try:
-        yield
-    finally:
-        for program in programs:
-            program.kill()
-            program.wait()
 
 
 def measured() -> dict[str, tuple[float, bool]]:
@@ -47,7 +31,7 @@ def measured() -> dict[str, tuple[float, bool]]:
 
 def test_nothing_that_is_valid_is_two_times_off() -> None:
     quiet = measured()
-    with busy():
+    with busy_cpus(len(usable_cpus())):
         loaded = measured()
     assert quiet.keys() == loaded.keys()
     both = {name for name in quiet if quiet[name][1] and loaded[name][1]}

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.placement import Moving
 
 import smp
 import smp._runtime.machine
@@ -24,6 +25,7 @@ from smp.perturb.analysis.advice import next_steps
 from smp.perturb.analysis.report import sections
 from smp.perturb.designs.by_name import design, fractional
 from smp.perturb.designs.orthogonal import orthogonal_array
+from smp.perturb.experiments import experiment
 from smp.perturb.experiments.observed import Counts, Outcome
 from smp.perturb.experiments.resuming import about_program
 from smp.perturb.experiments.runners import counted as counted_by
@@ -541,6 +543,22 @@ def test_a_failing_trial_ends_the_experiment_and_is_told() -> None:
 
     with pytest.raises(TrialFailed, match=r"trial 4 of replicate 1 failed \(a = 1000ns, b = 1000ns\): both at once"):
         screen(program, "2^2", treatment="1us", replicates=1)
+
+
+def test_a_run_in_which_the_cpus_lay_otherwise_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    computer = Moving(lambda at: at % 3 > 2)
+    monkeypatch.setattr(experiment, "Looker", computer.looker)
+
+    def program() -> dict[str, float]:
+        plain()
+        return {"seconds": computer.work(0.05)}
+
+    trials = screen(program, "2^2", treatment="1us", replicates=100)
+    assert np.mean(trials.table["seconds"] > 0.05) < 0.05
+    assert len(trials.table) == 400
+    assert "taken again" in trials.about["placement"]
+    assert trials.about["placement"] in " ".join(str(trials).split())
+    assert Trials.from_json(trials.to_json()).about == trials.about
 
 
 def test_numbers_that_come_and_go_are_told() -> None:

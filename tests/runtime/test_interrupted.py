@@ -64,6 +64,9 @@ from smp.selection.library import Implementation, Library
 from smp.microbench.calibration import kernels as calibration
 from smp.selection import calibration as calibrating
 from smp.selection import timings
+from smp._runtime.host import looking
+
+looking.look = lambda: float("nan")
 
 def made_up(name):
     def task(n):
@@ -108,12 +111,19 @@ for place in ("one", "other"):
 """
 
 
+STACKS = """
+import faulthandler
+faulthandler.dump_traceback_later(50, file=open("stacks", "w"))
+"""
+"""What a command that does not end was doing."""
+
+
 class Started:
     """A script that is running in a folder of its own, in a session of its own."""
 
     def __init__(self, folder: Path, source: str, *, into: int | None = None, controlled: bool = False) -> None:
         self.folder = folder
-        (folder / "command.py").write_text(source)
+        (folder / "command.py").write_text(STACKS + source)
 
         def settle() -> None:
             os.setsid()
@@ -139,7 +149,11 @@ class Started:
             time.sleep(0.01)
 
     def end(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate(timeout=60)
+        try:
+            out, err = self.process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            pytest.fail("it does not end; where it is:\n" + (self.folder / "stacks").read_text())
         return self.process.returncode, out, err
 
 

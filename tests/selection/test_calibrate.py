@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 from support.libraries import Task, Told, interrupted, line, made_library
+from support.placement import Moving
 
 import smp
+from smp._runtime.host.looking import Looker
 from smp.errors import FitError, ModelError
 from smp.models.fit.fitting import ModelWarning
 from smp.models.fit.inputs import Input
@@ -402,6 +404,33 @@ def test_the_ratio_of_a_round_survives_a_slow_moment() -> None:
     slow = Case({"n": 1.0}, "a", 1.0, {"a": [1.0, 9.0, 1.0], "b": [1.1, 9.9, 1.1]})
     assert slow.loss == 0
     assert ratio(slow.times, "a", "b") == pytest.approx(1 / 1.1)
+
+
+@pytest.mark.parametrize("placed", [True, False])
+def test_timings_are_of_how_the_cpus_mostly_lie(placed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For nearly half of the time the task takes half as long again: a few timings have their median there."""
+    computer = Moving(lambda at: at % 3 > 1.65)
+    monkeypatch.setattr(calibrating, "Looker", computer.looker if placed else lambda: Looker(lambda: math.nan))
+    task = smp.Specification("task", {"n": "1e3..1e6 x 30"}, ["n"], lambda n: computer.work(0.02 + 1e-7 * n))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        model = smp.calibrate(task, verification=10)
+    off = [abs(model.predict(n) / (0.02 + 1e-7 * n) - 1) for n in (2e3, 2e4, 2e5, 9e5)]
+    assert (max(off) < 0.02) is placed, off
+    assert ("placement" in model.machine) is placed
+    if placed:
+        assert "30 ns" in model.machine["placement"]
+
+
+def test_a_round_in_which_the_cpus_lay_otherwise_is_taken_again() -> None:
+    """One takes half as long again when they do, so that the other seems better."""
+    computer = Moving(lambda at: at % 3 > 1.9)
+    calls = {"near": lambda: computer.work(0.010), "steady": lambda: computer.work(0.012, slower=1.0)}
+    looker = computer.looker()
+    found = [in_rounds(calls, "near", np.random.default_rng(k), looker) for k in range(60)]
+    wrong = sum(ratio(times, "steady", "near") < 1 for times in found)
+    assert wrong <= 3
+    assert looker.again > 10
 
 
 def calibrated() -> Library:

@@ -1,13 +1,14 @@
-"""A log of the placement on a computer whose CPUs never move."""
+"""Computers whose CPUs never move, or in spells."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smp.microbench.method.placement import PlacementLog
+from smp._runtime.host.looking import Looker
+from smp.models.placement_log import PlacementLog
 
 
 class Still(PlacementLog):
@@ -15,3 +16,32 @@ class Still(PlacementLog):
 
     def note_runs(self, p: int, placements: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
         return np.ones(len(placements), np.bool_)
+
+
+NEAR, FAR = 30.0, 200.0
+"""Of a hand-over, in ns."""
+SLOWER = 1.5
+"""What takes so much longer when the CPUs lie far from each other."""
+
+
+class Moving:
+    """A computer whose CPUs lie far from each other in spells; work takes longer then.  Its clock is virtual."""
+
+    def __init__(self, far: Callable[[float], bool]) -> None:
+        self.now, self._far, self._rng = 0.0, far, np.random.default_rng(0)
+
+    def clock(self) -> float:
+        return self.now
+
+    def looking(self) -> float:
+        self.now += 2e-4
+        return (FAR if self._far(self.now) else NEAR) * self._rng.uniform(0.9, 1.1)
+
+    def work(self, seconds: float = 0.010, slower: float = SLOWER) -> float:
+        """Work for so many seconds, and in a spell for more; return how long it took."""
+        taken = seconds * (slower if self._far(self.now) else 1.0)
+        self.now += taken
+        return taken
+
+    def looker(self) -> Looker:
+        return Looker(self.looking, self.clock)

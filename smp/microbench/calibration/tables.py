@@ -39,6 +39,8 @@ def summary(data: Data) -> str:
     poor = [model.name for model in found if model.quality.mre > TOLERATED]
     if poor:
         said += f" Above {TOLERATED:.0%}: {', '.join(poor)}; look at their residuals."
+    moved = list(dict.fromkeys(model.machine["placement"] for model in found if model.machine.get("placement")))
+    said += "".join(f" {each[0].upper()}{each[1:]}." for each in moved)
     if data.get("interrupted"):
         said += " It was interrupted: the same command goes on with it."
     return said

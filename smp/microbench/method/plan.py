@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from smp._computer.cpus import Cache
 from smp.errors import SmpError
-
-from .placement import PlacementLog
+from smp.models.placement_log import PlacementLog
 
 if TYPE_CHECKING:
     from smp._computer.documents import Record

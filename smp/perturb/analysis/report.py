@@ -91,6 +91,8 @@ def summary(trials: Trials) -> Printed:
         ("Trials", f"{count}, {trials.replicates} replicates, each in a fresh order{quickest}"),
         ("Before", f"a first run, {time(trials.warm_up)}, and some counted, the quickest {time(trials.counting)}"),
     ]
+    if trials.about.get("placement"):
+        lines.append(("Placement", trials.about["placement"]))
     return Printed(columns=(text(), text()), rows=lines)
 
 

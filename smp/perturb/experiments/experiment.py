@@ -2,6 +2,7 @@
 
     warm-up  ─▶  some runs counted: which places are passed  ─▶  replicates of all trials, each in a fresh order
 
+A run during which the host had moved the CPUs is run again, while there is time for that (see `Looker`).
 What is measured is saved on the way, and taken up again by the same call.
 """
 
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from smp._runtime.host.looking import Looker
 from smp._runtime.machine import Machine
 from smp.errors import SmpError, TrialFailed
 from smp.models._types import IntArray
@@ -151,14 +153,16 @@ def screen(
         identity = {**about, **about_program(program, arguments), **run}
         exact, rows = taken_up(identity, exact, Path(resume))
         save = partial(keep, identity, exact, rows, Path(resume))
-    plan = exact
+    plan, taken, looker = exact, len(rows), None if counts.virtual else Looker()
     try:
-        _run(runner, plan, order, names, work, rows, save, say)
+        _run(runner, plan, order, names, work, rows, save, say, looker)
     finally:
         if rows:
             save()
     if resume is not None:
         Path(resume).unlink(missing_ok=True)
+    if looker is not None and looker.said():
+        about["placement"] = f"since it was resumed, {looker.said()}" if taken else looker.said()
     table = tabulated(plan, order, names, rows)
     seconds = warm_up, counts.outcome.time
     return Trials(plan, table, counts.met, *seconds, plan.lengths(counts.virtual), about)
@@ -215,14 +219,16 @@ def _run(
     rows: list[list[float]],
     save: Callable[[], object],
     say: Progress,
+    looker: Looker | None,
 ) -> None:
     """Run the trials that are not in ``rows`` yet."""
     saved = time.monotonic()
     for replicate, _, trial, _ in order[len(rows) :].tolist():
         settings = plan.settings(trial)
+        run = partial(runner.trial, {**dict.fromkeys(plan.factors), **settings})
         say(len(rows) / len(order), f"replicate {replicate + 1}, trial {trial + 1}")
         try:
-            rows.append(_row(runner.trial({**dict.fromkeys(plan.factors), **settings}), names, work))
+            rows.append(_row(looker.time(run) if looker else run(), names, work))
         except (Exception, SystemExit) as error:
             set_ = ", ".join(f"{name} = {one}" for name, one in settings.items()) or "no treatments"
             where = f"trial {trial + 1} of replicate {replicate + 1}"

@@ -64,6 +64,7 @@ class PlanLayout(Record):
 class About(Record):
     program: str | None = None
     shares: dict[str, str] | None = None
+    placement: str | None = None
 
 
 class TrialsLayout(Record):

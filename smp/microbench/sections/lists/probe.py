@@ -23,8 +23,8 @@ from smp.kernels.lists.forms import FORMS, WORTH_STREAMS
 from smp.kernels.lists.functions import rank_list
 from smp.kernels.lists.lists import random_list
 from smp.kernels.lists.serial import rank_here
-from smp.microbench.method.placement import PlacementLog
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
+from smp.models.placement_log import PlacementLog
 from smp.profiles.profile import Profile
 
 from ..programs.probe import Found, sampled

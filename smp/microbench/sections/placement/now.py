@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from smp._computer.limits import usable_cpus
 from smp._output.terminal import Printed
 from smp.errors import MachineError
-from smp.microbench.method.placement import PlacementLog
+from smp.models.placement_log import PlacementLog
 
 from .probe import look_around
 from .report import COLUMNS, MEANING, cells

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from smp._output.figure import GREY, Axis, Figure, Mark, Panel, Series
 from smp._output.numbers import number, percent
-from smp.microbench.method.placement import READING
 from smp.microbench.output.curves import Samples
+from smp.models.placement_log import READING
 from smp.profiles.records import PlacementState
 
 from .report import describe

@@ -20,9 +20,10 @@ from smp._runtime.machine import host
 from smp._runtime.program.processor import Processor
 from smp._runtime.protocols.placement import UNKNOWN
 from smp._runtime.protocols.wait import RETRIES
-from smp.microbench.method.placement import PlacementLog, records
+from smp.microbench.method.placement import records
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.models.placement import Placement as States
+from smp.models.placement_log import PlacementLog
 from smp.profiles.records import PlacementState
 
 from .loops import CHAIN, LOOK, look

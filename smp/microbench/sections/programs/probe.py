@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._runtime.program.run import Run
-from smp.microbench.method.placement import PlacementLog
 from smp.microbench.method.windows import LIMITS
+from smp.models.placement_log import PlacementLog
 from smp.models.supersteps.intervals import Interval
 from smp.models.supersteps.locality import SMALL, place
 from smp.profiles.kept_apart import FAMILIES, LIMIT, errors_apart

@@ -19,8 +19,8 @@ from smp.errors import SmpError
 from smp.kernels.in_process import streams_for
 from smp.kernels.sorting.forms import FORMS
 from smp.kernels.sorting.functions import sort
-from smp.microbench.method.placement import PlacementLog
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
+from smp.models.placement_log import PlacementLog
 from smp.models.supersteps.published import paper_lengths
 from smp.profiles.profile import Profile
 

@@ -28,8 +28,8 @@ from smp.kernels.grids.functions import relax
 from smp.kernels.grids.layouts import rectangles
 from smp.kernels.grids.programs import LABELS, relax_red_black
 from smp.kernels.in_process import side_by_side, streams_for
-from smp.microbench.method.placement import PlacementLog
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
+from smp.models.placement_log import PlacementLog
 from smp.profiles.profile import Profile
 
 from ..programs.probe import Found, averages, in_supersteps, sampled

@@ -26,11 +26,12 @@ import numpy as np
 from smp._computer.limits import usable_cpus
 from smp._runtime.machine import host
 from smp.microbench.method.clocks import clock_rate, timer_cost
-from smp.microbench.method.placement import PlacementLog, by_state, records
+from smp.microbench.method.placement import by_state, records
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rows import complaints, judged, key_of, row, stack
 from smp.microbench.method.windows import NO_FLAG, Flag, Windows, mark_moved, per_operation
+from smp.models.placement_log import PlacementLog
 
 from .loops import SHARED_WORDS
 from .rows import Adds, Barrier, Matrices, Matrix, Operation, Synchronisation
