@@ -21,6 +21,8 @@ class Timed(Judged):
     minimum_ns: Number | None = None
     p95_ns: Number | None = None
     windows: Count | None = None
+    elsewhere_ns: list[Number | None] | None = None
+    """In the states of the placement other than the main one."""
 
 
 class Visited(Timed):

@@ -1,6 +1,7 @@
 """List ranking by streams gives the serial ranks, whatever the list, the streams, the processors; and is measured."""
 
 import json
+import math
 import time
 from typing import Any
 
@@ -21,10 +22,13 @@ from smp.kernels.lists.on_streams import by_streams, rank_reid_miller_streams, r
 from smp.kernels.lists.serial import rank_here
 from smp.kernels.lists.stream_barrier import Meeting, meet, meeting
 from smp.kernels.lists.wyllie_cells import MOST, joined, rank_wyllie_cells
+from smp.microbench.method.placement import looked_at
 from smp.microbench.method.plan import Measurement, Plan
 from smp.microbench.sections.fine import probe, report
 from smp.microbench.sections.fine.loops import PREPARED, program
 from smp.microbench.sections.fine.probe import SAMPLE, Effort, points_of, section_of
+from smp.models.placement_log import PlacementLog
+from smp.profiles.profile import Profile
 
 PLAN = Plan("quick", (1,), 7, 64)
 EVERY = pytest.mark.parametrize("program", [rank_wyllie_cells, rank_wyllie_streams, rank_reid_miller_streams])
@@ -210,14 +214,21 @@ def test_every_algorithm_is_measured_up_to_its_longest_list() -> None:
     assert {name for name, _ in points_of(10, effort)} == {"serial", *PREPARED}
 
 
-def sample(n: int, streams: int, name: str, seconds: list[float], others: float = 0.0) -> list[tuple[Any, ...]]:
-    return [(n, streams, name, repeat, s, 3e-3, 7, 2, others) for repeat, s in enumerate(seconds)]
+def sample(
+    n: int,
+    streams: int,
+    name: str,
+    seconds: list[float],
+    others: float = 0.0,
+    placed: tuple[float, float] = (math.nan, math.nan),
+) -> list[tuple[Any, ...]]:
+    return [(n, streams, name, repeat, s, 3e-3, 7, 2, others, *placed) for repeat, s in enumerate(seconds)]
 
 
 def test_rows_are_medians_over_the_serial_median() -> None:
     rows = sample(1000, 1, "serial", [1e-5, 3e-5, 1.1e-5]) + sample(1000, 2, "wyllie-cells", [4e-5, 4.4e-5, 5e-4])
     rows += sample(1000, 4, "wyllie-cells", [1e-5, 2e-5, 5e-5])
-    data = section_of(np.array(rows, SAMPLE), cpus=2).data.to_json()
+    data = section_of(np.array(rows, SAMPLE), 2, PlacementLog()).data.to_json()
     two, four = data["rows"]
     assert (two["ns_per_element"], two["minimum_ns"], two["maximum_ns"]) == pytest.approx((44, 40, 500))
     assert two["speedup"] == pytest.approx(1.1e-5 / 4.4e-5)
@@ -231,9 +242,27 @@ def test_rows_are_medians_over_the_serial_median() -> None:
 
 def test_a_length_during_which_others_had_the_cpus_is_not_valid() -> None:
     quiet, loud = sample(1000, 1, "serial", [1e-5] * 3, 0.05), sample(2000, 1, "serial", [1e-5] * 3, 0.4)
-    of_1000, of_2000 = section_of(np.array(quiet + loud, SAMPLE), cpus=2).data.to_json()["serial"]
+    of_1000, of_2000 = section_of(np.array(quiet + loud, SAMPLE), 2, PlacementLog()).data.to_json()["serial"]
     assert of_1000["valid"]
     assert of_2000["why"] == ["other processes took 40% of the time of the CPUs"]
+
+
+def test_repeats_count_during_which_the_cpus_lay_as_they_mostly_do() -> None:
+    log = PlacementLog()
+    log.note(looked_at(), np.arange(40.0), [30.0] * 30 + [200.0] * 10)
+    rows = sample(1000, 1, "serial", [1e-5] * 3)
+    rows += sample(1000, 2, "wyllie-cells", [4e-5, 4.2e-5, 4.1e-5], placed=(30.0, 30.0))
+    rows += sample(1000, 2, "wyllie-cells", [8e-5] * 5, placed=(200.0, 200.0))
+    rows += sample(1000, 2, "wyllie-cells", [6e-5] * 5, placed=(30.0, 200.0))
+    found = section_of(np.array(rows, SAMPLE), 2, log).data
+    (row,) = found.rows  # type: ignore[attr-defined]
+    assert row.ns_per_element == pytest.approx(41)
+    assert row.repeats == 3
+    assert row.elsewhere_ns == pytest.approx([80])
+    assert [state.share for state in found.placement] == pytest.approx([0.75, 0.25], abs=0.02)  # type: ignore[attr-defined]
+    *_, table = report.tables(found, Profile({}))  # type: ignore[arg-type]
+    assert table.title.startswith("An element of n = 1,000 by how the CPUs lay")
+    assert table.rows == [["Wyllie, a cell a node, 2 streams", pytest.approx(41), pytest.approx(80)]]
 
 
 @pytest.fixture(scope="module")

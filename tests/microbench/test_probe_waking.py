@@ -13,16 +13,27 @@ from support.reports import section_text, summed_up
 from support.shapes import assert_same_keys, measured
 
 import smp
+from smp._runtime.host import looking
 from smp._runtime.memory.cells import Cells
 from smp.errors import ProcessorRaised
 from smp.microbench.method.plan import Plan, Stopped
 from smp.microbench.method.result import summarise
 from smp.microbench.method.rows import judged
-from smp.microbench.method.visits import COUNTS, FEWEST_ROUNDS, VISIT, rounds, section_of
-from smp.microbench.method.windows import Windows
+from smp.microbench.method.visits import (
+    COUNTS,
+    FEWEST_ROUNDS,
+    VISIT,
+    elsewhere_of,
+    result_of,
+    rounds,
+    section_of,
+    states_of,
+)
+from smp.microbench.method.windows import Flag, Windows
 from smp.microbench.sections.waking import probe
 from smp.microbench.sections.waking.loops import ALL, OPERATIONS, SHARED_WORDS, link, pass_by, set_off, worked
 from smp.microbench.sections.waking.probe import MANY, ONE, Effort, Task, program
+from smp.models.placement_log import PlacementLog
 from smp.profiles.records import Judged
 
 PLAN = Plan("quick", (1,), 7, 64)
@@ -174,6 +185,28 @@ def test_an_interrupt_of_the_first_round_leaves_nothing() -> None:
     clock = StillClock()
     with pytest.raises(KeyboardInterrupt):
         rounds("ab", taking(clock, 1, [], 0), 1.0, np.random.default_rng(1), clock, lambda *_: None)
+
+
+def test_rounds_count_during_which_the_cpus_lay_as_they_mostly_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They lie far from each other in every third of the rounds, which take twice as long then."""
+    clock, log, looks = StillClock(), PlacementLog(), iter([30.0, 31.0, 200.0, 199.0, 30.0, 29.0] * 10)
+    monkeypatch.setattr(looking, "look", lambda: next(looks))
+    taking_turns = taking(clock, 10**8, [])
+
+    def take(order: list[str], turn: int) -> Sequence[Windows]:
+        found = taking_turns(order, turn)
+        for windows in found:
+            windows["wall_ns"] = 200 if turn % 6 == 2 else 150 if turn % 6 in (1, 3) else 100
+        return found
+
+    taken, _ = rounds("ab", take, 3.0, np.random.default_rng(1), clock, lambda *_: None, log=log)
+    for windows in taken.values():
+        moved = windows["flags"] & np.uint8(Flag.MOVED) != 0
+        assert {int(at % 6) for at in windows["round"][~moved]} == {0, 4, 5}
+        result = result_of(("a",), windows)
+        assert result.median == 100
+        assert elsewhere_of(result, log) == [200]
+    assert [round(state.ns) for state in states_of(log)] == [30, 200]
 
 
 # --- the probe

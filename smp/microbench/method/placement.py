@@ -1,14 +1,20 @@
-"""The states of the placement as a profile has them, and what was measured in each."""
+"""The placement in a section: looks at it, its states as a profile has them, and what was measured in each."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from smp._computer.limits import usable_cpus
+from smp._runtime.host import looking
 from smp.models.placement import Placement
+from smp.models.placement_log import PlacementLog
 from smp.profiles.records import PlacementState
+
+from .windows import NO_FLAG, Flag, Windows, per_operation
 
 
 def records(placement: Placement) -> list[PlacementState]:
@@ -26,3 +32,33 @@ def by_state(placement: Placement, labels: NDArray[np.int64], values: ArrayLike)
     measured = np.asarray(values, np.float64)
     parts: list[Any] = [measured[labels == k] for k in range(len(placement.states))]
     return [float(np.median(part)) if len(part) else None for part in parts]
+
+
+def looked_at() -> int:
+    """Return how many CPUs a look is at: those that streams run on, or the first of many."""
+    return min(len(usable_cpus()), looking.MOST_CPUS)
+
+
+def look_and_note(log: PlacementLog) -> float:
+    """Look at the CPUs that streams run on; note the reading, and return it in ns."""
+    ns = looking.look()
+    log.note(looked_at(), time.monotonic(), ns)
+    return ns
+
+
+def elsewhere_ns(windows: Windows, placement: Placement, ignore: Flag = NO_FLAG) -> list[float | None] | None:
+    """Return the median time of an operation in the states other than the main one; None where there is no other.
+
+    Parameters
+    ----------
+    windows : ndarray of WINDOW, shape (n,)
+        With their flags set.
+    placement : Placement
+    ignore : Flag
+        What belongs to the operation itself.
+    """
+    if len(placement.states) < 2:
+        return None
+    clean = windows[windows["flags"] & ~np.uint8(ignore | Flag.MOVED) == 0]
+    labels = placement.between(clean["placed_before_ns"], clean["placed_after_ns"])
+    return by_state(placement, labels, per_operation(clean))[1:]

@@ -17,13 +17,16 @@ from numpy.lib.recfunctions import append_fields
 from numpy.typing import NDArray
 
 from smp._computer.system import affinity, stolen_ns
+from smp.models.placement_log import PlacementLog
+from smp.profiles.records import PlacementState
 
 from .others import Others
+from .placement import elsewhere_ns, look_and_note, looked_at, records
 from .plan import Measurement, Stopped, Tick
 from .result import Result, summarise
 from .rows import stack
 from .visit import Clock
-from .windows import WINDOW, Flag, Limits, Windows, flags
+from .windows import WINDOW, Flag, Limits, Windows, flags, mark_moved
 
 if TYPE_CHECKING:
     from smp._computer.documents import Record
@@ -49,6 +52,7 @@ def rounds(
     clock: Clock,
     tick: Tick,
     others: Others | None = None,
+    log: PlacementLog | None = None,
 ) -> tuple[dict[Task, Windows], bool]:
     """Visit all tasks in random order, round by round, at least `FEWEST_ROUNDS` times.
 
@@ -65,6 +69,8 @@ def rounds(
     others : Others, optional
         Whose shares leave the less for the windows of a round, as their ``overlap``: for streams that sleep, or that
         any CPU may run.
+    log : PlacementLog, optional
+        Gets a look at the CPUs between rounds; windows in which they did not lie as they mostly do are flagged.
 
     Returns
     -------
@@ -80,14 +86,20 @@ def rounds(
     """
     taken: dict[Task, list[Windows]] = {task: [] for task in tasks}
     begun, done, interrupted = clock.wall(), 0, False
-    note = others.note if others else lambda: None
-    note()
+    note, looks = others.note if others else lambda: None, list[float]()
+
+    def between() -> None:
+        note()
+        if log is not None:
+            looks.append(look_and_note(log))
+
+    between()
     try:
         while done < FEWEST_ROUNDS or (clock.wall() - begun) * (done + 1) / done <= 1e9 * seconds:
             order = [tasks[index] for index in rng.permutation(len(tasks))]
             for task, windows in zip(order, take(order, done), strict=True):
                 taken[task].append(windows)
-            note()
+            between()
             done += 1
             spent = (clock.wall() - begun) / (1e9 * seconds)
             tick(min(1.0, max(done / FEWEST_ROUNDS / 2, spent)), f"round {done}")
@@ -101,6 +113,11 @@ def rounds(
     kept = {task: np.concatenate(visits[:done]) for task, visits in taken.items()}
     for windows in kept.values():
         windows["flags"] = flags(windows)
+        if log is not None:
+            readings = np.array(looks)
+            windows["placed_before_ns"] = readings[windows["round"]]
+            windows["placed_after_ns"] = readings[windows["round"] + 1]
+            mark_moved(windows, log.placement(looked_at()))
     return kept, interrupted
 
 
@@ -182,3 +199,13 @@ def counts_of(result: Result) -> Counts:
     """Return the median retries and traps of a visit."""
     retries, traps = (float(np.median(result.windows[name])) for name in COUNTS)
     return {"retries": retries, "traps": traps}
+
+
+def elsewhere_of(result: Result, log: PlacementLog) -> list[float | None] | None:
+    """Return the median time of an operation in the other states of the CPUs that streams run on."""
+    return elsewhere_ns(result.windows, log.placement(looked_at()), TURNS)
+
+
+def states_of(log: PlacementLog) -> list[PlacementState]:
+    """Return the states of the CPUs that streams run on, as a profile has them."""
+    return records(log.placement(looked_at()))

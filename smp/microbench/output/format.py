@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
 
-from smp._output.table import Cell, Column, Marked, Plain, Table
+from smp._output.numbers import number, percent
+from smp._output.table import Cell, Column, Marked, Plain, Table, text
+from smp.profiles.records import PlacementState
 
 Data = Mapping[str, Any]
 
@@ -107,3 +109,31 @@ def flagged(records: Iterable[Any]) -> str:
     said = "; ".join(common[:REASONS])
     more = f"; {len(common) - REASONS} more" if len(common) > REASONS else ""
     return f"! not valid, {len(bad)} of {len(every)}" + (f": {said}{more}" if said else "")
+
+
+def by_placement(
+    title: str,
+    head: str,
+    rows: Sequence[tuple[str, float, list[float | None] | None]],
+    states: Sequence[PlacementState] | None,
+) -> Iterator[Table]:
+    """Yield a table of what was measured in several states of the placement, where it was.
+
+    Parameters
+    ----------
+    title : str
+    head : str
+        Of the column of names.
+    rows : sequence of (str, float, list or None)
+        The name of each, ns in the main state, and those in the others.
+    states : sequence of PlacementState
+        The main one first.
+    """
+    if not states or len(states) < 2:
+        return
+    columns = [Column(f"{number(state.ns)} ns, {percent(state.share)}%", "ns") for state in states]
+    cells: list[list[Cell]] = [
+        [name, *[ns, *others, *[None] * len(states)][: len(states)]] for name, ns, others in rows if others
+    ]
+    if cells:
+        yield Table(f"{title}: the hand-over of a line, and its share of the time", [text(head), *columns], cells)

@@ -29,8 +29,9 @@ from smp.microbench.method.others import Others
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result
 from smp.microbench.method.rows import judged, key_of
-from smp.microbench.method.visits import Watch, result_of, rounds, section_of
+from smp.microbench.method.visits import Watch, elsewhere_of, result_of, rounds, section_of, states_of
 from smp.microbench.method.windows import Windows
+from smp.models.placement_log import PlacementLog
 
 from ..waking.loops import ALL, OPERATIONS, SHARED_WORDS, link, set_off
 from ..waking.probe import RETRIES, statistics
@@ -105,11 +106,19 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
         take([Task(CHAINED, 0, 1)], 0)  # compiles
         taken, cut = rounds(
-            tasks, take, plan.seconds(effort.seconds), np.random.default_rng([plan.seed, 11]), clock, tick, Others()
+            tasks,
+            take,
+            plan.seconds(effort.seconds),
+            np.random.default_rng([plan.seed, 11]),
+            clock,
+            tick,
+            Others(),
+            plan.placement,
         )
     results = [result_of((task.how, task.work, task.streams), windows) for task, windows in taken.items()]
     data = Chain(
-        rows=[_row(result, GHz) for result in results],
+        rows=[_row(result, GHz, plan.placement) for result in results],
+        placement=states_of(plan.placement),
         limit=RETRIES,
         operations=OPERATIONS,
         cpus=len(usable_cpus()),
@@ -118,9 +127,11 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     return section_of("chain", results, data, KEY, cut)
 
 
-def _row(result: Result, GHz: float) -> Passed:
+def _row(result: Result, GHz: float, log: PlacementLog) -> Passed:
     how, work, streams = key_of(result)
-    return Passed(how=how, work=work, streams=streams, **statistics(result, GHz))
+    return Passed(
+        how=how, work=work, streams=streams, **statistics(result, GHz), elsewhere_ns=elsewhere_of(result, log)
+    )
 
 
 def program(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.numbers import count, time
 from smp._output.table import Column, Table, counted
-from smp.microbench.output.format import by_streams, field, flagged
+from smp.microbench.output.format import by_placement, by_streams, field, flagged
 from smp.microbench.output.tera import ACCESSES_PASSED_ON, LATENCY, MACHINE
 from smp.profiles.profile import Profile
 
@@ -53,3 +53,6 @@ def tables(found: Chain, profile: Profile) -> Iterator[Table]:
             rows.append([streams, *shown, min(traps), max(traps)])
         title = f"Time {what} by iterations of work (after figures 10 and 11; medians of {visits} visits)"
         yield Table(title, columns, rows, notes if name == "total_ns" else ())
+    idle = [row for row in found.rows if row.work == 0]
+    named = [(f"{TITLES[row.how]}, {by_streams(row.streams)}", row.ns, row.elsewhere_ns) for row in idle]
+    yield from by_placement("A stream without work by how the CPUs lay", "cells", named, found.placement)

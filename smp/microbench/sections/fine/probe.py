@@ -8,7 +8,7 @@ The processor's streams go to all CPUs that it may use; more streams than CPUs t
 itself, from when the first stream goes on until the last is done: lists, cells and streams are there by then (`loops`).
 What a run takes besides, to make all that and to start, is kept apart as the set-up.  Speed-ups are over the compiled
 serial loop in private memory, whose ranks every result is compared with.  A time is the median of the repeats, which go
-in random order.
+in random order; of those by streams the repeats count during which the CPUs lay as they mostly do.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ from smp._runtime.machine import Machine, host
 from smp.kernels.lists.lists import random_list
 from smp.kernels.lists.serial import rank_here
 from smp.microbench.method.others import Others
+from smp.microbench.method.placement import by_state, look_and_note, looked_at, records
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.microbench.method.windows import LIMITS
+from smp.models.placement import Placement
+from smp.models.placement_log import PlacementLog
 
 from ..lists.probe import WrongRanks
 from .loops import PREPARED, program, timed_walk
@@ -41,6 +44,7 @@ SAMPLE = np.dtype(
     [
         *(("n", "i8"), ("streams", "i4"), ("algorithm", "U20"), ("repeat", "i4"), ("seconds", "f8")),
         *(("setup_s", "f8"), ("retries", "i8"), ("traps", "i8"), ("others", "f8")),
+        *(("placed_before_ns", "f4"), ("placed_after_ns", "f4")),
     ]
 )
 
@@ -99,16 +103,16 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
             others = Others()
             others.note()
             for n, done in zip(effort.lengths, cost / cost[-1], strict=True):
-                found.append(_ranked(machine, random_list(n, plan.seed + n), effort, rng))
+                found.append(_ranked(machine, random_list(n, plan.seed + n), effort, rng, plan.placement))
                 others.note()
                 for samples, share in zip(found, others.shares(), strict=False):
                     samples["others"] = share
                 tick(float(done), f"list ranking by streams, n = {n:,}")
     except KeyboardInterrupt:
         if found:
-            raise Stopped("fine", section_of(np.concatenate(found), len(usable_cpus()))) from None
+            raise Stopped("fine", section_of(np.concatenate(found), len(usable_cpus()), plan.placement)) from None
         raise
-    return section_of(np.concatenate(found), len(usable_cpus()))
+    return section_of(np.concatenate(found), len(usable_cpus()), plan.placement)
 
 
 def points_of(n: int, effort: Effort) -> Iterator[tuple[str, int]]:
@@ -120,15 +124,18 @@ def points_of(n: int, effort: Effort) -> Iterator[tuple[str, int]]:
             yield from ((name, streams) for streams in effort.streams)
 
 
-def section_of(samples: NDArray[np.void], cpus: int) -> Measurement:
+def section_of(samples: NDArray[np.void], cpus: int, log: PlacementLog) -> Measurement:
     """Return the section that the repeats make."""
+    placement = log.placement(looked_at())
     rows: list[RankedByStreams] = []
     serial: list[Ranked] = []
     for n in np.unique(samples["n"]).tolist():
         mine = samples[samples["n"] == n]
         alone = float(np.median(mine["seconds"][mine["algorithm"] == SERIAL]))
         for name, streams in dict.fromkeys(zip(mine["algorithm"].tolist(), mine["streams"].tolist(), strict=True)):
-            repeats = mine[(mine["algorithm"] == name) & (mine["streams"] == streams)]
+            every = mine[(mine["algorithm"] == name) & (mine["streams"] == streams)]
+            main = placement.is_main(every["placed_before_ns"], every["placed_after_ns"])
+            repeats = every[main] if main.any() and name != SERIAL else every
             times = _statistics(repeats, n)
             if name == SERIAL:
                 serial.append(Ranked(n=n, **times))
@@ -145,12 +152,21 @@ def section_of(samples: NDArray[np.void], cpus: int) -> Measurement:
                     retries=float(np.median(repeats["retries"])),
                     traps=float(np.median(repeats["traps"])),
                     oversubscribed=streams > cpus,
+                    elsewhere_ns=_elsewhere(every, n, placement),
                     **times,
                 )
             )
     bad = [row.why[0] for row in rows if row.why]
     why = [f"{len(bad)} of {len(rows)} times are not valid; the first: {bad[0]}"] if 4 * len(bad) > len(rows) else []
-    return Measurement(Fine(rows=rows, serial=serial, setup=[], cpus=cpus, valid=not why, why=why), {"fine": samples})
+    states = records(placement)
+    data = Fine(rows=rows, serial=serial, setup=[], cpus=cpus, placement=states, valid=not why, why=why)
+    return Measurement(data, {"fine": samples})
+
+
+def _elsewhere(repeats: NDArray[np.void], n: int, placement: Placement) -> list[float | None] | None:
+    """The median ns an element in the states other than the main one."""
+    labels = placement.between(repeats["placed_before_ns"], repeats["placed_after_ns"])
+    return by_state(placement, labels, repeats["seconds"] / n * 1e9)[1:] or None
 
 
 class Statistics(TypedDict):
@@ -196,25 +212,29 @@ def _warm(machine: Machine) -> None:
         machine.run(program, name, successor, ranks, 0, 2)
 
 
-def _ranked(machine: Machine, successor: NDArray[Any], effort: Effort, rng: np.random.Generator) -> NDArray[np.void]:
+def _ranked(
+    machine: Machine, successor: NDArray[Any], effort: Effort, rng: np.random.Generator, log: PlacementLog
+) -> NDArray[np.void]:
     """Rank one list by all, the repeats in random order."""
     n, expected = len(successor), rank_here(successor)
     head, found, span = int(expected.argmin()), np.zeros_like(expected), np.zeros(2, np.int64)
     shared, ranks = machine.array(successor), machine.empty(n, successor.dtype)
     points = list(points_of(n, effort))
     samples = []
+    placed = look_and_note(log)
     for repeat in range(REPEATS if n < FEWER_FROM else FEWER):
         for name, streams in (points[i] for i in rng.permutation(len(points))):
             if name == SERIAL:
                 for _ in range(2):  # the second finds in the caches what of the list fits there, as the streams do
                     timed_walk(successor, found, head, span)
-                samples.append((n, 1, name, repeat, (span[1] - span[0]) / 1e9, 0.0, 0, 0, 0.0))
+                samples.append((n, 1, name, repeat, (span[1] - span[0]) / 1e9, 0.0, 0, 0, 0.0, np.nan, np.nan))
                 continue
             ranks.view[:] = -1
             run = machine.run(program, name, shared, ranks, head, streams)
             if not np.array_equal(ranks.view, expected):
                 raise WrongRanks(f"{name} with {streams} streams gives other ranks than the serial loop")
             ns, retries, traps = run.results[0]
-            seconds = ns / 1e9
-            samples.append((n, streams, name, repeat, seconds, run.wall - seconds, retries, traps, 0.0))
+            seconds, before, placed = ns / 1e9, placed, look_and_note(log)
+            counts = retries, traps, 0.0, before, placed
+            samples.append((n, streams, name, repeat, seconds, run.wall - seconds, *counts))
     return np.array(samples, SAMPLE)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.numbers import count, number, time
 from smp._output.table import Bounded, Cell, Column, Marked, Table, counted, text
-from smp.microbench.output.format import by_streams, flagged, judged
+from smp.microbench.output.format import by_placement, by_streams, flagged, judged
 from smp.microbench.output.tera import MACHINE, SERIAL_LIST
 from smp.profiles.profile import Profile
 
@@ -76,6 +76,13 @@ def tables(found: Fine, profile: Profile) -> Iterator[Table]:
             flagged([*found.rows, *found.serial]),
         ),
     )
+    longest = max((row.n for row in found.rows), default=0)
+    mine = [row for row in found.rows if row.n == longest]
+    named = [
+        (f"{TITLES[row.algorithm]}, {by_streams(row.streams)}", row.ns_per_element, row.elsewhere_ns) for row in mine
+    ]
+    title = f"An element of n = {count(longest)} by how the CPUs lay"
+    yield from by_placement(title, "algorithm", named, found.placement)
 
 
 def _time(row: Ranked) -> Cell:

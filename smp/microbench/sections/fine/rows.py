@@ -6,7 +6,7 @@ from typing import Literal
 
 from smp._computer.documents import Count, Number, Record, Rows, Size
 from smp.microbench.sections.programs.rows import OfLength
-from smp.profiles.records import Judged
+from smp.profiles.records import Judged, PlacementState
 
 Streams = Literal["wyllie-cells", "wyllie-streams", "reid-miller-streams"]
 
@@ -27,6 +27,8 @@ class RankedByStreams(Ranked):
     retries: Number
     traps: Number
     oversubscribed: bool
+    elsewhere_ns: list[Number | None] | None = None
+    """An element, in the states of the placement other than the main one."""
 
 
 class Setup(Record):
@@ -38,6 +40,7 @@ class Setup(Record):
 
 
 class Fine(Judged):
+    placement: list[PlacementState] | None = None
     rows: list[RankedByStreams]
     serial: list[Ranked]
     setup: Rows[Setup]

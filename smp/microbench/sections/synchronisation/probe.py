@@ -26,11 +26,11 @@ import numpy as np
 from smp._computer.limits import usable_cpus
 from smp._runtime.machine import host
 from smp.microbench.method.clocks import clock_rate, timer_cost
-from smp.microbench.method.placement import by_state, records
+from smp.microbench.method.placement import elsewhere_ns, records
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result, summarise
 from smp.microbench.method.rows import complaints, judged, key_of, row, stack
-from smp.microbench.method.windows import NO_FLAG, Flag, Windows, mark_moved, per_operation
+from smp.microbench.method.windows import NO_FLAG, Flag, Windows, mark_moved
 from smp.models.placement_log import PlacementLog
 
 from .loops import SHARED_WORDS
@@ -93,7 +93,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     stages = stages_of(sorted(set(plan.processors)), cpus, chosen)
     timer_ns, GHz = timer_cost(), clock_rate().GHz
     rng = np.random.default_rng([plan.seed, 3])
-    found: list[tuple[Result, list[float | None]]] = []
+    found: list[tuple[Result, list[float | None] | None]] = []
     whole, done = sum(len(stage.tasks) for stage in stages), 0
     for k, stage in enumerate(stages):
         left = plan.seconds(BUDGETS[plan.mode]) - (time.monotonic() - begun) - START_SECONDS * (len(stages) - k)
@@ -201,10 +201,10 @@ def _middle(matrix: Matrix) -> float | None:
     return float(np.median(values)) if values else None
 
 
-def _row(result: Result, others: list[float | None], GHz: float, cpus: int) -> Operation:
+def _row(result: Result, others: list[float | None] | None, GHz: float, cpus: int) -> Operation:
     what, p, *pair = key_of(result)
     places: dict[str, Any] = {"cpus": pair} if what in HANDOFFS else {}
-    places["elsewhere_ns"] = others or None
+    places["elsewhere_ns"] = others
     return Operation(what=what, processors=p, **places, oversubscribed=p > cpus, **row(result, GHz))
 
 
@@ -215,7 +215,7 @@ def _measure_stage(
     rng: np.random.Generator,
     log: PlacementLog,
     tick: Callable[[float, str], None],
-) -> list[tuple[Result, list[float | None]]]:
+) -> list[tuple[Result, list[float | None] | None]]:
     """Open a stage's machine and visit its tasks in random order, round by round, each for its share of seconds."""
     seconds = float(np.clip(share / FEWEST_ROUNDS - VISIT_SECONDS, SHORTEST, LONGEST))
     tick(0.0, f"starting {stage.p} processor{'s' * (stage.p > 1)}")
@@ -235,12 +235,11 @@ def _measure_stage(
     tick(1.0, f"p = {stage.p}")
     ends = [windows[0] for visits in taken.values() for windows in visits if len(windows)]
     log.note_runs(stage.p, [(end["placed_before_ns"], end["placed_after_ns"]) for end in ends])
-    results: list[tuple[Result, list[float | None]]] = []
+    results: list[tuple[Result, list[float | None] | None]] = []
     for task, visits in taken.items():
-        every, others = np.concatenate(visits), list[float | None]()
+        every, others = np.concatenate(visits), None
         if len(task.ranks) > 1:
-            states = mark_moved(every, log.placement(stage.p))
-            clean = every["flags"] & ~np.uint8(Flag.MOVED) == 0
-            others = by_state(log.placement(stage.p), states[clean], per_operation(every[clean]))[1:]
+            mark_moved(every, log.placement(stage.p))
+            others = elsewhere_ns(every, log.placement(stage.p))
         results.append((summarise(stage.key(task), every, "median", NO_FLAG if stage.cpus else ASLEEP), others))
     return results

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smp._output.numbers import number, percent
 from smp._output.table import Column, Marked, Table, counted, share, text
-from smp.microbench.output.format import cells, flagged
+from smp.microbench.output.format import by_placement, cells, flagged
 from smp.profiles.profile import Profile
 
 from .rows import Matrices, Synchronisation
@@ -32,15 +31,9 @@ COLUMNS = (
 def in_other_states(found: Synchronisation) -> Iterator[Table]:
     """Yield a table for each p whose CPUs lay in several ways: every operation in every state."""
     for p, states in (found.placement or {}).items():
-        rows = [
-            [OPERATIONS[row.what], *[row.ns, *row.elsewhere_ns, *[None] * len(states)][: len(states)]]
-            for row in found.rows or ()
-            if row.processors == int(p) and row.elsewhere_ns
-        ]
-        if rows and len(states) > 1:
-            columns = [Column(f"{number(state.ns)} ns, {percent(state.share)}%", "ns") for state in states]
-            title = f"The same by how the CPUs lay, p = {p}: the hand-over of a line, and its share of the time"
-            yield Table(title, [text("operation"), *columns], rows)
+        mine = [row for row in found.rows or () if row.processors == int(p)]
+        rows = [(OPERATIONS[row.what], row.ns, row.elsewhere_ns) for row in mine]
+        yield from by_placement(f"The same by how the CPUs lay, p = {p}", "operation", rows, states)
 
 
 def tables(found: Synchronisation, profile: Profile) -> Iterator[Table]:

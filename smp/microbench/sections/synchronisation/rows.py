@@ -33,8 +33,6 @@ class Operation(Timed):
     cpus: list[Count] | None = None
     oversubscribed: bool | None = None
     clean_fraction: Number = 1.0
-    elsewhere_ns: list[Number | None] | None = None
-    """In the other states of the placement."""
 
 
 class Synchronisation(Judged):

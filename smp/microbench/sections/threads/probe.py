@@ -39,8 +39,9 @@ from smp.microbench.method.others import Others
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result
 from smp.microbench.method.rows import Times, judged, key_of, row
-from smp.microbench.method.visits import Watch, counted, result_of, rounds, section_of
+from smp.microbench.method.visits import Watch, counted, elsewhere_of, result_of, rounds, section_of, states_of
 from smp.microbench.method.windows import Windows
+from smp.models.placement_log import PlacementLog
 
 from ..retries.probe import NAP
 from .loops import BEFORE, HANDOFF_WORDS, WOKEN, answer, remap, sleep_once, spin_out, stamp, wake_once, write_time
@@ -108,11 +109,12 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         take(list(everything), 0)  # compiles
         seconds = plan.seconds(SECONDS[plan.mode])
         rng = np.random.default_rng([plan.seed, 14])
-        taken, cut = rounds(everything, take, seconds, rng, clock, tick, Others())
+        taken, cut = rounds(everything, take, seconds, rng, clock, tick, Others(), plan.placement)
     results = [result_of((what,), windows) for what, windows in taken.items()]
-    found = {key_of(result)[0]: statistics(result, GHz) for result in results}
+    found = {key_of(result)[0]: statistics(result, GHz, plan.placement) for result in results}
     data = Threads(
         rows=[Event(what=what, **found[what]) for what in EVENTS],
+        placement=states_of(plan.placement),
         whole=Whole(what=WHOLE, **found[WHOLE]),
         parts=[Part(what=what, **found[what]) for what in PARTS],
         retries=RETRIES,
@@ -128,12 +130,14 @@ class Statistics(Times):
 
     mean_ns: float
     std_ns: float
+    elsewhere_ns: list[float | None] | None
 
 
-def statistics(result: Result, GHz: float) -> Statistics:
+def statistics(result: Result, GHz: float, log: PlacementLog) -> Statistics:
     """Return the numbers of a row."""
     ns = counted(result)["wall_ns"]
-    return {"mean_ns": float(ns.mean()), "std_ns": float(ns.std()), **row(result, GHz)}
+    deviation, others = float(ns.std()), elsewhere_of(result, log)
+    return {"mean_ns": float(ns.mean()), "std_ns": deviation, "elsewhere_ns": others, **row(result, GHz)}
 
 
 def accounting(times: Mapping[str, float]) -> Accounting:

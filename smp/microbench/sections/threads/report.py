@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.numbers import percent, time
 from smp._output.table import Cell, Column, Table, counted, share, text
-from smp.microbench.output.format import cells, flagged, judged
+from smp.microbench.output.format import by_placement, cells, flagged, judged
 from smp.microbench.output.tera import MACHINE, REMAP, REMAP_AT_ONCE, REMAPPING, START
 from smp.profiles.profile import Profile
 
@@ -71,6 +71,8 @@ def tables(found: Threads, profile: Profile) -> Iterator[Table]:
         shown,
         (f"{MACHINE}: {', '.join(dict.fromkeys(one.place for one in PUBLISHED.values()))}, means", flagged(rows)),
     )
+    named = [(EVENTS[row.what].strip(), row.ns, row.elsewhere_ns) for row in rows]
+    yield from by_placement("The same by how the CPUs lay", "", named, found.placement)
     sums = found.accounting
     total, left = sums.total_ns, sums.total_ns - sums.explained_ns
     parts = sorted(found.parts, key=lambda row: list(PARTS).index(row.what))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from smp._computer.documents import Count, Number, Positive, Record, Some
-from smp.profiles.records import Judged, Visited
+from smp.profiles.records import Judged, PlacementState, Visited
 
 EventName = Literal["bare", "stream", "thread", "remap", "at once", "back", "next"]
 PartName = Literal["looks", "trap", "wake", "python", "call"]
@@ -37,6 +37,7 @@ class Accounting(Record):
 
 
 class Threads(Judged):
+    placement: list[PlacementState] | None = None
     rows: Some[Event]
     parts: list[Part]
     whole: Whole

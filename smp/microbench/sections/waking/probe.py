@@ -30,8 +30,18 @@ from smp.microbench.method.others import Others
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result
 from smp.microbench.method.rows import Times, judged, key_of, row
-from smp.microbench.method.visits import Counts, Watch, counts_of, result_of, rounds, section_of
+from smp.microbench.method.visits import (
+    Counts,
+    Watch,
+    counts_of,
+    elsewhere_of,
+    result_of,
+    rounds,
+    section_of,
+    states_of,
+)
 from smp.microbench.method.windows import Windows
+from smp.models.placement_log import PlacementLog
 
 from .loops import ALL, SHARED_WORDS, link, pass_by, set_off
 from .rows import Waking, Woken
@@ -106,17 +116,31 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
         take([Task(MANY, 0, 1), Task(ONE, 0, 1)], 0)  # compiles
         taken, cut = rounds(
-            tasks, take, plan.seconds(effort.seconds), np.random.default_rng([plan.seed, 10]), clock, tick, Others()
+            tasks,
+            take,
+            plan.seconds(effort.seconds),
+            np.random.default_rng([plan.seed, 10]),
+            clock,
+            tick,
+            Others(),
+            plan.placement,
         )
     results = [result_of((task.how, task.initial_ns, task.streams), windows) for task, windows in taken.items()]
-    rows = [_row(result, GHz) for result in results]
-    data = Waking(rows=rows, limit=RETRIES, cpus=len(usable_cpus()), **judged(results))
+    rows = [_row(result, GHz, plan.placement) for result in results]
+    placement = states_of(plan.placement)
+    data = Waking(rows=rows, placement=placement, limit=RETRIES, cpus=len(usable_cpus()), **judged(results))
     return section_of("waking", results, data, KEY, cut)
 
 
-def _row(result: Result, GHz: float) -> Woken:
+def _row(result: Result, GHz: float, log: PlacementLog) -> Woken:
     how, initial_ns, streams = key_of(result)
-    return Woken(how=how, initial_ns=initial_ns, streams=streams, **statistics(result, GHz))
+    return Woken(
+        how=how,
+        initial_ns=initial_ns,
+        streams=streams,
+        **statistics(result, GHz),
+        elsewhere_ns=elsewhere_of(result, log),
+    )
 
 
 class Statistics(Times, Counts):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.numbers import count, time
 from smp._output.table import Cell, Column, Table, counted, share
-from smp.microbench.output.format import few, flagged, judged
+from smp.microbench.output.format import by_placement, by_streams, few, flagged, judged
 from smp.microbench.output.tera import ACCESSES_ONE_BY_ONE, FIFTY_AT_ONCE, LATENCY, MACHINE
 from smp.profiles.profile import Profile
 
@@ -63,6 +63,11 @@ def tables(found: Waking, profile: Profile) -> Iterator[Table]:
                 flagged(rows),
             ),
         )
+    longest = max((row.initial_ns for row in found.rows), default=0)
+    asleep = [row for row in found.rows if row.initial_ns == longest]
+    named = [(f"{row.how}, {by_streams(row.streams)}", row.ns, row.elsewhere_ns) for row in asleep]
+    title = f"A stream by how the CPUs lay, after {count(longest / 1e3)} us"
+    yield from by_placement(title, "who is woken", named, found.placement)
 
 
 def _three(row: Woken | None) -> list[Cell]:

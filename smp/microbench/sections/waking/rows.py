@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from smp._computer.documents import Count, Number, Size, Some
-from smp.profiles.records import Judged, Visited
+from smp.profiles.records import Judged, PlacementState, Visited
 
 
 class Woken(Visited):
@@ -18,6 +18,7 @@ class Woken(Visited):
 
 
 class Waking(Judged):
+    placement: list[PlacementState] | None = None
     rows: Some[Woken]
     limit: Count
     cpus: Size
