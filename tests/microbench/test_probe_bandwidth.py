@@ -15,6 +15,7 @@ from support.shapes import assert_same_keys, measured
 import smp
 from smp._computer.cpus import Cache
 from smp._computer.limits import usable_cpus
+from smp.microbench.method.placement import records
 from smp.microbench.method.plan import Plan
 from smp.microbench.sections.bandwidth import probe
 from smp.microbench.sections.bandwidth.facts import KERNELS
@@ -33,8 +34,10 @@ from smp.microbench.sections.bandwidth.loops import (
 )
 from smp.microbench.sections.bandwidth.nodes import measure_nodes, nodes_of_memory
 from smp.microbench.sections.bandwidth.probe import EFFORTS, Effort, array_bytes, counts_of, loading_of, node_row
+from smp.microbench.sections.bandwidth.report import in_other_states
 from smp.microbench.sections.bandwidth.rows import Bandwidth
-from smp.microbench.sections.bandwidth.stream import STAMP, TOLERANCE, Ran, stream_rows
+from smp.microbench.sections.bandwidth.stream import STAMP, TOLERANCE, Ran, note_placement, stream_rows
+from smp.models.placement_log import PlacementLog
 
 MIB = 1 << 20
 CACHES = (Cache(1, 32 << 10, 1), Cache(2, 4 * MIB, 1))
@@ -78,7 +81,7 @@ def streamed(proc: smp.Processor, repeats: int, piece: int) -> tuple[Any, np.nda
     size = 1000 + proc.rank
     arrays = [np.full(size, value) for value in (2.0, 2.0, 0.0)]
     stamps = np.zeros((repeats, 4, -(-size // piece), 4), np.int64)
-    stream(proc.sync, *arrays, SCALAR, piece, stamps)
+    stream(proc.sync, proc.rank, *arrays, SCALAR, piece, stamps, np.zeros((repeats, 5), np.int64))
     return arrays, stamps
 
 
@@ -222,6 +225,25 @@ def test_wrong_values_and_too_few_clean_pieces_are_said() -> None:
     assert row.why == ["processor 0: 4 clean windows of 20, fewer than 5"]
 
 
+def test_rates_are_of_how_the_cpus_mostly_lie_and_others_stand_beside() -> None:
+    """Repeats 5 to 8 lie far and take twice as long; during the fourth the CPUs were moved."""
+    walls = [[(0, 10), *((10_000 * k, 10_000 * k + (2000 if k > 4 else 1000)) for k in range(1, 9))]] * 2
+    taken = ran(walls)
+    stamps, log = taken.stamps.reshape(2, 9, 4, PIECES), PlacementLog()
+    stamps["placed_before_ns"], stamps["placed_after_ns"] = 30.0, 30.0
+    stamps["placed_after_ns"][:, 4], stamps["placed_before_ns"][:, 5:], stamps["placed_after_ns"][:, 5:] = 200, 200, 200
+    note_placement(taken.stamps, 2, log)
+    assert len(log.samples()) == 2 * 9 * 4
+    log.note(2, np.arange(100.0), np.full(100, 30.0))  # of other sections
+    (row, *_) = stream_rows(taken, 1000, log.placement(2))
+    assert (row.GBps, row.median_GBps, row.repeats) == (16, pytest.approx(16), 3)
+    assert row.elsewhere_GBps == pytest.approx([8])
+    states = {"2": records(log.placement(2))}
+    (table,) = in_other_states(Bandwidth(stream=[row], placement=states, valid=True))
+    assert table.rows == [["copy", pytest.approx(16), pytest.approx(8)]]
+    assert [column.name[:6] for column in table.columns] == ["kernel", "30.0 n", "200 ns"]
+
+
 # --- nodes
 
 
@@ -307,7 +329,7 @@ def test_loads_fit_into_memory(processors: int, log: int) -> None:
 def test_loaded_latency_has_a_result_for_each_kind_of_traffic() -> None:
     traffics = [Traffic(0), Traffic(1), Traffic(1, 2, 16), Traffic(1, 2, 512)]
     with smp.host(2) as machine:
-        results, moved = measure_loaded(machine, traffics, Load(8 * MIB, MIB, 2), 64, 1)
+        results, moved = measure_loaded(machine, traffics, Load(8 * MIB, MIB, 2), 64, 1, PlacementLog())
     assert [result.key for result in results] == [(0, -1, 0), (1, -1, 0), (1, 2, 16), (1, 2, 512)]
     assert all(result.minimum > 0 and result.quoted == "median" for result in results)
     assert all((result.windows["rank"] == 0).all() for result in results)

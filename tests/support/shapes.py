@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 QUICK = Path(__file__).parents[1] / "data/profile/quick.json"
-NEWER: Set[str] = frozenset({"why", "valid", "compute_s", "elsewhere_ns", "placement"})
+NEWER: Set[str] = frozenset({"why", "valid", "compute_s", "elsewhere_ns", "elsewhere_GBps", "placement"})
 """What rows have only where there is something to say."""
 PREDICTED = frozenset(
     {

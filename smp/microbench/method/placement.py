@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from smp._computer.limits import usable_cpus
 from smp._runtime.host import looking
+from smp._runtime.protocols.placement import UNKNOWN
 from smp.models.placement import Placement
 from smp.models.placement_log import PlacementLog
 from smp.profiles.records import PlacementState
@@ -44,6 +45,23 @@ def look_and_note(log: PlacementLog) -> float:
     ns = looking.look()
     log.note(looked_at(), time.monotonic(), ns)
     return ns
+
+
+def farthest(picoseconds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how the CPUs lay at some moments, in ns: the longest hand-over of any two neighbours.
+
+    Parameters
+    ----------
+    picoseconds : int64 array, shape (processors, ...)
+        What each saw of its neighbours.
+
+    Returns
+    -------
+    ndarray of float64
+        NaN where one was not seen.
+    """
+    known = (picoseconds != UNKNOWN).all(0)
+    return np.where(known, picoseconds.max(0) / 1e3, np.nan)
 
 
 def elsewhere_ns(windows: Windows, placement: Placement, ignore: Flag = NO_FLAG) -> list[float | None] | None:

@@ -18,7 +18,7 @@ from smp._runtime.loops.compiler import local
 from smp._runtime.machine import Machine, host
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.processor import Processor
-from smp._runtime.protocols.placement import UNKNOWN
+from smp.microbench.method.placement import farthest
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.models.supersteps.suites import T_MAX
 
@@ -170,7 +170,7 @@ def _samples(
     rows["ns"] = stamps[:, :, 0].max(0)
     rows["off_cpu_ns"] = (stamps[:, :, 0] - stamps[:, :, 1]).max(0)
     rows["overlap"] = _overlap(stamps[:, :, 2], stamps[:, :, 3])
-    rows["before_ns"], rows["after_ns"] = (_farthest(stamps[:, :, column]) for column in (4, 5))
+    rows["before_ns"], rows["after_ns"] = (farthest(stamps[:, :, column]) for column in (4, 5))
     plan.placement.note(p, stamps[0, :, 2] * 1e-9, rows["before_ns"])
     # more processors than CPUs take turns: to be off the CPU is then what they are measured at
     rows["clean"] = (rows["off_cpu_ns"] <= CLEAN_CPU * rows["ns"] + SLACK) if roomy else True
@@ -189,12 +189,6 @@ def _named(visit: Visit) -> NDArray[np.void]:
     rows["family"], rows["footprint"] = visit.group.family, visit.group.footprint
     rows["suite"], rows["pattern"] = visit.suite, visit.index
     return rows
-
-
-def _farthest(picoseconds: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The longest hand-over of any two neighbours, in ns; NaN where one was not seen."""
-    known = (picoseconds != UNKNOWN).all(0)
-    return np.where(known, picoseconds.max(0) / 1e3, np.nan)
 
 
 def _overlap(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ processor are private, larger than the caches, and in huge pages where they are 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,13 +24,15 @@ from smp._runtime.machine import Machine
 from smp._runtime.program.processor import Processor
 from smp.microbench.method.clocks import timer_cost
 from smp.microbench.method.overlaps import SPAN, together
+from smp.microbench.method.placement import farthest
 from smp.microbench.method.result import Result, summarise
-from smp.microbench.method.windows import LIMITS, Limits, Windows
+from smp.microbench.method.windows import LIMITS, Limits, Windows, mark_moved
+from smp.models.placement_log import PlacementLog
 
 from ..latency.pages import Pages
 from ..latency.walks import UNROLLED, random_walk
 from .inject import OF, inject_until
-from .loops import BYTES, chase_until, triad_until
+from .loops import BYTES, chase_until, placed, triad_until
 
 TURN_SECONDS = 0.03
 WINDOW_NS = 400_000
@@ -92,7 +95,7 @@ class Load:
 
 
 def measure_loaded(
-    machine: Machine, traffics: Sequence[Traffic], load: Load, line_bytes: int, seed: int
+    machine: Machine, traffics: Sequence[Traffic], load: Load, line_bytes: int, seed: int, log: PlacementLog
 ) -> tuple[list[Result], list[float]]:
     """Measure the latency of a random chase while other processors load the memory.
 
@@ -103,6 +106,7 @@ def measure_loaded(
         Each of fewer processors than the machine has.
     load : Load
     line_bytes, seed : int
+    log : PlacementLog
 
     Returns
     -------
@@ -122,8 +126,14 @@ def measure_loaded(
         spans = [answers[rank][turn][0].view(SPAN)[:, 0] for rank in ranks]
         stolen = sum(answers[rank][turn][1] for rank in ranks)
         taken = together(spans, timer_ns, turn // len(traffics), stolen)
+        at, readings = time.monotonic(), farthest(np.array([answers[rank][turn][2] for rank in range(machine.size)]))
+        taken["placed_before_ns"], taken["placed_after_ns"] = readings
+        log.note(machine.size, at, readings)
         windows[k].append(taken[taken["rank"] == 0])
         moved[k].append(sum(traffics[k].bytes(line_bytes) * _rate(one) for one in spans[1:]))
+    for found in windows:
+        for taken in found:
+            mark_moved(taken, log.placement(machine.size))
     results = [
         summarise((one.processors, one.written, one.steps), np.concatenate(found), "median", limits=FEW_CLEAN)
         for one, found in zip(traffics, windows, strict=True)
@@ -140,17 +150,19 @@ def _rate(spans: NDArray[np.void]) -> float:
 
 def _program(
     proc: Processor, schedule: list[Traffic], load: Load, line_bytes: int, seed: int
-) -> list[tuple[NDArray[np.int64], int]]:
-    """The program of one processor: for each turn the spans of its windows and the time stolen from its CPU in ns."""
+) -> list[tuple[NDArray[np.int64], int, tuple[int, int]]]:
+    """The program of one processor: for each turn the spans of its windows, the ns stolen from its CPU, readings."""
     room = np.zeros((int(TURN_SECONDS * 1e9) // SHORTEST_NS + 1, 4), np.int64)
     work = _chasing(load, line_bytes, seed, room) if proc.rank == 0 else _loading(load, line_bytes, room)
     taken = []
     for traffic in schedule:
         before = stolen_ns(affinity()) or 0
         proc.barrier()
+        first = placed(proc.sync, proc.rank)
         count = work(traffic, TURN_SECONDS) if proc.rank <= traffic.processors else 0
         proc.barrier()
-        taken.append((room[:count].copy(), (stolen_ns(affinity()) or 0) - before))
+        last = placed(proc.sync, proc.rank)
+        taken.append((room[:count].copy(), (stolen_ns(affinity()) or 0) - before, (first, last)))
     return taken
 
 

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from smp._runtime.loops.atomics import clock, thread_clock
 from smp._runtime.loops.compiler import local
 from smp._runtime.protocols.barriers import barrier
+from smp._runtime.protocols.placement import probe
+from smp._runtime.protocols.wait import SIZE
 
 from ..latency.walks import chase
 
@@ -58,23 +60,43 @@ def triad(a: Floats, b: Floats, c: Floats, scalar: float) -> None:
 
 
 @local
-def stream(sync: Words, a: Floats, b: Floats, c: Floats, scalar: float, piece: int, stamps: Words) -> None:
+def placed(sync: Words, rank: int) -> int:
+    """Return how the CPUs lie, in picoseconds; all processors take part (see `protocols.placement`)."""
+    return int(probe(sync, rank, sync[SIZE]))
+
+
+@local
+def stream(
+    sync: Words,
+    rank: int,
+    a: Floats,
+    b: Floats,
+    c: Floats,
+    scalar: float,
+    piece: int,
+    stamps: Words,
+    readings: Words,
+) -> None:
     """Run the four kernels in turn on this processor's blocks, piece by piece, all processors together.
 
     Parameters
     ----------
     sync : int64 array
         ``proc.sync``.
+    rank : int
     a, b, c : float64 arrays of one length
     scalar : float
     piece : int
         Elements between two looks at the clock.
     stamps : int64 array, shape (repeats, 4, pieces, 4)
         Filled as `overlaps.SPAN` for each repeat, kernel and piece: start, end, CPU time, elements.
+    readings : int64 array, shape (repeats, 5)
+        Filled with how the CPUs lay before each kernel and after the last, in picoseconds.
     """
     for repeat in range(stamps.shape[0]):
         for kernel in range(4):
             barrier(sync)
+            readings[repeat, kernel] = placed(sync, rank)
             for k in range(stamps.shape[2]):
                 part = slice(k * piece, (k + 1) * piece)
                 cpu = thread_clock()
@@ -90,7 +112,8 @@ def stream(sync: Words, a: Floats, b: Floats, c: Floats, scalar: float, piece: i
                 end = clock()
                 stamps[repeat, kernel, k, 0], stamps[repeat, kernel, k, 1] = start, end
                 stamps[repeat, kernel, k, 2], stamps[repeat, kernel, k, 3] = thread_clock() - cpu, a[part].size
-    barrier(sync)
+        barrier(sync)
+        readings[repeat, 4] = placed(sync, rank)
 
 
 def expected(repeats: int, scalar: float = SCALAR) -> tuple[float, float, float]:

@@ -19,15 +19,17 @@ from smp._computer.limits import usable_cpus
 from smp._computer.system import memory
 from smp._runtime.machine import host
 from smp.microbench.method.clocks import clock_rate
+from smp.microbench.method.placement import elsewhere_ns, records
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result
-from smp.microbench.method.rows import complaints, key_of, row, stack
+from smp.microbench.method.rows import Times, complaints, key_of, row, stack
+from smp.models.placement import Placement
 
 from .inject import CYCLES, OF
 from .loaded import TRIAD, Load, Traffic, measure_loaded
 from .nodes import Pair, measure_nodes, nodes_of_memory
 from .rows import Bandwidth, Loaded, OfNodes, Stream, UnderLoad
-from .stream import MEMORIES, Memory, run_stream, stream_rows
+from .stream import MEMORIES, Memory, note_placement, run_stream, stream_rows
 
 MIB = 1 << 20
 FEWEST_ELEMENTS = 10_000_000
@@ -106,14 +108,17 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     for done, p in enumerate(counts):
         tick(0.7 * done / len(counts), f"STREAM, p = {p}")
         with host(p) as machine:
-            for ran in run_stream(machine, nbytes // 8, effort.repeats):
+            runs = run_stream(machine, nbytes // 8, effort.repeats)
+            for ran in runs:
+                note_placement(ran.stamps, p, plan.placement)
+            for ran in runs:
                 stamps.append(ran.stamps)
-                rows[ran.memory] += stream_rows(ran, nbytes // 8)
+                rows[ran.memory] += stream_rows(ran, nbytes // 8, plan.placement.placement(p))
             if p == counts[-1]:
                 tick(0.7, "latency under load")
                 traffics = [Traffic(k) for k in loading_of(plan, p)]
                 traffics += [Traffic(p - 1, k, steps) for k in WRITTEN for steps in load.steps if p > 1]
-                loaded, loads = measure_loaded(machine, traffics, load, plan.line_bytes, plan.seed)
+                loaded, loads = measure_loaded(machine, traffics, load, plan.line_bytes, plan.seed, plan.placement)
     known, between = nodes_of_memory(), []
     if len(known) > 1:
         tick(0.9, "nodes of memory")
@@ -124,14 +129,17 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     why = complaints(loaded, 0.5, lambda result: f"latency beside {key_of(result)[0]} loading processors") + [
         f"p = {one.processors}, {one.kernel}: {one.why[0]}" for one in rows["shared"] if one.why
     ]
+    placed = plan.placement.placement(counts[-1])
+    states = {str(p): records(plan.placement.placement(p)) for p in counts if p > 1}
     data = Bandwidth(
+        placement=states,
         stream=rows["shared"],
         private=rows["private"],
         one_GBps=triads[0],
         all_GBps=triads[-1],
         all_processors=counts[-1],
         loaded_latency=[
-            Loaded(loading_processors=one.processors, load_GBps=moved, **row(result, GHz))
+            Loaded(loading_processors=one.processors, load_GBps=moved, **_row(result, GHz, placed))
             for one, result, moved in zip(traffics, loaded, loads, strict=True)
             if one.written == TRIAD
         ],
@@ -141,7 +149,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
                 write_share=one.written / OF,
                 delay_cycles=CYCLES * one.steps,
                 load_GBps=moved,
-                **row(result, GHz),
+                **_row(result, GHz, placed),
             )
             for one, result, moved in zip(traffics, loaded, loads, strict=True)
             if one.written != TRIAD
@@ -164,6 +172,16 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         "bandwidth_loaded": stack(loaded, {"loading_processors": "i4", "written": "i4", "delay_steps": "i4"}),
     }
     return Measurement(data, samples)
+
+
+class _Row(Times):
+    """The times of a point, in the main state of the placement and in the others."""
+
+    elsewhere_ns: list[float | None] | None
+
+
+def _row(result: Result, GHz: float, placement: Placement) -> _Row:
+    return {"elsewhere_ns": elsewhere_ns(result.windows, placement), **row(result, GHz)}
 
 
 def node_row(pair: Pair, line_bytes: int, GHz: float) -> OfNodes:

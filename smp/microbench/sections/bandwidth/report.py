@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smp._output.numbers import fixed, number, size
-from smp._output.table import Column, Table, counted, ratio, share, text
-from smp.microbench.output.format import cells, flagged, listed
+from smp._output.numbers import fixed, number, percent, size
+from smp._output.table import Cell, Column, Table, counted, ratio, share, text
+from smp.microbench.output.format import by_placement, cells, flagged, listed
 from smp.microbench.output.tera import MACHINE, STREAM_FOUR, STREAM_ONE, STREAM_SPEEDUP
 from smp.profiles.profile import Profile
 
@@ -65,9 +65,15 @@ def tables(found: Bandwidth, profile: Profile) -> Iterator[Table]:
         )
     if found.private:
         yield listed("STREAM in private memory, in huge pages", PRIVATE, found.private, *_compared(found))
+    yield from in_other_states(found)
     if found.loaded_latency:
         title = f"Latency of a random chase through {size(found.chase_bytes)} while others run triad"
         yield listed(title, LOADED, found.loaded_latency)
+        beside = [
+            (f"{row.loading_processors} that run triad", row.ns, row.elsewhere_ns) for row in found.loaded_latency
+        ]
+        states = (found.placement or {}).get(str(found.all_processors))
+        yield from by_placement("The same by how the CPUs lay", "beside", beside, states)
     if found.load_curve:
         many = found.load_curve[0].loading_processors
         who = "another processor reads and writes" if many == 1 else f"{many} other processors read and write"
@@ -78,6 +84,20 @@ def tables(found: Bandwidth, profile: Profile) -> Iterator[Table]:
         yield listed("Memory of one node for the CPUs of another", NODES, found.nodes)
     elif found.nodes_found is not None:
         yield Table(notes=["All memory that the CPUs may use is of one node: there is no matrix of nodes."])
+
+
+def in_other_states(found: Bandwidth) -> Iterator[Table]:
+    """Yield a table for each p whose CPUs lay in several ways: the median rates in every state."""
+    for p, states in (found.placement or {}).items():
+        mine = [row for row in found.stream if row.processors == int(p) and row.elsewhere_GBps]
+        rows: list[list[Cell]] = [
+            [row.kernel, *[row.median_GBps, *(row.elsewhere_GBps or ()), *[None] * len(states)][: len(states)]]
+            for row in mine
+        ]
+        if rows:
+            columns = [Column(f"{number(state.ns)} ns, {percent(state.share)}%", "GB/s") for state in states]
+            title = f"STREAM by how the CPUs lay, p = {p}, medians: the hand-over of a line, and its share of the time"
+            yield Table(title, [text("kernel"), *columns], rows)
 
 
 def _compared(found: Bandwidth) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from smp._computer.documents import Count, Number, Processors, Rows, Size
-from smp.profiles.records import Judged, Timed
+from smp._computer.documents import ByProcessors, Count, Number, Processors, Rows, Size
+from smp.profiles.records import Judged, PlacementState, Timed
 
 from .kernels import Kernel
 
@@ -14,6 +14,8 @@ class Stream(Judged):
     GBps: Number
     median_GBps: Number | None = None
     GBps_write_allocate: Number | None = None
+    elsewhere_GBps: list[Number | None] | None = None
+    """Medians in the states of the placement other than the main one."""
     best_ns: Count | None = None
     median_ns: Number | None = None
     repeats: Count | None = None
@@ -40,6 +42,7 @@ class OfNodes(Timed):
 
 
 class Bandwidth(Judged):
+    placement: dict[ByProcessors, list[PlacementState]] | None = None
     stream: Rows[Stream]
     private: Rows[Stream]
     one_GBps: Number | None = None

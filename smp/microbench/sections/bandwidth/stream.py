@@ -6,11 +6,12 @@
 
 STREAM reports the best of all repeats but the first.  Where other programs run, hardly a repeat is undisturbed, but
 many pieces of some tenths of a millisecond are: those that were taken while all processors ran give a median rate,
-and the best repeat counts for no less.
+and the best repeat counts for no less.  Rates are of the times during which the CPUs lay as they mostly do.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,8 +22,11 @@ from smp._runtime.machine import Machine
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.processor import Processor
 from smp.microbench.method.overlaps import SPAN, together
+from smp.microbench.method.placement import elsewhere_ns, farthest
 from smp.microbench.method.result import Result, summarise
-from smp.microbench.method.windows import Limits
+from smp.microbench.method.windows import Limits, mark_moved
+from smp.models.placement import Placement
+from smp.models.placement_log import PlacementLog
 
 from ..latency.pages import Pages
 from .kernels import KERNELS
@@ -36,6 +40,8 @@ PIECE = 1 << 19
 """Elements: 8 to 13 MB, which a processor moves in 0.2 to 2 ms."""
 MOST_PIECES = 64
 """Of a processor's block."""
+UNPLACED = Placement()
+"""No states are known: all counts."""
 TOLERANCE = 1e-13
 """Largest relative error of a STREAM value."""
 LIMITS = Limits(clean_fraction=0.05, spread=1.5)
@@ -44,8 +50,13 @@ STAMP = np.dtype(
     [
         *(("memory", "U7"), ("processors", "i4"), ("rank", "i4"), ("repeat", "i4"), ("kernel", "U5"), ("piece", "i4")),
         *SPAN.descr,
+        *(("placed_before_ns", "f4"), ("placed_after_ns", "f4")),
     ]
 )
+
+
+Answer = tuple[list[Words], list[Words], list[float]]
+"""Of a processor, for each memory: stamps, readings of the placement, the largest error."""
 
 
 @dataclass(frozen=True)
@@ -72,26 +83,36 @@ def run_stream(machine: Machine, elements: int, repeats: int, piece: int = PIECE
     """
     arrays = [machine.empty(elements) for _ in range(3)]
     answers = machine.run(_program, *arrays, repeats, piece).results
-    return [
-        Ran(
-            memory,
-            np.concatenate([_stamped(taken[k], memory, rank, machine.size) for rank, (taken, _) in enumerate(answers)]),
-            max(errors[k] for _, errors in answers),
-        )
-        for k, memory in enumerate(MEMORIES)
-    ]
+    return [_ran(k, memory, answers) for k, memory in enumerate(MEMORIES)]
 
 
-def stream_rows(ran: Ran, elements: int) -> list[Stream]:
+def _ran(k: int, memory: Memory, answers: Sequence[Answer]) -> Ran:
+    """What the processors answered of one memory."""
+    readings = farthest(np.stack([seen[k] for _, seen, _ in answers]))
+    stamps = [_stamped(taken[k], memory, rank, len(answers), readings) for rank, (taken, _, _) in enumerate(answers)]
+    return Ran(memory, np.concatenate(stamps), max(errors[k] for _, _, errors in answers))
+
+
+def note_placement(stamps: NDArray[np.void], p: int, log: PlacementLog) -> None:
+    """Note how the CPUs lay before each kernel, as processor 0 stamped it, and after the last."""
+    first = stamps[(stamps["rank"] == 0) & (stamps["piece"] == 0)]
+    log.note(p, first["start"] * 1e-9, first["placed_before_ns"])
+    log.note(p, first["end"] * 1e-9, first["placed_after_ns"])
+
+
+def stream_rows(ran: Ran, elements: int, placement: Placement = UNPLACED) -> list[Stream]:
     """Return a row for each kernel of one run of STREAM, in arrays of so many elements."""
     p = int(ran.stamps["rank"].max()) + 1
     rows = []
     for kernel, moved in zip(KERNELS, BYTES, strict=True):
         # the first repeat is for warming up
         stamps = ran.stamps[(ran.stamps["kernel"] == kernel) & (ran.stamps["repeat"] > 0)]
-        best_ns = min(_wall(stamps[stamps["repeat"] == k]) for k in np.unique(stamps["repeat"]))
-        pieces = of_pieces(stamps, p)
+        main = placement.is_main(stamps["placed_before_ns"], stamps["placed_after_ns"])
+        whole = stamps[main] if main.any() else stamps
+        best_ns = min(_wall(whole[whole["repeat"] == k]) for k in np.unique(whole["repeat"]))
+        pieces = of_pieces(stamps, p, placement)
         median_ns = elements / sum(1 / one.median for one in pieces)
+        others = zip(*(elsewhere_ns(one.windows, placement) or () for one in pieces), strict=True)
         why = [] if ran.error <= TOLERANCE else [f"the values are wrong: relative error {ran.error:.3g}"]
         why += [f"processor {rank}: {reason}" for rank, one in enumerate(pieces) for reason in one.why]
         best_ns = min(best_ns, median_ns)
@@ -104,7 +125,8 @@ def stream_rows(ran: Ran, elements: int) -> list[Stream]:
                 median_GBps=moved * elements / median_ns,
                 best_ns=round(best_ns),
                 median_ns=median_ns,
-                repeats=len(np.unique(stamps["repeat"])),
+                elsewhere_GBps=[_together(state, moved) for state in others] or None,
+                repeats=len(np.unique(whole["repeat"])),
                 clean_fraction=float(np.mean([one.clean_fraction for one in pieces])),
                 verified=ran.error <= TOLERANCE,
                 relative_error=ran.error,
@@ -115,7 +137,13 @@ def stream_rows(ran: Ran, elements: int) -> list[Stream]:
     return rows
 
 
-def of_pieces(stamps: NDArray[np.void], p: int) -> list[Result]:
+def _together(element_ns: Sequence[float | None], moved: int) -> float | None:
+    """The GB/s of all processors, from what each takes for an element; None where one has no time."""
+    known = [ns for ns in element_ns if ns is not None]
+    return moved * sum(1 / ns for ns in known) if len(known) == len(element_ns) else None
+
+
+def of_pieces(stamps: NDArray[np.void], p: int, placement: Placement) -> list[Result]:
     """Return for each processor the time of an element, from the pieces of one kernel that ran undisturbed.
 
     Parameters
@@ -124,14 +152,19 @@ def of_pieces(stamps: NDArray[np.void], p: int) -> list[Result]:
         Of one kernel.
     p : int
         Processors.
+    placement : Placement
     """
-    spans = []
+    spans, order = [], []
     for rank in range(p):
         mine = np.sort(stamps[stamps["rank"] == rank], order="start")
+        order.append(mine)
         spans.append(np.zeros(mine.size, SPAN))
         for name in SPAN.names or ():
             spans[rank][name] = mine[name]
     windows = together(spans, timer_ns=0.0, limits=LIMITS)
+    for name in ("placed_before_ns", "placed_after_ns"):
+        windows[name] = np.concatenate([mine[name] for mine in order])
+    mark_moved(windows, placement)
     return [summarise((rank,), windows[windows["rank"] == rank], "median", limits=LIMITS) for rank in range(p)]
 
 
@@ -140,7 +173,7 @@ def _wall(stamps: NDArray[np.void]) -> float:
     return float(stamps["end"].max() - stamps["start"].min())
 
 
-def _stamped(taken: Words, memory: Memory, rank: int, p: int) -> NDArray[np.void]:
+def _stamped(taken: Words, memory: Memory, rank: int, p: int, readings: NDArray[np.float64]) -> NDArray[np.void]:
     """The stamps of one processor, an array of shape (repeats, 4, pieces, 4)."""
     repeats, kernels, pieces, _ = taken.shape
     stamps = np.zeros((repeats, kernels, pieces), STAMP)
@@ -150,27 +183,31 @@ def _stamped(taken: Words, memory: Memory, rank: int, p: int) -> NDArray[np.void
     stamps["piece"] = np.arange(pieces)
     for k, name in enumerate(SPAN.names or ()):
         stamps[name] = taken[..., k]
+    stamps["placed_before_ns"] = readings[:, :-1, None]
+    stamps["placed_after_ns"] = readings[:, 1:, None]
     return stamps.ravel()
 
 
-def _program(
-    proc: Processor, x: GlobalArray, y: GlobalArray, z: GlobalArray, repeats: int, piece: int
-) -> tuple[list[Words], list[float]]:
-    """The program of one processor: STREAM on its blocks, and on arrays of its own; stamps and errors of both."""
+def _program(proc: Processor, x: GlobalArray, y: GlobalArray, z: GlobalArray, repeats: int, piece: int) -> Answer:
+    """The program of one processor: STREAM on its blocks and on arrays of its own; stamps, readings, errors of both."""
     mine = proc.block(x.size)
     size = x.view[mine].size
     private = [Pages(8 * size, huge=True) for _ in range(3)]
     memories = [[one.view[mine] for one in (x, y, z)], [one.words.view(np.float64) for one in private]]
     piece = max(piece, -(-size // MOST_PIECES))
     taken = [np.zeros((repeats, len(KERNELS), max(1, -(-size // piece)), 4), np.int64) for _ in memories]
-    for (a, b, c), stamps in zip(memories, taken, strict=True):
+    seen = [np.zeros((repeats, len(KERNELS) + 1), np.int64) for _ in memories]
+    for (a, b, c), stamps, readings in zip(memories, taken, seen, strict=True):
         a[:], b[:], c[:] = 2.0, 2.0, 0.0
-        stream(proc.sync, a, b, c, SCALAR, piece, stamps[:0])  # compile it or load it, before anything is timed
+        stream(
+            proc.sync, proc.rank, a, b, c, SCALAR, piece, stamps[:0], readings
+        )  # compile it or load it, before anything is timed
     for repeat in range(repeats):  # in turn, so that a slow moment falls on both
-        for (a, b, c), stamps in zip(memories, taken, strict=True):
-            stream(proc.sync, a, b, c, SCALAR, piece, stamps[repeat : repeat + 1])
+        for (a, b, c), stamps, readings in zip(memories, taken, seen, strict=True):
+            turn = slice(repeat, repeat + 1)
+            stream(proc.sync, proc.rank, a, b, c, SCALAR, piece, stamps[turn], readings[turn])
     right = expected(repeats)
-    return taken, [max(map(_error, arrays, right)) for arrays in memories]
+    return taken, seen, [max(map(_error, arrays, right)) for arrays in memories]
 
 
 def _error(values: Floats, value: float) -> float:
