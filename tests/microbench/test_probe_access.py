@@ -119,6 +119,40 @@ def test_tiers_hold_a_word_and_its_copy_and_leave_out_what_no_pattern_fits() -> 
     assert [(tier.name, tier.words) for tier in tiers] == [("L2", 131_072), ("L3", 2_097_152), ("beyond", None)]
 
 
+def test_good_has_sizes_of_whole_arrays_as_far_as_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, rng = Plan("default", (1, 2), 0, 64, 8, ()), np.random.default_rng(0)
+
+    def largest(family: int) -> int:
+        return max(
+            visit.pattern.h
+            for visit in visits.visits_of(visits.groups_of(plan, 2, rng))
+            if visit.group.family == family
+        )
+
+    monkeypatch.setattr(visits, "available_memory", lambda: 1 << 40)
+    assert (largest(GOOD), largest(BAD)) == (8_000_000, 1_900_000)
+    monkeypatch.setattr(visits, "available_memory", lambda: visits.ROOM * 2 * 2 * 4_000_000 * 8)
+    assert largest(GOOD) == 4_000_000
+    monkeypatch.setattr(visits, "available_memory", lambda: 1 << 20)
+    assert largest(GOOD) == 1_900_000
+
+
+def test_the_study_s_functions_are_of_its_sizes_and_the_forms_of_all() -> None:
+    found, rng = Found(Plan("default", (1,), 0, 64, 8, ())), np.random.default_rng(0)
+    heights = [1_000 * k for k in range(5, 25)] + [4_000_000, 8_000_000]
+    group = visits.Group(GOOD, 0, {n: suite(n, 1, heights, rng, 8_000_000) for n in (1, 2, 3)})
+    rows = [
+        (GOOD, 0, 1, number, index, 0, repeat, phase, 0, 0, 1000 + int(words.max()), 0, 1, 0, 0, True)
+        for number, patterns in group.suites.items()
+        for index, pattern in enumerate(patterns)
+        for repeat in range(3)
+        for phase, words in enumerate((pattern.reads, pattern.writes))
+    ]
+    found.add(1, np.array(rows, SAMPLE), [group], [0.0, 0.0])
+    assert {row.count for row in found.functions} <= {20, None}
+    assert {round(row.h_range[1]) for row in found.forms if row.h_range} == {max(a.h for a in group.suites[3])}
+
+
 @pytest.fixture(scope="module")
 def section() -> Any:
     smallest = SIZES

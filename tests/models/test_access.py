@@ -135,6 +135,13 @@ def test_suite_3_fills_every_processor_when_there_is_no_room_left() -> None:
     assert full.reads.tolist() == full.writes.tolist() == [T_MAX] * 4
 
 
+def test_a_suite_may_have_larger_sizes_than_the_study() -> None:
+    large = suite(3, 2, [4 * T_MAX], np.random.default_rng(0), most=4 * T_MAX)
+    assert max(max(each.hr, each.hw) for each in large) > T_MAX
+    assert max(max(each.hr, each.hw) for each in large) <= 4 * T_MAX
+    assert large[-1].m == 16 * T_MAX
+
+
 def test_suites_2_and_3_favour_no_processor() -> None:
     rng = np.random.default_rng(5)
     p, h, repeats = 4, 1000, 2000

@@ -94,7 +94,7 @@ def sizes(mode: str) -> tuple[int, ...]:
     return _SIZES[mode]
 
 
-def suite(number: int, p: int, sizes: Iterable[int], rng: np.random.Generator) -> list[Pattern]:
+def suite(number: int, p: int, sizes: Iterable[int], rng: np.random.Generator, most: int = T_MAX) -> list[Pattern]:
     """Return the patterns of a suite: 3 (p - 1) + 1 for each size.
 
     Parameters
@@ -107,13 +107,15 @@ def suite(number: int, p: int, sizes: Iterable[int], rng: np.random.Generator) -
 
         Suite 3: the reads and writes of all processors together are as many as in the suite-1 pattern.
         They are cut at uniformly random places into 2 p counts, the reads and the writes of each
-        processor. No count exceeds `T_MAX`: what does is cut again and dealt to those with room.
+        processor. No count exceeds ``most``: what does is cut again and dealt to those with room.
     p : int
         Processors, at least 1.
     sizes : iterable of int
-        The sizes h, from 1 to `T_MAX` words.
+        The sizes h, from 1 to ``most`` words.
     rng : numpy.random.Generator
         Source of suites 2 and 3.
+    most : int
+        Words; the study's by default.
 
     Returns
     -------
@@ -134,17 +136,17 @@ def suite(number: int, p: int, sizes: Iterable[int], rng: np.random.Generator) -
         raise FitError(f"there is no suite {number}: the paper defines suites 1, 2 and 3")
     if p < 1:
         raise FitError(f"{p} processors: a pattern needs at least one")
-    patterns = [pattern for h in sizes for pattern in _suite1(p, h)]
+    patterns = [pattern for h in sizes for pattern in _suite1(p, h, most)]
     if number == 2:
         return [_same_maxima(pattern, rng) for pattern in patterns]
     if number == 3:
-        return [_same_total(pattern, rng) for pattern in patterns]
+        return [_same_total(pattern, rng, most) for pattern in patterns]
     return patterns
 
 
-def _suite1(p: int, h: int) -> Iterator[Pattern]:
-    if not 1 <= h <= T_MAX:
-        raise FitError(f"size h = {h} words is out of range: choose 1 to {T_MAX}")
+def _suite1(p: int, h: int, most: int) -> Iterator[Pattern]:
+    if not 1 <= h <= most:
+        raise FitError(f"size h = {h} words is out of range: choose 1 to {most}")
     for x in range(1, p + 1):
         some = np.where(np.arange(p) < x, h, 0).astype(np.int64)
         every = np.full(p, h * x // p, dtype=np.int64)
@@ -163,14 +165,14 @@ def _same_maxima(pattern: Pattern, rng: np.random.Generator) -> Pattern:
     return Pattern(pattern.kind, pattern.x, pattern.h, below(pattern.hr), below(pattern.hw))
 
 
-def _same_total(pattern: Pattern, rng: np.random.Generator) -> Pattern:
+def _same_total(pattern: Pattern, rng: np.random.Generator, most: int) -> Pattern:
     counts = np.zeros(2 * len(pattern.reads), dtype=np.int64)
     left = pattern.m
     while left:
-        open_ = np.flatnonzero(counts < T_MAX)
+        open_ = np.flatnonzero(counts < most)
         cuts = np.sort(rng.integers(0, left, size=len(open_) - 1, endpoint=True))
         counts[open_] += np.diff(cuts, prepend=0, append=left)
-        left = int(np.maximum(counts - T_MAX, 0).sum())
-        np.minimum(counts, T_MAX, out=counts)
+        left = int(np.maximum(counts - most, 0).sum())
+        np.minimum(counts, most, out=counts)
     reads, writes = np.split(counts, 2)
     return Pattern(pattern.kind, pattern.x, pattern.h, reads, writes)

@@ -19,7 +19,7 @@ from smp.models.placement import Placement
 from smp.models.supersteps import access
 from smp.models.supersteps.cost import Others
 from smp.models.supersteps.forms import FITTED_ON, Form, Turn, chosen, fit_forms, turns
-from smp.models.supersteps.suites import sizes
+from smp.models.supersteps.suites import T_MAX, sizes
 from smp.profiles.access import Access, Error, Family, Function, Off, Tier
 from smp.profiles.access import Form as FormRow
 from smp.profiles.access import Pattern as Row
@@ -95,7 +95,8 @@ class Found:
     def _fit(self, p: int, group: Group, measured: dict[int, access.Measured]) -> None:
         family = FAMILIES[group.family]
         if group.family != RANDOM:
-            made, checked = access.fit_family(family, p, measured, private=self.private)
+            paper = {number: part.where(part.h <= T_MAX) for number, part in measured.items()}
+            made, checked = access.fit_family(family, p, paper, private=self.private)
             self.functions += [Function(**function) for function in made]
             self.validation += [Error(**errors) for errors in checked]
         forms = fit_forms(p, measured)

@@ -12,7 +12,6 @@ from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.processor import Processor
 from smp._runtime.protocols import wait
 from smp._runtime.protocols.placement import UNKNOWN
-from smp.models.supersteps.suites import T_MAX
 
 from .loops import FAMILIES, GOOD, STAMPS, supersteps
 
@@ -32,10 +31,11 @@ class Order(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Of the machine: words of a cache line, and of the largest cache of a processor's own."""
+    """Words of a cache line, of the largest cache of a processor's own, and of the largest pattern."""
 
     line: int
     cache: int
+    most: int
 
 
 def warm(proc: Processor, shared: GlobalArray, sizes: Sizes) -> None:
@@ -69,7 +69,7 @@ def visit_all(
     ndarray (n, STAMPS) int64
         For each visit the pieces of copy-in, superstep by superstep, then those of copy-out.
     """
-    own = _local(sizes.cache + T_MAX, shared.dtype)
+    own = _local(sizes.cache + sizes.most, shared.dtype)
     spoiler, local = own[: sizes.cache], own[sizes.cache :]
     rng = np.random.default_rng([turn, proc.rank])
     found: list[NDArray[np.int64]] = []
@@ -81,7 +81,7 @@ def visit_all(
         part = (proc.rank + turn + k) % proc.size
         reads, writes = int(every_reads[part]), int(every_writes[part])
         good = family == GOOD
-        room = (T_MAX - max(reads, writes)) // sizes.line * good
+        room = (sizes.most - max(reads, writes)) // sizes.line * good
         ours, theirs = rng.integers(0, room, 2, endpoint=True) * sizes.line
         supersteps(
             proc.sync,
@@ -93,7 +93,7 @@ def visit_all(
             reads,
             writes,
             piece,
-            proc.rank * T_MAX + theirs if good else proc.rank,
+            proc.rank * sizes.most + theirs if good else proc.rank,
             1 if good else sizes.line,
             footprint,
             (turn * proc.size + proc.rank) << 32,

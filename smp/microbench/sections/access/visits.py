@@ -2,17 +2,19 @@
 
 group       suites of patterns                                     words that a random access falls on
 good, bad   1, 2 and 3, at all sizes of the mode, the same ones
+good        1, 2 and 3, at larger sizes, as whole arrays have
 random      1, 2 and 3, at a few sizes, drawn for each itself      a footprint: from a processor's cache to memory
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smp._computer.limits import available_memory
 from smp.microbench.method.plan import Plan
 from smp.models.supersteps.suites import T_MAX, Pattern, sizes, suite
 
@@ -27,6 +29,10 @@ RANDOM_SIZES = {
     "default": (5_000, 15_000, 50_000, 150_000, 300_000, 550_000),
     "full": (5_000, 10_000, 20_000, 50_000, 100_000, 150_000, 300_000, 550_000, 1_000_000),
 }
+LARGER = {"quick": (), "default": (4_000_000, 8_000_000), "full": (3_000_000, 4_000_000, 6_000_000, 8_000_000)}
+"""Sizes h of Good beyond the study's, in words."""
+ROOM = 8
+"""A pattern's arrays have at most such a part of the memory."""
 DENSER = {"quick": "default", "default": "full", "full": "full"}
 SMALL_VISIT = 40_000
 """Words that a visit of a small pattern copies, in repeats."""
@@ -71,8 +77,8 @@ class Visit:
 
     @property
     def piece(self) -> int:
-        """Words of a piece; Good's phases are short enough to be one."""
-        return T_MAX if self.group.family == GOOD else PIECE
+        """Words of a piece; Good's phases are one: a large memmove is another than several small ones."""
+        return max(T_MAX, self.pattern.hr, self.pattern.hw) if self.group.family == GOOD else PIECE
 
     @property
     def pieces(self) -> tuple[int, int]:
@@ -100,12 +106,15 @@ def groups_of(plan: Plan, p: int, rng: np.random.Generator) -> list[Group]:
     heights = sizes(DENSER[plan.mode] if p == 1 else plan.mode)
     few = RANDOM_SIZES[DENSER[plan.mode] if p == 1 else plan.mode]
 
-    def drawn(heights: tuple[int, ...]) -> Suites:
-        return {number: suite(number, p, heights, rng) for number in (1, 2, 3)}
+    def drawn(heights: Sequence[int], most: int = T_MAX) -> Suites:
+        return {number: suite(number, p, heights, rng, most) for number in (1, 2, 3)}
 
     ends = drawn(heights)
     random = [Group(RANDOM, nbytes // plan.word_bytes, drawn(few)) for nbytes in FOOTPRINTS]
-    return [Group(GOOD, 0, ends), Group(BAD, 0, ends), *random]
+    larger = [h for h in LARGER[plan.mode] if ROOM * 2 * p * h * plan.word_bytes <= available_memory()]
+    beyond = drawn(larger, max(larger, default=T_MAX))
+    good = {number: [*ends[number], *beyond[number]] for number in ends}
+    return [Group(GOOD, 0, good), Group(BAD, 0, ends), *random]
 
 
 def visits_of(groups: list[Group]) -> list[Visit]:
@@ -125,7 +134,7 @@ def costs(visits: list[Visit], line: int) -> NDArray[np.float64]:
 
 def _repeats(family: int, pattern: Pattern) -> int:
     """Supersteps a visit: more of small patterns, whose times are short, and of Good ones, which are cheap."""
-    return (3 if family == GOOD else 1) * (1 + SMALL_VISIT // max(pattern.h, 1))
+    return (3 if family == GOOD and pattern.h <= T_MAX else 1) * (1 + SMALL_VISIT // max(pattern.h, 1))
 
 
 def _words(visit: Visit, line: int) -> int:

@@ -9,6 +9,7 @@ Source: the study of the Tera MTA, section 4, figure 17; the SMP cost study, sec
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any, TypedDict
 
 import numpy as np
@@ -115,7 +116,7 @@ def _rank(machine: Machine, successor: NDArray[Any], expected: NDArray[Any], fou
     for name in algorithms():
         if n > (FORMS[name].longest or n):
             continue
-        runs = [_ranked(machine, name, shared, ranks, expected) for _ in range(_repeats(n))]
+        runs = found.repeat(partial(_ranked, machine, name, shared, ranks, expected), _repeats(n))
         found.ranked(n, machine.size, name, runs)
 
 

@@ -1,6 +1,7 @@
 """What the probes of whole programs share: the repeats of a program as a row, its supersteps in their intervals.
 
-repeat repeat repeat -> the one of the median time -> totals of its interval      one row
+repeat repeat repeat ... -> those during which the CPUs lay as they mostly do
+                     -> the one of the median time -> totals of its interval      one row
                                                    -> superstep by superstep      a row each
                         radix sort, six rounds     -> pooled by label             "count", "prefix sum", ...
                         every length               -> averages by label           the paper's tables 9 to 11
@@ -12,6 +13,7 @@ communication alone everywhere.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, TypedDict, TypeVar
@@ -36,6 +38,8 @@ ENDS = ("good_s", "bad_s", "random_s")
 """The predictions of a row, in seconds."""
 MOST_UNSTEADY = 0.25
 """Share of a section's times up to which it is valid."""
+MORE, MORE_S = 2, 1.0
+"""Repeats that are added at most, for each that was asked for, and seconds that this may take."""
 MOVED = "in none of {} repeats did the CPUs lie throughout as they mostly do"
 NO_FUNCTIONS = (
     "no cost functions, so no intervals: measure the section access too, or name a profile that has it with --profile"
@@ -115,6 +119,35 @@ class Found(Generic[Row, Step]):
         self.judgements: list[list[str]] = []
         self._step = step
 
+    def repeat(self, take: Callable[[], Run], count: int) -> list[Run]:
+        """Run a program so many times, and more while in most of these the CPUs did not lie as they mostly do.
+
+        Parameters
+        ----------
+        take : callable
+            Runs it once.
+        count : int
+            At most `MORE` times as many runs are added, for at most `MORE_S` seconds.
+        """
+        runs = [take() for _ in range(count)]
+        begun = time.monotonic()
+        while (
+            2 * self._usual(runs).sum() <= count
+            and len(runs) < (1 + MORE) * count
+            and time.monotonic() - begun < MORE_S
+        ):
+            runs.append(take())
+        return runs
+
+    def usual(self, runs: Sequence[Run]) -> NDArray[np.intp]:
+        """Return which runs count: those in the main state of the placement, or all where none is."""
+        main = self._usual(runs)
+        return np.flatnonzero(main | (not main.any()))
+
+    def _usual(self, runs: Sequence[Run]) -> NDArray[np.bool_]:
+        before, after = np.transpose([run.placement for run in runs])
+        return self._log.placement(len(runs[0].results)).is_main(before, after)
+
     def add(self, key: Mapping[str, Any], runs: Sequence[Run], seconds: Sequence[float], pool: bool = False) -> Repeats:
         """Add the supersteps and the samples of one program's repeats.
 
@@ -136,8 +169,7 @@ class Found(Generic[Row, Step]):
             nearest to it.
         """
         main = self._log.note_runs(len(runs[0].results), [run.placement for run in runs])
-        moved = "" if main.any() else MOVED.format(len(runs))
-        chosen = np.flatnonzero(main | (not main.any()))
+        moved, chosen = "" if main.any() else MOVED.format(len(runs)), self.usual(runs)
         self.samples += [(*key.values(), repeat, each) for repeat, each in enumerate(seconds)]
         taken = np.asarray(seconds)[chosen]
         median = float(np.median(taken))

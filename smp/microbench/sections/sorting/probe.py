@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._runtime.machine import Machine, host
+from smp._runtime.program.run import Run
 from smp.errors import SmpError
 from smp.kernels.in_process import streams_for
 from smp.kernels.sorting.forms import FORMS
+from smp.kernels.sorting.forms import SortForm as KernelForm
 from smp.kernels.sorting.functions import sort
 from smp.microbench.method.plan import Measurement, Plan, Stopped, Tick
 from smp.models.placement_log import PlacementLog
@@ -112,11 +114,14 @@ def _sort(machine: Machine, keys: NDArray[np.uint32], found: _Found) -> None:
     for name, program in FORMS.items():
         if program.cost is None or n > (program.longest or n):
             continue
-        runs = []
-        for _ in range(_repeats(n)):
+
+        def sorted_once(name: str = name, program: KernelForm = program) -> Run:
             shared.view[:] = keys
-            runs.append(machine.run(program.loaded(), shared))
+            run = machine.run(program.loaded(), shared)
             _check(f"{name} sort on {p} processors", shared.view, expected)
+            return run
+
+        runs = found.repeat(sorted_once, _repeats(n))
         took = found.add({"n": n, "p": p, "algorithm": name}, runs, list(map(in_supersteps, runs)), pool=True)
         found.rows.append(SortRun(n=n, p=p, algorithm=name, ns_per_element=took["seconds"] / n * 1e9, **took))
 

@@ -154,20 +154,23 @@ def _relax(machine: Machine, grid: Grid, found: _Found) -> None:
     expected, shared, p = _alone(machine, grid), machine.empty(grid.shape, grid.dtype), machine.size
     rows, columns = grid.shape
     for name, blocks in layouts_of(p):
-        runs = []
-        for _ in range(_repeats(len(grid))):
-            runs.append(_run(machine, shared, grid, name, blocks if name == "rectangular" else None))
+
+        def relaxed(name: str = name, blocks: tuple[int, int] = blocks) -> Run:
+            run = _run(machine, shared, grid, name, blocks if name == "rectangular" else None)
             _check(f"layout {name} on {p} processors", shared.view, expected)
+            return run
+
+        runs = found.repeat(relaxed, _repeats(len(grid)))
         key = {"rows": rows, "columns": columns, "p": p, "layout": name, "blocks": "{}x{}".format(*blocks)}
         whole = np.array([in_supersteps(run) for run in runs])
         relaxing = np.array([in_supersteps(run, LABELS) for run in runs])
-        took = found.add(key, runs, whole.tolist(), pool=True)
+        took, usual = found.add(key, runs, whole.tolist(), pool=True), found.usual(runs)
         found.rows.append(
             GridRun(
                 **key,
                 iterations=ITERATIONS,
-                ns_per_cell=float(np.median(relaxing)) / ITERATIONS / grid.size * 1e9,
-                around_ns=float(np.median(whole - relaxing)) / grid.size * 1e9,
+                ns_per_cell=float(np.median(relaxing[usual])) / ITERATIONS / grid.size * 1e9,
+                around_ns=float(np.median((whole - relaxing)[usual])) / grid.size * 1e9,
                 **took,
             )
         )
