@@ -1,8 +1,6 @@
 """What others take of the CPUs: all that is neither idle nor ours, over stretches long enough; the reason of points."""
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -10,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.load import busy_cpus
 
+import smp
 from smp._computer.system import affinity, idle_ns
 from smp.microbench.method.others import STRETCH_NS, Others, Reading, shares
 from smp.microbench.method.visits import VISIT, counted, result_of
@@ -61,18 +61,27 @@ def test_idle_time_is_that_of_the_cpus_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(idle_ns(affinity()) is None, reason="the system does not count idle time")
-def test_a_busy_process_is_ours_or_another_s() -> None:
-    """Who reads before it starts a process counts it among others; who reads afterwards, among its own."""
-    before = Others()
-    before.note()
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
-        after = Others()
-        after.note()
-        time.sleep(1.5 * STRETCH_NS / 1e9)
-        before.note()
-        after.note()
-        busy.kill()
-    (others,), (fewer,) = before.shares(), after.shares()
+@pytest.mark.parametrize("start", ["forkserver", "fork"])
+def test_what_runs_on_a_machine_is_ours_and_a_process_of_any_other_kind_is_not(start: str) -> None:
+    """A child of this process too, such as a program that a notebook has started."""
+
+    def spin(proc: smp.Processor) -> None:
+        end = time.monotonic() + 1.5 * STRETCH_NS / 1e9
+        while time.monotonic() < end:
+            pass
+
+    with smp.host(1, start=start) as machine:
+        ours = Others()
+        ours.note()
+        machine.run(spin)
+        ours.note()
+        with busy_cpus(1):
+            time.sleep(0.1)
+            theirs = Others()
+            theirs.note()
+            time.sleep(1.5 * STRETCH_NS / 1e9)
+            theirs.note()
+    (others,), (fewer,) = theirs.shares(), ours.shares()
     assert others > fewer + 0.2 / len(affinity())
 
 

@@ -373,6 +373,37 @@ def test_points_of_the_last_cache_need_a_quiet_computer() -> None:
     assert why == "75% of the windows are clean, under the 80% that the last cache needs"
 
 
+def test_a_point_of_the_last_cache_that_is_mostly_memory_s_is_not_valid() -> None:
+    taken = dataclasses.replace(disturbed("huge", 4 * MIB, 64, 8), minimum=10.0, median=90.0)
+    (why,) = probe.undisturbed(taken, plan()).why
+    assert why == "others have the last cache at times: the median is 9.0 of the minimum, above 2"
+    assert probe.undisturbed(dataclasses.replace(taken, median=19.0), plan()).valid
+    assert probe.undisturbed(dataclasses.replace(taken, key=("huge", 64 * MIB, 64)), plan()).valid
+
+
+def in_rounds(curve: str, rounds: list[float]) -> Result:
+    """A point that took so many ns in the windows of each round."""
+    windows = np.zeros(4 * len(rounds), WINDOW)
+    windows["round"], windows["operations"] = np.repeat(np.arange(len(rounds)), 4), 1000
+    windows["wall_ns"] = windows["cpu_ns"] = np.repeat(rounds, 4) * 1000
+    return summarise((curve, 64 * MIB, 64), windows, "median")
+
+
+def test_a_page_walk_is_the_difference_of_neighbouring_rounds() -> None:
+    """Both are slower by 40% in the second half, and their difference is not."""
+    slow = [100.0] * 4 + [140.0] * 4
+    (walk,) = probe.walk_rows([in_rounds("random", [ns + 20 for ns in slow]), in_rounds("huge", slow)], "random", 2.0)
+    assert (walk.ns, walk.cycles) == pytest.approx((20, 40))
+    assert not walk.valid, "neither load is"
+    few = [100.0, 101.0, 99.0, 100.0]
+    (walk,) = probe.walk_rows([in_rounds("random", [ns + 20 for ns in few]), in_rounds("huge", few)], "random", 2.0)
+    assert walk.valid
+    (walk,) = probe.walk_rows([in_rounds("random", [103.0, 130, 98, 121]), in_rounds("huge", few)], "random", 2.0)
+    assert walk.why == ["half of the differences lie between 2.0 and 23.0 ns"]
+    (walk,) = probe.walk_rows([in_rounds("random", [100.4, 100.8, 99.1, 100.0]), in_rounds("huge", few)], "random", 2.0)
+    assert walk.valid, "next to nothing, and that for sure"
+
+
 def test_a_level_of_points_that_are_not_valid_is_not_valid() -> None:
     results = [found("huge", 4 * KIB << k, 1.0) for k in range(4)]
     results += [found("huge", MIB << k, 100.0, clean=1 if k < 3 else 8) for k in range(4)]

@@ -34,6 +34,7 @@ forkserver.main(socket.socket(fileno={root}), {parent}, {fresh})
 _ours: weakref.WeakSet[socket.socket] = weakref.WeakSet()  # what a forked copy of this process must not hold open
 _roots: dict[str, socket.socket] = {}  # start method -> root of the fork server that serves it
 _copies: set[int] = set()  # fork servers that are copies of this process and have not been buried
+_fresh_ones: set[int] = set()  # those that are fresh interpreters and have not ended
 _lock = threading.Lock()
 
 
@@ -42,6 +43,7 @@ def _after_fork() -> None:
     _lock = threading.Lock()
     _roots.clear()
     _copies.clear()
+    _fresh_ones.clear()
     for held in list(_ours):
         held.close()
 
@@ -104,8 +106,20 @@ def _fresh(method: str) -> socket.socket:
             )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    threading.Thread(target=process.wait, name="smp fork server", daemon=True).start()  # no zombie when it retires
+    _fresh_ones.add(process.pid)
+    threading.Thread(target=_bury, args=(process,), name="smp fork server", daemon=True).start()
     return ours
+
+
+def _bury(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a fork server retires: no zombie is left."""
+    process.wait()
+    _fresh_ones.discard(process.pid)
+
+
+def fork_servers() -> set[int]:
+    """Return the process ids of all fork servers of this process: what runs for its machines descends from them."""
+    return _copies | _fresh_ones
 
 
 def copies() -> set[int]:

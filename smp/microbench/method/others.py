@@ -17,6 +17,7 @@ import psutil
 from numpy.typing import NDArray
 
 from smp._computer.system import affinity, idle_ns
+from smp._runtime.host.launcher import fork_servers
 
 STRETCH_NS = 200_000_000
 """The shortest time that a share is taken over: a tick of each of two CPUs is 5% of it."""
@@ -31,11 +32,15 @@ class Reading(NamedTuple):
 
 
 class Others:
-    """Reads the CPUs that this thread may use, and the CPU time of this process and those it has started until now."""
+    """Reads the CPUs that this thread may use, and the CPU time of this process and of its machines open now."""
 
     def __init__(self) -> None:
         self._cpus, self._readings = affinity(), list[Reading]()
-        self._children = psutil.Process().children(recursive=True)
+        self._machines: list[psutil.Process] = []
+        for pid in fork_servers():
+            with contextlib.suppress(psutil.Error):  # it has retired meanwhile
+                server = psutil.Process(pid)
+                self._machines += [server, *server.children(recursive=True)]
 
     def note(self) -> None:
         """Read now: a stretch begins or ends."""
@@ -49,9 +54,9 @@ class Others:
 
     def _own_ns(self) -> int:
         found = time.process_time_ns()
-        for child in self._children:
+        for process in self._machines:
             with contextlib.suppress(psutil.Error):  # one that has ended
-                used = child.cpu_times()
+                used = process.cpu_times()
                 found += int(1e9 * (used.user + used.system))
         return found
 

@@ -5,7 +5,7 @@ windows -> clean ones -> minimum, median, 95th percentile       in ns an operati
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -104,3 +104,18 @@ def summarise(
     elif quote == "median" and third > limits.spread * first:
         why.append(f"unstable: the third quartile is {third / first:.2f} of the first, above {limits.spread:.2f}")
     return Result(key, float(low), float(median), float(p95), quote, count, good / count, why, windows)
+
+
+def with_others_named(result: Result, limits: Limits = LIMITS) -> Result:
+    """Return a point with the reason against it, where that is what other processes took of the CPUs.
+
+    Parameters
+    ----------
+    result : Result
+        The ``overlap`` of its windows is what others have left.
+    limits : Limits
+    """
+    own = float(np.median(result.windows["overlap"]))
+    if result.valid or own >= limits.overlap:
+        return result
+    return replace(result, why=[f"other processes took {1 - own:.0%} of the time of the CPUs"])

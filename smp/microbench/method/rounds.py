@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .others import Others
 from .plan import Tick
-from .result import Result, summarise
+from .result import Result, summarise, with_others_named
 from .visit import Clock, Point, cost_from_outside, take_visit
 from .windows import LIMITS, Flag, Limits, MeasurementError, Windows, flags
 
@@ -42,6 +43,7 @@ def measure_points(
     rounds: int = 3,
     tick: Tick | None = None,
     limits: Limits = LIMITS,
+    others: Others | None = None,
 ) -> list[Result]:
     """Measure points in random order, round by round, while there is time.
 
@@ -58,6 +60,8 @@ def measure_points(
     tick : callable, optional
         Told of the progress after each visit.
     limits : Limits
+    others : Others, optional
+        Whose shares of a round leave the less for the windows of points `beyond`, as their ``overlap``.
 
     Returns
     -------
@@ -89,7 +93,8 @@ def measure_points(
     def elapsed() -> float:
         return clock.wall() - start
 
-    done = 0
+    done, note = 0, others.note if others else lambda: None
+    note()
     while done < rounds or elapsed() * (done + 1) / done <= budget_ns:
         for place, index in enumerate(schedule(points, 1, rng)[0], 1):
             windows, repeats[index] = take_visit(points[index], clock, repeats[index], share_ns, outside_ns)
@@ -98,16 +103,21 @@ def measure_points(
             if tick is not None:
                 planned = (done + place / len(points)) / rounds
                 tick(min(planned, elapsed() / budget_ns, 1.0), f"round {done + 1}: {points[index].key}")
+        note()
         done += 1
     if tick is not None:
         tick(1.0, f"{done} rounds")
 
+    for turn, share in enumerate(others.shares() if others else ()):
+        for point, of_point in zip(points, visits, strict=True):
+            if point.beyond:
+                of_point[turn]["overlap"] = 1.0 - share
     measured = [np.concatenate(of_point) for of_point in visits]
     rates = np.concatenate([windows[name] for windows in measured for name in ("before_GHz", "after_GHz")])
     reference_GHz = float(np.median(rates[np.isfinite(rates)])) if np.isfinite(rates).any() else np.nan
     for windows in measured:
         windows["flags"] = flags(windows, reference_GHz, limits)
     return [
-        summarise(point.key, windows, point.quote, point.ignore, limits)
+        with_others_named(summarise(point.key, windows, point.quote, point.ignore, limits), limits)
         for point, windows in zip(points, measured, strict=True)
     ]

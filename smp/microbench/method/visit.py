@@ -72,6 +72,9 @@ class Point:
         Called at the start of each visit, untimed.
     quote : {"minimum", "median"}
         The statistic that stands for the point.
+    beyond : bool
+        Whether it works on what other CPUs use as well: a cache that they share, memory.  What other processes take of
+        any CPU then counts as disturbance.
     ignore : Flag
         Flags that belong to the operation itself: ``Flag.DESCHEDULED | Flag.SWITCHED`` for one that sleeps.
     """
@@ -82,6 +85,7 @@ class Point:
     prepare: Callable[[], None] | None = None
     quote: Quote = "minimum"
     ignore: Flag = NO_FLAG
+    beyond: bool = False
 
 
 def calibrate(point: Point, clock: Clock, repeat: int = 1) -> int:

@@ -9,7 +9,6 @@ Ctrl-C ends the rounds; those that are whole are kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import numpy as np
@@ -23,7 +22,7 @@ from smp.profiles.records import PlacementState
 from .others import Others
 from .placement import elsewhere_ns, look_and_note, looked_at, records
 from .plan import Measurement, Stopped, Tick
-from .result import Result, summarise
+from .result import Result, summarise, with_others_named
 from .rows import stack
 from .visit import Clock
 from .windows import WINDOW, Flag, Limits, Windows, flags, mark_moved
@@ -132,11 +131,7 @@ def result_of(key: Hashable, windows: Windows, limits: Limits = LIMITS, ignore: 
     limits : Limits
     ignore : Flag
     """
-    result = summarise(key, windows, "median", ignore, limits)
-    own = float(np.median(windows["overlap"]))
-    if result.valid or own >= limits.overlap:
-        return result
-    return replace(result, why=[f"other processes took {1 - own:.0%} of the time of the CPUs"])
+    return with_others_named(summarise(key, windows, "median", ignore, limits), limits)
 
 
 def counted(result: Result, ignore: Flag = TURNS) -> Windows:

@@ -20,7 +20,7 @@ import dataclasses
 import mmap
 import time
 from collections.abc import Callable
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -28,11 +28,13 @@ from smp._computer.cpus import DEFAULTS
 from smp._computer.system import huge_pages, memory
 from smp._runtime.memory.segment import Segment
 from smp.microbench.method.clocks import HostClock, clock_rate
+from smp.microbench.method.others import Others
 from smp.microbench.method.plan import Measurement, Plan, Tick
 from smp.microbench.method.result import Result
 from smp.microbench.method.rounds import measure_points
 from smp.microbench.method.rows import complaints, judged, key_of, row, stack
 from smp.microbench.method.visit import Point
+from smp.microbench.method.windows import per_operation
 
 from .knees import find_levels, match
 from .pages import Pages, huge_between, huge_bytes, read_smaps
@@ -42,6 +44,10 @@ from .walks import UNROLLED, Walk, global_walk, link_strided, page_local_walk, r
 
 QUIET = 0.8
 """Least fraction of clean windows of a point whose lines fit into the last cache but not into the one before."""
+TAKEN = 2.0
+"""Times the minimum, which the median of such a point may be."""
+SURE_NS, SURE = 1.0, 0.5
+"""Half of a page walk's differences lie within so many ns, or within such a part of it."""
 PAGES_AT_HAND = 32
 """Small pages that every first-level TLB holds."""
 
@@ -76,7 +82,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     clock, GHz = HostClock(), clock_rate().GHz
     rng = np.random.default_rng([plan.seed, 1])
     largest, capped = largest_array(plan, memory()[1])
-    points = _strided(effort, largest)
+    points = _strided(plan, effort, largest)
     segment = Segment(pool=True)
     walks = _walks(plan, random_sizes(plan, largest), segment, rng, lambda part, text: tick(0.2 * part, text))
     without = _not_huge(walks)
@@ -84,7 +90,8 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         walks = {key: walk for key, walk in walks.items() if key[0] != "huge"}
     points += [_random(plan, key, walk) for key, walk in walks.items()]
     left = max(0.1, 0.97 * (plan.seconds(effort.seconds) - (time.monotonic() - start)))
-    taken = measure_points(points, left, rng, clock, tick=lambda part, text: tick(0.2 + 0.8 * part, text))
+    others, told = Others(), lambda part, text: tick(0.2 + 0.8 * part, text)
+    taken = measure_points(points, left, rng, clock, tick=told, others=others)
     results = [undisturbed(result, plan) for result in taken]
     found = levels(plan, results, GHz)
     why = complaints(results, name=_name)
@@ -118,15 +125,33 @@ def undisturbed(result: Result, plan: Plan) -> Result:
     """Return a point with one more reason against it if it is of the last cache and others have used its CPU.
 
     What other programs leave of the last cache decides how long a load takes there, in undisturbed windows too: under
-    load such a point comes out ten times as slow, and as steady as on a quiet computer.
+    load such a point comes out ten times as slow, and as steady as on a quiet computer; or as slow in most windows, and
+    as quick as the cache in a few.
     """
-    _, nbytes, stride = key_of(result)
-    touched = nbytes // max(stride, plan.line_bytes) * plan.line_bytes
-    *inner, last = (0, *(cache.bytes for cache in plan.caches or DEFAULTS))
-    if not inner[-1] <= touched <= last or result.clean_fraction >= QUIET:
+    last = max(cache.bytes for cache in plan.caches or DEFAULTS)
+    if not beyond_own_caches(plan, result.key) or _touched(plan, result.key) > last:
         return result
-    why = f"{result.clean_fraction:.0%} of the windows are clean, under the {QUIET:.0%} that the last cache needs"
-    return dataclasses.replace(result, why=[*result.why, why])
+    why = list(result.why)
+    if result.clean_fraction < QUIET:
+        why.append(
+            f"{result.clean_fraction:.0%} of the windows are clean, under the {QUIET:.0%} that the last cache needs"
+        )
+    if result.median > TAKEN * result.minimum:
+        often = result.median / result.minimum
+        why.append(f"others have the last cache at times: the median is {often:.1f} of the minimum, above {TAKEN:.0f}")
+    return dataclasses.replace(result, why=why)
+
+
+def beyond_own_caches(plan: Plan, key: Any) -> bool:
+    """Return whether the lines of a point do not fit into the caches before the last, which others do not use."""
+    *inner, _ = (0, *(cache.bytes for cache in plan.caches or DEFAULTS))
+    return inner[-1] <= _touched(plan, key)
+
+
+def _touched(plan: Plan, key: Any) -> int:
+    """The bytes of the lines that a point loads."""
+    _, nbytes, stride = key
+    return int(nbytes // max(stride, plan.line_bytes) * plan.line_bytes)
 
 
 def rows_of(results: list[Result], name: str, GHz: float) -> list[OfArray]:
@@ -156,15 +181,34 @@ def page_walks(results: list[Result], GHz: float) -> Walks:
 
 
 def walk_rows(results: list[Result], curve: str, GHz: float) -> list[OfArray]:
-    """Return by size what a curve takes more than the one without page walks: in huge pages, or page by page."""
+    """Return by size what a curve takes more than the one without page walks: in huge pages, or page by page.
+
+    It is the median of the differences of the rounds, in which both were measured soon after each other.
+    """
     bases = {key_of(one)[1]: one for one in _of(results, "huge") or _of(results, "page_local")}
     rows = []
     for result in _of(results, curve):
         nbytes = key_of(result)[1]
         if nbytes in bases:
-            ns, valid = result.median - bases[nbytes].median, result.valid and bases[nbytes].valid
-            rows.append(OfArray(bytes=nbytes, ns=ns, cycles=ns * GHz, valid=valid))
+            first, ns, third = np.percentile(differences(result, bases[nbytes]), [25, 50, 75]).tolist()
+            why = [*result.why, *bases[nbytes].why]
+            if not why and third - first > max(SURE_NS, SURE * abs(ns)):
+                why.append(f"half of the differences lie between {first:.1f} and {third:.1f} ns")
+            rows.append(OfArray(bytes=nbytes, ns=ns, cycles=ns * GHz, valid=not why, why=why))
     return rows
+
+
+def differences(one: Result, base: Result) -> list[float]:
+    """Return what a load takes more at one point than at another, in each round in which both have clean windows."""
+    ours, theirs = _by_round(one), _by_round(base)
+    return [ours[k] - theirs[k] for k in ours if k in theirs] or [one.median - base.median]
+
+
+def _by_round(result: Result) -> dict[int, float]:
+    """The median of the clean windows of each round."""
+    clean = result.windows[result.windows["flags"] == 0]
+    ns = per_operation(clean)
+    return {int(k): float(np.median(ns[clean["round"] == k])) for k in np.unique(clean["round"])}
 
 
 def global_arrays(results: list[Result], segment: Segment, switch: str | None) -> GlobalArrays | None:
@@ -239,7 +283,7 @@ def _of(results: list[Result], curve: str) -> list[Result]:
     return [result for result in results if key_of(result)[0] == curve]
 
 
-def _strided(effort: Effort, largest: int) -> list[Point]:
+def _strided(plan: Plan, effort: Effort, largest: int) -> list[Point]:
     """The points of the stride curve; they share one array and link it anew for each visit."""
     pages = Pages(largest, huge=False)
 
@@ -250,7 +294,8 @@ def _strided(effort: Effort, largest: int) -> list[Point]:
             link_strided(pages.words, pages.address, stride // 8, nbytes // stride)
             walk.at = pages.address
 
-        return Point(("stride", nbytes, stride), walk, UNROLLED, link, "median")
+        key = ("stride", nbytes, stride)
+        return Point(key, walk, UNROLLED, link, "median", beyond=beyond_own_caches(plan, key))
 
     return [point(nbytes, stride) for nbytes, stride in stride_grid(effort, largest)]
 
@@ -293,7 +338,8 @@ def _random(plan: Plan, key: Key, walk: Walk) -> Point:
     def touch() -> None:
         lines.sum()
 
-    return Point(key, walk, UNROLLED, touch if key[1] <= last else None, "median")
+    prepare = touch if key[1] <= last else None
+    return Point(key, walk, UNROLLED, prepare, "median", beyond=beyond_own_caches(plan, key))
 
 
 def _name(result: Result) -> str:
