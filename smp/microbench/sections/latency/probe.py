@@ -76,7 +76,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
     Notes
     -----
-    Takes 5, 28 or 120 s by mode, and up to eleven times the largest array of memory.
+    Takes 4, 28 or 120 s by mode, and up to eleven times the largest array of memory.
     """
     start, effort = time.monotonic(), EFFORTS[plan.mode]
     clock, GHz = HostClock(), clock_rate().GHz

@@ -36,7 +36,7 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(5.0, 128 * MIB, 8, 8, 0),
+    "quick": Effort(3.6, 128 * MIB, 8, 8, 0),
     "default": Effort(28.0, 512 * MIB, 2, 4, 32 * MIB),
     "full": Effort(120.0, 2048 * MIB, 2, 2, 256 * MIB),
 }

@@ -72,7 +72,7 @@ MOST_CHAINS = 256
 """Chains are doubled up to here."""
 EVERY_DEPTH = tuple(range(1, DEEPEST + 1))
 EFFORTS = {
-    "quick": Effort(1.5, 64 * MIB, FEW_CHAINS, (1, 2, 4, 8), (1, 4)),
+    "quick": Effort(1.1, 64 * MIB, FEW_CHAINS, (1, 2, 4, 8), (1, 4)),
     "default": Effort(8.0, 256 * MIB, CHAINS, EVERY_DEPTH, (1, 2, 4, 8, 16)),
     "full": Effort(40.0, 512 * MIB, CHAINS, EVERY_DEPTH, (1, 2, 4, 8, 16, 32, 64)),
 }
