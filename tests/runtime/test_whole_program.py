@@ -10,6 +10,7 @@ from support.message_machine import message_machine
 from support.profiles import linear
 
 import smp
+from smp._runtime.program.records.whole_program import row_of
 from smp.errors import ProcessorRaised
 from smp.kernels.grids.programs import relax_red_black
 
@@ -153,3 +154,15 @@ def test_hardware_counters_are_counted_or_said_not_to_be() -> None:
         assert "not counted: virtual time has no hardware" in run.interval(linear("emulated")).notes[-1]
     with message_machine(2) as machine:
         assert machine.run(lambda proc: 1, counters=True).hardware == [None, None]
+
+
+def test_the_chains_of_all_supersteps_are_one_of_the_whole() -> None:
+    def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
+        for chain in (3, 4):
+            with proc.superstep() as step:
+                step.copy_in_by(lambda a: (10, chain + proc.rank), array)
+
+    with smp.emulated(2) as machine:
+        run = machine.run(program, machine.zeros(10))
+    (whole,) = row_of(run)
+    assert (whole["hr"], whole["m"], whole["chain"]) == (20, 40, 9)

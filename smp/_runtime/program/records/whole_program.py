@@ -39,6 +39,7 @@ def row_of(run: Repeated) -> NDArray[np.void]:
         row["m" + end] = (by_rank[read] + by_rank[written]).sum()
     for name in ("reads", "writes"):
         set_others(row, np.zeros(run.size, np.intp), by_rank[name], name)
+    row["chain"] = np.bincount(run.steps["rank"], run.steps["chain"], run.size).max()
     row["uncounted"] = row["m"] == 0
     return row
 
