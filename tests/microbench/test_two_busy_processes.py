@@ -70,7 +70,9 @@ def test_nothing_that_says_valid_is_two_times_off(name: str) -> None:
         time.sleep(0.5)
         loaded, there = measured(name)
     if not 1 / OFF < np.nan_to_num(there / here, nan=1.0) < OFF:
-        pytest.skip(f"the host moved the CPUs: a line changed them in {here:.0f} ns, and beside the load in {there:.0f}")
+        pytest.skip(
+            f"the host moved the CPUs: a line changed them in {here:.0f} ns, and beside the load in {there:.0f}"
+        )
     both = {
         key: (figure, quiet[key][0])
         for key, (figure, valid) in loaded.items()
