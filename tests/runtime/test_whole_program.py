@@ -160,7 +160,7 @@ def test_the_chains_of_all_supersteps_are_one_of_the_whole() -> None:
     def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
         for chain in (3, 4):
             with proc.superstep() as step:
-                step.copy_in_by(lambda a: (10, chain + proc.rank), array)
+                step.copy_in_by(lambda a, chain: (10, chain), array, chain + proc.rank)
 
     with smp.emulated(2) as machine:
         run = machine.run(program, machine.zeros(10))
