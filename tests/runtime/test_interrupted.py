@@ -127,6 +127,8 @@ class Started:
 
         def settle() -> None:
             os.setsid()
+            for number in ENDS[:-1]:
+                signal.signal(number, signal.SIG_DFL)  # as in a terminal, however the tests were started
             if into is not None and controlled:
                 fcntl.ioctl(into, termios.TIOCSCTTY, 0)
 
