@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import pictures
+from support.machines import Machines
 from support.reports import section_text, summed_up
 from support.shapes import assert_same_keys, measured
 
@@ -58,11 +59,11 @@ def every(proc: smp.Processor, cells: dict[int, Cells], what: str) -> int:
 
 
 @pytest.mark.parametrize("what", [*EVENTS, WHOLE, *(part for part in PARTS if part != "looks")])
-def test_every_event_takes_time(what: str) -> None:
-    with smp.host(1, pin=False) as machine:
-        cells = {limit: machine.cells(1, retries=limit) for limit in (0, LOOKS, RETRIES)}
-        assert machine.run(every, cells, what).results[0] > 0
-        assert not any(one.peek(0)[0] for one in cells.values()), "the cells are empty for the next"
+def test_every_event_takes_time(machines: Machines, what: str) -> None:
+    machine = machines(1, pin=False)
+    cells = {limit: machine.cells(1, retries=limit) for limit in (0, LOOKS, RETRIES)}
+    assert machine.run(every, cells, what).results[0] > 0
+    assert not any(one.peek(0)[0] for one in cells.values()), "the cells are empty for the next"
 
 
 def test_spinning_ends() -> None:

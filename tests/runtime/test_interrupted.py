@@ -28,6 +28,7 @@ from smp.profiles.profile import Profile
 
 ENDS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
 TWO_ENDS = [signal.SIGTERM, signal.SIGKILL]
+ONE_END = [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
 
 MAIN_JOB = """
 import os, sys, time
@@ -268,7 +269,7 @@ def test_a_disk_that_is_too_full_for_the_samples_leaves_the_profile(
     assert [file.name for file in tmp_path.iterdir()] == ["profile.json"]
 
 
-@pytest.mark.parametrize("number", TWO_ENDS)
+@pytest.mark.parametrize("number", ONE_END)
 def test_a_calibration_leaves_what_it_has_finished_and_goes_on(tmp_path: Path, number: int) -> None:
     command = Started(tmp_path, CALIBRATION)
     command.wait_for(lambda: len(measured(tmp_path)) == 100)
@@ -293,7 +294,7 @@ def test_a_calibration_leaves_what_it_has_finished_and_goes_on(tmp_path: Path, n
     assert json.loads((tmp_path / "out/calibration.json").read_text())["interrupted"] is False
 
 
-@pytest.mark.parametrize("number", TWO_ENDS)
+@pytest.mark.parametrize("number", ONE_END)
 def test_an_experiment_leaves_its_trials_and_goes_on(tmp_path: Path, number: int) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     kept = tmp_path / "out/interrupted.json"

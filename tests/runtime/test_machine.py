@@ -26,6 +26,8 @@ from smp._runtime.host import launcher
 from smp.errors import MachineClosed, MachineError, NotPicklable, ProcessorDied, ProcessorRaised
 
 STARTS = ("forkserver", "spawn", "fork")
+QUICK_STARTS = ("forkserver", pytest.param("spawn", marks=pytest.mark.slow), "fork")
+"""A fresh interpreter for each processor takes most of a second, so fewer tests start them in the ordinary run."""
 CPUS = usable_cpus()
 
 
@@ -170,7 +172,7 @@ def test_a_program_typed_at_a_prompt(how: str) -> None:
     assert (done.stdout, done.stderr) == ("[15, 16]\n[18, 19]\nend\n", "")
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", QUICK_STARTS)
 def test_what_was_printed_before_is_printed_once(script: Script, start: str) -> None:
     """The output of a script goes to a pipe, in blocks; a copied process must not send its copy of the block."""
     source = f"""
@@ -296,7 +298,7 @@ def test_a_cell_that_is_empty_yet(pair: smp.Machine) -> None:
     assert outer() == 1
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", QUICK_STARTS)
 def test_a_machine_inside_a_program(nothing_left: None, start: str) -> None:
     def program(proc: smp.Processor) -> Any:
         array = None
@@ -349,7 +351,7 @@ def test_a_processor_killed_with_a_machine_inside(nothing_left: None) -> None:
         assert all(gone(int(pid)) for pid in pids[:].flat)
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", QUICK_STARTS)
 def test_pinning(start: str) -> None:
     def where(proc: smp.Processor) -> list[int]:
         return sorted(os.sched_getaffinity(0))
@@ -420,7 +422,7 @@ def test_a_working_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.Monke
             assert machine.run(lambda proc: proc.rank).results == [0, 1]
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", QUICK_STARTS)
 def test_processors_draw_different_random_numbers(start: str) -> None:
     """Copies of one process would draw the same."""
 
@@ -549,7 +551,7 @@ def test_a_machine_tells_how_it_is() -> None:
         machine.run(lambda proc: None)
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", QUICK_STARTS)
 def test_a_machine_that_is_dropped_is_closed(nothing_left: None, start: str) -> None:
     machine = smp.host(2, start=start)
     pids = machine.run(lambda proc: os.getpid()).results
@@ -557,7 +559,7 @@ def test_a_machine_that_is_dropped_is_closed(nothing_left: None, start: str) -> 
     assert all(gone(pid) for pid in pids)
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", QUICK_STARTS)
 def test_a_script_that_does_not_close(script: Script, start: str) -> None:
     out, err = script(f"""
         import os, smp
@@ -963,7 +965,7 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", QUICK_STARTS)
 @pytest.mark.parametrize("what", ["idle", "busy", "blocked", "spinning"])
 def test_the_parent_is_killed(script: Script, start: str, what: str) -> None:
     process = script(KILLED, start, what)

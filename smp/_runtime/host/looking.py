@@ -19,6 +19,7 @@ from typing import TypeVar
 import numpy as np
 
 from smp._computer.limits import usable_cpus
+from smp.models.placement import Placement
 from smp.models.placement_log import PlacementLog
 
 from ..protocols.entry_points import core
@@ -30,6 +31,8 @@ TRIES = 3
 """Of a look: a thread that came late to its CPU costs one."""
 FRESH_S = 0.02
 """How long a look is good for."""
+REFRESH_S, FEW = 0.5, 50
+"""How long the states are taken for known, from so many readings on."""
 SHARE, GRACE_S = 0.5, 2.0
 """What goes into timing again: at most so much of all time, and these seconds."""
 
@@ -105,6 +108,7 @@ class Looker:
         self._looking, self._clock, self._cpus = looking or look, clock, min(len(usable_cpus()), MOST_CPUS)
         self._began, self._spent = clock(), 0.0
         self._seen = -math.inf, math.nan
+        self._states, self._known = Placement(), -math.inf
 
     def now(self) -> float:
         """Return how the CPUs lie: a look, or that of a moment ago."""
@@ -137,7 +141,9 @@ class Looker:
     def usual(self, before: float, after: float) -> bool:
         """Return whether two readings are of the main state; one that is not known says nothing."""
         known = [ns for ns in (before, after) if not math.isnan(ns)]
-        return bool(self.log.placement(self._cpus).is_main(known, known).all()) if known else True
+        if self._clock() - self._known > REFRESH_S or self._states.count < FEW:
+            self._states, self._known = self.log.placement(self._cpus), self._clock()
+        return bool(self._states.is_main(known, known).all()) if known else True
 
     def said(self) -> str:
         """Say what was timed again, and what was not; nothing where the CPUs never moved."""
