@@ -1,8 +1,10 @@
 """Reads that wait for one another: each costs the latency of memory, as a walk through a global array measured it.
 
-a program         a run records          charged
-x = next[x]       chain: of the reads    the chain by latency, at the footprint of the superstep;
-y = other[k]      that each wait         all other accesses by Random, whose reads overlap
+    a program         a run records          charged
+    x = next[x]       chain: of the reads    the chain by latency, at the footprint of the superstep;
+    y = other[k]      that each wait         all other accesses by Random, whose reads overlap
+
+Where a profile has no latency that is valid, they are charged as the others, and a note of the interval says so.
 """
 
 from __future__ import annotations

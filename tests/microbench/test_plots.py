@@ -13,6 +13,7 @@ from support import pictures
 from support.pictures import described, points, series
 
 from smp._output.drawing import draw
+from smp.errors import MachineError
 from smp.microbench.report import plots
 from smp.microbench.sections.access import plots as plots_access
 from smp.microbench.sections.access.predicted import by_function
@@ -144,6 +145,14 @@ def test_what_was_not_measured_has_no_figures(profile, section):
 def test_an_empty_profile_has_no_plots(tmp_path):
     assert plots.draw({}, {}, tmp_path) == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_where_no_machine_can_be_opened_this_process_draws(profile, tmp_path, monkeypatch):
+    def refused(processors):
+        raise MachineError("no shared memory")
+
+    monkeypatch.setattr(plots, "host", refused)
+    assert len(plots.draw(profile, None, tmp_path)) == len(list(plots.figures(profile)))
 
 
 def test_drawing_changes_no_settings(profile, tmp_path):

@@ -39,6 +39,10 @@ def test_several_threads_look_at_once() -> None:
     assert len(found) == 4
 
 
+def test_a_look_at_a_cpu_that_is_gone_ends() -> None:
+    assert math.isnan(look([usable_cpus()[0], 1 << 20]))
+
+
 @pytest.mark.parametrize("cpus", [[], [0]])
 def test_one_cpu_has_no_placement(cpus: list[int]) -> None:
     assert math.isnan(look(cpus))

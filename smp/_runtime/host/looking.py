@@ -29,6 +29,8 @@ from ..protocols.wait import PRIVATE_WORDS, SHARED
 MOST_CPUS = 8
 TRIES = 3
 """Of a look: a thread that came late to its CPU costs one."""
+MEETING_S = 1.0
+"""How long the threads of a look wait for one another."""
 FRESH_S = 0.02
 """How long a look is good for."""
 REFRESH_S, FEW = 0.5, 50
@@ -71,8 +73,11 @@ def _probed(cpus: Sequence[int]) -> list[int]:
     found = [UNKNOWN] * len(cpus)
 
     def at(rank: int) -> None:
-        os.sched_setaffinity(0, {cpus[rank]})  # of this thread
-        ready.wait()
+        try:
+            os.sched_setaffinity(0, {cpus[rank]})  # of this thread
+            ready.wait(MEETING_S)
+        except (OSError, threading.BrokenBarrierError):  # the CPU is gone, or the thread of another came too late
+            return ready.abort()
         found[rank] = probe(own[rank].ctypes.data, rank, len(cpus))
 
     ready = threading.Barrier(len(cpus))

@@ -13,6 +13,7 @@ from smp._output.drawing import save
 from smp._output.figure import Figure
 from smp._runtime.machine import host
 from smp._runtime.program.processor import Processor
+from smp.errors import MachineError
 
 from ..output.format import Data
 from ..sections import SECTIONS
@@ -64,7 +65,11 @@ def draw(profile: Data, samples: Mapping[str, NDArray[Any]] | None, folder: Path
     processors = min(len(usable_cpus()), len(described) // EACH, MOST)
     if processors < 2:
         return save(described, folder)
-    with host(processors) as machine:
+    try:
+        machine = host(processors)
+    except MachineError:  # a report can be drawn where no machine can be opened
+        return save(described, folder)
+    with machine:
         drawn = machine.run(_draw_share, described, folder).results
     return [drawn[k % processors][k // processors] for k in range(len(described))]
 

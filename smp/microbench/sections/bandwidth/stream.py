@@ -125,7 +125,7 @@ def stream_rows(ran: Ran, elements: int, placement: Placement = UNPLACED) -> lis
                 median_GBps=moved * elements / median_ns,
                 best_ns=round(best_ns),
                 median_ns=median_ns,
-                elsewhere_GBps=[_together(state, moved) for state in others] or None,
+                elsewhere_GBps=[_all_GBps(state, moved) for state in others] or None,
                 repeats=len(np.unique(whole["repeat"])),
                 clean_fraction=float(np.mean([one.clean_fraction for one in pieces])),
                 verified=ran.error <= TOLERANCE,
@@ -137,7 +137,7 @@ def stream_rows(ran: Ran, elements: int, placement: Placement = UNPLACED) -> lis
     return rows
 
 
-def _together(element_ns: Sequence[float | None], moved: int) -> float | None:
+def _all_GBps(element_ns: Sequence[float | None], moved: int) -> float | None:
     """The GB/s of all processors, from what each takes for an element; None where one has no time."""
     known = [ns for ns in element_ns if ns is not None]
     return moved * sum(1 / ns for ns in known) if len(known) == len(element_ns) else None
