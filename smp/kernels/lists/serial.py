@@ -18,10 +18,10 @@ from .lists import Nodes, check_arrays, describe, find_head, head_cost, head_fro
 
 @local
 def walk(successor: Nodes, head: int, first: int, sign: int, ranks: Nodes) -> tuple[int, int]:
-    """Rank the nodes from the head on as ``first``, ``first + sign``, ...; return how many successors were read, and the chain.
+    """Rank the nodes from the head on as ``first``, ``first + sign``, ...; return the successors read, and their chain.
 
-    They are n exactly when the array is a list (see `lists`): a walk that does not end takes n + 1.  Each
-    read waits for the one before, so the chain is all of them.
+    They are n exactly when the array is a list (see `lists`): a walk that does not end takes n + 1.  Each read waits
+    for the one before, so the chain is all of them.
     """
     x, rank = np.uint64(head), first
     for reads in range(1, len(successor) + 1):
