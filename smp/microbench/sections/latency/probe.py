@@ -47,7 +47,7 @@ QUIET = 0.8
 TAKEN = 2.0
 """Times the minimum, which the median of such a point may be."""
 SURE_NS, SURE = 1.0, 0.5
-"""Half of a page walk's differences lie within so many ns, or within such a part of it."""
+"""A page walk is valid where the middle half of its differences spans so many ns at most, or such a part of it."""
 PAGES_AT_HAND = 32
 """Small pages that every first-level TLB holds."""
 
@@ -90,8 +90,9 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
         walks = {key: walk for key, walk in walks.items() if key[0] != "huge"}
     points += [_random(plan, key, walk) for key, walk in walks.items()]
     left = max(0.1, 0.97 * (plan.seconds(effort.seconds) - (time.monotonic() - start)))
-    others, told = Others(), lambda part, text: tick(0.2 + 0.8 * part, text)
-    taken = measure_points(points, left, rng, clock, tick=told, others=others)
+    taken = measure_points(
+        points, left, rng, clock, tick=lambda part, text: tick(0.2 + 0.8 * part, text), others=Others()
+    )
     results = [undisturbed(result, plan) for result in taken]
     found = levels(plan, results, GHz)
     why = complaints(results, name=_name)

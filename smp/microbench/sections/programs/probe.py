@@ -120,7 +120,7 @@ class Found(Generic[Row, Step]):
         self._step = step
 
     def repeat(self, take: Callable[[], Run], count: int) -> list[Run]:
-        """Run a program so many times, and more while in most of these the CPUs did not lie as they mostly do.
+        """Run a program so many times, and more often while at most half of the runs were in the main state.
 
         Parameters
         ----------
