@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from smp.microbench.sections.programs.rows import Ran
 from smp.microbench.sections.sorting import probe
 from smp.microbench.sections.sorting import report as report_sorting
 from smp.microbench.sections.sorting.rows import SortSuperstep
+from smp.models.placement_log import PlacementLog
 from smp.models.supersteps.locality import SMALL
 from smp.models.supersteps.published import PAPER_STEPS
 
@@ -102,6 +104,23 @@ def test_a_row_is_of_the_repeat_of_median_time(machines: Machines) -> None:
     assert [(step.n, step.label) for step in found.steps] == [(1000, "there"), (1000, "back")] * 2
     assert found.samples == [(1000, 2, "copied", k, each) for k, each in enumerate((0.37, 0.43, 0.4))]
     assert found.judged() == {"functions_of": MEASURED, "valid": True, "why": []}
+
+
+def test_a_program_is_repeated_until_most_repeats_lie_in_the_main_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = PlacementLog()
+    log.note(2, np.arange(40.0), [30.0] * 30 + [200.0] * 10)
+
+    def repeated(*hand_overs: float) -> list[float]:
+        left = iter(hand_overs)
+        runs = found.repeat(lambda: SimpleNamespace(placement=(next(left),) * 2, results=[None] * 2), 3)  # type: ignore[arg-type, return-value]
+        return [run.placement[0] for run in runs]
+
+    found: Found[Ran, ListStep] = Found(None, ListStep, log)
+    assert repeated(30, 31, 200) == [30, 31, 200], "most do"
+    assert repeated(30, 200, 200, 200, 29) == [30, 200, 200, 200, 29], "until most of those that were asked for do"
+    assert repeated(*[200] * 20) == [200] * 9, "three times as many at most"
+    monkeypatch.setattr(probe_programs, "MORE_S", 0.0)
+    assert repeated(*[200] * 20) == [200] * 3, "the time of the section for that is over"
 
 
 def test_supersteps_are_those_of_the_interval(machines: Machines) -> None:

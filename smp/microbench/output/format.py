@@ -111,11 +111,17 @@ def flagged(records: Iterable[Any]) -> str:
     return f"! not valid, {len(bad)} of {len(every)}" + (f": {said}{more}" if said else "")
 
 
+def by_state(states: Sequence[PlacementState], unit: str) -> list[Column]:
+    """Return a column for each state of the placement, named by its hand-over and its share of the time."""
+    return [Column(f"{number(state.ns)} ns, {percent(state.share)}%", unit) for state in states]
+
+
 def by_placement(
     title: str,
     head: str,
-    rows: Sequence[tuple[str, float, list[float | None] | None]],
+    rows: Sequence[tuple[str, float | None, list[float | None] | None]],
     states: Sequence[PlacementState] | None,
+    unit: str = "ns",
 ) -> Iterator[Table]:
     """Yield a table of what was measured in several states of the placement, where it was.
 
@@ -125,15 +131,18 @@ def by_placement(
     head : str
         Of the column of names.
     rows : sequence of (str, float, list or None)
-        The name of each, ns in the main state, and those in the others.
+        The name of each, its figure in the main state, and those in the others.
     states : sequence of PlacementState
         The main one first.
+    unit : str
+        Of the figures.
     """
     if not states or len(states) < 2:
         return
-    columns = [Column(f"{number(state.ns)} ns, {percent(state.share)}%", "ns") for state in states]
     cells: list[list[Cell]] = [
         [name, *[ns, *others, *[None] * len(states)][: len(states)]] for name, ns, others in rows if others
     ]
     if cells:
-        yield Table(f"{title}: the hand-over of a line, and its share of the time", [text(head), *columns], cells)
+        yield Table(
+            f"{title}: the hand-over of a line, and its share of the time", [text(head), *by_state(states, unit)], cells
+        )

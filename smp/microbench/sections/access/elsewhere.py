@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smp._output.numbers import number, percent, size
-from smp._output.table import Cell, Column, Table, counted, text
+from smp._output.numbers import size
+from smp._output.table import Cell, Table, counted, text
+from smp.microbench.output.format import by_state
 from smp.profiles.access import Access, Pattern
 
 
@@ -24,12 +25,11 @@ def in_other_states(found: Access) -> Iterator[Table]:
             each: list[Cell] = [None if seconds is None else seconds / (2 * row.h) * 1e9 for seconds in times]
             rows.append([row.family.title() + footprint, row.h, *each])
         if rows:
-            columns = [Column(f"{number(state.ns)} ns, {percent(state.share)}%", "ns/word") for state in states]
             title = f"A word by how the CPUs lay, p = {p}: the hand-over of a line, and its share of the time"
             notes = [
                 "The cost functions are fitted to the first state; - in another says that nothing was measured in it."
             ]
-            yield Table(title, [text("family"), counted("h"), *columns], rows, notes)
+            yield Table(title, [text("family"), counted("h"), *by_state(states, "ns/word")], rows, notes)
 
 
 def _known(row: Pattern) -> tuple[int, int]:

@@ -12,7 +12,6 @@ processor are private, larger than the caches, and in huge pages where they are 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -126,9 +125,10 @@ def measure_loaded(
         spans = [answers[rank][turn][0].view(SPAN)[:, 0] for rank in ranks]
         stolen = sum(answers[rank][turn][1] for rank in ranks)
         taken = together(spans, timer_ns, turn // len(traffics), stolen)
-        at, readings = time.monotonic(), farthest(np.array([answers[rank][turn][2] for rank in range(machine.size)]))
+        readings = farthest(np.array([answers[rank][turn][2] for rank in range(machine.size)]))
         taken["placed_before_ns"], taken["placed_after_ns"] = readings
-        log.note(machine.size, at, readings)
+        if len(spans[0]):
+            log.note(machine.size, [spans[0]["start"][0] * 1e-9, spans[0]["end"][-1] * 1e-9], readings)
         windows[k].append(taken[taken["rank"] == 0])
         moved[k].append(sum(traffics[k].bytes(line_bytes) * _rate(one) for one in spans[1:]))
     for found in windows:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smp._output.numbers import fixed, number, percent, size
-from smp._output.table import Cell, Column, Table, counted, ratio, share, text
+from smp._output.numbers import fixed, number, size
+from smp._output.table import Column, Table, counted, ratio, share, text
 from smp.microbench.output.format import by_placement, cells, flagged, listed
 from smp.microbench.output.tera import MACHINE, STREAM_FOUR, STREAM_ONE, STREAM_SPEEDUP
 from smp.profiles.profile import Profile
@@ -89,15 +89,8 @@ def tables(found: Bandwidth, profile: Profile) -> Iterator[Table]:
 def in_other_states(found: Bandwidth) -> Iterator[Table]:
     """Yield a table for each p whose CPUs lay in several ways: the median rates in every state."""
     for p, states in (found.placement or {}).items():
-        mine = [row for row in found.stream if row.processors == int(p) and row.elsewhere_GBps]
-        rows: list[list[Cell]] = [
-            [row.kernel, *[row.median_GBps, *(row.elsewhere_GBps or ()), *[None] * len(states)][: len(states)]]
-            for row in mine
-        ]
-        if rows:
-            columns = [Column(f"{number(state.ns)} ns, {percent(state.share)}%", "GB/s") for state in states]
-            title = f"STREAM by how the CPUs lay, p = {p}, medians: the hand-over of a line, and its share of the time"
-            yield Table(title, [text("kernel"), *columns], rows)
+        rows = [(row.kernel, row.median_GBps, row.elsewhere_GBps) for row in found.stream if row.processors == int(p)]
+        yield from by_placement(f"STREAM by how the CPUs lay, p = {p}, medians", "kernel", rows, states, "GB/s")
 
 
 def _compared(found: Bandwidth) -> Iterator[str]:

@@ -148,7 +148,7 @@ def _random(found: Latency) -> Table:
     title = "A load that waits for the one before, in random order"
     notes = [flagged(row for curve in curves.values() for row in curve.values())]
     if any(row.valid is False for row in (*walks.values(), *in_global.values())):
-        notes.append("a page walk is not valid where one of the two loads that it is the difference of is not")
+        notes.append("a page walk is not valid where a load that it is the difference of is not, or the rounds differ")
     return Table(title, columns, shown, notes)
 
 

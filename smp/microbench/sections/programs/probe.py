@@ -38,8 +38,8 @@ ENDS = ("good_s", "bad_s", "random_s")
 """The predictions of a row, in seconds."""
 MOST_UNSTEADY = 0.25
 """Share of a section's times up to which it is valid."""
-MORE, MORE_S = 2, 1.0
-"""Repeats that are added at most, for each that was asked for, and seconds that this may take."""
+MORE, MORE_S = 2, 4.0
+"""Repeats that are added at most, for each that was asked for, and seconds that this may take in a section."""
 MOVED = "in none of {} repeats did the CPUs lie throughout as they mostly do"
 NO_FUNCTIONS = (
     "no cost functions, so no intervals: measure the section access too, or name a profile that has it with --profile"
@@ -117,7 +117,7 @@ class Found(Generic[Row, Step]):
         self.steps: list[Step] = []
         self.samples: list[tuple[Any, ...]] = []
         self.judgements: list[list[str]] = []
-        self._step = step
+        self._step, self._more_s = step, 0.0
 
     def repeat(self, take: Callable[[], Run], count: int) -> list[Run]:
         """Run a program so many times, and more often while at most half of the runs were in the main state.
@@ -127,16 +127,13 @@ class Found(Generic[Row, Step]):
         take : callable
             Runs it once.
         count : int
-            At most `MORE` times as many runs are added, for at most `MORE_S` seconds.
+            At most `MORE` times as many runs are added, and none once this has taken `MORE_S` seconds in the section.
         """
         runs = [take() for _ in range(count)]
-        begun = time.monotonic()
-        while (
-            2 * self._usual(runs).sum() <= count
-            and len(runs) < (1 + MORE) * count
-            and time.monotonic() - begun < MORE_S
-        ):
+        while 2 * self._usual(runs).sum() <= count and len(runs) < (1 + MORE) * count and self._more_s < MORE_S:
+            begun = time.monotonic()
             runs.append(take())
+            self._more_s += time.monotonic() - begun
         return runs
 
     def usual(self, runs: Sequence[Run]) -> NDArray[np.intp]:
