@@ -260,6 +260,8 @@ def test_repeats_count_during_which_the_cpus_lay_as_they_mostly_do() -> None:
     assert row.repeats == 3
     assert row.elsewhere_ns == pytest.approx([80])
     assert [state.share for state in found.placement] == pytest.approx([0.75, 0.25], abs=0.02)  # type: ignore[attr-defined]
+    nothing = found.model_copy(update={"rows": [row.model_copy(update={"elsewhere_ns": [None]})]})
+    assert len(list(report.tables(nothing, Profile({})))) == 1, "nothing was measured there"  # type: ignore[arg-type]
     *_, table = report.tables(found, Profile({}))  # type: ignore[arg-type]
     assert table.title.startswith("An element of n = 1,000 by how the CPUs lay")
     assert table.rows == [["Wyllie, a cell a node, 2 streams", pytest.approx(41), pytest.approx(80)]]

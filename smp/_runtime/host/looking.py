@@ -3,7 +3,7 @@
     look │ timed │ look        both in the main state, or not known: it counts
     look │ timed │ look        otherwise: it is timed again, while there is time for that
 
-A look is the hand-over of a line between neighbouring CPUs (`protocols.placement`), by a thread on each: some 0.2 ms.
+A look is the hand-over of a line between neighbouring CPUs (`protocols.placement`), by a thread on each: about 1 ms.
 The states last for seconds, so one that was taken a moment ago is good for both sides of a short timing.
 """
 

@@ -116,6 +116,11 @@ def by_state(states: Sequence[PlacementState], unit: str) -> list[Column]:
     return [Column(f"{number(state.ns)} ns, {percent(state.share)}%", unit) for state in states]
 
 
+def known(values: Iterable[float | None] | None) -> bool:
+    """Return whether anything was measured."""
+    return any(value is not None for value in values or ())
+
+
 def by_placement(
     title: str,
     head: str,
@@ -140,7 +145,9 @@ def by_placement(
     if not states or len(states) < 2:
         return
     cells: list[list[Cell]] = [
-        [name, *[ns, *others, *[None] * len(states)][: len(states)]] for name, ns, others in rows if others
+        [name, *[ns, *others, *[None] * len(states)][: len(states)]]
+        for name, ns, others in rows
+        if others and known(others)
     ]
     if cells:
         yield Table(

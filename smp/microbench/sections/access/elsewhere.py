@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.numbers import size
 from smp._output.table import Cell, Table, counted, text
-from smp.microbench.output.format import by_state
+from smp.microbench.output.format import by_state, known
 from smp.profiles.access import Access, Pattern
 
 
@@ -17,7 +17,9 @@ def in_other_states(found: Access) -> Iterator[Table]:
     """
     for p, states in (found.placement or {}).items():
         rows: list[list[Cell]] = []
-        mine = [row for row in found.patterns if (row.p, row.suite, row.x) == (int(p), 1, int(p)) and row.elsewhere_s]
+        mine = [
+            row for row in found.patterns if (row.p, row.suite, row.x) == (int(p), 1, int(p)) and known(row.elsewhere_s)
+        ]
         for key in dict.fromkeys((row.family, row.footprint) for row in mine):
             row = max((row for row in mine if (row.family, row.footprint) == key), key=_known)
             footprint = f", {size(row.footprint * found.word_bytes)}" if row.footprint else ""
