@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from latency_against_c import library
 
-from smp.microbench.sections.bandwidth.kernels import KERNELS
+from smp.microbench.sections.bandwidth.kernels import STREAM
 from smp.microbench.sections.bandwidth.loops import BYTES, SCALAR, add, copy, expected, scale, triad
 from smp.microbench.sections.latency.pages import Pages
 
@@ -63,9 +63,9 @@ def compared(nbytes: int, repeats: int, huge: bool, options: list[str]) -> np.nd
     for array, value in zip(arrays, (2.0, 2.0, 0.0), strict=True):
         array[:] = value
     sides = ours(*arrays), in_c(options, *arrays)
-    times = np.zeros((repeats, len(KERNELS), 2))
+    times = np.zeros((repeats, len(STREAM), 2))
     for repeat in range(repeats):
-        for kernel in range(len(KERNELS)):
+        for kernel in range(len(STREAM)):
             for side in (0, 1) if repeat % 2 else (1, 0):  # the second finds what it is to write already there
                 begun = time.perf_counter_ns()
                 sides[side][kernel]()
@@ -86,7 +86,7 @@ def main() -> None:
     for huge in (False, True):
         times = compared(nbytes, options.repeats, huge, options.options.split())[1:]
         print(f"three arrays of {options.mebibytes} MiB in {'huge' if huge else 'small'} pages, gcc {options.options}")
-        for k, kernel in enumerate(KERNELS):
+        for k, kernel in enumerate(STREAM):
             mine, theirs = BYTES[k] * nbytes / 8 / times[:, k].min(axis=0)
             pairs = float(np.median(times[:, k, 1] / times[:, k, 0]))
             verdict = "" if pairs >= 1 - TARGET else "   missed"

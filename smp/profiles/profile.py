@@ -27,6 +27,7 @@ from ..errors import ProfileError
 from ..models.supersteps.cost import Others, others_of, predict
 from ..models.supersteps.intervals import Accesses, Interval, interval
 from .kept_apart import judge
+from .reading import good_end
 from .waiting import chains, latencies, no_latency
 from .words import element_bytes, footprints, shares
 
@@ -314,7 +315,8 @@ class Profile:
         -----
         Good is charged by the bytes, which it streams, bad and random by the accesses, each of which moves a line;
         random by the footprint too, the bytes of all arrays that a superstep copies from or to.  In place of random's
-        price, reads of a chain are charged the latency at that footprint: see `smp.profiles.waiting`.
+        price, reads of a chain are charged the latency at that footprint: see `smp.profiles.waiting`.  Loops that read
+        quicker than copies do are charged the rate of reading: see `smp.profiles.reading`.
         The bad end is the larger of the two: where caches prefetch, scattered words can cost more than the paper's
         worst pattern.  What the runtime takes for a superstep that moves next to nothing is added: the least of it
         to good, the most to bad and random.  Measured and predicted times are of communication alone.
@@ -325,13 +327,12 @@ class Profile:
         others = others_of(supersteps)
         spans = footprints(supersteps, size)
         streamed = None if others is None else others.times(element_bytes(words.m, elements.m) / size)
-        good = self.predict("good", p, words.hr / size, words.hw / size, words.m / size, streamed)
         bad = self.predict("bad", p, elements.hr, elements.hw, elements.m, others)
         seconds = latencies(self.data, supersteps)
         chain = chains(supersteps) * (seconds is not None)
         random = self.predict("random", p, elements.hr - chain, elements.hw, elements.m - chain, others, spans)
         waiting = 0.0 if seconds is None else chain * seconds
-        least, most = self.overhead(p)
+        _, most = self.overhead(p)
         made = interval(
             supersteps["step"],
             supersteps["label"],
@@ -340,7 +341,7 @@ class Profile:
             supersteps["copy_in"],
             supersteps["compute"],
             supersteps["copy_out"],
-            good + least,
+            good_end(self, supersteps, p, streamed),
             bad + most,
             random + waiting + most,
         )

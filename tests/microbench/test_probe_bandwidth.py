@@ -27,6 +27,7 @@ from smp.microbench.sections.bandwidth.loops import (
     chase_until,
     copy,
     expected,
+    read,
     scale,
     stream,
     triad,
@@ -64,6 +65,7 @@ def test_kernels_are_those_of_stream(n: int, scalar: float, seed: int) -> None:
     assert out.tolist() == (a + b).tolist()
     triad(out, b, c, scalar)
     assert out == pytest.approx(b + scalar * c, rel=1e-12, abs=1e-12), "one rounding or two"
+    assert read(a) == a.view(np.int64).sum(), "modulo 2^64, as NumPy adds"
 
 
 @given(st.integers(0, 12))
@@ -80,8 +82,10 @@ def test_expected_values_are_those_of_the_arrays(repeats: int) -> None:
 def streamed(proc: smp.Processor, repeats: int, piece: int) -> tuple[Any, np.ndarray]:
     size = 1000 + proc.rank
     arrays = [np.full(size, value) for value in (2.0, 2.0, 0.0)]
-    stamps = np.zeros((repeats, 4, -(-size // piece), 4), np.int64)
-    stream(proc.sync, proc.rank, *arrays, SCALAR, piece, stamps, np.zeros((repeats, 5), np.int64))
+    stamps = np.zeros((repeats, len(KERNELS), -(-size // piece), 4), np.int64)
+    readings = np.zeros((repeats, len(KERNELS) + 1), np.int64)
+    total = stream(proc.sync, proc.rank, *arrays, SCALAR, piece, stamps, readings)
+    assert total == arrays[0].view(np.int64).sum(), "the sum is of the whole block"
     return arrays, stamps
 
 
@@ -162,7 +166,7 @@ def ran(
 
     ``off_cpu`` is the ns that a piece of a repeat was away.
     """
-    made = np.zeros((len(walls), len(walls[0]), 4, PIECES), STAMP)
+    made = np.zeros((len(walls), len(walls[0]), len(KERNELS), PIECES), STAMP)
     for rank, of_rank in enumerate(walls):
         for repeat, (start, end) in enumerate(of_rank):
             ends = np.linspace(start, end, PIECES + 1).astype(int)
@@ -179,8 +183,14 @@ def test_bytes_are_counted_as_stream_does_over_the_time_from_first_start_to_last
     # the first repeat would be the best, but does not count
     walls = [[(0, 10), (10_000, 11_000), (20_000, 23_000)], [(0, 10), (10_500, 12_000), (21_000, 24_000)]]
     rows = {row.kernel: row for row in stream_rows(ran(walls), 1000)}
-    assert {kernel: row.GBps for kernel, row in rows.items()} == {"copy": 8, "scale": 8, "add": 12, "triad": 12}
-    assert [rows[kernel].GBps_write_allocate for kernel in KERNELS] == [12, 12, 16, 16]
+    assert {kernel: row.GBps for kernel, row in rows.items()} == {
+        "copy": 8,
+        "scale": 8,
+        "add": 12,
+        "triad": 12,
+        "read": 4,
+    }
+    assert [rows[kernel].GBps_write_allocate for kernel in KERNELS] == [12, 12, 16, 16, 4]
     assert (rows["add"].processors, rows["add"].repeats, rows["add"].best_ns) == (2, 2, 2000)
     assert all(row.verified for row in rows.values())
 
@@ -201,7 +211,7 @@ def test_a_busy_computer_slows_no_row_that_is_valid() -> None:
     # in each repeat the processor is away for a long time in one piece or another: no repeat is whole
     walls = [[(0, 10), *((100_000 * k, 100_000 * k + 30_000) for k in range(1, 10))]]
     taken = ran(walls)
-    stamps = taken.stamps.reshape(1, 10, 4, PIECES)
+    stamps = taken.stamps.reshape(1, 10, len(KERNELS), PIECES)
     for repeat in range(1, 10):
         start = stamps["start"][0, repeat, 0, 0]
         lengths = np.full(PIECES, 100)
@@ -229,11 +239,11 @@ def test_rates_are_of_how_the_cpus_mostly_lie_and_others_stand_beside() -> None:
     """Repeats 5 to 8 lie far and take twice as long; during the fourth the CPUs were moved."""
     walls = [[(0, 10), *((10_000 * k, 10_000 * k + (2000 if k > 4 else 1000)) for k in range(1, 9))]] * 2
     taken = ran(walls)
-    stamps, log = taken.stamps.reshape(2, 9, 4, PIECES), PlacementLog()
+    stamps, log = taken.stamps.reshape(2, 9, len(KERNELS), PIECES), PlacementLog()
     stamps["placed_before_ns"], stamps["placed_after_ns"] = 30.0, 30.0
     stamps["placed_after_ns"][:, 4], stamps["placed_before_ns"][:, 5:], stamps["placed_after_ns"][:, 5:] = 200, 200, 200
     note_placement(taken.stamps, 2, log)
-    assert len(log.samples()) == 2 * 9 * 4
+    assert len(log.samples()) == 2 * 9 * len(KERNELS)
     log.note(2, np.arange(100.0), np.full(100, 30.0))  # of other sections
     (row, *_) = stream_rows(taken, 1000, log.placement(2))
     assert (row.GBps, row.median_GBps, row.repeats) == (16, pytest.approx(16), 3)
@@ -379,12 +389,13 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [(row["processors"], row["kernel"]) for row in data["stream"]] == [(p, k) for p in counts for k in KERNELS]
     for row in data["stream"]:
         assert row["GBps"] >= row["median_GBps"] * (1 - 1e-12)
-        assert 0.01 < row["GBps"] < row["GBps_write_allocate"] < 10_000
+        assert 0.01 < row["GBps"] <= row["GBps_write_allocate"] < 10_000
+        assert (row["GBps"] == row["GBps_write_allocate"]) == (row["kernel"] == "read"), "which overwrites nothing"
         assert row["verified"]
         assert row["repeats"] == 3
     assert [(row["processors"], row["kernel"]) for row in data["private"]] == [(p, k) for p in counts for k in KERNELS]
     assert all(row["verified"] for row in data["private"])
-    assert len(samples["bandwidth_stream"]) == 2 * 4 * 4 * sum(counts), "one piece of each block is all"
+    assert len(samples["bandwidth_stream"]) == 2 * 4 * len(KERNELS) * sum(counts), "one piece of each block is all"
     loaded = data["loaded_latency"]
     assert [row["loading_processors"] for row in loaded] == [p - 1 for p in counts]
     curve = [(row["write_share"], row["delay_cycles"]) for row in data["load_curve"]]

@@ -23,7 +23,7 @@ def run_of(*supersteps: tuple[str, int, float, tuple[int, int, int]], warmup: in
     """A run of one processor: label, words read, seconds of copy-in, and what was seen of each superstep."""
     recorder = Recorder()
     for k, (label, words, seconds, seen) in enumerate(supersteps):
-        recorder.add(k, label, (words, 0, 8 * words, 0, 8 * words, 0), (0.0, *[seconds] * 6), seen)
+        recorder.add(k, label, (words, 0, 8 * words, 0, 8 * words, 0, 0), (0.0, *[seconds] * 6), seen)
     return Run([None], [Repeat([recorder.packed()], 1.0)] * repeat, warmup=warmup)
 
 

@@ -68,7 +68,7 @@ def recorded(seconds: list[tuple[float, float, float]], label: str = "x") -> Rep
         for each in phases:
             clock += each
             stamps += [clock, clock]
-        recorder.add(k, f"{label} {k}", (10_000, 0, 80_000, 0, 80_000, 0), stamps)
+        recorder.add(k, f"{label} {k}", (10_000, 0, 80_000, 0, 80_000, 0, 0), stamps)
     return Repeat([recorder.packed()], 1.0)
 
 

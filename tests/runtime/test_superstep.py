@@ -538,6 +538,21 @@ def test_a_loop_says_which_of_its_reads_wait_for_one_another(pair: smp.Machine) 
     assert run.summary()["chain"].tolist() == [7]
 
 
+def test_the_bytes_that_loops_read_are_counted_apart(pair: smp.Machine) -> None:
+    array = pair.zeros(10, np.int32)
+
+    def program(proc: smp.Processor) -> None:
+        with proc.superstep("both") as step:
+            step.copy_in(array)
+            step.copy_in_by(lambda a: 3 + proc.rank, array)
+            step.copy_in_by(lambda a: (2, 1), array)
+
+    run = pair.run(program)
+    assert by_step(run, "bytes_read") == [[60, 64]]
+    assert by_step(run, "loop_bytes") == [[20, 24]]
+    assert run.summary()[["loop_bytes", "m_loop_bytes"]].tolist() == [(24, 44)]
+
+
 @pytest.mark.parametrize(
     ("returned", "error", "message"),
     [
@@ -644,7 +659,7 @@ def test_supersteps_beyond_the_limit_are_counted_only(limit: int, counts: list[i
     recorders = [Recorder(limit) for _ in counts]
     for recorder, count in zip(recorders, counts, strict=True):
         for k in range(count):
-            recorder.add(k, f"label {k}", (1, 2, 8, 16, 64, 0), [float(k + i / 10) for i in range(7)])
+            recorder.add(k, f"label {k}", (1, 2, 8, 16, 64, 0, 0), [float(k + i / 10) for i in range(7)])
     steps, spans, dropped = joined([Packed(*recorder.packed()) for recorder in recorders])
     assert dropped == max(0, max(counts) - limit)
     assert len(steps) == sum(min(count, limit) for count in counts)

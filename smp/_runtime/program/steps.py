@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LIMIT = 1_000_000
-"""Supersteps that a processor records in one run, at 144 bytes each; further ones are counted only."""
+"""Supersteps that a processor records in one run, at 152 bytes each; further ones are counted only."""
 COPY_IN, COMPUTE, COPY_OUT, ENDED = 0, 1, 2, 3
 PHASES = ("copy_in", "compute", "copy_out")
 
@@ -36,6 +36,7 @@ STEP = np.dtype(
         ("bytes_written", np.int64),
         ("footprint", np.int64),
         ("chain", np.int64),
+        ("loop_bytes", np.int64),
         ("copy_in", np.float64),
         ("compute", np.float64),
         ("copy_out", np.float64),
@@ -56,15 +57,18 @@ SPAN = np.dtype(
         ("waited", np.float64),
     ]
 )
+COUNTS = ("reads", "writes", "bytes_read", "bytes_written", "footprint", "chain", "loop_bytes")
 OTHERS = ("next_reads", "next_writes", "other_reads", "other_writes")
 SUMMARY = np.dtype(
     [("step", np.int64), ("label", "U32")]
     + [(name, np.int64) for name in ("hr", "hw", "m", "hr_bytes", "hw_bytes", "m_bytes")]
-    + [(name, np.int64) for name in (*OTHERS, "footprint", "chain")]
+    + [(name, np.int64) for name in (*OTHERS, "footprint", "chain", "loop_bytes", "m_loop_bytes")]
     + [(name, np.float64) for name in PHASES]
     + [("uncounted", np.bool_)]
 )
-_COLUMNS = 18  # step, label, four counts, footprint, chain, seven stamps, page faults of both copies, marks
+_COLUMNS = (
+    19  # step, label, four counts, footprint, chain, bytes of loops, seven stamps, page faults of both copies, marks
+)
 UNCOUNTED, FORGOTTEN, LARGE = 1, 2, 4  # marks; large: a loop copies out of an array that is worth a look
 
 Exchanges = list[tuple[str | None, str, int, list[float]]]
@@ -143,7 +147,7 @@ class Recorder:
         stamps: Sequence[float],
         seen: Sequence[int] = (0, 0, 0),
     ) -> None:
-        """Record one superstep: four counts, footprint, chain; seven stamps; page faults of both copies, marks."""
+        """Record one superstep: the seven counts of STEP; seven stamps; page faults of both copies, marks."""
         if len(self._rows) >= self._limit:
             self.dropped += 1
             return
@@ -207,13 +211,13 @@ def joined(packs: Sequence[Packed]) -> tuple[NDArray[np.void], NDArray[np.void],
     for rank, pack in enumerate(packs):
         rows = np.frombuffer(pack.rows, np.float64).reshape(-1, _COLUMNS)
         names = np.array([*pack.labels, ""])[rows[:, 1].astype(np.intp)]
-        stamps = rows[:, 8:15]
+        stamps = rows[:, 9:16]
         part = np.zeros(len(rows), STEP)
         part["step"], part["label"], part["rank"] = rows[:, 0], names, rank
-        for k, field in enumerate(("reads", "writes", "bytes_read", "bytes_written", "footprint", "chain")):
+        for k, field in enumerate(COUNTS):
             part[field] = rows[:, 2 + k]
-        part["faults_in"], part["faults_out"] = rows[:, 15], rows[:, 16]
-        marks = rows[:, 17].astype(np.int64)
+        part["faults_in"], part["faults_out"] = rows[:, 16], rows[:, 17]
+        marks = rows[:, 18].astype(np.int64)
         part["counted"], part["computed"] = marks & UNCOUNTED == 0, marks & FORGOTTEN == 0
         for k, phase in enumerate(PHASES):
             start, done, passed = stamps[:, 2 * k], stamps[:, 2 * k + 1], stamps[:, 2 * k + 2]
@@ -246,8 +250,8 @@ def summary(steps: NDArray[np.void], spans: NDArray[np.void]) -> NDArray[np.void
     """Return one row for each superstep: h_r, h_w, M in elements and bytes, and the seconds of its phases.
 
     Next to these stand the elements of the processors other than the busiest (`smp.models.supersteps.cost.Others`), and
-    the footprint: the bytes of all arrays that a processor copies from or to; and the chain: the most reads of any
-    processor of which each waits for the one before.
+    the footprint: the bytes of all arrays that a processor copies from or to; the chain: the most reads of any
+    processor of which each waits for the one before; and the bytes that loops read, the most of any and those of all.
 
     A phase takes as long as its slowest processor works, and then the barrier: the shortest wait of any.  So
     processors that come late to a superstep do not lengthen its copy-in.
@@ -272,8 +276,9 @@ def summary(steps: NDArray[np.void], spans: NDArray[np.void]) -> NDArray[np.void
         np.maximum.at(rows["hr" + name], inverse, steps[read])
         np.maximum.at(rows["hw" + name], inverse, steps[written])
         np.add.at(rows[total], inverse, steps[read] + steps[written])
-    for name in ("footprint", "chain"):
+    for name in ("footprint", "chain", "loop_bytes"):
         np.maximum.at(rows[name], inverse, steps[name])
+    np.add.at(rows["m_loop_bytes"], inverse, steps["loop_bytes"])
     for words in ("reads", "writes"):
         set_others(rows, inverse, steps[words], words)
     np.logical_or.at(rows["uncounted"], inverse, ~steps["counted"])

@@ -38,12 +38,25 @@ Reads = TypeVar("Reads", int, tuple[int, int])
 class Superstep(Begun):
     """One superstep of one processor; made by ``proc.superstep(label)``, used in a ``with`` block."""
 
-    __slots__ = ("_before", "_chain", "_deferred", "_faults_in", "_marks", "_port", "_recorder", "_stamps", "_touched")
+    __slots__ = (
+        "_before",
+        "_chain",
+        "_deferred",
+        "_faults_in",
+        "_loop_bytes",
+        "_marks",
+        "_port",
+        "_recorder",
+        "_stamps",
+        "_touched",
+    )
 
     def __init__(self, port: Port, recorder: Recorder, step: int, label: str, counted: bool = True) -> None:
         self._port, self._recorder, self._step, self._label = port, recorder, step, label
         self._phase = COPY_IN
-        self._reads = self._writes = self._bytes_read = self._bytes_written = self._faults_in = self._chain = 0
+        self._reads = self._writes = self._bytes_read = self._bytes_written = self._faults_in = self._chain = (
+            self._loop_bytes
+        ) = 0
         self._before = -1  # page faults before the copies of a phase, where they are counted
         self._marks = 0 if counted else UNCOUNTED
         self._deferred: list[Callable[[], None]] = []
@@ -151,6 +164,7 @@ class Superstep(Begun):
         self._reads += count
         self._chain += chain
         self._bytes_read += count * arrays[0].dtype.itemsize
+        self._loop_bytes += count * arrays[0].dtype.itemsize
         return returned
 
     def compute(self) -> None:
@@ -236,7 +250,8 @@ class Superstep(Begun):
         self._end_phase("copy-out")
         self._port.diagnosis.mark(self._step, ENDED, self._label)
         footprint = sum(self._touched.values())
-        counts = (self._reads, self._writes, self._bytes_read, self._bytes_written, footprint, self._chain)
+        moved = (self._reads, self._writes, self._bytes_read, self._bytes_written)
+        counts = (*moved, footprint, self._chain, self._loop_bytes)
         seen = (self._faults_in, 0 if self._before < 0 else self._looked(COPY_OUT), self._marks)
         self._recorder.add(self._step, self._label, counts, self._stamps, seen)
 

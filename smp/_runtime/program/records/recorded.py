@@ -35,7 +35,7 @@ class Repeat:
     steps : structured array
         A row for each superstep and processor: ``step, label, rank, reads, writes, bytes_read, bytes_written``;
         ``footprint``, the bytes of all arrays that it copies from or to; ``chain``, the reads of loops of which each
-        waits for the one before (`Superstep.copy_in_by`);
+        waits for the one before (`Superstep.copy_in_by`); ``loop_bytes``, the bytes that loops read;
         ``copy_in, compute, copy_out`` in seconds, each with its barrier; ``faults_in, faults_out``, the page faults of
         copies of 64 KiB and more; ``computed``, whether the program called ``compute()``; ``counted``, whether the
         counts hold all accesses.

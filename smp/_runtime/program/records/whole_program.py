@@ -39,7 +39,9 @@ def row_of(run: Repeated) -> NDArray[np.void]:
         row["m" + end] = (by_rank[read] + by_rank[written]).sum()
     for name in ("reads", "writes"):
         set_others(row, np.zeros(run.size, np.intp), by_rank[name], name)
-    row["chain"] = np.bincount(run.steps["rank"], run.steps["chain"], run.size).max()
+    for name in ("chain", "loop_bytes"):
+        row[name] = np.bincount(run.steps["rank"], run.steps[name], run.size).max()
+    row["m_loop_bytes"] = run.steps["loop_bytes"].sum()
     row["uncounted"] = row["m"] == 0
     return row
 

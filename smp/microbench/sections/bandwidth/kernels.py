@@ -1,7 +1,10 @@
-"""The kernels of STREAM, in the order in which they are run."""
+"""The kernels of the section, in the order in which they are run: STREAM's four, and the sum of an array."""
 
 from typing import Literal
 
-Kernel = Literal["copy", "scale", "add", "triad"]
+Kernel = Literal["copy", "scale", "add", "triad", "read"]
 
-KERNELS: tuple[Kernel, ...] = ("copy", "scale", "add", "triad")
+STREAM: tuple[Kernel, ...] = ("copy", "scale", "add", "triad")
+"""The four kernels of STREAM."""
+KERNELS: tuple[Kernel, ...] = (*STREAM, "read")
+"""All that are timed."""

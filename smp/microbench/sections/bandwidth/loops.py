@@ -1,9 +1,13 @@
-"""The four kernels of STREAM, timed by each processor on its own block, and loads on the memory for a fixed time.
+"""The kernels that are timed by each processor on its own block, and loads on the memory for a fixed time.
 
     copy    c = a            16 bytes an element      24 with the read of what is overwritten (write-allocate)
     scale   b = s c          16                       24
     add     c = a + b        24                       32
     triad   a = b + s c      24                       32
+    read    the sum of a      8                        8
+
+The first four are STREAM's.  ``read`` adds up the bits of the elements as integers, in any order: the additions of
+floating-point numbers would wait for one another, and not for memory.
 
 Source: STREAM (McCalpin 1995), version 5.10: order of kernels, bytes counted, values verified.
 """
@@ -21,10 +25,10 @@ from smp._runtime.protocols.wait import SIZE
 
 from ..latency.walks import chase
 
-BYTES = (16, 16, 24, 24)
+BYTES = (16, 16, 24, 24, 8)
 """Moved by an element, as STREAM counts."""
-WRITE_ALLOCATE = 8
-"""Bytes of an element that a cache reads before it is overwritten."""
+WRITE_ALLOCATE = (8, 8, 8, 8, 0)
+"""Bytes of an element that a cache reads before they are overwritten."""
 SCALAR = 3.0
 
 Floats = NDArray[np.float64]
@@ -60,6 +64,15 @@ def triad(a: Floats, b: Floats, c: Floats, scalar: float) -> None:
 
 
 @local
+def read(a: Floats) -> int:
+    """Return the sum of the elements' bits, modulo 2^64."""
+    bits, total = a.view(np.int64), 0
+    for j in range(bits.size):
+        total += bits[j]
+    return total
+
+
+@local
 def placed(sync: Words, rank: int) -> int:
     """Return how the CPUs lie, in picoseconds; all processors take part (see `protocols.placement`)."""
     return int(probe(sync, rank, sync[SIZE]))
@@ -76,8 +89,8 @@ def stream(
     piece: int,
     stamps: Words,
     readings: Words,
-) -> None:
-    """Run the four kernels in turn on this processor's blocks, piece by piece, all processors together.
+) -> int:
+    """Run the kernels in turn on this processor's blocks, piece by piece, all processors together.
 
     Parameters
     ----------
@@ -88,13 +101,20 @@ def stream(
     scalar : float
     piece : int
         Elements between two looks at the clock.
-    stamps : int64 array, shape (repeats, 4, pieces, 4)
+    stamps : int64 array, shape (repeats, kernels, pieces, 4)
         Filled as `overlaps.SPAN` for each repeat, kernel and piece: start, end, CPU time, elements.
-    readings : int64 array, shape (repeats, 5)
+    readings : int64 array, shape (repeats, kernels + 1)
         Filled with how the CPUs lay before each kernel and after the last, in picoseconds.
+
+    Returns
+    -------
+    int
+        What ``read`` gave in the last repeat.
     """
+    total = 0
     for repeat in range(stamps.shape[0]):
-        for kernel in range(4):
+        total = 0
+        for kernel in range(stamps.shape[1]):
             barrier(sync)
             readings[repeat, kernel] = placed(sync, rank)
             for k in range(stamps.shape[2]):
@@ -107,13 +127,16 @@ def stream(
                     scale(b[part], c[part], scalar)
                 elif kernel == 2:
                     add(a[part], b[part], c[part])
-                else:
+                elif kernel == 3:
                     triad(a[part], b[part], c[part], scalar)
+                else:
+                    total += read(a[part])
                 end = clock()
                 stamps[repeat, kernel, k, 0], stamps[repeat, kernel, k, 1] = start, end
                 stamps[repeat, kernel, k, 2], stamps[repeat, kernel, k, 3] = thread_clock() - cpu, a[part].size
         barrier(sync)
-        readings[repeat, 4] = placed(sync, rank)
+        readings[repeat, stamps.shape[1]] = placed(sync, rank)
+    return total
 
 
 def expected(repeats: int, scalar: float = SCALAR) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""Bandwidth: STREAM on 1 to P processors, and the latency of a chase while other processors load the memory.
+"""Bandwidth: STREAM and a sum on 1 to P processors, and the latency of a chase while other processors load the memory.
 
     processor 0   |copy---|scale--|add-----|triad----|        a barrier before each kernel
     processor 1   |copy--|  scale-|add----|triad-----|
@@ -53,7 +53,7 @@ class Effort:
     cap_bytes : int
         Of one STREAM array.
     repeats : int
-        Of the four kernels; STREAM's NTIMES.
+        Of the kernels; STREAM's NTIMES.
     load : Load
         Sizes and times of the loaded latency.
     nodes_seconds : float

@@ -1,4 +1,4 @@
-"""STREAM on one machine, and what follows from its stamps.
+"""STREAM and the sum of an array on one machine, and what follows from their stamps.
 
     processor 0   |copy: piece|piece|piece|--|scale: piece|piece|piece|--        a barrier before each kernel
     processor 1     |piece|piece|piece|------|piece|piece|piece|--------
@@ -77,7 +77,7 @@ def run_stream(machine: Machine, elements: int, repeats: int, piece: int = PIECE
     elements : int
         Of a whole array.
     repeats : int
-        Of the four kernels; the first is for warming up.
+        Of the kernels; the first is for warming up.
     piece : int
         Elements of a piece.
     """
@@ -104,7 +104,7 @@ def stream_rows(ran: Ran, elements: int, placement: Placement = UNPLACED) -> lis
     """Return a row for each kernel of one run of STREAM, in arrays of so many elements."""
     p = int(ran.stamps["rank"].max()) + 1
     rows = []
-    for kernel, moved in zip(KERNELS, BYTES, strict=True):
+    for kernel, moved, allocated in zip(KERNELS, BYTES, WRITE_ALLOCATE, strict=True):
         # the first repeat is for warming up
         stamps = ran.stamps[(ran.stamps["kernel"] == kernel) & (ran.stamps["repeat"] > 0)]
         main = placement.is_main(stamps["placed_before_ns"], stamps["placed_after_ns"])
@@ -121,7 +121,7 @@ def stream_rows(ran: Ran, elements: int, placement: Placement = UNPLACED) -> lis
                 processors=p,
                 kernel=kernel,
                 GBps=moved * elements / best_ns,
-                GBps_write_allocate=(moved + WRITE_ALLOCATE) * elements / best_ns,
+                GBps_write_allocate=(moved + allocated) * elements / best_ns,
                 median_GBps=moved * elements / median_ns,
                 best_ns=round(best_ns),
                 median_ns=median_ns,
@@ -174,7 +174,7 @@ def _wall(stamps: NDArray[np.void]) -> float:
 
 
 def _stamped(taken: Words, memory: Memory, rank: int, p: int, readings: NDArray[np.float64]) -> NDArray[np.void]:
-    """The stamps of one processor, an array of shape (repeats, 4, pieces, 4)."""
+    """The stamps of one processor, an array of shape (repeats, kernels, pieces, 4)."""
     repeats, kernels, pieces, _ = taken.shape
     stamps = np.zeros((repeats, kernels, pieces), STAMP)
     stamps["memory"], stamps["processors"], stamps["rank"] = memory, p, rank
@@ -197,17 +197,20 @@ def _program(proc: Processor, x: GlobalArray, y: GlobalArray, z: GlobalArray, re
     piece = max(piece, -(-size // MOST_PIECES))
     taken = [np.zeros((repeats, len(KERNELS), max(1, -(-size // piece)), 4), np.int64) for _ in memories]
     seen = [np.zeros((repeats, len(KERNELS) + 1), np.int64) for _ in memories]
+    totals = [0 for _ in memories]
     for (a, b, c), stamps, readings in zip(memories, taken, seen, strict=True):
         a[:], b[:], c[:] = 2.0, 2.0, 0.0
         stream(
             proc.sync, proc.rank, a, b, c, SCALAR, piece, stamps[:0], readings
         )  # compile it or load it, before anything is timed
     for repeat in range(repeats):  # in turn, so that a slow moment falls on both
-        for (a, b, c), stamps, readings in zip(memories, taken, seen, strict=True):
+        for k, ((a, b, c), stamps, readings) in enumerate(zip(memories, taken, seen, strict=True)):
             turn = slice(repeat, repeat + 1)
-            stream(proc.sync, proc.rank, a, b, c, SCALAR, piece, stamps[turn], readings[turn])
+            totals[k] = stream(proc.sync, proc.rank, a, b, c, SCALAR, piece, stamps[turn], readings[turn])
     right = expected(repeats)
-    return taken, seen, [max(map(_error, arrays, right)) for arrays in memories]
+    errors = [max(map(_error, arrays, right)) for arrays in memories]
+    wrong = [float(total != a.view(np.int64).sum()) for (a, _, _), total in zip(memories, totals, strict=True)]
+    return taken, seen, list(map(max, errors, wrong))
 
 
 def _error(values: Floats, value: float) -> float:

@@ -1,0 +1,89 @@
+"""Reads by loops that keep nothing of what they read: a sum, a search, a count.
+
+    copy_in(array)             each word is read, and written to local memory      Good, of the runtime's own copies
+    copy_in_by(loop, array)    a loop may keep nothing                             memory's rate of reading
+
+Good stays the price of a loop's reads, since most loops do keep what they read.  A superstep that took less has shown
+that its loops did not: its good end is then the rate at which the sum of an array reads memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models.supersteps.cost import Others
+
+if TYPE_CHECKING:
+    from .profile import Profile
+
+Seconds = NDArray[np.float64]
+
+KERNEL = "read"
+"""Of the section ``bandwidth``."""
+
+
+def good_end(profile: Profile, supersteps: NDArray[np.void], p: int, others: Others | None) -> Seconds:
+    """Return the least seconds of copy-in and copy-out that the machine charges for some supersteps.
+
+    Parameters
+    ----------
+    profile : Profile
+    supersteps : structured array
+        Of `Run.summary`.
+    p : int
+        Processors.
+    others : Others or None
+        Words of the processors other than the busiest, in words of the profile.
+
+    Returns
+    -------
+    ndarray (n,) float64
+        Good, with the least that the runtime adds; where less was measured and loops read, those bytes at the rate of
+        reading and all others by Good, if that is less.
+    """
+    size, (least, _) = profile.access["word_bytes"], profile.overhead(p)
+    hr, hw, m = (supersteps[name] / size for name in ("hr_bytes", "hw_bytes", "m_bytes"))
+    good = profile.predict("good", p, hr, hw, m, others) + least
+    seconds = reading(profile.data, supersteps, p)
+    if seconds is None:
+        return good
+    rest = hr - supersteps["loop_bytes"] / size
+    if others is not None:
+        part = rest / np.maximum(hr, 1)
+        others = others._replace(next_reads=others.next_reads * part, other_reads=others.other_reads * part)
+    left = np.maximum(m - supersteps["m_loop_bytes"] / size, 0)
+    kept = profile.predict("good", p, rest, hw, left, others) + seconds + least
+    return np.where(supersteps["copy_in"] + supersteps["copy_out"] < good, np.minimum(good, kept), good)
+
+
+def reading(data: Mapping[str, Any], supersteps: NDArray[np.void], p: int) -> Seconds | None:
+    """Return the seconds that the bytes of loops take at the rate of reading: of one processor, or of all together.
+
+    Parameters
+    ----------
+    data : mapping
+        The document of a profile.
+    supersteps : structured array
+        Of `Run.summary`.
+    p : int
+        Processors.
+
+    Returns
+    -------
+    ndarray (n,) float64, or None
+        None where the profile has no valid rate of reading, or the supersteps do not tell what loops read.
+    """
+    rows = (data.get("bandwidth") or {}).get("stream") or []
+    known = sorted(
+        (row["processors"], row["GBps"]) for row in rows if row["kernel"] == KERNEL and row.get("valid") is not False
+    )
+    if not known or "loop_bytes" not in (supersteps.dtype.names or ()):
+        return None
+    processors, GBps = zip(*known, strict=True)
+    one, all_of_them = np.interp((1, p), processors, GBps)
+    ns = np.maximum(supersteps["loop_bytes"] / one, supersteps["m_loop_bytes"] / all_of_them)
+    return np.asarray(ns * 1e-9, np.float64)
