@@ -1,7 +1,11 @@
-"""Where what was measured of this machine is kept, for later programs: a folder, and the machine's fingerprint.
+"""Folders of this user in which smp keeps files, and files that are written either completely or not at all.
 
-profile-<fingerprint>.json        the last profile           see `smp.profiles.profile`
-calibration-<fingerprint>.json    models of the kernels      see `smp.selection.kept`
+cache    machine code          $SMP_CACHE_DIR, or the system's folder for caches: $XDG_CACHE_HOME/smp, ~/.cache/smp
+data     measurements, named   $SMP_DATA_DIR, or the system's folder for data: $XDG_DATA_HOME/smp, ~/.local/share/smp
+         by the machine
+
+    profile-<fingerprint>.json        the last profile           see `smp.profiles.profile`
+    calibration-<fingerprint>.json    models of the kernels      see `smp.selection.kept`
 """
 
 from __future__ import annotations
@@ -9,22 +13,51 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+CACHE, DATA = "SMP_CACHE_DIR", "SMP_DATA_DIR"
 
-def folder() -> Path:
-    """Return ``$SMP_DATA_DIR``, or ``$XDG_DATA_HOME/smp``, or ``~/.local/share/smp``."""
-    home = os.environ.get("SMP_DATA_DIR")
-    return Path(home) if home else Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "smp"
+
+def cache_folder() -> Path:
+    """Return the folder for machine code, which need not exist.
+
+    Raises
+    ------
+    RuntimeError
+        If the user has no home and no variable names a folder.
+    """
+    return _folder(CACHE)
+
+
+def data_folder() -> Path:
+    """Return the folder for profiles and calibrations, which need not exist.
+
+    Raises
+    ------
+    RuntimeError
+        If the user has no home and no variable names a folder.
+    """
+    return _folder(DATA)
+
+
+def _folder(variable: str) -> Path:
+    if named := os.environ.get(variable):
+        return Path(named)
+    import platformdirs  # imported only if no folder is named
+
+    usual = platformdirs.user_cache_path("smp") if variable == CACHE else platformdirs.user_data_path("smp")
+    if not usual.is_absolute():  # of a user without a home: it would be made in the working directory
+        raise RuntimeError(f"this user has no home, so {usual} would be a relative path: set {variable} to a folder")
+    return usual
 
 
 def fingerprint() -> str:
-    """Return a short name of this machine's hardware: see `hardware.fingerprint`."""
-    from . import description  # what describes a machine is imported when that is asked
+    """Return a short name of this machine's hardware: see `description.fingerprint`."""
+    from . import description  # imported only if a machine is described
 
     return description.fingerprint(description.hardware())
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all: beside, then renamed."""
+    """Write a file completely or not at all: next to its place, then renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -15,13 +15,14 @@ import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._computer.data import folder, write
+from .._computer.data import data_folder, write
 from .._computer.description import fingerprint, hardware, named
 from ..errors import ProfileError
 from ..models.supersteps.cost import Others, others_of, predict
@@ -45,8 +46,8 @@ class ProfileWarning(UserWarning):
 
 
 def kept_at(described: Mapping[str, Any]) -> Path:
-    """Where a machine's last profile is kept: see `data.folder`."""
-    return folder() / f"profile-{fingerprint(described)}.json"
+    """Where a machine's last profile is kept: see `data_folder`."""
+    return data_folder() / f"profile-{fingerprint(described)}.json"
 
 
 class Profile:
@@ -332,7 +333,7 @@ class Profile:
         chain = chains(supersteps) * (seconds is not None)
         random = self.predict("random", p, elements.hr - chain, elements.hw, elements.m - chain, others, spans)
         waiting = 0.0 if seconds is None else chain * seconds
-        _, most = self.overhead(p)
+        least, most = self.overhead(p)
         made = interval(
             supersteps["step"],
             supersteps["label"],
@@ -341,7 +342,7 @@ class Profile:
             supersteps["copy_in"],
             supersteps["compute"],
             supersteps["copy_out"],
-            good_end(self, supersteps, p, streamed),
+            good_end(partial(self.predict, "good", p), self.data, supersteps, p, streamed, least),
             bad + most,
             random + waiting + most,
         )

@@ -9,58 +9,69 @@ that its loops did not: its good end is then the rate at which the sum of an arr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..models.supersteps.cost import Others
 
-if TYPE_CHECKING:
-    from .profile import Profile
-
 Seconds = NDArray[np.float64]
+Charge = Callable[[Seconds, Seconds, Seconds, Others | None], Seconds]
 
 KERNEL = "read"
 """Of the section ``bandwidth``."""
 
 
-def good_end(profile: Profile, supersteps: NDArray[np.void], p: int, others: Others | None) -> Seconds:
-    """Return the least seconds of copy-in and copy-out that the machine charges for some supersteps.
+def good_end(
+    good: Charge,
+    data: Mapping[str, Any],
+    supersteps: NDArray[np.void],
+    p: int,
+    others: Others | None,
+    least: float,
+) -> Seconds:
+    """Return the least seconds of copy-in and copy-out that the machine charges for each superstep.
 
     Parameters
     ----------
-    profile : Profile
+    good : callable
+        Predicts Good from h_r, h_w, and M in words, and the words of the processors other than the busiest.
+    data : mapping
+        Document of a profile.
     supersteps : structured array
-        Of `Run.summary`.
+        Summary of a run, as `Run.summary` returns it.
     p : int
-        Processors.
+        Number of processors.
     others : Others or None
-        Words of the processors other than the busiest, in words of the profile.
+        Words of the processors other than the busiest.
+    least : float
+        Least seconds that the runtime adds to a superstep.
 
     Returns
     -------
     ndarray (n,) float64
-        Good, with the least that the runtime adds; where less was measured and loops read, those bytes at the rate of
-        reading and all others by Good, if that is less.
+        Good, and the least that the runtime adds. If a superstep took less, the bytes that its loops read are charged
+        the rate of reading instead, provided that this is cheaper.
     """
-    size, (least, _) = profile.access["word_bytes"], profile.overhead(p)
+    size = data["access"]["word_bytes"]
     hr, hw, m = (supersteps[name] / size for name in ("hr_bytes", "hw_bytes", "m_bytes"))
-    good = profile.predict("good", p, hr, hw, m, others) + least
-    seconds = reading(profile.data, supersteps, p)
+    copied = good(hr, hw, m, others) + least
+    seconds = seconds_of_loops(data, supersteps, p)
     if seconds is None:
-        return good
+        return copied
     rest = hr - supersteps["loop_bytes"] / size
     if others is not None:
         part = rest / np.maximum(hr, 1)
         others = others._replace(next_reads=others.next_reads * part, other_reads=others.other_reads * part)
     left = np.maximum(m - supersteps["m_loop_bytes"] / size, 0)
-    kept = profile.predict("good", p, rest, hw, left, others) + seconds + least
-    return np.where(supersteps["copy_in"] + supersteps["copy_out"] < good, np.minimum(good, kept), good)
+    read = good(rest, hw, left, others) + seconds + least
+    quicker = supersteps["copy_in"] + supersteps["copy_out"] < copied
+    return np.where(quicker, np.minimum(copied, read), copied)
 
 
-def reading(data: Mapping[str, Any], supersteps: NDArray[np.void], p: int) -> Seconds | None:
+def seconds_of_loops(data: Mapping[str, Any], supersteps: NDArray[np.void], p: int) -> Seconds | None:
     """Return the seconds that the bytes of loops take at the rate of reading: of one processor, or of all together.
 
     Parameters

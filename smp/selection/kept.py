@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .._computer.data import fingerprint, folder, write
+from .._computer.data import data_folder, fingerprint, write
 from ..errors import ModelError
 from .library import Library
 
@@ -26,7 +26,7 @@ class CalibrationWarning(UserWarning):
 
 def kept_at() -> Path:
     """Return where this machine's models are kept."""
-    return _kept_at(folder())
+    return _kept_at(data_folder())
 
 
 def recalled(library: Library) -> Library:

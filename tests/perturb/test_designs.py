@@ -1,4 +1,4 @@
-"""Designs: against the published tables, pydoe, and brute force over all sets of factors."""
+"""Designs: against the published tables, and brute force over all sets of factors."""
 
 import json
 from collections import Counter
@@ -7,15 +7,17 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-import pydoe
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.designs import overlaps
 
 from smp.perturb.designs import aberration, orthogonal, words
 from smp.perturb.designs.by_name import design, fractional, recognised, screening, smallest
 from smp.perturb.designs.catalogue import PUBLISHED
+from smp.perturb.designs.constructions import twice
 from smp.perturb.designs.design import Design
+from smp.perturb.designs.galois import field
 from smp.perturb.designs.hadamard import plackett_burman, walsh
 from smp.perturb.experiments.order import blocked, schedule
 
@@ -199,31 +201,6 @@ def test_sixty_four_factors_in_128_trials():
     assert len(fractional("2^(100-92)").factors) == 100
 
 
-@pytest.mark.parametrize("p", range(3, 12))
-@pytest.mark.parametrize("resolution", [3, 4, 5])
-def test_smallest_needs_as_many_trials_as_pydoe_finds_and_has_no_more_short_words(p, resolution):
-    found = smallest(words.named(None, p), resolution)
-    theirs = pydoe.fracfact_by_res(p, resolution)
-    assert found.trials == len(theirs)
-    assert (found.resolution or 99) >= resolution
-    assert found.word_lengths <= recognised(theirs)[0].word_lengths
-
-
-@pytest.mark.parametrize("generators", ["a b c ab", "a b c d abc bcd", "a b c -abc", "a b c d e abcd abce abde"])
-def test_levels_are_those_of_pydoe_for_the_same_generators(generators):
-    parts = generators.split()
-    letters = words.named(None, len(parts))
-    k = sum(len(part.lstrip("-")) > 1 for part in parts)
-    pairs = [f"{name}={part}" for name, part in zip(letters, parts, strict=True) if len(part.lstrip("-")) > 1]
-    made = fractional(f"2^({len(parts)}-{k})", generators=pairs)
-    theirs = pydoe.fracfact(generators)
-    order = np.lexsort(theirs[:, : len(parts) - k].T)  # ours changes the first factor fastest
-    assert (made.levels == theirs[order]).all()
-    folded = pydoe.fold(made.levels)
-    assert (made.folded().levels == folded).all()
-    assert (made.folded("b").levels == pydoe.fold(made.levels, [1])).all()
-
-
 def test_table_2_is_the_published_design_and_its_generators_are_recovered():
     printed = PAPER["table 2"]
     levels = [[1 if sign == "+" else -1 for sign in row] for row in printed["rows"]]
@@ -290,52 +267,6 @@ def test_designs_of_plackett_and_burman_are_orthogonal_and_have_a_trial_without_
     assert (matrix[-1, 1:] == -1).all()
 
 
-@pytest.mark.parametrize("trials", [4, 8, 16, 32, 64])
-def test_where_columns_multiply_both_pydoe_and_plackett_and_burman_have_them_all(trials):
-    for levels in (design(f"PB{trials}").levels, pydoe.pbdesign(trials - 1)):
-        found, _ = recognised(levels)
-        assert sorted(found.columns) == list(range(1, trials))
-
-
-@pytest.mark.parametrize("trials", [12, 20])
-def test_pydoe_has_the_same_designs_but_for_order_and_signs(trials):
-    ours, theirs = design(f"PB{trials}").levels, pydoe.pbdesign(trials - 1).astype(int)
-    size = trials - 1
-    wanted = set(map(tuple, ours.tolist()))
-    orders = (np.arange(size) * times % size for times in range(1, size))
-    assert any(set(map(tuple, (sign * theirs[:, order]).tolist())) == wanted for order in orders for sign in (1, -1))
-
-
-def overlaps(levels):
-    """How many interactions of two factors are in a main effect, by how many trials more agree than differ."""
-    signs = levels.astype(int)
-    return Counter(abs(int(signs[:, list(who)].prod(axis=1).sum())) for who in combinations(range(signs.shape[1]), 3))
-
-
-@pytest.mark.parametrize("trials", [24, 48])
-def test_where_pydoe_doubles_a_design_the_published_one_aliases_no_effect_wholly(trials):
-    assert max(overlaps(design(f"PB{trials}").levels)) == trials // 3
-    assert max(overlaps(pydoe.pbdesign(trials - 1))) == trials
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 5])
-def test_full_designs_are_those_of_pydoe(count):
-    theirs = pydoe.ff2n(count)
-    assert (fractional(f"2^{count}").levels == theirs[np.lexsort(theirs.T)]).all()
-
-
-@pytest.mark.parametrize("name", ["2^3", "2^(4-1)", "2^(5-2)", "2^(6-2)", "2^(7-3)", "2^(8-4)"])
-def test_alias_sets_are_those_of_pydoe(name):
-    made = fractional(name)
-    theirs, _ = pydoe.fracfact_aliasing(made.levels)
-    order = len(made.factors)
-    mine = {
-        frozenset("".join("abcdefgh"[i] for i in who) for who, _ in effects)
-        for effects in made.alias_sets(order).values()
-    }
-    assert mine == {frozenset(line.split(" = ")) for line in theirs}
-
-
 def test_screening_takes_the_fewest_trials_and_folds_to_resolution_iv():
     assert [screening(words.named(None, p)).trials for p in (3, 4, 7, 8, 11, 12, 27, 47, 48, 51, 52, 91, 127)] == [
         4, 8, 8, 12, 12, 16, 28, 48, 52, 52, 56, 92, 128,
@@ -351,18 +282,42 @@ def test_screening_takes_the_fewest_trials_and_folds_to_resolution_iv():
         screening("abc", 148)
 
 
-def test_arrays_of_pydoe_are_checked_and_one_of_them_is_not_orthogonal():
+def test_every_array_that_is_named_is_orthogonal():
     known = orthogonal.arrays()
-    assert "OA25(5^6)" in known
-    assert not [name for name in known if name.startswith("OA64(2")]
-    assert orthogonal.strength(np.asarray(pydoe.get_orthogonal_array("L64(2^31)"), np.int64)) < 2
+    assert {"OA9(3^4)", "OA12(2^11)", "OA18(2^1 3^7)", "OA25(5^6)", "OA32(2^1 4^9)", "OA54(2^1 3^25)"} <= set(known)
     for name in known:
         levels = orthogonal.orthogonal_array(name)
         assert len(levels) == int(name[2 : name.index("(")])
+        assert not levels[0].any(), "the first trial has the first level everywhere"
         for i, j in list(combinations(range(levels.shape[1]), 2))[:60]:
             counts = Counter(zip(levels[:, i].tolist(), levels[:, j].tolist(), strict=True))
             assert len(set(counts.values())) == 1
             assert len(counts) == len(set(levels[:, i].tolist())) * len(set(levels[:, j].tolist()))
+
+
+@pytest.mark.parametrize("s", [3, 5, 7, 11, 13])
+def test_a_difference_scheme_of_twice_a_prime_has_every_difference_as_often(s):
+    scheme = twice(s)
+    assert scheme.shape == (2 * s, 2 * s)
+    for i, j in combinations(range(2 * s), 2):
+        assert np.bincount((scheme[:, i] - scheme[:, j]) % s, minlength=s).tolist() == [2] * s
+
+
+@pytest.mark.parametrize("q", [2, 3, 4, 5, 7, 8, 9, 25, 27])
+def test_a_field_adds_and_multiplies_as_fields_do(q):
+    addition, multiplication = field(q)
+    a, b, c = np.random.default_rng(q).integers(0, q, (3, 200))
+    assert (addition[a, b] == addition[b, a]).all()
+    assert (multiplication[a, addition[b, c]] == addition[multiplication[a, b], multiplication[a, c]]).all()
+    assert (multiplication[multiplication[a, b], c] == multiplication[a, multiplication[b, c]]).all()
+    assert all(sorted(row) == list(range(q)) for row in addition.tolist()), "each element has a negative"
+    assert all(sorted(row) == list(range(q)) for row in multiplication[1:].tolist()), "and, but for 0, an inverse"
+
+
+@pytest.mark.parametrize("q", [0, 1, 6, 12, 16])
+def test_a_field_that_does_not_exist_or_is_too_large_is_refused(q):
+    with pytest.raises(ValueError, match=f"no field of {q} elements is known"):
+        field(q)
 
 
 @pytest.mark.parametrize("s", [2, 3, 5, 7, 11])

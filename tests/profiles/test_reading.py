@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from smp._runtime.program.steps import SUMMARY
 from smp.profiles.profile import Profile
-from smp.profiles.reading import reading
+from smp.profiles.reading import seconds_of_loops
 
 OVERHEAD_US = 5.0
 
@@ -49,7 +49,7 @@ GOOD = 2e-9 * N + OVERHEAD_US * 1e-6
 )
 def test_the_rate_is_that_of_one_processor_or_of_all_together(p: int, everywhere: int, GBps: float) -> None:
     rates = profile(rate(1, 8.0), rate(2, 10.0), rate(1, 1.0, kernel="copy"), rate(2, 1.0, valid=False))
-    (seconds,) = reading(rates.data, row(N, N, QUICK, everywhere), p)
+    (seconds,) = seconds_of_loops(rates.data, row(N, N, QUICK, everywhere), p)
     assert seconds == pytest.approx(8 * N / GBps * 1e-9)
 
 

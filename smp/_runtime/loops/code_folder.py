@@ -1,6 +1,6 @@
 """Where machine code is kept: a folder that no other user can change, because what lies in it is run.
 
-    usual       $SMP_CACHE_DIR, or $XDG_CACHE_HOME/smp, or ~/.cache/smp; in it a folder for each version of Python and
+    usual       the folder of `smp._computer.data.cache_folder`; in it a folder for each version of Python and
                 of the packages that make the code; its files are named by what the code is made of (`kept_code`)
     private     where others could change the usual one, or it cannot be written: made in the temporary directory by the
                 first process that needs it, found by its children through the environment, and removed when it ends
@@ -34,6 +34,7 @@ from pathlib import Path
 
 import numpy as np
 
+from smp._computer import data
 from smp.errors import MachineError
 
 PRIVATE = "SMP_PRIVATE_CACHE"
@@ -75,7 +76,7 @@ def cache_folder() -> Path:
 
 def _chosen() -> Path:
     try:
-        return _opened(_usual())
+        return _opened(data.cache_folder())
     except (OSError, RuntimeError) as error:  # RuntimeError: this user has no home
         why = error
     lent = Path(os.environ.get(PRIVATE, ""))
@@ -90,11 +91,6 @@ def _chosen() -> Path:
         stacklevel=3,
     )
     return folder
-
-
-def _usual() -> Path:
-    home = os.environ.get("SMP_CACHE_DIR")
-    return Path(home) if home else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "smp"
 
 
 def _private(why: Exception) -> Path:

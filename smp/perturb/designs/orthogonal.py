@@ -7,14 +7,18 @@ levels (section 3.2.1 and table 4, after R. N. Kacker, E. S. Lagergren and J. J.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
 import numpy as np
 
 from smp.models._types import FloatArray, IntArray
 
+from .constructions import expanded, linear, of_eight, replaced, thrice, twice
+from .galois import field, prime_power
+from .hadamard import plackett_burman
 from .words import named
 
 _TERM = r"[1-9]\d*(?:\^[1-9]\d*)?"
@@ -22,12 +26,11 @@ _FORM = re.compile(rf"(?i)(?:OA|L)_?(\d+)[(\[] *({_TERM}(?:[ x*]+{_TERM})*) *[)\
 
 
 def arrays() -> tuple[str, ...]:
-    """Return the names of the tabulated arrays that were checked: each is of strength two.
+    """Return the names of the arrays of up to 81 trials, the smallest first.
 
-    The tables are those of pydoe; one that is not orthogonal is left out. Beyond them `orthogonal_array` makes those of
-    s*s trials for s + 1 factors of s levels, s a prime.
+    Beyond these, `orthogonal_array` makes those of s*s trials for s + 1 factors of s levels, s a prime.
     """
-    return tuple(f"OA{len(levels)}({form})" for form, levels in _tables().items())
+    return tuple(f"OA{len(levels)}({_form(levels)})" for levels in _known())
 
 
 def orthogonal_array(name: str) -> IntArray:
@@ -58,7 +61,7 @@ def orthogonal_array(name: str) -> IntArray:
     if found is None:
         raise ValueError(f"{name!r} is no orthogonal array: write OA25(5^6), 25 trials of 6 factors of 5 levels")
     trials, wanted = int(found[1]), _levels(found[2])
-    for levels in [*_tables().values(), *_prime(trials)]:
+    for levels in [*_known(), *_square(trials)]:
         if len(levels) == trials and (places := _places(levels, wanted)) is not None:
             return np.ascontiguousarray(levels[:, places])
     raise ValueError(f"no array {name} is known; there are {', '.join(arrays())}, and s*s trials for s + 1 factors")
@@ -93,13 +96,11 @@ def settings(factors: str | Sequence[str], levels: Sequence[float] | Mapping[str
         raise ValueError(f"levels: {sorted(counts)} of a factor; each must have equally many, two at least")
     (count,) = counts
     fitting = [
-        array
-        for array in [*_tables().values(), *_prime(count * count)]
-        if _places(array, [count] * len(names)) is not None
+        array for array in [*_known(), *_square(count * count)] if _places(array, [count] * len(names)) is not None
     ]
     if not fitting:
         raise ValueError(
-            f"no array is known for {len(names)} factors of {count} levels: take fewer, or 2, 3, 4 or 5 levels"
+            f"no array is known for {len(names)} factors of {count} levels: take fewer, or 2, 3, 4, 5, 7, 8 or 9 levels"
         )
     array = min(fitting, key=len)
     places = _places(array, [count] * len(names)) or []
@@ -111,34 +112,34 @@ def strength(levels: IntArray) -> int:
     counts = [np.unique(column, return_counts=True)[1] for column in levels.T]
     if any(np.ptp(count) for count in counts):
         return 0
-    for i, j in combinations(range(levels.shape[1]), 2):
+    for i, j in itertools.combinations(range(levels.shape[1]), 2):
         pairs = np.unique(levels[:, [i, j]], axis=0, return_counts=True)[1]
         if len(pairs) != len(counts[i]) * len(counts[j]) or np.ptp(pairs):
             return 1
     return 2
 
 
-def _tables() -> dict[str, IntArray]:
-    """Return the arrays of pydoe, smallest first; its import takes most of a second."""
-    global _checked
-    if not _checked:
-        from pydoe import get_orthogonal_array, list_orthogonal_arrays
+@functools.cache
+def _known() -> tuple[IntArray, ...]:
+    """Return the arrays of up to 81 trials, the smallest first."""
+    powers = [(2, 2), (2, 3), (2, 4), (2, 5), (3, 2), (3, 3), (3, 4), (4, 2), (4, 3), (5, 2), (7, 2), (8, 2), (9, 2)]
+    found = [linear(s, k) for s, k in powers]
+    found += [
+        (made[::-1, 1:] > 0).astype(np.int64) for made in map(plackett_burman, (12, 20, 24, 28)) if made is not None
+    ]
+    six, eight, ten = (np.array(list(itertools.product(range(2), range(half)))) for half in (3, 4, 5))
+    of_six = twice(3)
+    eighteen = expanded(of_six, field(3)[0])
+    found += [eighteen, replaced(eighteen, six), replaced(expanded(of_eight(), field(4)[0]), eight)]
+    found += [replaced(expanded(twice(5), field(5)[0]), ten)]
+    found += [replaced(expanded(thrice(of_six, 3), field(3)[0]), replaced(eighteen, six))]
+    return tuple(sorted(found, key=len))
 
-        found = [np.asarray(get_orthogonal_array(name), np.int64) for name in list_orthogonal_arrays()]
-        _checked = {_form(array): array for array in sorted(found, key=len) if strength(array) == 2}
-    return _checked
 
-
-_checked: dict[str, IntArray] = {}
-
-
-def _prime(trials: int) -> list[IntArray]:
-    """Return the array of s*s trials for a prime s: columns a, b, a + b, 2a + b, ... modulo s (R. C. Bose, 1938)."""
+def _square(trials: int) -> list[IntArray]:
+    """Return the array of s*s trials if s is a prime."""
     s = round(trials**0.5)
-    if s < 2 or s * s != trials or any(s % divisor == 0 for divisor in range(2, s)):
-        return []
-    a, b = np.divmod(np.arange(trials), s)
-    return [np.stack([a, *((times * a + b) % s for times in range(s))], axis=1)]
+    return [linear(s, 2)] if s * s == trials and prime_power(s) == (s, 1) else []
 
 
 def _levels(text: str) -> list[int]:
