@@ -1,17 +1,17 @@
-"""One SPMD program on this computer as a shared-memory machine, and what the machine charges for shared memory.
+"""smp runs SPMD programs on the cores of this computer and measures what shared memory costs there.
 
-    host        open this computer as a machine     emulated    processors that take turns, in virtual time
-    Charges     what an emulated machine charges, in virtual nanoseconds
+    host        open this computer as a machine     emulated    open one whose processors take turns, in virtual time
+    Charges     charges of an emulated machine, in virtual nanoseconds
     explore     run a small program under all schedules         replay      run it once more under one of them
-    local       compile a loop over local data          stream      one that touches shared words
+    local       compile a loop over local data          stream      compile one that touches shared words
     inline      let compiled loops call a function
     compiled    cells, barrier and atomics for such loops
     Cells       words with a full/empty bit             Pool, Thread   streams of a processor, and their work
-    Profile     what was measured of a machine          errors      everything that smp raises, also here
+    Profile     measurements of a machine               errors      everything that smp raises, also here
     calibrate   measure a task and fit a Model to it    Specification  what to measure, and which terms to fit
     Library     implementations, and the choice of the one predicted to be the fastest; Implementation, Parameter
-    compare     profiles, side by side
-    placement   how the CPUs lie to each other now
+    compare     show profiles side by side
+    placement   measure how the CPUs are placed now
 
 ``python -m smp.microbench`` measures the machine.
 """
@@ -22,7 +22,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import errors
-from ._computer import commands as commands  # the first: it takes Ctrl-C where a command of smp is being imported
+from ._computer import commands as commands  # the first: it handles Ctrl-C while a command of smp is being imported
 from ._computer.lazy import handed_on
 from ._computer.version import VERSION
 from ._runtime.loops.compiler import inline, local, stream
@@ -130,7 +130,7 @@ _LATER = {
     "Charges": "._runtime.emulated.costs",
     "explore": "._runtime.exploring.exploration",  # imports greenlet
     "replay": "._runtime.exploring.exploration",
-    "Profile": ".profiles.profile",  # imports SciPy, as what follows does
+    "Profile": ".profiles.profile",  # imports SciPy, as the following modules do
     "calibrate": ".selection.calibration",
     "compare": ".microbench.predictions.comparison",
     "placement": ".microbench.sections.placement.now",
@@ -140,7 +140,7 @@ _LATER = {
     "Model": ".models.fit.model",
     "Specification": ".models.fit.specification",
 }
-"""Public names whose modules take a while to import: when they are asked for."""
+"""Public names whose modules take a while to import. They are imported when they are first used."""
 
 
 _found = handed_on(__name__, _LATER)

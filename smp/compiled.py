@@ -1,17 +1,17 @@
-"""For compiled loops, the users' own Numba functions included: cells, barrier, atomics, waiting.
+"""Cells, barriers, atomics and waits for compiled loops, including users' own Numba functions.
 
     readfe readff readxx writeef writeff writexf        on cell ``i`` of a `Cells` given to the loop (see `smp.Cells`)
-    purge fill fetch_add peek, and try_* of those that wait
+    purge fill fetch_add peek, and try_* of the operations that wait
     load store exchange compare_exchange fetch_add      on an element of a one-dimensional array, shared or not
-    barrier(sync)                                       all processors; ``sync`` is ``proc.sync``
-    wait(words, i, value, sync)  wake(words, i, count)  block while ``words[i]`` is ``value``; wake who does
-    aborted(sync)                                       whether another processor has failed: for spin loops
+    barrier(sync)                                       of all processors; ``sync`` is ``proc.sync``
+    wait(words, i, value, sync)  wake(words, i, count)  block while ``words[i]`` is ``value``; wake waiting threads
+    aborted(sync)                                       True if another processor has failed: for spin loops
     pause prefetch prefetch_write clock thread_clock
-    delay(name)                                         a named place, where `smp.perturb` can have something done
+    delay(name)                                         a named place, where `smp.perturb` can apply a treatment
 
-Spin only through `load`: a plain ``a[i]`` in a loop is read once, before the loop.  Wait for another processor
-through cells, `wait` or `barrier`: they end when it fails; a spin loop of one's own must look at `aborted`.  The
-operations on cells do not check the index, as those on arrays do not.
+Spin only through `load`, because a plain ``a[i]`` in a loop is read once, before the loop.  Wait for another processor
+through cells, `wait` or `barrier`, which end when it fails.  A spin loop of your own must check `aborted`.  Operations
+on cells do not check the index, and neither do those on arrays.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def wait(words: Words, i: int, value: int, sync: Words) -> None:
     ----------
     words : integer array, one-dimensional, in shared memory
     i : int
-        Its index; the low 32 bits of the element are compared while blocked.
+        Index of the element. While the thread is blocked, only the element's low 32 bits are compared.
     value : int
     sync : int64 array
         ``proc.sync``.
@@ -69,7 +69,7 @@ def wait(words: Words, i: int, value: int, sync: Words) -> None:
     Raises
     ------
     Aborted
-        When another processor fails.
+        If another processor fails.
     """
     if wait_while(words, i, value, sync, 0) != OK:
         raise Aborted
@@ -77,7 +77,7 @@ def wait(words: Words, i: int, value: int, sync: Words) -> None:
 
 @inline
 def wake(words: Words, i: int, count: int) -> int:
-    """Wake at most ``count`` of those who `wait` on ``words[i]``; return how many were asleep."""
+    """Wake at most ``count`` of the threads that `wait` on ``words[i]``; return how many of them were asleep."""
     return futex_wake(words, i, count)
 
 
@@ -115,4 +115,4 @@ __all__ = [
     "writexf",
 ]
 
-numba()  # whoever imports this module calls these names from loops of their own
+numba()  # users of this module call these names from loops of their own

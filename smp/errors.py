@@ -1,4 +1,4 @@
-"""Every error that smp raises on purpose.
+"""All exceptions that smp raises on purpose.
 
     SmpError
     ├── MachineError            the machine cannot start, or can no longer be used
@@ -8,7 +8,7 @@
     │   ├── ProcessorRaised     an exception on one processor
     │   ├── ProcessorDied       a signal or exit ended one processor
     │   ├── CollectiveMismatch  the processors do not take part in the same collective
-    │   ├── DeadlockError       all wait for what no stream can do any more
+    │   ├── DeadlockError       all streams wait, and none is left that could end a wait
     │   └── LivelockError       an emulated run makes steps without end
     ├── NotPicklable            (TypeError) a program or argument cannot be sent to the processors
     ├── PhaseError              a global access outside its phase of the superstep
@@ -18,19 +18,19 @@
     ├── Unsupported             this kind of machine cannot do that
     ├── ProfileError            a profile is missing, damaged or of another machine
     ├── FitError                (ValueError) a model cannot be fitted from these numbers
-    ├── ModelError              (ValueError) a model, or what is to become one, is not well specified
-    ├── TrialFailed             a trial of an experiment did not come to its end
+    ├── ModelError              (ValueError) a model, a specification or a library is not well formed
+    ├── TrialFailed             a trial of an experiment did not finish
     ├── ExperimentError         (ValueError) a file of trials is damaged, or of another experiment
     ├── InvalidList             (ValueError) not a linked list: a cycle, a stray successor, two tails
-    ├── NotConverged            an iteration has come to its limit, and the change is not below the tolerance
+    ├── NotConverged            an iteration reached its limit before the change was below the tolerance
     └── Aborted                 inside a program: another processor failed; ends this one quietly
 
-Each message states the fact with its numbers, the cause, and the way out.
+Each message states the fact with its numbers, the cause, and the remedy.
 """
 
 
 class SmpError(Exception):
-    """The root of the errors that smp raises on purpose."""
+    """Base class of the exceptions that smp raises on purpose."""
 
 
 class MachineError(SmpError):
@@ -42,7 +42,7 @@ class MachineClosed(MachineError):
 
 
 class OutOfSharedMemory(MachineError, MemoryError):
-    """A global array does not fit into the memory that is left."""
+    """A global array does not fit into the remaining shared memory."""
 
 
 class ProgramError(SmpError):
@@ -51,9 +51,9 @@ class ProgramError(SmpError):
     Attributes
     ----------
     rank : int or None
-        The processor that failed first, where there is a single one.
+        The processor that failed first, if there is a single one.
     remote_traceback : str
-        What was running on that processor, as text; empty when nothing could be told.
+        Stack of that processor when it failed, as text; empty if it is not known.
     """
 
     def __init__(self, message: str, rank: int | None = None, remote_traceback: str = "") -> None:
@@ -63,11 +63,11 @@ class ProgramError(SmpError):
 
 
 class ProcessorRaised(ProgramError):
-    """An exception on one processor ended the run; it is the ``__cause__`` where it could be sent."""
+    """An exception on one processor ended the run; it is the ``__cause__`` if it could be sent."""
 
 
 class ProcessorDied(ProgramError):
-    """A signal or an exit ended one processor's process, and so the run and the machine."""
+    """A signal or an exit ended the process of one processor, and with it the run and the machine."""
 
 
 class CollectiveMismatch(ProgramError):
@@ -75,7 +75,7 @@ class CollectiveMismatch(ProgramError):
 
 
 class DeadlockError(ProgramError):
-    """Every stream waits for what only another could do; the message tells who waits where, for what, since when."""
+    """Every stream waits for another one; the message lists where each waits, for what, and since when."""
 
 
 class LivelockError(ProgramError):
@@ -103,7 +103,7 @@ class CheckFailed(SmpError, AssertionError):
 
 
 class Unsupported(SmpError):
-    """This kind of machine cannot do that; the message names the way out."""
+    """This kind of machine cannot do that; the message names an alternative."""
 
 
 class ProfileError(SmpError):
@@ -119,7 +119,7 @@ class ModelError(SmpError, ValueError):
 
 
 class TrialFailed(SmpError):
-    """A trial of an experiment did not come to its end; tells its settings and what the program said."""
+    """A trial of an experiment did not finish; the message has its settings and the program's output."""
 
 
 class ExperimentError(SmpError, ValueError):
@@ -131,11 +131,11 @@ class InvalidList(SmpError, ValueError):
 
 
 class NotConverged(SmpError):
-    """The limit of iterations is reached and the change is not below the tolerance; the message has the numbers."""
+    """An iteration reached its limit before the change was below the tolerance; the message has the numbers."""
 
 
 class Aborted(SmpError):
-    """Another processor failed: this processor's program ends here.
+    """Another processor failed, so this processor's program ends here.
 
-    A program that catches it meets it again at its next wait, at the latest when it returns.
+    If a program catches it, it is raised again at the program's next wait, or at the latest when the program returns.
     """

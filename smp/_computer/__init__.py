@@ -1,4 +1,4 @@
-"""This computer: its CPUs and limits, its processes and signals, the folder of its data.
+"""This computer: its CPUs and limits, its processes and signals, and the folder of its data.
 
-Nothing here knows a concept of smp's own.
+Nothing in this package depends on smp's own concepts.
 """

@@ -1,9 +1,9 @@
-"""What else the computer does: a short look before something is measured, and after.
+"""Short look at other activity of the computer, before and after a measurement.
 
 processes   CPU 0: a loop spins     CPU 1: a loop spins     ...     processes
-            how much of the time it gets, and the clock rate after
+            the share of the time that it gets, and the clock rate afterwards
 
-a gap between two turns of the loop that is longer than `GAP_NS`: something else had the CPU, here or on the host
+If two turns of the loop are more than `GAP_NS` apart, something else had the CPU, here or on the host.
 """
 
 from __future__ import annotations
@@ -22,38 +22,40 @@ from .limits import ROOT, read, usable_cpus
 from .system import Stolen, load
 
 SPIN_S, LOOK_S = 0.075, 0.3
-"""How long the loop spins on a CPU, and about how long it spins on all of them; on many CPUs each has less."""
+"""Seconds that the loop spins on one CPU, and roughly on all CPUs together. With many CPUs, each gets less time."""
 SHORTEST_S, MOST_CPUS = 0.02, 32
 GAP_NS = 100_000
-"""Longer than an interrupt takes."""
+"""Nanoseconds of a gap; longer than an interrupt takes."""
 GIVEN, STOLEN, TAKEN, CLOCK, LOAD = 0.95, 0.02, 0.2, 0.9, 1.25
-"""A computer is busy where a CPU gives a loop less, the hypervisor takes more, another process takes more of a CPU, a
-CPU's clock is slower than this share of the fastest, or others run and the load is so many times the CPUs."""
+"""Limits beyond which a computer counts as busy: a CPU gives the loop a smaller share than GIVEN, the hypervisor takes
+a larger one than STOLEN, another process takes more of a CPU than TAKEN, a CPU's clock is slower than CLOCK times the
+fastest, or others run and the load is above LOAD times the number of CPUs."""
 NAMED, SEEN = 3, 0.05
-"""How many processes are named, and the least share of a CPU that one of them took."""
+"""Number of processes that are named, and the share of a CPU that each of them exceeded."""
 
 
 def look(rate: Callable[[], float] | None = None, root: Path = ROOT) -> dict[str, Any]:
-    """Look at what else the computer does.
+    """Look at the other activity of the computer.
 
     Parameters
     ----------
     rate : callable, optional
-        Returns the clock rate of the CPU that it is called on, in GHz.
+        Returns the clock rate of the CPU on which it is called, in GHz.
     root : Path
-        Of the file tree that is asked for the load.
+        Root of the file tree from which the load is read.
 
     Returns
     -------
     dict
-        Plain JSON: ``load`` of the last minute; ``runnable``, how many others wanted a CPU, on average;
-        ``stolen_fraction``; ``cpus``, for each the share of its time that a loop was given and its clock rate in GHz;
-        ``processes``, the busiest others with the share of a CPU that each took; ``busy``, what of it disturbs a
-        measurement, a clause each.
+        Plain JSON. ``load`` is the load average of the last minute, ``runnable`` the average number of other threads
+        that wanted a CPU, and ``stolen_fraction`` the fraction of time that the hypervisor took.  ``cpus`` has the
+        share of its time that each CPU gave the loop, and its clock rate in GHz.  ``processes`` has the busiest other
+        processes, with the share of a CPU that each took.  ``busy`` names what disturbs a measurement, in one clause
+        each.
 
     Notes
     -----
-    Takes about 0.3 s, and a second with many CPUs.
+    A look takes about 0.3 s, and about a second with many CPUs.
     """
     cpus = usable_cpus(root)
     looked_at = cpus[:: math.ceil(len(cpus) / MOST_CPUS)]
@@ -76,7 +78,7 @@ def look(rate: Callable[[], float] | None = None, root: Path = ROOT) -> dict[str
 
 
 def _spin(seconds: float) -> float:
-    """Return the share of some seconds that a spinning loop is given."""
+    """Return the share of the given seconds that a spinning loop gets."""
     begun = last = now = time.perf_counter_ns()
     end, lost = begun + int(1e9 * seconds), 0
     while now < end:
@@ -89,7 +91,7 @@ def _spin(seconds: float) -> float:
 
 @contextlib.contextmanager
 def _pinned(cpu: int) -> Iterator[None]:
-    """Keep this thread on a CPU, where the system lets it."""
+    """Keep this thread on a CPU within a block, if the system allows it."""
     before = os.sched_getaffinity(0)
     with contextlib.suppress(OSError):
         os.sched_setaffinity(0, {cpu})
@@ -100,7 +102,7 @@ def _pinned(cpu: int) -> Iterator[None]:
 
 
 def _runnable(root: Path) -> int | None:
-    """Return how many other threads run or want to."""
+    """Return how many other threads run or are ready to run."""
     for line in (read(root / "proc/stat") or "").splitlines():
         name, _, count = line.partition(" ")
         if name == "procs_running":
@@ -109,7 +111,7 @@ def _runnable(root: Path) -> int | None:
 
 
 def _cpu_times() -> dict[tuple[int, float], tuple[str, float]]:
-    """Return the name and the CPU seconds of each process but this one."""
+    """Return the name and the CPU seconds of each process except this one."""
     found = {}
     for process in psutil.process_iter(["pid", "name", "create_time", "cpu_times"]):
         told = process.info
@@ -120,7 +122,7 @@ def _cpu_times() -> dict[tuple[int, float], tuple[str, float]]:
 
 
 def _busiest(before: dict[tuple[int, float], tuple[str, float]], seconds: float) -> list[dict[str, Any]]:
-    """Return the processes that have taken the most CPU time since, with the share of a CPU that each took."""
+    """Return the processes that took the most CPU time since ``before``, with the share of a CPU that each took."""
     shares = [
         ((spent - before[key][1]) / seconds, key[0], name)
         for key, (name, spent) in _cpu_times().items()
@@ -131,7 +133,7 @@ def _busiest(before: dict[tuple[int, float], tuple[str, float]], seconds: float)
 
 
 def _busy(found: dict[str, Any], cpus: int) -> Iterator[str]:
-    """Say what of a look disturbs a measurement."""
+    """Yield a clause for each observation of a look that disturbs a measurement."""
     short = [f"{each['share']:.0%} of CPU {each['cpu']}" for each in found["cpus"] if each["share"] < GIVEN]
     if short:
         yield f"a loop that spins gets {_few(short)}"
@@ -145,7 +147,7 @@ def _busy(found: dict[str, Any], cpus: int) -> Iterator[str]:
     slow = [f"CPU {cpu} runs at {GHz:.2f} GHz" for cpu, GHz in rates.items() if GHz < CLOCK * fastest]
     if slow:
         yield f"{_few(slow)}, the fastest at {fastest:.2f}"
-    if (found["load"] or 0.0) > LOAD * cpus and found["runnable"]:  # the load alone may be what went before
+    if (found["load"] or 0.0) > LOAD * cpus and found["runnable"]:  # a load alone may be from earlier work
         yield f"the load of the last minute is {found['load']:.2f} on {cpus} CPU{'s' * (cpus != 1)}"
 
 

@@ -1,12 +1,13 @@
-"""``python -m smp.microbench`` and ``python -m smp.perturb`` as processes: their outputs, their signals, their status.
+"""Outputs, signals and exit status of the processes ``python -m smp.microbench`` and ``python -m smp.perturb``.
 
     Ctrl-C while modules are imported    ends the process at once: there is nothing to save yet
-    Ctrl-C, SIGTERM, SIGHUP later        a KeyboardInterrupt; the command saves what was measured
-    an output that fails                 goes nowhere from then on, and the command goes on
+    Ctrl-C, SIGTERM, SIGHUP later        a KeyboardInterrupt; the command saves its measurements
+    an output that fails                 is dropped from then on, and the command goes on
     letters that an output cannot show   question marks
 
-Status: 128 + the number of the signal, 130 for Ctrl-C; else the command's own where it is not 0; else 141 where a
-reader has closed the pipe of the standard output (128 + SIGPIPE), 1 where the standard output failed otherwise.
+After a signal, the exit status is 128 + its number, which is 130 for Ctrl-C.  Otherwise it is the command's own status
+if that is not 0.  Otherwise it is 141 (128 + SIGPIPE) if a reader has closed the pipe of the standard output, and 1 if
+the standard output failed in another way.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def run(module: str) -> NoReturn:
         main = importlib.import_module(module).main
         _listen()
         code = main()
-    except SystemExit as left:  # of the command line's parser
+    except SystemExit as left:  # from the parser of the command line
         code = left.code
     except KeyboardInterrupt:
         code = 128 + signal.SIGINT
@@ -55,7 +56,10 @@ def run(module: str) -> NoReturn:
 
 
 def begin() -> None:
-    """Let Ctrl-C end a process that is still importing, and no file take the place of an output that is closed."""
+    """Let Ctrl-C end a process that is still importing, and keep the numbers of closed standard files occupied.
+
+    Otherwise a file that is opened later could take the number of an output.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
     for fd in range(3):
@@ -73,7 +77,7 @@ def _leave(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _listen() -> None:
-    """From here on signals interrupt the command; those that are ignored, as by nohup, stay so."""
+    """From here on, let signals interrupt the command. Signals that are ignored, as under nohup, stay ignored."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     taken = [number for number in _ENDS if signal.getsignal(number) is signal.SIG_DFL]
@@ -88,20 +92,23 @@ def _listen() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Do as Ctrl-C does, once: a terminal that goes away, and its shell, both send SIGHUP."""
+    """Do as Ctrl-C does, but only once: when a terminal goes away, both it and its shell send SIGHUP."""
     global _ended_by
     if _ended_by:
         return
     _ended_by = number
     ctrl_c = signal.getsignal(signal.SIGINT)
-    if not callable(ctrl_c):  # ignored, as that of a job in the background
+    if not callable(ctrl_c):  # SIGINT is ignored, as in a background job
         raise KeyboardInterrupt
     ctrl_c(signal.SIGINT, frame)
 
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Within, take an error for the interruption that it follows from: a signal to all has ended the processors too."""
+    """Turn an error of smp into a KeyboardInterrupt if a signal has interrupted the command.
+
+    A signal that is sent to the whole process group also ends the processors, which causes such errors.
+    """
     try:
         yield
     except SmpError:
@@ -111,7 +118,7 @@ def interruptible() -> Iterator[None]:
 
 
 class _Outlet(io.FileIO):
-    """The standard output or error; once it has failed, what is written to it goes nowhere."""
+    """The standard output or standard error. After its first failure, everything written to it is dropped."""
 
     error: OSError | None = None
 
@@ -127,7 +134,7 @@ class _Outlet(io.FileIO):
 
 
 def _outlet(stream: object, fd: int) -> _Outlet:
-    """Put an outlet in the place of a standard stream."""
+    """Replace a standard stream by an outlet, and return the outlet."""
     raw = _Outlet(fd, "w", closefd=False)
     old = stream if isinstance(stream, io.TextIOWrapper) else None
     made = io.TextIOWrapper(

@@ -1,4 +1,4 @@
-"""The CPUs and their caches, as the operating system's files tell."""
+"""Reads the CPUs and their caches from the operating system's files."""
 
 import platform
 from collections.abc import Collection, Iterator
@@ -15,13 +15,13 @@ class Cache:
     Parameters
     ----------
     level : int
-        1 for the cache nearest to the processor.
+        Level of the cache; 1 is nearest to the processor.
     bytes : int
         Its capacity in bytes.
     shared_by : int
-        The number of CPUs that share it.
+        Number of CPUs that share it.
     assumed : bool
-        Whether these are the defaults of `DEFAULTS`, because the system does not tell.
+        True if these are values of `DEFAULTS`, because the system does not report the caches.
     """
 
     level: int
@@ -31,7 +31,7 @@ class Cache:
 
 
 DEFAULTS = (Cache(1, 32 << 10, 1, True), Cache(2, 1 << 20, 1, True), Cache(3, 32 << 20, 1, True))
-"""What is assumed of a processor whose caches the system does not tell."""
+"""Caches that are assumed of a processor if the system does not report them."""
 DEFAULT_LINE = 64
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 HYPERVISORS = ("kvm", "qemu", "vmware", "virtualbox", "xen", "bochs", "parallels", "bhyve", "amazon ec2")
@@ -39,7 +39,7 @@ VIRTUAL_PRODUCTS = (*HYPERVISORS, "virtual machine", "google compute engine", "o
 
 
 def model(root: Path = ROOT) -> str:
-    """Return the processor's name; its architecture where there is no name."""
+    """Return the processor's name, or its architecture if it has no name."""
     for name in ("model name", "cpu model", "Hardware", "cpu"):
         for value in cpuinfo(name, root):
             return value
@@ -52,7 +52,7 @@ def usable(root: Path = ROOT, allowed: Collection[int] | None = None) -> int:
 
 
 def caches(root: Path = ROOT) -> tuple[Cache, ...]:
-    """Return the caches of CPU 0 that hold data, by level; `DEFAULTS`, said as such, where none is told."""
+    """Return the caches of CPU 0 that hold data, by level. If the system reports none, return `DEFAULTS`."""
     found = []
     for folder in _cache_folders(root):
         level, size = number(folder / "level"), size_of(read(folder / "size"))
@@ -63,7 +63,7 @@ def caches(root: Path = ROOT) -> tuple[Cache, ...]:
 
 
 def line_bytes(root: Path = ROOT) -> int:
-    """Return the size of a cache line in bytes; 64 where it is not told."""
+    """Return the size of a cache line in bytes; 64 if the system does not report it."""
     sizes = [number(folder / "coherency_line_size") for folder in _cache_folders(root)]
     told = [size for size in sizes if size]
     told += [int(value) for value in cpuinfo("cache_alignment", root) if value.isdigit()]
@@ -71,7 +71,7 @@ def line_bytes(root: Path = ROOT) -> int:
 
 
 def virtual(root: Path = ROOT) -> bool | None:
-    """Return whether a hypervisor runs beneath; None where nothing tells."""
+    """Return True if this is a virtual machine, and None if that is not known."""
     flags = [value.split() for value in cpuinfo("flags", root)]
     if any("hypervisor" in words for words in flags) or read(root / "sys/hypervisor/type"):
         return True
@@ -84,7 +84,7 @@ def virtual(root: Path = ROOT) -> bool | None:
 
 
 def cpu_list(text: str) -> list[int]:
-    """Return the CPUs of a list as the kernel writes it.
+    """Return the CPUs of a list in the kernel's notation.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def cpu_list(text: str) -> list[int]:
 
 
 def cpuinfo(field: str, root: Path) -> Iterator[str]:
-    """Yield the values of a field of /proc/cpuinfo, CPU by CPU."""
+    """Yield the values of a field of /proc/cpuinfo, one for each CPU that has it."""
     for line in (read(root / "proc/cpuinfo") or "").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == field and value.strip():
@@ -111,7 +111,7 @@ def _cache_folders(root: Path) -> list[Path]:
 
 
 def size_of(text: str | None) -> int | None:
-    """Return the bytes of a size such as ``48K``; None where that is none."""
+    """Return the number of bytes of a size such as ``48K``, or None if the text is not a size."""
     if not text:
         return None
     digits, unit = (text[:-1], text[-1].upper()) if text[-1].isalpha() else (text, "")

@@ -1,11 +1,11 @@
-"""A deadline for the main thread: what Ctrl-C would do, done by the clock.
+"""A deadline that interrupts the main thread as Ctrl-C would.
 
     with Deadline(60) as deadline:      deadline.check() raises a KeyboardInterrupt after a minute;
         measure()                       `GRACE_S` later SIGALRM calls the handler of SIGINT, which raises one,
     deadline.passed                     or holds it back as it does Ctrl-C
 
-A KeyboardInterrupt of `check` comes where the code expects it; one of the signal may come upon a callback of C, such as
-those of a compiler, which drops it with a message.  The next `check` raises it again.
+A KeyboardInterrupt from `check` is raised at a place where the code expects it.  One from the signal may be raised in a
+callback from C code, for example a compiler's, which drops it with a message.  The next `check` raises it again.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ GRACE_S = 0.5
 
 
 class Deadline:
-    """Interrupt a block of the main thread after some seconds.
+    """Interrupts a block of the main thread after a number of seconds.
 
     Parameters
     ----------
     seconds : float or None
-        None: never.
+        Seconds until the interruption; None for no deadline.
 
     Attributes
     ----------
     passed : bool
-        Whether the block was interrupted.
+        True if the block was interrupted.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -39,7 +39,7 @@ class Deadline:
 
     @property
     def left(self) -> float | None:
-        """The seconds that are left, 0 where there are none; None without a deadline."""
+        """Seconds that are left, 0 if the time is over, and None without a deadline."""
         return None if self._end is None else max(0.0, self._end - time.monotonic())
 
     def check(self) -> None:
@@ -57,7 +57,7 @@ class Deadline:
     def _come(self, number: int, frame: FrameType | None) -> None:
         self.passed = True
         ctrl_c = signal.getsignal(signal.SIGINT)
-        if not callable(ctrl_c):  # ignored, as that of a job in the background
+        if not callable(ctrl_c):  # SIGINT is ignored, as in a background job
             raise KeyboardInterrupt
         ctrl_c(signal.SIGINT, frame)
 
@@ -66,4 +66,4 @@ class Deadline:
     ) -> None:
         if self._handler is not None:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
-            signal.signal(signal.SIGALRM, self._handler)  # type: ignore[arg-type]  # as `signal` has returned it
+            signal.signal(signal.SIGALRM, self._handler)  # type: ignore[arg-type]  # the value that `signal` returned

@@ -1,6 +1,6 @@
-"""The machine that is measured: its hardware, and what it is known by.
+"""Describes the hardware of the measured machine, and makes its fingerprint and its name.
 
-Nothing here needs privileges or changes a setting; what the system does not tell is None.
+Nothing here needs privileges or changes a setting. Values that the system does not report are None.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from .system import ROOT, huge_pages, read
 
 
 class Rate(Protocol):
-    """A clock rate, and where it comes from."""
+    """A clock rate, and its source."""
 
     @property
     def GHz(self) -> float: ...
@@ -26,14 +26,14 @@ class Rate(Protocol):
 
 
 def machine(rate: Rate, root: Path = ROOT) -> dict[str, Any]:
-    """Describe the machine, as a profile names it: its hardware and its clock rate.
+    """Describe the machine with the names of a profile: its hardware and its clock rate.
 
     Parameters
     ----------
     rate : Rate
-        Of `clocks.clock_rate`, for one.
+        Clock rate, for example from `clocks.clock_rate`.
     root : Path
-        Of the file tree that is asked.
+        Root of the file tree that is read.
     """
     described = hardware(root)
     first = {name: described[name] for name in ("cpu", "cpus")}
@@ -41,12 +41,12 @@ def machine(rate: Rate, root: Path = ROOT) -> dict[str, Any]:
 
 
 def hardware(root: Path = ROOT) -> dict[str, Any]:
-    """Describe the machine as far as the system does: all but its clock rate, which must be measured.
+    """Describe the machine except for its clock rate, which must be measured.
 
     Returns
     -------
     dict
-        Plain JSON, without the computer's name. A cache that the system does not tell of has ``"assumed": true``.
+        Plain JSON, without the computer's name. A cache that the system does not report has ``"assumed": true``.
     """
     return {
         "cpu": cpus.model(root),
@@ -68,17 +68,17 @@ def hardware(root: Path = ROOT) -> dict[str, Any]:
 
 
 def fingerprint(machine: Mapping[str, Any]) -> str:
-    """Return a short name of the hardware: the same for profiles of one machine, whatever runs on it.
+    """Return a short name of the hardware, which is the same for all profiles of one machine, whatever runs on it.
 
     Parameters
     ----------
     machine : mapping
-        As `hardware` makes it, or a profile holds it.
+        Description of the machine, from `hardware` or from a profile.
 
     Returns
     -------
     str
-        12 hexadecimal digits that follow from the CPU's model, the number of CPUs, the line and the caches.
+        12 hexadecimal digits, computed from the CPU's model, the number of CPUs, the line size and the caches.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def fingerprint(machine: Mapping[str, Any]) -> str:
 
 
 def named(machine: Mapping[str, Any]) -> str:
-    """Return what a machine is called: its name where it was given one, its CPU and how many it has.
+    """Return a machine's name for people: its own name if it has one, its CPU model and its number of CPUs.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def named(machine: Mapping[str, Any]) -> str:
 
 
 def installed(package: str) -> str | None:
-    """Return the installed version of a package, found without importing it; None where there is none."""
+    """Return the installed version of a package without importing it, or None if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

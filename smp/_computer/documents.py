@@ -1,11 +1,11 @@
-"""JSON documents of the project's own formats: each is held to its layout once, where it is read.
+"""Reads JSON documents of the project's own formats, and checks each against its layout once.
 
     profile.json ─▶ read ─▶ check ─▶ every later use relies on the layout
                       │       └ an error: access.functions[3].coefficients[1] is 'x'; it should be a valid number
                       └ an error: no file, no text, no JSON
 
-A layout is a class of `Record`s: the fields of a document, and what each may hold.  Fields that a layout does not name
-are allowed, and kept.
+A layout is a class of `Record`s, which names the fields of a document and the values that each may have.  Fields that a
+layout does not name are allowed, and kept.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from pydantic_core import from_json
 from ..errors import SmpError
 
 LARGEST, SMALLEST = 1e18, 1e-60
-"""No figure is larger: one that is written as a whole number then fits an integer of 64 bits.  No figure that must be
-above zero is smaller: ratios of two are then numbers, too."""
+"""Bounds of the numbers in a document.  No number is larger than LARGEST, so that a number written as a whole number
+fits a 64-bit integer.  No number that must be above zero is smaller than SMALLEST, so that ratios of two are numbers,
+too."""
 MOST = 1 << 48
-"""No count is larger: products with small numbers are integers of 64 bits."""
+"""No count is larger, so that products with small numbers are 64-bit integers."""
 
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]
@@ -37,12 +38,12 @@ ByProcessors = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,3}$")]
 
 
 class Record(BaseModel):
-    """A JSON object whose named fields hold what their types say; others may hold anything."""
+    """A JSON object whose named fields have the types of the class. Other fields may hold anything."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False, extra="allow", frozen=True)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON: the fields that it was made with, and no others."""
+        """Return the record as plain JSON, with the fields that it was made with and no others."""
         return self.model_dump(exclude_unset=True)
 
 
@@ -55,7 +56,7 @@ Rows = Annotated[list[Layout], Field(default_factory=list)]
 """A list that may be missing, but not be null."""
 Some = Annotated[list[Layout], Field(min_length=1)]
 Measured = Annotated[Layout | None, BeforeValidator(_none_if_empty)]
-"""A part of a document that is there, or null or empty where nothing was measured."""
+"""A part of a document, which is null or empty if nothing was measured."""
 
 
 def read(file: Path, error: type[SmpError], what: str, remedy: str) -> Any:
@@ -65,16 +66,16 @@ def read(file: Path, error: type[SmpError], what: str, remedy: str) -> Any:
     ----------
     file : Path
     error : type of SmpError
-        What to raise.
+        Type of the error that is raised.
     what : str
-        What the file should hold, with its article: ``"a profile"``.
+        Name of the document that the file should hold, with its article: ``"a profile"``.
     remedy : str
-        What to do about a file that is missing or damaged: ``"--calibrate makes one"``.
+        Remedy for a file that is missing or damaged: ``"--calibrate makes one"``.
 
     Raises
     ------
     SmpError
-        Of the given type: the file is missing, cannot be read, is no UTF-8 text or no JSON.
+        An error of the given type, if the file is missing, cannot be read, or is not UTF-8 text or JSON.
     """
     name = what.split(" ", 1)[1]
     try:
@@ -90,24 +91,25 @@ def read(file: Path, error: type[SmpError], what: str, remedy: str) -> Any:
 
 
 def check(data: Any, layout: type[Layout], error: type[SmpError], what: str, remedy: str = "") -> Layout:
-    """Hold a document to its layout, and return it as a record.
+    """Check a document against its layout, and return it as a record.
 
     Parameters
     ----------
     data
-        As `read` returns it.
+        The document, as `read` returns it.
     layout : type of Record
     error : type of SmpError
-        What to raise.
+        Type of the error that is raised.
     what : str
-        Names the document in the message: ``"profile.json"``.
+        Name of the document in the message: ``"profile.json"``.
     remedy : str
-        Follows in the message.
+        Remedy, at the end of the message.
 
     Raises
     ------
     SmpError
-        Of the given type: it says which value of the document is wrong, what that is, and what belongs there.
+        An error of the given type, if the document does not fit. The message says which value is wrong, what it is, and
+        what belongs there.
     """
     try:
         return layout.model_validate(data)
@@ -125,7 +127,7 @@ def check(data: Any, layout: type[Layout], error: type[SmpError], what: str, rem
 
 
 def _path(location: Sequence[int | str]) -> str:
-    """``("libraries", "a sort", "inputs", 3)`` as ``libraries['a sort'].inputs[3]``."""
+    """Return a location as text: ``("libraries", "a sort", "inputs", 3)`` is ``libraries['a sort'].inputs[3]``."""
     parts = [part for part in location if part != "[key]"]
     named = (f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{part!r}]" for part in parts)
     return "".join(named).removeprefix(".") or "the document"

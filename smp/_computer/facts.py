@@ -1,7 +1,7 @@
-"""Some fifty facts of the computer that figures depend on, each with the file or the call that tells it.
+"""Some fifty facts about the computer that influence measurements, each with the file or call that it comes from.
 
-Nothing here needs privileges or changes a setting; what the system does not tell is None.  The computer's name, its
-addresses and paths are not among them.
+Nothing here needs privileges or changes a setting.  Facts that the system does not report are None.  The computer's
+name, its addresses and its paths are not among the facts.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ FOLDERS = {
     "vm": "proc/sys/vm",
     "kernel": "proc/sys/kernel",
 }
-"""What sources begin with, and the folders that those stand for."""
+"""First parts of sources, and the folders that they stand for."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One fact.
+    """One fact about the computer.
 
     Parameters
     ----------
     title : str
     source : str
-        The file or the call that tells it.
+        The file or the call that the fact comes from.
     tell : callable
-        Takes the root of the file tree; returns plain JSON, or None.
+        Takes the root of the file tree; returns the fact as plain JSON, or None.
     unit : str
-        Of a number: "bytes", "GHz", "C", "s", or nothing.
+        Unit of a number, such as "bytes", "GHz", "C" or "s"; empty if it has none.
     """
 
     title: str
@@ -56,7 +56,7 @@ class Fact:
 
 
 def gather(root: Path = ROOT) -> dict[str, Any]:
-    """Return the facts by name; None for what is not told, or not in the form that is expected."""
+    """Return the facts by name. A fact that is not available, or not in the expected form, is None."""
     found: dict[str, Any] = dict.fromkeys(FACTS)
     for name, fact in FACTS.items():
         with contextlib.suppress(OSError, ValueError, LookupError):
@@ -65,13 +65,13 @@ def gather(root: Path = ROOT) -> dict[str, Any]:
 
 
 def _file(title: str, source: str, of: Callable[[Path], Any] = read, unit: str = "") -> Fact:
-    """What one file says."""
+    """Return a fact that is read from one file."""
     first, _, rest = source.partition("/")
     return Fact(title, source, lambda root: of(root / FOLDERS[first] / rest), unit)
 
 
 def _call(title: str, source: str, tell: Callable[[], Any], unit: str = "") -> Fact:
-    """What a call says of this process, wherever the file tree is."""
+    """Return a fact that comes from a call in this process and does not depend on the file tree."""
     return Fact(title, source, lambda root: tell(), unit)
 
 
@@ -158,4 +158,4 @@ def _shared() -> int:
 
 
 FACTS = dict([*_processors(), *_clocks(), *_memory(), *_limits(), *_software()])
-"""By name, in the order in which they are shown."""
+"""The facts by name, in the order in which they are shown."""

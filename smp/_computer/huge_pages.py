@@ -1,4 +1,4 @@
-"""Huge pages that shared memory can have: out of a pool that was set aside for them, or from the kernel as it runs.
+"""Finds the huge pages that shared memory can get, from a reserved pool or from the kernel on demand.
 
 Every function takes the root of the file tree.
 """
@@ -12,27 +12,27 @@ from .limits import ROOT, groups, number
 from .system import huge_pages
 
 Pages = Literal["small", "transparent", "pool"]
-"""What large global arrays lie in: small pages, huge ones that the kernel gives where it has some, or the pool's."""
+"""Kinds of pages for large global arrays: small, huge if the kernel has some to give, or huge from the pool."""
 HUGE = 2 << 20
-"""Bytes of a huge page on most systems; where it is larger, none is used."""
+"""Bytes of a huge page on most systems. If a system's huge pages are larger, none are used."""
 POOL = "sys/kernel/mm/hugepages/hugepages-2048kB"
 SWITCH = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
-"""By which root decides whether the kernel gives huge pages to shared memory."""
+"""File in which root sets whether the kernel gives huge pages to shared memory."""
 GRANTING = ("always", "within_size", "advise", "force")
-"""The positions of the switch in which a program that asks for huge pages gets them."""
+"""Values of the setting with which a program that asks for huge pages gets them."""
 
 
 def granted_to_shared_memory(root: Path = ROOT) -> bool:
-    """Return whether shared memory gets huge pages from the kernel where a program asks for them."""
+    """Return True if the kernel gives shared memory huge pages when a program asks for them."""
     return huge_pages(root)["shared"] in GRANTING
 
 
 def pool_bytes(root: Path = ROOT) -> int:
-    """Return the bytes of the pool's huge pages that can still be had: free, promised to no process, within limits."""
+    """Return the bytes of the pool's huge pages that are free, not reserved by a process, and within the limits."""
     free, promised = (number(root / POOL / name) or 0 for name in ("free_hugepages", "resv_hugepages"))
     left = [HUGE * max(0, free - promised)]
     for folder in groups("hugetlb", root):
-        # version 2 limits use and promises apart; version 1 has other names
+        # version 2 limits use and reservations separately; version 1 has other names
         for limit, used in (("max", "current"), ("rsvd.max", "rsvd.current"), ("limit_in_bytes", "usage_in_bytes")):
             most = number(folder / f"hugetlb.2MB.{limit}")
             if most is not None:

@@ -1,13 +1,13 @@
-"""Ctrl-C, held back while half of something must not be left behind.
+"""Holds Ctrl-C back while an operation must not be left half done.
 
-    with HeldBack() as ctrl_c:           SIGINT waits, and its handler is not called
-        events = ctrl_c.poll(poll, ms)   but here, where a KeyboardInterrupt of it ends the wait and is counted,
-                                         and at the end of the block, out of which it goes
-        ctrl_c.came = function           is called with the frame that a SIGINT has come upon; it may poll, and raise
+    with HeldBack() as ctrl_c:           SIGINT waits, and its handler is called only at two places:
+        events = ctrl_c.poll(poll, ms)   here, where a KeyboardInterrupt from it ends the wait and is counted,
+                                         and at the end of the block, from which it is raised
+        ctrl_c.came = function           is called with the frame that a SIGINT interrupts; it may poll, and raise
 
-Python turns Ctrl-C into a call of a handler, and that into an exception, between any two steps of the main thread.
-Held back, it is seen where the code looks for it.  That holds for Python's own handler and for a program's.  In
-other threads nothing is done, for they never see the signal.
+Python turns Ctrl-C into a call of a handler, and that call into an exception, between any two steps of the main thread.
+If it is held back, it takes effect only where the code looks for it.  That holds for Python's own handler and for a
+handler of the program.  In other threads nothing is done, because they never see the signal.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ AGAIN = 0.1  # seconds between two calls of an alarm
 
 
 class Alarm(threading.Thread):
-    """A thread that calls a function again and again, from a time on, until it is stopped.
+    """A thread that waits for some time and then calls a function again and again until it is stopped.
 
     Parameters
     ----------
     seconds : float
-        Until the first call.
+        Seconds until the first call.
     function : callable
     """
 
@@ -45,34 +45,34 @@ class Alarm(threading.Thread):
             self._seconds = AGAIN
 
     def stop(self) -> None:
-        """Stop, and wait until a call that has begun is over."""
+        """Stop the thread, and wait until a call that has begun is over."""
         self._stopped.set()
         self.join()
 
 
 class HeldBack:
-    """Hold Ctrl-C back in a ``with`` block; one inside another leaves it to the outer one.
+    """Holds Ctrl-C back in a ``with`` block. A nested block leaves it to the outer one.
 
     Parameters
     ----------
     finalizing : bool
-        For code that runs when an object is dropped, out of which no exception comes: what waits then follows a
-        moment after the block.
+        True for code that runs when an object is dropped, from which no exception can be raised.  A signal that is held
+        back then follows a moment after the block.
 
     Attributes
     ----------
     presses : int
-        How many waits have been ended by a KeyboardInterrupt.
+        Number of waits that a KeyboardInterrupt has ended.
     came : callable or None
-        Called with the frame that is interrupted when a signal is held back.
+        Called with the interrupted frame when a signal is held back.
     """
 
     def __init__(self, finalizing: bool = False) -> None:
         self.presses = 0
         self.came: Callable[[FrameType | None], object] | None = None
-        self._rung = False  # whether a signal of `ring` is on the way
+        self._rung = False  # whether a signal from `ring` is on its way
         self._finalizing = finalizing
-        self._held = 0  # signals that have come and whose handler has not been called
+        self._held = 0  # number of signals that have come and whose handler has not been called
         self._waiting = False
         self._handler: Callable[[int, FrameType | None], object] | None = None
 
@@ -87,11 +87,14 @@ class HeldBack:
 
     @property
     def held(self) -> bool:
-        """Whether a signal waits for its handler to be called."""
+        """True if a signal waits for its handler to be called."""
         return self._held > 0
 
     def ring(self) -> None:
-        """From another thread, have ``came`` called; do nothing where the block is not the main thread's."""
+        """Have the main thread call ``came``; to be called from another thread.
+
+        Do nothing if the block is not the main thread's.
+        """
         if self._handler is not None and not self._rung:
             self._rung = True
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
@@ -107,7 +110,7 @@ class HeldBack:
             self.came(frame)
 
     def _call(self, frame: FrameType | None = None) -> None:
-        """Call the handler for what was held back."""
+        """Call the handler once for each signal that was held back."""
         while self._held and self._handler is not None:
             self._held -= 1
             waiting, self._waiting = self._waiting, False
@@ -115,15 +118,15 @@ class HeldBack:
             self._waiting = waiting
 
     def poll(self, poll: select.poll, milliseconds: float | None) -> list[tuple[int, int]]:
-        """Poll; a KeyboardInterrupt of the handler's ends it, with no event."""
+        """Poll. A KeyboardInterrupt from the handler ends the wait, and no event is returned."""
         try:
-            self._waiting = True  # before the look: what comes after it ends the wait
+            self._waiting = True  # set before the call, so that a signal that comes after it ends the wait
             self._call()
             events = poll.poll(milliseconds)
             self._waiting = False
         except KeyboardInterrupt:
             self._waiting = False
-            if self._handler is None:  # not by way of us
+            if self._handler is None:  # it was not raised by a handler that this object has called
                 raise
             self.presses += 1
             return []
@@ -136,7 +139,7 @@ class HeldBack:
         if self._handler is None:
             return
         deadline = time.monotonic() + AGAIN
-        while self._rung and time.monotonic() < deadline:  # its signal must not meet the handler of before
+        while self._rung and time.monotonic() < deadline:  # its signal must not reach the previous handler
             time.sleep(0)
         signal.signal(signal.SIGINT, self._handler)
         if self._held and self._finalizing:

@@ -1,4 +1,4 @@
-"""The face of a package that hands names on: each is imported when it is first asked for."""
+"""Lets a package offer names from its modules, each of which is imported when one of its names is first used."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 
 def handed_on(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package.
+    """Return a ``__getattr__`` for a package.
 
     Parameters
     ----------
     package : str
-        Its ``__name__``.
+        The package's ``__name__``.
     modules : mapping of str to str
-        For each name the module of the package that defines it, such as ``.experiments.trials``.
+        For each name, the module of the package that defines it, such as ``.experiments.trials``.
     """
 
     def found(name: str) -> Any:

@@ -1,6 +1,6 @@
-"""What this process may use of the computer: CPUs and memory, affinity and control groups respected.
+"""CPUs and memory that this process may use, given its affinity and its control groups.
 
-Every function takes the root of the file tree and returns None for what is not told there.
+Functions that read the system's files take the root of the file tree. A value that is not there is None.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ ROOT = Path("/")
 
 
 def read(path: Path) -> str | None:
-    """Return a file's text without blanks around it; None where it cannot be read or is empty."""
+    """Return a file's text without surrounding blanks, or None if it is empty or cannot be read."""
     try:
-        # the firmware's own strings end in a zero byte
+        # strings from the firmware end in a zero byte
         return path.read_text(errors="replace").strip("\0 \t\n") or None
     except OSError:
         return None
 
 
 def number(path: Path) -> int | None:
-    """Return the integer in a file; None where there is none."""
+    """Return the integer in a file, or None if there is none."""
     text = read(path)
     try:
         return None if text is None else int(text)
@@ -39,13 +39,15 @@ def allowed_cpus() -> list[int]:
 
 
 def usable_cpus(root: Path = ROOT, allowed: Collection[int] | None = None) -> list[int]:
-    """Return the CPUs that can be kept busy: those allowed, as many as the quota has whole ones, one at least.
+    """Return the CPUs that can be kept busy.
+
+    They are the allowed CPUs, limited to the number of whole CPUs in the quota, but at least one.
 
     Parameters
     ----------
     root : Path
     allowed : collection of int, optional
-        The affinity; this process's when not given.
+        CPUs that may be used; by default those of this process's affinity.
     """
     cpus = sorted(allowed_cpus() if allowed is None else allowed)
     share = quota(root)
@@ -53,7 +55,7 @@ def usable_cpus(root: Path = ROOT, allowed: Collection[int] | None = None) -> li
 
 
 def places_of(size: int, cpus: Sequence[int], pin: bool | Sequence[int] | None) -> list[int | None]:
-    """Return the CPU on which each processor stays, None for one that may move; see `smp.host`."""
+    """Return the CPU to which each processor is pinned, or None for a processor that may move; see `smp.host`."""
     if pin is True or (pin is None and size <= len(cpus)):
         if size > len(cpus):
             raise ValueError(f"cannot pin {size} processors: this process may use {len(cpus)} CPUs")
@@ -70,7 +72,7 @@ def places_of(size: int, cpus: Sequence[int], pin: bool | Sequence[int] | None) 
 
 
 def quota(root: Path = ROOT) -> float | None:
-    """Return how many CPUs' worth of time the control groups allow; None where there is no limit."""
+    """Return the CPU time that the control groups allow, in CPUs, or None if there is no limit."""
     allowed = []
     for folder in groups("cpu", root):
         text = read(folder / "cpu.max")
@@ -84,7 +86,7 @@ def quota(root: Path = ROOT) -> float | None:
 
 
 def memory(root: Path = ROOT) -> tuple[int | None, int | None]:
-    """Return total and available memory in bytes, the control groups' limits respected."""
+    """Return the total and the available memory in bytes, within the limits of the control groups."""
     fields = {}
     for line in (read(root / "proc/meminfo") or "").splitlines():
         name, _, rest = line.partition(":")
@@ -102,23 +104,24 @@ def memory(root: Path = ROOT) -> tuple[int | None, int | None]:
 
 
 def available_memory(root: Path = ROOT) -> int:
-    """Return the bytes that can still be taken without swapping or a control group's killer."""
+    """Return the bytes that can still be allocated without swapping or being killed at a control group's limit."""
     available = memory(root)[1]
     return int(psutil.virtual_memory().available) if available is None else available
 
 
 def _page_cache(folder: Path) -> int:
-    """Bytes that a control group is charged for, and gives up when they are needed."""
+    """Return the bytes of page cache that are charged to a control group but are given up when they are needed."""
     told = (read(folder / "memory.stat") or "").split()
     amounts = dict(zip(told[::2], told[1::2], strict=False))
     return int(amounts.get("total_inactive_file", amounts.get("inactive_file", 0)))
 
 
 def groups(controller: str, root: Path = ROOT) -> Iterator[Path]:
-    """Yield the folders of the control groups above this process for one controller, the innermost first.
+    """Yield the folders of this process's control groups for one controller, the innermost first.
 
-    Version 1 has a tree for each controller, version 2 one for all. A path that a container does not see
-    is climbed until it does, at the latest at the top, which is then the container's own.
+    Version 1 has one tree for each controller, and version 2 one tree for all of them. If a container does not see a
+    group's folder, the nearest visible folder above it comes first, at the latest the top of the tree. That is then
+    the container's own group.
     """
     mounts = root / "sys/fs/cgroup"
     for line in (read(root / "proc/self/cgroup") or "").splitlines():

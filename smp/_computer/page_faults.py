@@ -1,4 +1,4 @@
-"""Page faults: how many a thread has had, and what one takes."""
+"""Counts a thread's page faults, and measures the time that one of them takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 
 try:
     from resource import RUSAGE_THREAD, getrusage
-except ImportError:  # not a Linux system: threads are not told apart
+except ImportError:  # not a Linux system: faults are not counted by thread
 
     def page_faults() -> int:
         """Return 0: the system does not count page faults by thread."""
@@ -16,7 +16,7 @@ except ImportError:  # not a Linux system: threads are not told apart
 else:
 
     def page_faults() -> int:
-        """Return the page faults of the calling thread so far, minor and major."""
+        """Return the number of page faults of the calling thread so far, minor and major."""
         used = getrusage(RUSAGE_THREAD)
         return used.ru_minflt + used.ru_majflt
 
@@ -24,9 +24,12 @@ else:
 _REGION = 1 << 20  # bytes
 
 
-@functools.cache  # so that what is said of a run stays the same
+@functools.cache  # so that a run is always described in the same way
 def seconds_of_a_fault(attempts: int = 3) -> float:
-    """Measure what a first touch takes for each page fault, the clearing of the memory included; 0 if none is seen."""
+    """Measure the seconds of a first touch per page fault, including the clearing of the memory.
+
+    Return 0 if no page fault is seen.
+    """
     found = []
     for _ in range(attempts):
         with mmap.mmap(-1, _REGION, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as region:

@@ -1,9 +1,9 @@
-"""Hardware counters of the calling thread and of those that it starts, by the system call perf_event_open (Linux).
+"""Hardware counters of the calling thread and of the threads that it starts, by the Linux call perf_event_open.
 
     instructions    cache misses (of the last level)    cycles
 
-The system may refuse: by its setting ``perf_event_paranoid``, in a container, or where a hypervisor shows none.
-Then `Counters` says why, event by event, and counts the others.
+The system may refuse them: by its setting ``perf_event_paranoid``, in a container, or if a hypervisor shows none.
+`Counters` then has the reason for each event that is refused, and counts the others.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from .limits import ROOT, number
 EVENTS = {"cycles": 0, "instructions": 1, "cache misses": 3}
 """Events of the type PERF_TYPE_HARDWARE, which mean the same on all processors."""
 _CALLS = {"x86_64": 298, "aarch64": 241, "ppc64le": 319, "riscv64": 241, "s390x": 331}
-"""Numbers of the system call by architecture."""
-_SIZE = 64  # bytes of the first version of struct perf_event_attr, which all kernels take
+"""Number of the system call on each architecture."""
+_SIZE = 64  # bytes of the first version of struct perf_event_attr, which all kernels accept
 _DISABLED, _INHERIT, _NO_KERNEL, _NO_HYPERVISOR = 1 << 0, 1 << 1, 1 << 5, 1 << 6
-_TIMES = 0b11  # with each count, for how long it was wanted and for how long a counter was free for it
+_TIMES = 0b11  # each count comes with the time it was enabled and the time a counter was free for it
 _CLOSE_ON_EXEC = 8
 _ENABLE, _DISABLE = 0x2400, 0x2401
 _REFUSED = (errno.EACCES, errno.EPERM)
 
 Open = Callable[[bytes], int]
-"""Given a struct perf_event_attr; returns a file descriptor, or raises OSError."""
+"""Takes a struct perf_event_attr; returns a file descriptor, or raises OSError."""
 
 
 def attributes(event: int) -> bytes:
-    """Return the struct perf_event_attr of an event: type, size, event, no sampling, what is read, flags."""
+    """Return the struct perf_event_attr of an event: type, size, event, no sampling, read format, flags."""
     flags = _DISABLED | _INHERIT | _NO_KERNEL | _NO_HYPERVISOR
     return struct.pack("=IIQQQQQ", 0, _SIZE, event, 0, 0, _TIMES, flags).ljust(_SIZE, b"\0")
 
@@ -47,7 +47,7 @@ def open_event(attr: bytes) -> int:
     Raises
     ------
     OSError
-        What the system says; ENOSYS where the number of the call is not known.
+        The system's error; ENOSYS if the number of the call is not known.
     """
     call = _CALLS.get(platform.machine()) if platform.system() == "Linux" else None
     if call is None:
@@ -60,7 +60,7 @@ def open_event(attr: bytes) -> int:
 
 
 def why_not(error: OSError, root: Path = ROOT) -> str:
-    """Say why the system does not count an event."""
+    """Return a text that says why the system does not count an event."""
     if error.errno in _REFUSED:
         setting = number(root / "proc/sys/kernel/perf_event_paranoid")
         return (
@@ -79,7 +79,7 @@ class Counters:
     Attributes
     ----------
     missing : dict of str to str
-        The events that are not counted, and why.
+        The events that are not counted, and the reason for each.
     """
 
     def __init__(self, opened: Open = open_event, root: Path = ROOT) -> None:
@@ -92,12 +92,15 @@ class Counters:
                 self.missing[name] = why_not(error, root)
 
     def start(self) -> None:
-        """Begin to count."""
+        """Start counting."""
         for file in self._files.values():
             fcntl.ioctl(file, _ENABLE)
 
     def stop(self) -> dict[str, int]:
-        """End to count, and return how often each event came: an estimate where counters were too few for all."""
+        """Stop counting, and return the number of each event.
+
+        The number is an estimate if there were not enough counters for all events all the time.
+        """
         found = {}
         for name, file in self._files.items():
             fcntl.ioctl(file, _DISABLE)
@@ -109,7 +112,7 @@ class Counters:
         return found
 
     def close(self) -> None:
-        """Give the counters back."""
+        """Close the counters."""
         for file in self._files.values():
             with contextlib.suppress(OSError):
                 os.close(file)

@@ -1,4 +1,4 @@
-"""Processes that end with the one that started them."""
+"""Makes a process end together with the process that started it."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def die_with(parent: int) -> None:
     """Have the kernel kill this process when its parent, whose id was ``parent``, dies."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it died before the call
+    if os.getppid() != parent:  # the parent died before the call
         os._exit(1)

@@ -1,6 +1,6 @@
-"""How the computer is set: clocks, memory, limits and the system, as its files tell.
+"""Reads the computer's settings of clocks, memory, limits and the system from its files.
 
-Every function takes the root of the file tree and returns None for what is not told there.
+Most functions take the root of the file tree, and return None for a setting that is not there.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ CPU, PAGES = "sys/devices/system/cpu", "sys/kernel/mm"
 VARIABLES = (
     *("NUMBA_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "MALLOC_", "GLIBC_TUNABLES", "PYTHONMALLOC", "SMP_"),
 )
-"""Beginnings of the names of variables that change how fast loops and memory are."""
+"""Beginnings of the names of environment variables that change the speed of loops and memory."""
 PATHS = ("_DIR", "_CACHE", "_FILE")
-"""Ends of the names of those that hold paths, which may say who the user is."""
+"""Ends of the names of variables that hold paths, which may reveal the user."""
 
 
 def microcode(root: Path) -> str | None:
@@ -27,13 +27,13 @@ def microcode(root: Path) -> str | None:
 
 
 def stepping(root: Path) -> str | None:
-    """Return which version of its model the processor is."""
+    """Return the processor's family, model and stepping."""
     told = {name: next(cpus.cpuinfo(name, root), None) for name in ("cpu family", "model", "stepping")}
     return ", ".join(f"{name} {value}" for name, value in told.items() if value) or None
 
 
 def hypervisor(root: Path) -> str | None:
-    """Return what runs the virtual machine; None where there is none."""
+    """Return the name of the hypervisor, or None if this is not a virtual machine."""
     if cpus.virtual(root) is not True:
         return None
     names = [read(root / "sys/class/dmi/id" / name) for name in ("sys_vendor", "product_name")]
@@ -41,19 +41,19 @@ def hypervisor(root: Path) -> str | None:
 
 
 def mitigations(root: Path) -> dict[str, str] | None:
-    """Return what is done about the processor's weaknesses, by the name of each that it has."""
+    """Return the mitigation of each vulnerability that the processor has, by the vulnerability's name."""
     told = {file.name: read(file) or "" for file in sorted((root / CPU / "vulnerabilities").glob("*"))}
     return {name: text for name, text in told.items() if text != "Not affected"} if told else None
 
 
 def boost(root: Path) -> bool | None:
-    """Return whether CPUs may run faster than their nominal rate for a while."""
+    """Return True if CPUs may run faster than their nominal rate for a while."""
     on, off = number(root / CPU / "cpufreq/boost"), number(root / CPU / "intel_pstate/no_turbo")
     return bool(on) if on is not None else None if off is None else not off
 
 
 def gigahertz(file: Path) -> float | None:
-    """Return a frequency, of which the file has the kilohertz."""
+    """Return the frequency in a file in GHz; the file has it in kHz."""
     told = number(file)
     return None if told is None else told / 1e6
 
@@ -78,20 +78,20 @@ def meminfo(name: str, root: Path) -> int | None:
 
 
 def huge_pools(root: Path) -> dict[str, int] | None:
-    """Return how many huge pages of each size are set aside."""
+    """Return the number of reserved huge pages of each size."""
     folders = sorted((root / PAGES / "hugepages").glob("hugepages-*"))
     told = {folder.name.removeprefix("hugepages-"): number(folder / "nr_hugepages") for folder in folders}
     return {size: count for size, count in told.items() if count is not None} or None
 
 
 def memory_limit(root: Path) -> int | None:
-    """Return the bytes that control groups allow; None where that is all memory."""
+    """Return the bytes that control groups allow, or None if they allow all memory."""
     allowed = memory(root)[0]
     return allowed if allowed != meminfo("MemTotal", root) else None
 
 
 def held_back(root: Path) -> int | None:
-    """Return how often the quota of the innermost control group that has one has stopped its processes."""
+    """Return how often a CPU quota has stopped the processes of the innermost control group that counts it."""
     for folder in groups("cpu", root):
         words = (read(folder / "cpu.stat") or "").split()
         if "nr_throttled" in words[::2]:
@@ -100,7 +100,7 @@ def held_back(root: Path) -> int | None:
 
 
 def distribution(root: Path) -> str | None:
-    """Return which distribution of the system it is."""
+    """Return the name of the system's distribution."""
     for line in (read(root / "etc/os-release") or "").splitlines():
         if line.startswith("PRETTY_NAME="):
             return line.partition("=")[2].strip('"')
@@ -108,7 +108,7 @@ def distribution(root: Path) -> str | None:
 
 
 def container(root: Path) -> str | None:
-    """Return the kind of container; None where there is none."""
+    """Return the kind of container, or None if this is not a container."""
     for path, name in ((".dockerenv", "docker"), ("run/.containerenv", "podman")):
         if (root / path).exists():
             return name
@@ -116,13 +116,13 @@ def container(root: Path) -> str | None:
 
 
 def uptime(root: Path) -> float | None:
-    """Return for how many seconds the system has been running."""
+    """Return the number of seconds for which the system has been running."""
     told = read(root / "proc/uptime")
     return float(told.split()[0]) if told else None
 
 
 def environment() -> dict[str, str]:
-    """Return the environment's variables that change how fast loops and memory are."""
+    """Return the environment variables that change the speed of loops and memory, except for those with paths."""
     return {k: v for k, v in sorted(os.environ.items()) if k.startswith(VARIABLES) and not k.endswith(PATHS)}
 
 

@@ -1,6 +1,6 @@
-"""How the CPUs lie: sockets, cores and threads, their caches, and the nodes of memory.
+"""Reads the topology of the computer: sockets, cores, threads, caches, and memory nodes.
 
-Every function takes the root of the file tree and returns None for what is not told there.
+Every function takes the root of the file tree, and returns None for a value that is not there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 def sockets(root: Path) -> int | None:
-    """Return the number of processors in the sense of who sells them."""
+    """Return the number of sockets, that is, of processor packages."""
     return _distinct(number(folder / "topology/physical_package_id") for folder in _cpus(root))
 
 
@@ -30,18 +30,18 @@ def cores(root: Path) -> int | None:
 
 
 def threads(root: Path) -> int | None:
-    """Return the number of CPUs that are online, as programs see them."""
+    """Return the number of CPUs that are online, as programs see them: hardware threads."""
     return len(cpu_list(read(root / CPUS / "online") or "")) or None
 
 
 def siblings(root: Path) -> list[str] | None:
-    """Return the CPUs of each core that has several."""
+    """Return the list of CPUs of each core that has several."""
     told = {read(folder / "topology/thread_siblings_list") for folder in _cpus(root)}
     return sorted(each for each in told if each and len(cpu_list(each)) > 1) or None
 
 
 def caches(root: Path) -> list[Json] | None:
-    """Return every cache: its level, its type, its bytes, its ways, and the CPUs that share it."""
+    """Return the level, the type, the bytes and the ways of every cache, and the CPUs that share it."""
     found: dict[tuple[int, str, str], Json] = {}
     for folder in _cpus(root):
         for cache in sorted((folder / "cache").glob("index[0-9]*")):
@@ -61,7 +61,7 @@ def caches(root: Path) -> list[Json] | None:
 
 
 def nodes(root: Path) -> list[Json] | None:
-    """Return the nodes of memory: each with its CPUs, its bytes, and its distance to every node."""
+    """Return the memory nodes, each with its CPUs, its bytes, and its distance to every node."""
     found = []
     for folder in _numbered(root / NODES, "node"):
         words = (read(folder / "meminfo") or "").replace(":", " ").split()
@@ -77,7 +77,7 @@ def _cpus(root: Path) -> list[Path]:
 
 
 def _numbered(folder: Path, name: str) -> list[Path]:
-    """Return the folders of a name and a number, by number."""
+    """Return the folders whose names are the given name and a number, sorted by number."""
     found = [each for each in folder.glob(f"{name}[0-9]*") if each.name.removeprefix(name).isdecimal()]
     return sorted(found, key=lambda each: int(each.name.removeprefix(name)))
 

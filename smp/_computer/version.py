@@ -1,3 +1,3 @@
-"""The version of smp, which the package and its files name."""
+"""Version of smp, as it appears in the package and in its files."""
 
 VERSION = "0.1.0"

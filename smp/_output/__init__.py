@@ -1,1 +1,1 @@
-"""Numbers as text, tables, and the canvas of plots."""
+"""Formats numbers and tables as text, and draws figures."""

@@ -1,13 +1,13 @@
-"""Tables as CSV: numbers in full precision, their unit in the header.
+"""Writes tables as CSV, with numbers in full precision and their units in the header.
 
     # Memory latency: Levels
     level,ns,cycles,ends at [bytes],reported [bytes]
     L1,1.0874,4.0031,46512,49152
     # levels: from random order in huge pages
 
-Each table is a block, and an empty line follows it. Its title and its notes are comments, lines that begin with ``#``.
-A number with an interval has three columns. Where a value of a table is marked, a last column ``marks`` says which and
-why.
+Each table is a block, and an empty line separates it from the next. Its title and its notes are comments, which are
+lines that begin with ``#``. A number with an interval has three columns. If a value of a table is marked, a last column
+``marks`` says which value it is and why.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Draws descriptions of figures with Matplotlib: it, `shapes` and `ticks` are the modules that import it.
+"""Draws figures from their descriptions with Matplotlib, which only this module, `shapes` and `ticks` import.
 
-Pictures are made by themselves, not through pyplot: no window system, and nothing kept between them.
+Pictures are made without pyplot, so they need no window system, and nothing is kept between them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Picture = Matplotlib
 INCHES, DPI = (12.0, 8.0), 100
 """1200 x 800 pixels."""
 LETTERS = 165
-"""In a line of remarks."""
+"""Most letters in a line of remarks."""
 LEFT = 0.02
-"""Where lines of text begin, in widths of the picture; they leave as much at the right."""
+"""Margin to the left of lines of text, and to their right, in widths of the picture."""
 MANY_POINTS = 60
-"""In a panel; beyond, markers are small."""
+"""Most points of a panel before its markers become small."""
 
 
 def draw(figure: Figure) -> Picture:
@@ -42,7 +42,7 @@ def draw(figure: Figure) -> Picture:
     Returns
     -------
     matplotlib.figure.Figure
-        Of 1200 x 800 pixels.
+        Picture of 1200 x 800 pixels.
     """
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
     picture = Picture(figsize=INCHES, dpi=DPI, layout=layout)
@@ -58,35 +58,35 @@ def draw(figure: Figure) -> Picture:
         _draw_panel(axes, panel)
     for axes in grid.flat[len(figure.panels) :]:
         axes.set_visible(False)
-    for axes, panel in zip(grid.flat, figure.panels, strict=False):  # their ends may be shared: when all is drawn
+    for axes, panel in zip(grid.flat, figure.panels, strict=False):  # only now: panels may share the ends of axes
         whole = all(np.equal(np.mod(one.x, 1), 0).all() for one in panel.series)
         put_numbers(axes, "x", panel.x, ROOM / columns, whole)
         put_numbers(axes, "y", panel.y, 1.2 * ROOM / rows)
         if any(one.kind == "bar" for one in panel.series):
-            axes.set_ylim(len(panel.y.names) - 0.4, -0.6)  # the first on top
+            axes.set_ylim(len(panel.y.names) - 0.4, -0.6)  # the first bar on top
         mark_cuts(axes, panel.series)
         draw_marks(axes, panel.marks)
         write_notes(axes, panel.series)
     _name_axes(body, grid, figure)
     _draw_legend(body, grid, figure)
     layout.execute(picture)
-    picture.set_layout_engine(None)  # each drawing would arrange it again
+    picture.set_layout_engine(None)  # with it, each drawing would arrange the picture again
     return picture
 
 
 def save(figures: Iterable[Figure], folder: Path) -> list[Path]:
-    """Draw figures, as PNG files of 1200 x 800 pixels with their ids as names.
+    """Draw figures, and save them as PNG files of 1200 x 800 pixels, named by their ids.
 
     Parameters
     ----------
     figures : iterable of Figure
     folder : Path
-        Made if it is missing; files of the same names are replaced.
+        Folder of the files. It is made if it is missing, and files of the same names are replaced.
 
     Returns
     -------
     list of Path
-        Of the files written.
+        Paths of the files that were written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -97,7 +97,7 @@ def save(figures: Iterable[Figure], folder: Path) -> list[Path]:
 
 
 def _write(picture: Picture, height: float, text: str, size: float, **look: Any) -> None:
-    """Write a line above the panels, in smaller letters where it has no room."""
+    """Write a line above the panels, in smaller letters if it has no room."""
     line = picture.text(LEFT, height, text, fontsize=size, **look)
     room = (1 - 2 * LEFT) * INCHES[0] * DPI
     if (width := line.get_window_extent().width) > room:
@@ -117,7 +117,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
 
 
 def _name_axes(body: SubFigure, grid: Any, figure: Figure) -> None:
-    """Name the axes, where several are the same once: at the left of a row, at the foot of a column."""
+    """Name the axes. A shared axis is named once, at the left of a row or at the foot of a column."""
     columns = grid.shape[1]
     one_name = figure.share_y == "all" and len(grid) > 1
     if one_name:

@@ -1,4 +1,4 @@
-"""Tables in Markdown, as GitHub shows them: the numbers of the terminal, the notes below."""
+"""Writes tables in the Markdown that GitHub shows, with the numbers of the terminal and the notes below."""
 
 from __future__ import annotations
 

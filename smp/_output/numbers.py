@@ -1,4 +1,4 @@
-"""Numbers as text, with three digits: counts, sizes, times, shares; the forms of the columns of tables."""
+"""Formats numbers as text, usually with three digits: counts, sizes, times, shares, and the forms of table columns."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 NONE = "-"
-"""What stands in a table where there is no number."""
+"""Text in a table if there is no number."""
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return a number with so many significant digits; whole where it has more before the point.
+    """Return a number with the given count of significant digits, or whole if it has more before the point.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def percent(fraction: float | None) -> str:
 
 
 def fixed(value: float | None, digits: int = 2) -> str:
-    """Return a number with so many decimals.
+    """Return a number with the given number of decimals.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def fixed(value: float | None, digits: int = 2) -> str:
 
 
 def short(value: float | None, digits: int = 4) -> str:
-    """Return a number with as many significant digits as it needs, at most some.
+    """Return a number with as many significant digits as it needs, but at most ``digits``.
 
     Examples
     --------
@@ -108,7 +108,9 @@ def short(value: float | None, digits: int = 4) -> str:
 
 
 def shown(value: Any, form: str, digits: int | None = None) -> str:
-    """Return a value in one of the `FORMS`; texts, and yes and no, are the same in all but ``checked``: no is NO.
+    """Return a value as text in one of the `FORMS`.
+
+    A text stays as it is. A truth value is "yes" or "no", except that ``checked`` shows False as "NO".
 
     Examples
     --------
@@ -136,4 +138,4 @@ FORMS: dict[str, Callable[..., str]] = {
     "signed": lambda value: NONE if value is None else f"{value:+.0f}",
     "percent": lambda value: percent(None if value is None else value / 100),
 }
-"""Form of a column -> what shows a number in it."""
+"""Functions that show a number, by the form of its column."""

@@ -1,4 +1,4 @@
-"""What stands in the panels of pictures: series, heat maps, lines across, notes."""
+"""Draws the contents of panels with Matplotlib: series, heat maps, lines across the panel, and notes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from .figure import Axis, Cells, Mark, Series
 from .ticks import named, put_numbers
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777")
-"""All eyes distinguish the first seven (Okabe and Ito); beyond the last the colours begin again."""
+"""Colours, the first seven of which colour-blind readers can distinguish too (Okabe and Ito). They repeat after the
+last."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SHADES = colormaps["viridis_r"]
 SMALL, MIDDLE, LARGE = 4.5, 6.0, 11.0
 """Sizes of markers, in points."""
 MOST_NUMBERS, LARGE_NUMBERS = 500, 100
-"""Cells of a map up to which each says its number, and up to which it does so in larger letters."""
+"""Most cells of a heat map that shows the number of each, and most cells of one that shows it in larger letters."""
 
 
 def draw_series(axes: Axes, one: Series, size: float) -> None:
-    """Draw a series, with markers of this size."""
+    """Draw a series, with markers of the given size."""
     if one.kind == "bar":
         _draw_bars(axes, one)
     elif one.kind == "band":
@@ -35,7 +36,7 @@ def draw_series(axes: Axes, one: Series, size: float) -> None:
 
 
 def _draw_points(axes: Axes, one: Series, size: float) -> None:
-    """Draw a line or points, how far they spread, and a ring around those that are not valid."""
+    """Draw a line or points, their spread, and a ring around each point that is not valid."""
     colour, points = _colour(one), one.kind == "points"
     size = LARGE if one.bold and points else SMALL if np.size(one.low) and points else size
     axes.plot(
@@ -57,7 +58,7 @@ def _draw_points(axes: Axes, one: Series, size: float) -> None:
 
 
 def _draw_rings(axes: Axes, one: Series, x: ArrayLike, size: float) -> None:
-    """Draw a ring at the x of each point, or of the end of each bar, that is not valid."""
+    """Draw a ring around each point, or the end of each bar, that is not valid; ``x`` has their positions."""
     bad = np.array([bool(why) for why in one.invalid])
     if bad.any():
         axes.plot(
@@ -72,7 +73,7 @@ def _draw_rings(axes: Axes, one: Series, x: ArrayLike, size: float) -> None:
 
 
 def _draw_bars(axes: Axes, one: Series) -> None:
-    """Draw bars along x with whiskers; those that are not valid are hollow, with a ring at the end."""
+    """Draw bars along x with whiskers. Bars that are not valid are hollow, with a ring at the end."""
     axes.grid(False, axis="y")
     colour = _colour(one)
     fill = ["none" if why else colour for why in one.invalid] or colour
@@ -86,7 +87,7 @@ def _draw_bars(axes: Axes, one: Series) -> None:
 
 
 def mark_cuts(axes: Axes, series: Iterable[Series]) -> None:
-    """Draw an arrowhead at the end of an axis where a whisker goes on beyond it."""
+    """Draw an arrowhead at the end of an axis for each whisker that extends beyond it."""
     for one in series:
         bars = one.kind == "bar"
         if not np.size(one.low) or not (bars or one.spread == "bars"):
@@ -104,7 +105,7 @@ def mark_cuts(axes: Axes, series: Iterable[Series]) -> None:
 
 
 def draw_cells(axes: Axes, cells: Cells) -> None:
-    """Draw a heat map, with its numbers where there are not too many."""
+    """Draw a heat map, with its numbers if there are not too many."""
     axes.grid(False)
     values = np.ma.masked_invalid(cells.values)
     if cells.named:
@@ -132,7 +133,7 @@ def draw_cells(axes: Axes, cells: Cells) -> None:
 
 
 def draw_marks(axes: Axes, marks: Iterable[Mark]) -> None:
-    """Draw lines across a panel, in the legend or named above it; what is named there does not move the ends."""
+    """Draw lines across a panel, named in the legend or above it. Names above the panel do not move the axis's ends."""
     groups = {mark.group: PALETTE[mark.colour] for mark in marks if mark.group}
     low, high = axes.get_xlim()
     about: dict[str, Any] = {"va": "bottom", "fontsize": 9.5, "transform": axes.get_xaxis_transform()}
@@ -161,13 +162,13 @@ def draw_marks(axes: Axes, marks: Iterable[Mark]) -> None:
 
 
 def write_notes(axes: Axes, series: Iterable[Series]) -> None:
-    """Write what stands next to points, on the side that has room; next to bars, at their end."""
+    """Write the notes next to points, on the side that has room, and next to the ends of bars."""
     for one in series:
         for k, note in ((k, note) for k, note in enumerate(one.notes) if note):
             x, y = np.asarray(one.x)[k], np.asarray(one.y)[k]
             if one.kind == "bar":
                 start = np.asarray(one.start)[k] if np.size(one.start) else 0.0
-                aside = 4 + LARGE / 2 * bool(one.invalid and one.invalid[k])  # of the ring
+                aside = 4 + LARGE / 2 * bool(one.invalid and one.invalid[k])  # leave room for the ring
                 end = max(start, start + x)
                 axes.annotate(note, (end, y), (aside, 0), textcoords="offset points", va="center", size=9)
                 continue

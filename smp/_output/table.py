@@ -1,13 +1,13 @@
-"""Tables as data: what a report holds, before any renderer shows it.
+"""Tables as plain data, which any renderer can show.
 
-    report   =  parts, each with a heading, what speaks against it, and tables
+    report   =  parts, each with a heading, a warning about it, and tables
     table    =  a title, columns, rows of raw values, notes below
     column   =  a name, a unit, and the form in which its values are shown
 
     table ─▶ `terminal`   columns of text            table ─▶ `delimited`   CSV: raw numbers, the unit in the header
           ─▶ `markdown`   the same numbers as in the terminal
 
-A value never depends on how it is shown: it is rounded where it is printed, and nowhere else.
+A value does not depend on the form in which it is shown. It is rounded only when it is printed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any
 from . import numbers
 
 UNITS = {"time": "s", "bytes": "bytes"}
-"""Units of the forms that choose a larger or smaller one for each value, and show it with the value."""
+"""Base units of the forms that choose a larger or smaller unit for each value, and show the unit with the value."""
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """A number with its interval; None is a bound that is open."""
+    """A number with its interval; a bound that is open is None."""
 
     value: float
     low: float | None
@@ -33,7 +33,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Marked:
-    """A value with a mark that a note below explains, ``!`` where it is not valid, and the reasons."""
+    """A value with a mark, which a note below explains, and the reasons. ``!`` marks a value that is not valid."""
 
     value: Plain
     mark: str = "!"
@@ -41,7 +41,7 @@ class Marked:
 
 
 Plain = float | str | Bounded | None
-"""A number or a text; None where there is no number, and an empty text where none is expected."""
+"""A number or a text. It is None if a number is missing, and an empty text if none is expected."""
 Cell = Plain | Marked
 Row = Sequence[Cell]
 
@@ -54,13 +54,13 @@ class Column:
     ----------
     name : str
     unit : str
-        Of the values times ``scale``; empty for the forms ``time`` and ``bytes``.
+        Unit of the values after they are multiplied by ``scale``; empty for the forms ``time`` and ``bytes``.
     form : str
         One of `numbers.FORMS`; ``text`` is flush left, all others are flush right.
     digits : int, optional
-        Significant digits of a ``number``, decimals of a ``fixed``.
+        Number of significant digits for the form ``number``, and of decimals for the form ``fixed``.
     scale : float
-        What its values are multiplied by to be in the unit.
+        Factor by which the values are multiplied to be in the unit.
     """
 
     name: str
@@ -71,14 +71,14 @@ class Column:
 
     @property
     def left(self) -> bool:
-        """Whether it is flush left."""
+        """True if the column is flush left."""
         return self.form == "text"
 
     def scaled(self, value: Any) -> Any:
         """Return a number in the unit of the column; anything else as it is."""
         if value is None or isinstance(value, str) or self.scale == 1.0:
             return value
-        # a thousand is a number of the computer, and a thousandth is not
+        # 1,000 is exact in floating point, and 0.001 is not
         return value * self.scale if self.scale > 1.0 else value / (1.0 / self.scale)
 
     def shown(self, cell: Cell) -> str:
@@ -94,18 +94,19 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table, or notes alone where it has no columns.
+    """A table, or only notes if it has no columns.
 
     Parameters
     ----------
     title : str
     columns : sequence of Column
-        A table whose columns have no names has no headers: names, and what there is to say of each.
+        Columns of the table. If no column has a name or a unit, the table has no headers. Such a table lists names and
+        a text about each.
     rows : sequence of sequence of Cell
     notes : sequence of str
         Lines below the table; empty ones are left out.
     beside : int
-        How many of the tables before it a wide screen shows to its left.
+        Number of preceding tables that a wide screen shows to its left.
     """
 
     title: str = ""
@@ -116,7 +117,7 @@ class Table:
 
     @property
     def headed(self) -> bool:
-        """Whether it has headers."""
+        """True if the table has headers."""
         return any(column.name or column.unit for column in self.columns)
 
 
@@ -127,10 +128,10 @@ class Part:
     Parameters
     ----------
     title : str
-        Its heading; a part without one has no heading.
+        Heading of the part; empty for no heading.
     tables : sequence of Table
     note : str
-        What speaks against the whole of it.
+        Warning that concerns the whole part.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""Tables as text for the terminal: columns two blanks apart, units below the names, numbers flush right."""
+"""Formats tables as text for the terminal: columns are two blanks apart, units below names, and numbers flush right."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .table import Cell, Column, Part, Table, mark
 
 GAP = 2
 BETWEEN = 4
-"""Columns between tables that stand side by side."""
+"""Blanks between tables that stand side by side."""
 SHORT = 8
-"""Characters of a name that is not broken, however narrow its column."""
+"""Most characters of a name that is never broken, however narrow its column."""
 NARROWEST = 24
-"""Columns that a text has at least where it is broken to fit the screen."""
+"""Smallest width of a column of texts that are broken to fit the screen, in characters."""
 
 Lines = list[str]
 
@@ -26,9 +26,10 @@ def report(parts: Sequence[Part], width: int | None = None, bold: bool = False) 
     ----------
     parts : sequence of Part
     width : int, optional
-        Columns of the screen: notes and texts are broken to fit, and wide tables folded; without a width nothing is.
+        Width of the screen in characters.  Notes and texts are broken to fit it, and wide tables are folded.  Without a
+        width, nothing is broken or folded.
     bold : bool
-        Print headings, titles and headers bold.
+        True to show headings, titles and headers in bold.
     """
     found: Lines = []
     for part in parts:
@@ -54,7 +55,7 @@ def text(table: Table, width: int | None = None) -> str:
 
 
 class Printed(Table):
-    """A table that ``print`` shows as a terminal does."""
+    """A table that ``print`` shows as text for the terminal."""
 
     def __str__(self) -> str:
         return text(self)
@@ -91,7 +92,10 @@ def _grid(table: Table, width: int | None, bold: bool) -> Iterator[str]:
 
 
 def _folds(columns: Sequence[Column], widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
-    """Yield the columns of each part of a table that is folded to fit: what names its rows stands in all parts."""
+    """Yield the indices of the columns in each part of a table that is folded to fit.
+
+    The columns that name the rows stand in all parts.
+    """
     names = [*takewhile(lambda i: columns[i].form in ("text", "count"), range(len(columns)))]
     which = names = names if len(names) < len(columns) else names[:1]
     for i in range(len(names), len(columns)):
@@ -107,7 +111,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _column_cells(column: Column, cells: Sequence[Cell]) -> Lines:
-    """Return the cells of a column; where one has a mark, numbers without it leave room for it."""
+    """Return the cells of a column. If one of them has a mark, numbers without a mark leave room for it."""
     marks = [mark(cell) for cell in cells]
     room = max(map(len, marks), default=0)
     shown = [column.shown(cell) for cell in cells]
@@ -162,5 +166,5 @@ def _strong(line: str, bold: bool) -> str:
 
 
 def _seen(line: str) -> int:
-    """Return the columns that a line takes."""
+    """Return the width of a line on the screen, in characters."""
     return len(line.removeprefix(BOLD).removesuffix(PLAIN))

@@ -1,4 +1,4 @@
-"""The numbers along axes: plain at 1, 2 and 5, powers of ten, sizes in bytes, times in the unit that suits them."""
+"""Puts numbers along axes: plain ones at 1, 2 and 5, powers of ten, sizes in bytes, and times in a suitable unit."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from .figure import Axis, Cells
 from .numbers import size
 
 ROOM = 12
-"""About how many numbers have room along an axis as long as the picture."""
+"""Approximate count of numbers that have room along an axis as long as the picture."""
 LARGE, SMALL = 1e6, 1e-4
-"""A logarithmic axis that reaches so far has powers of ten."""
+"""A logarithmic axis that reaches above LARGE or below SMALL has powers of ten."""
 CLOSE: tuple[tuple[float, ...], ...] = ((1, 2, 3, 5), (1, 2, 5), (1, 3))
-"""Where numbers stand in a decade that has room for more than its power."""
+"""Positions of numbers in a decade that has room for more than its power."""
 WIDE = 60
-"""Letters of all names along the x axis that have room next to each other."""
+"""Most letters, of all names together, that have room next to each other along the x axis."""
 
 
 def named(about: Axis | Cells) -> str:
-    """Return what an axis is named, with its unit unless the numbers have theirs."""
+    """Return the name of an axis, with its unit unless the numbers show theirs."""
     return f"{about.label} ({about.unit})" if about.unit not in ("", "s") else about.label
 
 
 def put_numbers(axes: Axes, which: str, about: Axis, room: float = ROOM, whole: bool = False) -> None:
-    """Set scale, ends and numbers of an axis.
+    """Set the scale, the ends and the numbers of an axis.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def put_numbers(axes: Axes, which: str, about: Axis, room: float = ROOM, whole: 
     which : {"x", "y"}
     about : Axis
     room : float
-        About how many numbers have room.
+        Approximate count of numbers that have room.
     whole : bool
-        Whether only whole numbers mean something.
+        True if only whole numbers are meaningful.
     """
     axis = axes.xaxis if which == "x" else axes.yaxis
     if about.scale != "linear":
@@ -76,7 +76,7 @@ def put_numbers(axes: Axes, which: str, about: Axis, room: float = ROOM, whole: 
 
 
 def _log_places(unit: str, low: float, high: float, room: float) -> Locator:
-    """Return where numbers stand on a logarithmic axis: as close as there is room."""
+    """Return the positions of numbers on a logarithmic axis, as close as there is room."""
     if unit == "bytes":
         base = next(base for base in (2, 4, 8, 64) if base == 64 or math.log(high / low, base) < room)
         return LogLocator(base, numticks=40)

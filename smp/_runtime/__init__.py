@@ -1,12 +1,9 @@
-"""What runs programs.  Its packages, each of which imports those below it and no other:
+"""The runtime, which runs programs.  Each of its packages imports only packages below it in this list.
 
-exploring        all schedules of a small program, and one of them again
-machine          machines, and the one place that names a kind of them
-host, emulated   the kinds: processes of this computer; processors that take turns in virtual time
-shared_memory    what all machines with shared memory have in common
-program          what a program holds, written once over the port
-memory           one segment and what lies in it: arrays, cells, the records of threads that wait
-protocols        what happens on shared words: waiting, barrier, cell, stream slots
-loops            compiled loops, the primitives in them, named places
-source           a user's source lines in a stack
+exploring        run all schedules of a small program, or one of them again machine          machines; the only module
+that names the kinds of machine host, emulated   the kinds: processes of this computer; processors that take turns in
+virtual time shared_memory    the parts that all machines with shared memory have in common program          the
+objects that a program uses, written once over the port memory           one segment and its contents: arrays, cells,
+the records of waiting threads protocols        operations on shared words: waiting, barrier, cell, stream slots loops
+compiled loops, the primitives in them, named places source           the user's source lines in a stack
 """

@@ -1,4 +1,4 @@
-"""Machines: where programs run.  This is the only module that names a kind of machine."""
+"""Machines, which run programs.  This is the only module that names the kinds of machine."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 _TOUCH = 1 << 20  # bytes from which the processors touch a new array themselves
 _entered: ContextVar[tuple[tuple[int, Machine], ...]] = ContextVar("_entered", default=())
-"""The machines whose ``with`` blocks the calling thread is in, with the process that entered them."""
+"""The machines whose ``with`` blocks the calling thread is in, each with the process that entered it."""
 
 
 class Machine:
-    """A machine that is up: its processors wait for programs.
+    """An open machine, whose processors wait for programs to run.
 
-    Made by `host` or `emulated`, closed by ``with`` or `close`.
+    `host` and `emulated` open a machine.  Call `close`, or leave its ``with`` block, to close it.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Machine:
         self._processors, self._streams = processors, streams
         self.size = processors.size
         self._busy = threading.Lock()
-        self._runner = 0  # the thread that waits for a program
+        self._runner = 0  # identifier of the thread that waits for a program; 0 if none does
         self._finalizer = weakref.finalize(self, _drop, processors)
 
     def __enter__(self) -> Machine:
@@ -65,7 +65,7 @@ class Machine:
         self.close()
 
     def close(self) -> None:
-        """End the processors, also under a program that runs.  Arrays keep their values while something holds them."""
+        """End the processors, even while a program runs.  Arrays keep their values while something refers to them."""
         if self._runner not in (0, threading.get_ident()):  # another thread waits for a program
             self._processors.stop()
         self._processors.close("close() was called or its with block has ended")
@@ -98,44 +98,44 @@ class Machine:
         ----------
         program : callable
             Called as ``program(proc, *args, **kwargs)`` on each processor, with its own `Processor`.  It may be a
-            lambda, a closure, or typed in a notebook.
+            lambda, a closure, or a function typed in a notebook.
         *args, **kwargs
-            Global arrays and cells are shared; everything else is copied to each processor.  An argument of the
-            program that has one of the names below is given by position.
+            Arguments of the program.  Global arrays and cells are shared; everything else is copied to each
+            processor.  If the program has a parameter with one of the names below, pass its argument by position.
         streams : int, optional
-            Streams of each processor's team, ``proc.team``; by default as the machine was opened.
+            Number of streams of each processor's team, ``proc.team``; by default as the machine was opened.
         timeout : float, optional
-            Seconds after which a run ends with `WaitTimeout`; by default it may take as long as it takes.
+            Seconds after which the run ends with `WaitTimeout`; by default there is no limit.
         helpers : bool, optional
             Whether threads of this process, or processes forked from it or from a processor, may still change a cell
-            when no processor can go on.  By default those may that are seen to hold cells of this machine; other
-            threads of this process have a second to do so before the run ends with `DeadlockError`.  True: no
-            deadlock is reported.  False: it is reported at once.
+            when no processor can go on.  True: no deadlock is reported.  False: a deadlock is reported at once.  By
+            default, the run goes on if such a thread or process is seen to hold cells of this machine.  Other threads
+            of this process have a second to change a cell before the run ends with `DeadlockError`.
         warmup : int
-            How often the program runs before, without a record: what a first run touches and compiles is then there.
+            Number of earlier runs without a record, which touch memory and compile loops as a first run has to.
         repeat : int
-            How often it runs with a record.  It finds the arrays as the run before has left them.
+            Number of recorded runs.  Each finds the arrays as the run before has left them.
         counters : bool
-            Whether to count instructions and cache misses by the hardware, where the system allows it.
+            Whether to count instructions and cache misses with the hardware's counters, if the system allows it.
 
         Returns
         -------
         Run
-            Results, one per processor, and the record of the supersteps.  Of several repeats the results are those of
-            the last, and times that are printed or set in intervals are medians; ``run.repeats`` has all.
+            Results, one per processor, and the record of the supersteps.  With several repeats, the results are those
+            of the last one, and times that are printed or used in intervals are medians; ``run.repeats`` has all.
 
         Raises
         ------
         NotPicklable
-            Before any work, when the program or an argument cannot be sent; names which.
+            Before any work, if the program or an argument cannot be sent.  The message names it.
         ProcessorRaised, ProcessorDied, CollectiveMismatch, DeadlockError
-            When the program fails; what it wrote to global arrays stays.
+            If the program fails.  All values that it has written to global arrays stay there.
         ProgramError
-            When the supersteps of a repeat are not those of the first; says where they differ.
+            If the supersteps of a repeat are not those of the first.  The message shows where they differ.
         WaitTimeout
-            When the run has not ended in time; says what each stream does.  The machine can be used again if all
-            processors stop: one that does not within half a second, in a long call of NumPy say, is killed, and the
-            machine is closed.
+            If the run has not ended in time.  The message shows what each stream does.  The machine can be used again
+            if all processors stop.  A processor that does not stop within half a second, for example in a long call
+            of NumPy, is killed, and the machine is closed.
         KeyboardInterrupt
             On Ctrl-C, after the processors have stopped.
 
@@ -159,23 +159,23 @@ class Machine:
                 self._runner = threading.get_ident()
                 once = partial(self._processors.call, call, team, ctrl_c, timeout, helpers)
                 answers, arrays, records = repeated(once, warmup, repeat)
-            except (ProgramError, WaitTimeout) as error:  # without the frames of the runtime, and what they hold
+            except (ProgramError, WaitTimeout) as error:  # without the runtime's frames and their objects
                 raise error.with_traceback(None) from error.__cause__
             finally:
                 self._runner = 0
                 self._busy.release()
         results = received(sent, [load_result(rank, answer.result) for rank, answer in enumerate(answers)])
-        del arrays  # those made by processors end here, unless a result holds them
+        del arrays  # arrays made by processors end here, unless a result refers to them
         return Run(results, records, self._processors.kind, warmup)
 
     @property
     def trace(self) -> list[tuple[int, int, str, str]]:
-        """The steps of the last run, in order: (processor, stream, primitive, where).
+        """The steps of the last run, in order: (processor, stream, primitive, source line).
 
         Raises
         ------
         Unsupported, MachineError
-            On the host, whose processors run at the same time; on one that was not opened with ``trace=True``.
+            On the host, whose processors run at the same time; on a machine opened without ``trace=True``.
         """
         return list(self._processors.trace())
 
@@ -198,12 +198,12 @@ class Machine:
         Returns
         -------
         GlobalArray
-            Each processor has touched its own share of the pages first, so that they lie in its memory.
+            On the host, each processor touches its own pages of a large array first, so that they lie in its memory.
 
         Raises
         ------
         OutOfSharedMemory
-            When it does not fit into the memory that is left.
+            If the array does not fit into the memory that is left.
         """
         return self.empty(shape, dtype)  # the memory of a new block is zero
 
@@ -220,14 +220,15 @@ class Machine:
         Parameters
         ----------
         n : int
+            Number of cells.
         dtype : dtype_like
             Integers of 8, 32 or 64 bits, bool, float32 or float64.
         full : bool
-            Whether they begin full; their value is 0 in any case.
+            Whether the cells begin full.  Their value is 0 in any case.
         padded : bool
-            Whether each has a line of memory of its own, 64 bytes instead of 16.
+            Whether each cell has a cache line of its own, 64 bytes instead of 16.
         retries : int, optional
-            How often a wait looks again before it traps; by default 1024, and 16 for streams that share CPUs.
+            Number of times a wait looks again before it traps; by default 1024, or 16 for streams that share CPUs.
 
         Returns
         -------
@@ -236,14 +237,14 @@ class Machine:
         Raises
         ------
         TypeError, ValueError
-            What no cells can be.
+            If no cells can be made from the arguments.
         Unsupported
             On a machine without shared memory.
         """
         return self._processors.cells(n, dtype, full, padded, retries)
 
     def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray:
-        """Make a global array filled with one value, by default of the value's dtype; see `zeros`."""
+        """Make a global array filled with one value; its dtype is by default that of the value; see `zeros`."""
         array = self.empty(shape, np.asarray(value).dtype if dtype is None else dtype)
         array._elements.write(..., value)
         return array
@@ -282,31 +283,31 @@ def host(
     start: str | None = None,
     pin: bool | Sequence[int] | None = None,
 ) -> Machine:
-    """Open this computer as a shared-memory machine: processes as processors.
+    """Open this computer as a shared-memory machine, with processes as its processors.
 
     Parameters
     ----------
     processors : int, optional
-        By default as many as CPUs that this process may use.  More are allowed: they take turns.
+        Number of processors; by default one for each CPU that this process may use.  If more, they take turns.
     streams : int
-        Streams of each processor's team, ``proc.team``: how many threads of it run at a time (see `smp.Pool`).
+        Number of streams of each processor's team, ``proc.team``: its threads that run at a time (see `smp.Pool`).
     start : {"forkserver", "spawn", "fork"}, optional
-        How the worker processes come to be.  ``forkserver``, the default, forks them from a fresh process that has
-        imported what they need: safe with threads, about 20 ms a machine after the first.  ``spawn`` makes each a
-        fresh interpreter.  ``fork`` copies this process as it is, its modules included: unsafe while other threads
-        run.
+        How the worker processes are started.  ``forkserver``, the default, forks them from a fresh process that has
+        imported the modules that they need.  It is safe with threads and takes about 20 ms for each machine after the
+        first.  ``spawn`` starts a fresh interpreter for each worker.  ``fork`` copies this process as it is, with its
+        modules, which is unsafe while other threads run.
     pin : bool or sequence of int, optional
-        Whether each processor stays on a CPU of its own; by default when there are enough.  A sequence names the CPUs.
+        Whether each processor stays on a CPU of its own; by default if there are enough.  A sequence names the CPUs.
 
     Returns
     -------
     Machine
-        To be used in a ``with`` block, or closed.
+        The open machine.  Use it in a ``with`` block, or close it.
 
     Raises
     ------
     TypeError, ValueError, MachineError
-        Numbers of processors that make no sense; processors that do not come up.
+        If a number of processors or streams is not valid, or if the processors do not start.
 
     Examples
     --------
@@ -337,45 +338,44 @@ def emulated(
 ) -> Machine:
     """Open a machine whose processors take turns in this process, one step at a time, in virtual time.
 
-    Programs, arrays, supersteps, collectives, results and errors are the host's.  A step is one primitive (a load, a
-    store, ...) on shared words: barriers, cells and `smp.stream` loops are interpreted from the source that is compiled
-    on the host.  So the same schedule always gives the same run, step by step.
+    Programs, arrays, supersteps, collectives, results and errors are the same as on the host.  A step is one
+    primitive (a load, a store, ...) on shared words.  Barriers, cells and `smp.stream` loops are interpreted from the
+    same source that is compiled on the host.  The same schedule therefore always gives the same run, step by step.
 
     Parameters
     ----------
-    processors : int
-    streams : int
-        Streams of each processor's team, as of `host`.
+    processors, streams : int
+        Number of processors, and number of streams of each processor's team, as for `host`.
     seed : int
-        Of the schedule that is drawn: the same seed, the same run; another seed, another.
+        Seed of the random schedule.  The same seed gives the same run; another seed gives another schedule.
     schedule : {"seeded", "clock"} or sequence of int
-        Who makes the next step: drawn at random; whoever is earliest in virtual time, which is the one for timings; or
-        by a list of choices (see `smp.explore`).
+        Rule that chooses the stream of the next step.  ``seeded`` draws it at random.  ``clock`` takes the
+        earliest stream in virtual time; use it for timings.  A sequence lists the choices (see `smp.explore`).
     trace : bool
         Whether runs keep their steps, for ``machine.trace``.
     limit : int, optional
-        Steps after which a run ends with `LivelockError`; by default 10 million.
+        Number of steps after which a run ends with `LivelockError`; by default 10 million.
     charges : Charges, optional
-        What primitives and copies cost, in ns of virtual time; by default the table of ``emulated.costs``.
+        Costs of primitives and copies, in ns of virtual time; by default the table of ``emulated.costs``.
 
     Returns
     -------
     Machine
-        To be used in a ``with`` block, or closed.  It is used by one thread, and its processors share this process:
-        what an importable module holds is the same for all of them.
+        The open machine.  Use it in a ``with`` block, or close it.  Only one thread uses it.  Its processors share
+        this process, so the objects in an importable module are the same for all of them.
 
     Raises
     ------
     TypeError, ValueError
-        Numbers of processors, or a schedule, that make no sense.
+        If a number of processors or streams, or the schedule, is not valid.
 
     Notes
     -----
-    Each stream has a clock of its own in virtual nanoseconds; ``charges`` says what a primitive costs, and a byte.  One
-    that is woken is at least as late as its waker.  ``run.steps`` and `smp.compiled.clock` tell virtual time; only
-    under ``schedule="clock"`` do the clocks agree about what came before what.  Plain Python, with its reads and writes
-    of shared memory, belongs to the step after which it comes, and costs nothing.  Primitives return NumPy's numbers,
-    which wrap around as those of compiled loops do.
+    Each stream has a clock of its own in virtual nanoseconds.  ``charges`` gives the cost of each primitive and of
+    each byte.  A stream that is woken is at least as late as the stream that wakes it.  ``run.steps`` and
+    `smp.compiled.clock` report virtual time.  Only under ``schedule="clock"`` do the clocks agree about the order of
+    events.  Plain Python code, with its reads and writes of shared memory, belongs to the step after which it comes,
+    and costs nothing.  Primitives return NumPy's numbers, which wrap around as those of compiled loops do.
 
     When every stream waits and none has a deadline, the run ends with `DeadlockError`.
 

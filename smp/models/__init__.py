@@ -1,6 +1,6 @@
-"""Models of what the machine charges: numbers in, numbers out.
+"""Models that predict times on a machine from measured numbers.
 
-fit          from measurements to a model: terms as text, least squares, the choice of terms, the calibrated model
-supersteps   what supersteps cost: access suites, cost functions, intervals; factored and hybrid models of programs
-lopc         contention: threads that ask each other; solved, and simulated event by event
+fit          calibration: terms as text, least squares, the choice of terms, the calibrated model
+supersteps   cost of supersteps: access suites, cost functions, intervals; factored and hybrid models of programs
+lopc         contention between threads that send requests to each other: solved, and simulated event by event
 """

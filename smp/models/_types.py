@@ -1,4 +1,4 @@
-"""Names of the array types; kept apart so that predicting does not import SciPy."""
+"""Names of the array types, in a module of their own so that predicting does not import SciPy."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,4 +7,4 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 Signs = NDArray[np.int8]
-"""Made of -1 and +1."""
+"""Array of -1 and +1."""

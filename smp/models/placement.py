@@ -1,14 +1,14 @@
-"""The states of a machine's placement, found in readings of the hand-over of a line.
+"""States of a machine's placement, found in readings of the hand-off of a cache line.
 
     readings on a logarithmic scale           density         valleys between peaks
        ||||||| ||                ||  |||||   ─▶  ╱╲      ╱╲  ─▶   |   state 0   |   state 1   |
 
-The host of a virtual machine moves its CPUs between cores, a few times a minute, and the hand-over between two of them
-is then another.  The readings lie close together in each state and far apart between states, so the states are the
-peaks of their density: there is no constant in here that says how many there are or where.  A state that holds next to
-no readings is none.
+The host of a virtual machine moves its CPUs between cores a few times a minute, and the hand-off of a line between two
+of them then takes a different time. The readings lie close together within each state and far apart between states, so
+the states are the peaks of their density. No constant in this module fixes how many states there are or where they
+lie. A peak that holds next to no readings is not a state.
 
-Whatever was measured between two readings belongs to the state of both, or to none where the two differ.
+A sample taken between two readings belongs to the state of both, or to none if the two differ.
 """
 
 from __future__ import annotations
@@ -21,32 +21,33 @@ from numpy.typing import ArrayLike, NDArray
 from ._types import BoolArray, FloatArray
 
 RESOLUTION = 0.02
-"""Of the density, on the scale of the natural logarithm."""
+"""Step of the grid on which the density is computed, on the scale of the natural logarithm."""
 WIDTH = 0.09
-"""Of what a reading contributes to it, its standard deviation: readings of one state scatter by about so much."""
+"""Standard deviation of the bell curve that each reading adds to the density: readings of one state scatter by about
+this much."""
 VALLEY = 0.3
-"""A peak stands above the valleys at its sides, or it is part of its neighbour: the density there is at most this part
-of its own."""
+"""Largest density in the valley between two peaks, as a part of the lower peak's; with a higher valley the two peaks
+are one."""
 LEAST_SHARE = 0.01
-"""Of all readings, which a state has at least."""
+"""Smallest share of all readings that a state may have."""
 NONE = -1
-"""The label of what lies in no state."""
+"""Label of readings and samples that belong to no state."""
 
 Labels = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class State:
-    """One state.
+    """One state of the placement.
 
     Attributes
     ----------
     ns : float
-        The median of its readings: a hand-over, one way.
+        Median of its readings, in ns: one hand-off, one way.
     low, high : float
-        Where it begins and ends, in ns.
+        Bounds of its readings, in ns.
     share : float
-        Of all readings: of the time, where they were taken evenly.
+        Its share of all readings by their weights. This is its share of the time if readings were taken evenly.
     """
 
     ns: float
@@ -57,13 +58,13 @@ class State:
 
 @dataclass(frozen=True)
 class Placement:
-    """The states of a machine, the main one first: mostly the most frequent.
+    """States of a machine, the main one first. It is usually the most frequent.
 
     Attributes
     ----------
     states : tuple of State
     count : int
-        Readings that they were found in.
+        Number of readings that they were found in.
     """
 
     states: tuple[State, ...] = field(default=())
@@ -71,11 +72,11 @@ class Placement:
 
     @property
     def main(self) -> State | None:
-        """The first state; None where there was no reading."""
+        """The first state; None if there was no reading."""
         return self.states[0] if self.states else None
 
     def label(self, ns: ArrayLike) -> Labels:
-        """Return the state of each reading: its place in `states`, or `NONE`."""
+        """Return the state of each reading as its index in `states`, or `NONE`."""
         readings = np.asarray(ns, np.float64)
         labels = np.full(readings.shape, NONE, np.int64)
         for k, state in enumerate(self.states):
@@ -83,26 +84,26 @@ class Placement:
         return labels
 
     def between(self, before: ArrayLike, after: ArrayLike) -> Labels:
-        """Return the state of what was measured between two readings each: that of both, or `NONE`."""
+        """Return the state of samples taken between two readings each: the state of both readings, or `NONE`."""
         first, second = self.label(before), self.label(after)
         return np.where(first == second, first, NONE)
 
     def is_main(self, before: ArrayLike, after: ArrayLike) -> BoolArray:
-        """Return what was measured in the main state; where no states are known, all of it."""
+        """Return True for the samples taken in the main state; for all samples if no states are known."""
         if not self.states:
             return np.ones(np.shape(before), np.bool_)
         return np.asarray(self.between(before, after) == 0)
 
 
 def find_states(ns: ArrayLike, weights: ArrayLike | None = None) -> Placement:
-    """Find the states in readings.
+    """Find the states in readings of the hand-off.
 
     Parameters
     ----------
     ns : array_like (n,)
-        Hand-overs, one way, in ns; those that are NaN were not seen, and are left out.
+        Times of one hand-off, one way, in ns. NaN stands for a reading that was not taken, and is left out.
     weights : array_like (n,), optional
-        What each counts in the states' shares, such as the time until the next; by default all count the same.
+        Weight of each reading in the states' shares, such as the time until the next; by default all count the same.
 
     Returns
     -------
@@ -133,7 +134,7 @@ def find_states(ns: ArrayLike, weights: ArrayLike | None = None) -> Placement:
 
 
 def _valleys(logs: FloatArray) -> FloatArray:
-    """The lowest places between the peaks of the density of readings, ascending."""
+    """Return the lowest places between the peaks of the density of readings, ascending."""
     reach = round(5 * WIDTH / RESOLUTION)
     first = logs.min() - reach * RESOLUTION
     counts = np.bincount(((logs - first) / RESOLUTION).astype(np.intp))
@@ -148,6 +149,6 @@ def _valleys(logs: FloatArray) -> FloatArray:
         if density[valley] <= VALLEY * min(density[standing[-1]], density[peak]):
             standing.append(peak)
             lowest.append(valley)
-        elif density[peak] > density[standing[-1]]:  # the two are one
+        elif density[peak] > density[standing[-1]]:  # the two peaks are one
             standing[-1] = peak
     return np.asarray(first + (np.array(lowest, np.float64) + 0.5) * RESOLUTION)

@@ -1,12 +1,12 @@
-"""How the CPUs lay while something was measured: all readings of the hand-over of a line, and the states in them.
+"""Log of the CPUs' placement during a campaign of measurements, as readings of the hand-off of a cache line.
 
     reading | sample | reading | sample | reading
-                └ of the state of both readings, or of none
+                └ belongs to the state of both readings, or to none
     all readings so far       ─▶  states          the more readings, the better they are known
 
-Whoever measures notes the readings and asks for the states: figures, fits and choices are of the main state alone.  A
-state that has been the main one stays it until another is clearly more frequent: where the two are about as frequent, a
-figure would else begin with samples of the one and end with the other's.
+A measurement notes its readings here and asks for the states. Figures, fits and choices use samples of the main state
+alone. A state that has been the main one stays the main one until another is clearly more frequent. Otherwise, if two
+states are about equally frequent, a figure could begin with samples of one state and end with samples of the other.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from .placement import Placement, find_states
 
 READING = np.dtype([("p", np.int16), ("at_s", np.float64), ("ns", np.float32)])
 LONGEST = 0.2
-"""Seconds that a reading stands for at most, up to the next, in the states' shares of the time."""
+"""Most seconds, from one reading to the next, that a reading counts for in the states' shares of the time."""
 
 CLEARLY = 2.0
-"""Another state becomes the main one when it is so many times as frequent."""
+"""Another state becomes the main one when it is this many times as frequent."""
 
 Readings = NDArray[np.void]
 
 
 class PlacementLog:
-    """The readings of a campaign, by number of processors; times are in seconds of the computer's monotonic clock."""
+    """Readings of a campaign, by number of processors; times are in seconds of the computer's monotonic clock."""
 
     def __init__(self) -> None:
         self._parts: list[Readings] = []
         self._known: dict[int, Placement] = {}
-        self._main: dict[int, float] = {}  # the hand-over of the main state, in ns
+        self._main: dict[int, float] = {}  # the hand-off of the main state, in ns
 
     def note(self, p: int, at_s: ArrayLike, ns: ArrayLike) -> None:
-        """Note readings of p processors; those that are NaN were not seen."""
+        """Note readings of p processors; NaN stands for a reading that was not taken, and is left out."""
         readings = np.ravel(np.asarray(ns, np.float64))
         part = np.zeros(len(readings), READING)
         part["p"], part["at_s"], part["ns"] = p, np.broadcast_to(np.ravel(at_s), len(readings)), readings
@@ -47,31 +47,31 @@ class PlacementLog:
         self._known.pop(p, None)
 
     def note_runs(self, p: int, placements: Sequence[tuple[float, float]]) -> BoolArray:
-        """Note how the CPUs lay before and after some runs of programs; return which ran in the main state.
+        """Note the readings before and after some runs of programs; return which ran in the main state.
 
         Parameters
         ----------
         p : int
-            Processors.
+            Number of processors.
         placements : sequence of (float, float)
-            Of `Run.placement`.
+            `Run.placement` of each run.
 
         Returns
         -------
         ndarray (n,) bool
-            All, where no states are known.
+            True for all runs if no states are known.
         """
         readings = np.asarray(placements, np.float64)
         self.note(p, time.monotonic(), readings)
         return self.placement(p).is_main(readings[:, 0], readings[:, 1])
 
     def restore(self, readings: Readings) -> None:
-        """Take in the readings of an earlier part of the campaign."""
+        """Add the readings of an earlier part of the campaign."""
         self._parts.append(readings.astype(READING))
         self._known.clear()
 
     def placement(self, p: int) -> Placement:
-        """Return the states of p processors in all readings so far."""
+        """Return the states that all readings so far show for p processors."""
         if p not in self._known:
             mine = self.samples()
             mine = np.sort(mine[mine["p"] == p], order="at_s")

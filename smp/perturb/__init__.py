@@ -1,21 +1,21 @@
-"""Perturbation tuning: find by designed experiments what the response of a program is sensitive to.
+"""Perturbation tuning: find by designed experiments which places of a program its response is sensitive to.
 
-Delays are set at named places (factors) in patterns (a design), the responses of all trials are measured, and the
-effect of each place, and of places together, is computed (G. Lyon, R. Snelick and R. Kacker, NISTIR 5131, 1993).
+Delays are set at named places (factors) in patterns (a design), and the responses of all trials are measured. From them
+the effect of each place, and of places together, is computed (G. Lyon, R. Snelick and R. Kacker, NISTIR 5131, 1993).
 
     with factor("swap"):                  a place of the program: here, @factor on functions, delay() in compiled loops
         ...
     trials = screen(program, "2^(6-2)")   run the experiment
-    print(trials.analyse("time"))         what is the program sensitive to?
+    print(trials.analyse("time"))         show the effect of each place on the time
 
-``python -m smp.perturb program.py`` does it for a script.
+``python -m smp.perturb program.py`` does the same for a script.
 
-places        named places of a program, and what is done there: Busy, Work, Sleep, Lock, Cell, Message, Buffer
+places        named places of a program, and the treatments there: Busy, Work, Sleep, Lock, Cell, Message, Buffer
 designs       which places are treated in which trial: 2^p, 2^(p-k), Plackett-Burman, orthogonal arrays
 files         experiments as files
-experiments   trials: planned, run, kept, resumed, searched, climbed
+experiments   trials: planned, run, saved, resumed, searched, climbed
 analysis      effects and their uncertainty, gains, the next step, as numbers, text and figures
-command       the command; results is what it makes of trials and of ladders alike
+command       the command line; results holds the output that it makes of trials and of ladders
 """
 
 from __future__ import annotations
@@ -73,4 +73,4 @@ __getattr__ = handed_on(
         "screen": ".experiments.experiment",
     },
 )
-"""Of modules that take a while to import, and those that stand on machines."""
+"""Import these names on first use: their modules take a while to import, or depend on machines."""

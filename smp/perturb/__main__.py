@@ -1,4 +1,4 @@
-"""``python -m smp.perturb``."""
+"""Entry point of ``python -m smp.perturb``."""
 
 from .._computer.commands import run
 

@@ -1,7 +1,7 @@
-"""The command ``python -m smp.perturb``: the only place of the package that prints or exits.
+"""The command ``python -m smp.perturb``: the only module of the package that prints or exits.
 
-Exit codes: 0 done, 2 usage, 130 interrupted (what was measured is saved, and the same command goes on), 1 otherwise;
-of the process: see `commands`.
+Exit codes of `main`: 0 done, 2 wrong usage, 130 interrupted (measurements are saved, and the same command continues),
+1 otherwise. For the exit status of the process see `commands`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _design(text: str) -> str:
     with _usage():
         if is_array(text):
             orthogonal_array(text)
-        elif text.strip().upper() != "PB":  # of so many factors as there are
+        elif text.strip().upper() != "PB":  # its size follows from the number of factors
             design_of(text)
     return text
 
@@ -96,7 +96,7 @@ def _count(text: str) -> int:
 
 @contextlib.contextmanager
 def _usage() -> Iterator[None]:
-    """Have argparse tell what is wrong, not only that something is."""
+    """Let argparse print the message of an error, not only that there is one."""
     try:
         yield
     except ValueError as error:
@@ -104,7 +104,7 @@ def _usage() -> Iterator[None]:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = argparse.ArgumentParser(
         prog="python -m smp.perturb",
         description="Find by a designed experiment what the run time of a program is sensitive to: delays are set at "
@@ -157,7 +157,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code."""
+    """Run the command, and return its exit code."""
     line = parser()
     options = line.parse_args(arguments)
     if (options.program is None) == (options.trials is None):
@@ -205,7 +205,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         for file, analysis in found.analyses(names).items():
             files.append(f"{quote(file, safe='')}.json")
             write(options.out / files[-1], json.dumps(analysis, indent=1))
-    finally:  # on a full disk too
+    finally:  # even if the disk is full
         _print(found, names, options.json)
     if not options.no_plots:
         from .._output.drawing import save  # Matplotlib takes a while
@@ -219,7 +219,7 @@ def _experiment(
     options: argparse.Namespace, program: Any, given: list[Any], machine: Machine | None, talk: Console
 ) -> Result:
     kept = options.out / "interrupted.json"
-    options.out.mkdir(parents=True, exist_ok=True)  # a place that cannot be written is told before the work
+    options.out.mkdir(parents=True, exist_ok=True)  # if the folder cannot be written, fail before the work
     if options.anew:
         kept.unlink(missing_ok=True)
     treatments = options.treatment or [treatment("10us")]
@@ -247,7 +247,7 @@ def _experiment(
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Let what the program writes to its standard output go nowhere, whatever it writes it by."""
+    """Discard everything that the program writes to its standard output, by whatever means."""
     sys.stdout.flush()
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -261,7 +261,7 @@ def _silence() -> Iterator[None]:
 
 
 def _function(path: Path, name: str) -> Callable[..., Any]:
-    """Import a script, and return its function."""
+    """Import a script, and return the function of this name."""
     if not path.is_file():
         raise ValueError(f"there is no script {path}")
     if "." in path.stem:
@@ -277,7 +277,7 @@ def _function(path: Path, name: str) -> Callable[..., Any]:
 
 
 def _value(text: str) -> Any:
-    """A number, a list, ... as Python writes them; any other text as it is."""
+    """Return the number, list, ... that a text stands for in Python; any other text unchanged."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -299,7 +299,7 @@ def _print(found: Result, names: Sequence[str], as_json: bool) -> None:
 
 @contextlib.contextmanager
 def _bar(talk: Console) -> Iterator[Callable[[float, str], None]]:
-    """A progress bar with the time left. It has no thread: a trial is a fork of this process."""
+    """Show a progress bar with the time left. It has no thread, because a trial is a fork of this process."""
     columns = (TextColumn("{task.description:<26.26}"), BarColumn(), TimeElapsedColumn(), TextColumn("left"))
     with Progress(*columns, TimeRemainingColumn(), console=talk, transient=True, auto_refresh=False) as progress:
         task = progress.add_task("", total=1.0)

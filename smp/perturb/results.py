@@ -1,4 +1,4 @@
-"""What the command makes of an experiment, be it trials of one design or a ladder: text, JSON, files, pictures."""
+"""Results of an experiment as the command shows and saves them, for trials of one design and for ladders."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from .files.saved import read
 
 
 class Result(Protocol):
-    """An experiment that was run; ``names`` are those of responses."""
+    """An experiment that was run. Its methods take the names of responses."""
 
     @property
     def file(self) -> str:
-        """The name of the file that holds it."""
+        """Name of the file that holds the experiment."""
 
     @property
     def trials(self) -> Trials:
-        """All trials that were run."""
+        """All trials of the experiment."""
 
     def save(self, folder: Path) -> None: ...
     def text(self, names: Sequence[str]) -> str: ...
     def document(self, names: Sequence[str]) -> dict[str, Any]:
-        """Plain JSON: all of it."""
+        """Return plain JSON of the whole experiment."""
 
     def analyses(self, names: Sequence[str]) -> dict[str, Any]:
-        """Plain JSON for files of their own, by name."""
+        """Return plain JSON for separate files, by name."""
 
     def figures(self, names: Sequence[str]) -> list[Figure]: ...
 
 
 @dataclass(frozen=True)
 class Screened:
-    """Trials of one design, or of an array."""
+    """Results of the trials of one design, or of an array."""
 
     trials: Trials
     file = "trials.json"
@@ -63,13 +63,13 @@ class Screened:
         return [make(self.trials.analyse(name)) for name in varying for make in (figures.half_normal, figures.effects)]
 
     def _effects(self, names: Sequence[str]) -> Sequence[str]:
-        """Those of the responses on which there are effects: of an array none."""
+        """Return the names of the responses that have effects: all for a design, none for an array."""
         return () if self.trials.plan.design is None else names
 
 
 @dataclass(frozen=True)
 class Climbed:
-    """A ladder."""
+    """Results of a ladder."""
 
     climb: Climb
     file = "ladder.json"
@@ -101,12 +101,12 @@ class Climbed:
 
 
 def loaded(file: Path) -> Result:
-    """Read what either has saved.
+    """Read saved trials or a saved ladder.
 
     Raises
     ------
     ExperimentError
-        When there is nothing, or something else.
+        If the file is missing, or holds something else.
     """
     data = read(file)
     if isinstance(data, dict) and data.get("format") == LADDER:

@@ -1,10 +1,10 @@
-"""What was measured of a machine, as a file, and what the machine charges.
+"""Profiles: the measurements of a machine as a file, and the times that they predict.
 
-Profile                  reads a profile, finds the last of this computer, predicts
-ProfileWarning           a profile that can be used, with a caveat
-charged, between         the factored model of a program's supersteps on the machine of a profile
+Profile                  reads a profile, finds the last one of this computer, predicts
+ProfileWarning           a profile that is usable, with a caveat
+charged                  the factored model of a program's supersteps on the machine of a profile
 published_machine        the profile of a machine whose cost functions were published: the SGI Power Challenge
-contention_parameters    what the contention model needs of a profile
+contention_parameters    the parameters of the contention model (LoPC) from a profile
 """
 
 from __future__ import annotations

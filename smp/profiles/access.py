@@ -1,4 +1,4 @@
-"""The record of the section on access patterns: cost functions, their errors, the patterns."""
+"""Record of the section on access patterns: cost functions, their errors, and the patterns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _as_it_is(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
 
 
 Words = Annotated[Positive, WrapValidator(_as_it_is)]
-"""A number of words, which stays a whole number where it is one."""
+"""Number of words; a whole number stays an integer."""
 
 
 class Tier(Record):
@@ -43,7 +43,7 @@ class Tier(Record):
 
 
 class Fitted(Record):
-    """A fitted cost function: prices of its terms in seconds a word, of L in seconds."""
+    """A fitted cost function: the prices of its terms in seconds per word, and L in seconds."""
 
     family: Family
     p: Processors
@@ -75,7 +75,7 @@ class Fitted(Record):
 
     @property
     def last_level(self) -> int:
-        """The largest number of a term that is split at knees; 0 where none is."""
+        """The largest level number of the terms that are split at knees; 0 if no term is split."""
         return max((int(term[3:]) for term in self.terms if term[3:]), default=0)
 
 
@@ -86,7 +86,7 @@ class Function(Fitted):
 
 
 class Off(Record):
-    """How far a form is off on a suite that it was not fitted on, relative to the measured times."""
+    """Errors of a form on a suite that it was not fitted on, relative to the measured times."""
 
     suite: Suite
     average: NotNegative
@@ -95,7 +95,7 @@ class Off(Record):
 
 
 class Form(Fitted):
-    """A form that was tried for all supersteps of a family, of one footprint where the family has several."""
+    """A form that was tried for all supersteps of a family, or of one footprint if the family has several."""
 
     footprint: Words | None = None
     off: list[Off]
@@ -103,7 +103,7 @@ class Form(Fitted):
 
 
 class Turn(Record):
-    """The error of the form that one suite chose, on another that neither fitted nor chose it."""
+    """Error of the form that one suite chose, on another suite that neither fitted nor chose it."""
 
     family: Family
     p: Processors
@@ -144,7 +144,7 @@ class Pattern(Record):
     reads: list[Count] | None = None
     writes: list[Count] | None = None
     elsewhere_s: list[Number | None] | None = None
-    """In the other states of the placement, the most frequent first."""
+    """Seconds in the other states of the placement, the most frequent state first."""
 
 
 class Access(Judged):
@@ -160,7 +160,7 @@ class Access(Judged):
     forms: Rows[Form]
     turns: Rows[Turn]
     placement: dict[ByProcessors, list[PlacementState]] | None = None
-    """The states by number of processors; all that was fitted was measured in the first."""
+    """States of the placement by number of processors; all fitted samples were measured in the first state."""
 
     @model_validator(mode="after")
     def _tiers_ascend(self) -> Self:

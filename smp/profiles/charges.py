@@ -1,17 +1,18 @@
-"""What the machine of a profile charges for some supersteps, price by price.
+"""Times that the machine of a profile charges for supersteps, price by price.
 
-A superstep is charged as `Profile.interval` charges it: accesses by the cost function of the family, and what the
-runtime adds.  Measured computation is added where it is given.  The runtime's share is told apart further where
-barriers were measured: copy-in and copy-out end with a barrier each, which are in it, and the compute phase with a
-third, which is not.  (The cost functions come from compiled loops, whose own barriers are in L; a program's supersteps
-go through Python, and their barriers cost what it pays there.)
+A superstep is charged as `Profile.interval` charges it: its accesses by the cost function of the family, and the time
+that the runtime adds. Measured computation is added if it is given. If barriers were measured, they are separated from
+the time that the runtime adds. Copy-in and copy-out end with a barrier each, which are part of that time; the compute
+phase ends with a third barrier, which is not. (The cost functions come from compiled loops, whose own barriers are in
+L, the constant of the function. A program's supersteps go through Python, so their barriers are charged the time that a
+barrier takes from Python.)
 
-    price        of what
-    L ghr1 ...   accesses of the good family; those of others begin with its name: "bad ghr"
-    latency      reads that wait for one another, of random: seconds themselves
-    barrier      one barrier from Python, three a superstep
-    runtime      the rest of what the runtime adds to a superstep
-    local        measured computation, where it is given: seconds themselves
+    price        for
+    L ghr1 ...   accesses of the good family; prices of other families begin with its name: "bad ghr"
+    latency      dependent reads, in the random family: their amount is in seconds, their price is 1
+    barrier      one barrier from Python; there are three in a superstep
+    runtime      the rest of the time that the runtime adds to a superstep
+    local        measured computation, if it is given: the amount is in seconds, the price is 1
 """
 
 from __future__ import annotations
@@ -26,26 +27,27 @@ from .waiting import chains, latencies
 from .words import footprints
 
 BARRIERS = 3
-"""Of a superstep; two of them are in what the runtime adds."""
+"""Number of barriers in a superstep; two of them are in the time that the runtime adds."""
 
 
 def charged(
     profile: Profile, supersteps: NDArray[np.void], p: int, family: str = "good", element_bytes: int = 8
 ) -> Factored:
-    """Return the factored model of some supersteps at one end of their interval.
+    """Return the factored model of supersteps at one end of their interval.
 
     Parameters
     ----------
     profile : Profile
     supersteps : structured array
-        Of `Run.summary`, whose measured computation is then charged as "local"; or counts of elements, of
-        `smp.kernels.costs.COST`.
+        Supersteps as in `Run.summary`, whose measured computation is then charged as "local"; or counts of elements of
+        the type `smp.kernels.costs.COST`.
     p : int
-        Processors.
+        Number of processors.
     family : {"good", "bad", "random"}
-        Good is charged by the bytes and the least that the runtime adds, the others by accesses and the most.
+        Good is charged by the bytes, and the least time that the runtime adds. The others are charged by the accesses,
+        and the most time that it adds.
     element_bytes : int
-        Of the elements, where the supersteps do not tell their bytes.
+        Bytes that one element occupies, used if the supersteps do not record their bytes.
 
     Raises
     ------
@@ -65,9 +67,10 @@ def charged(
 def accesses(
     profile: Profile, supersteps: NDArray[np.void], p: int, family: str = "good", element_bytes: int = 8
 ) -> Factored:
-    """Return what the accesses of some supersteps are charged, without what the runtime adds; see `charged`.
+    """Return the factored model of the accesses of supersteps, without the time that the runtime adds; see `charged`.
 
-    Its sum is what `Profile.interval` predicts.
+    Its sum is the time that `Profile.interval` predicts, apart from that added time and, for Good, from loops that are
+    charged at the rate of reading.
     """
     good, size = family == "good", profile.access["word_bytes"]
     hr, hw, m = (np.asarray(supersteps[name], np.float64) for name in ("hr", "hw", "m"))
@@ -93,9 +96,9 @@ def accesses(
 
 
 def barrier_seconds(profile: Profile, p: int) -> float:
-    """Return what a barrier takes a Python program, interpolated in p; 0 where none was measured.
+    """Return the seconds that a barrier takes a Python program, interpolated in p; 0 if none was measured.
 
-    At most half of the least that the runtime adds to a superstep, which two of them are part of.
+    It is at most half of the least time that the runtime adds to a superstep, because two barriers are part of it.
     """
     known = (profile.data.get("synchronisation") or {}).get("barrier_us") or {}
     measured = sorted((int(q), us["python"] * 1e-6) for q, us in known.items() if us.get("python") is not None)

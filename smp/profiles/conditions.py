@@ -1,4 +1,4 @@
-"""What a profile says of the computer and of the moment: its facts, and what else the computer did."""
+"""Records of the measured computer: its facts, and the conditions during the measurement, such as other load."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from smp.profiles.records import PlacementState
 
 
 class Given(Record):
-    """What a CPU gave to a loop that spun for a moment: a share of its time, at a clock rate."""
+    """Share of a CPU's time that a briefly spinning loop got, and the clock rate."""
 
     cpu: Count
     share: Number
@@ -23,7 +23,7 @@ class Process(Record):
 
 
 class Look(Record):
-    """One look at what else the computer did; ``busy`` has what of it disturbs, a clause each."""
+    """One look at the other work on the computer; ``busy`` has a clause for each part of it that disturbs."""
 
     load: NotNegative | None = None
     runnable: NotNegative | None = None
@@ -66,7 +66,7 @@ class Node(Record):
 
 
 class Facts(Record):
-    """What `smp._computer.facts` tells of the computer; what it does not is None."""
+    """Facts that `smp._computer.facts` reports of the computer; a fact that it does not report is None."""
 
     sockets: Size | None = None
     cores: Size | None = None

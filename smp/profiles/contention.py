@@ -1,4 +1,4 @@
-"""S_l and S_o of a measured machine: the LoPC model's parameters, as shared memory has them."""
+"""Parameters of the LoPC model for a measured machine: the latency S_l and the occupancy S_o of shared memory."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ MEASURE = "python -m smp.microbench --only synchronisation"
 
 
 class Contention(NamedTuple):
-    """The LoPC model's parameters of a machine, in seconds.
+    """Parameters of the LoPC model for a machine, in seconds.
 
     Attributes
     ----------
     latency : float
-        S_l.
+        S_l, the time of a trip from one processor to another.
     occupancy : float
-        S_o.
+        S_o, the time of a handler.
     """
 
     latency: float
@@ -41,22 +41,26 @@ def contention_parameters(profile: Mapping[str, Any]) -> Contention:
     Raises
     ------
     ProfileError
-        When the hand-off of a line or contended fetch-adds were not measured; says which command measures them.
+        If the hand-off of a line or contended fetch-adds were not measured; the message names the command that
+        measures them.
 
     Notes
     -----
-    A request is an access to a word that somebody else has; the handler is what its line is kept busy by.
+    In shared memory, a request is an access to a word whose line another CPU has; its handler is the operation that
+    keeps the line busy.
 
     S_l
-        The hand-off of a line from one CPU to another, one way, by looking and storing: the median over the
+        Time of the hand-off of a line from one CPU to another, one way, by looking and storing: the median over the
         pairs of CPUs (``synchronisation.handoff_store_ns``).
     S_o
-        Of a word at which p processors do nothing but fetch-and-add, the line never rests: with one operation of
-        each processor in t, it serves one in t / p. Of the largest p measured (``synchronisation.fetch_add_ns``).
-        It includes that a CPU may do several while it has the line, so it is the least that a request takes.
+        Time for which one operation keeps the line busy. If p processors do nothing but fetch-and-add on one word, the
+        line is always busy: with one operation of each processor in t, it serves one in t / p. S_o is this t / p for
+        the largest p measured (``synchronisation.fetch_add_ns``). A CPU may do several operations while it has the
+        line, so S_o is the least time that a request takes.
 
-    Both are of shared memory served by hardware: solve with ``protocol_processor=True``. A message that wakes a
-    sleeping thread takes thousands of times longer; give the model what the sections chain and threads say of it.
+    Both are for shared memory served by hardware: solve with ``protocol_processor=True``. A message that wakes a
+    sleeping thread takes thousands of times longer; for such messages, give the model the times that the sections
+    chain and threads report.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether the fitted cost functions hold on the suites that were kept apart, those that they were not fitted on.
+"""Validation of the fitted cost functions on the suites kept apart, on which they were not fitted.
 
 turns of the forms, or validation rows  ->  an average error for each family, p and suite
 an average above `LIMIT`                ->  the section "access" is not valid, and says which function is off
@@ -17,7 +17,7 @@ from ..errors import ProfileError
 
 
 class Profile(Protocol):
-    """What is read of a profile."""
+    """The part of a profile that this module reads."""
 
     data: dict[str, Any]
 
@@ -42,16 +42,16 @@ def errors_apart(profile: Profile, family: str, p: int) -> dict[int, float]:
     Parameters
     ----------
     profile : Profile
-        With fitted cost functions.
+        A profile with fitted cost functions.
     family : {"good", "bad", "random"}
     p : int
-        Processors, of those measured.
+        Number of processors, one of those measured.
 
     Returns
     -------
     dict of int to float
-        Suite to average relative error, over all its patterns.  Empty where the family was not fitted for this p, or
-        no suite was kept apart.
+        Average relative error over all patterns of each suite. Empty if the family was not fitted for this p, or if no
+        suite was kept apart.
     """
     found: dict[int, list[tuple[float, int]]] = {}
     for row in _checks(profile, family, p):
@@ -63,7 +63,7 @@ def errors_apart(profile: Profile, family: str, p: int) -> dict[int, float]:
 
 
 def _checks(profile: Profile, family: str, p: int) -> list[dict[str, Any]]:
-    """The errors that speak for or against what predicts a family: none of data that it was fitted on or chosen by."""
+    """Return the rows of errors of the functions that predict a family, on data that neither fitted nor chose them."""
     turns = [row for row in profile.access.get("turns") or [] if (row["family"], row["p"]) == (family, p)]
     if turns:
         return turns
@@ -73,7 +73,7 @@ def _checks(profile: Profile, family: str, p: int) -> list[dict[str, Any]]:
 
 
 def reasons(profile: Profile) -> list[str]:
-    """Return what is off by more than `LIMIT` on suites kept apart, a clause for each family and p."""
+    """Return a clause for each family and p whose functions are off by more than `LIMIT` on suites kept apart."""
     said = []
     for p in profile.processors:
         for family in FAMILIES:
@@ -88,7 +88,7 @@ def reasons(profile: Profile) -> list[str]:
 
 
 def judge(profile: Profile) -> None:
-    """Let the section "access" of a profile say whether its cost functions hold, whatever version wrote it."""
+    """Mark the section "access" of a profile as not valid if its functions are off, whichever version wrote it."""
     access = profile.data.get("access") or {}
     if not access.get("functions"):
         return
@@ -99,7 +99,7 @@ def judge(profile: Profile) -> None:
 
 
 def _chosen(profile: Profile, family: str, p: int) -> set[tuple[str, str]]:
-    """Set and name of the functions that predict a family, from the smallest superstep to the largest."""
+    """Return set and name of the functions that predict a family, from the smallest superstep to the largest."""
     try:
         functions = profile.functions(family, p, np.array([0.0, math.inf]))
         return {(function.get("set", ALL), function["name"]) for function, share in functions if share.any()}

@@ -1,12 +1,12 @@
-"""The layout of a profile: what of it is read, and what that may hold; see `documents`.
+"""Layout of a profile: the fields that are read, and the values that they may have; see `smp._computer.documents`.
 
-layout      machine, and with it the records of all sections
-conditions  the facts of the computer, what else it did, and how it was measured
+layout      the machine, and the whole profile with the records of all sections
+conditions  the facts of the computer, the other work on it, and how it was measured
 access      the cost functions
-records     what the records of several sections begin with
+records     base records that several sections share
 
-The record of each other section stands in its folder among the microbenchmarks: their list is known here by its name,
-and imported when a profile is read.
+The record of each other section is in the section's folder in `smp.microbench`. This module knows the list of sections
+by its name, and imports it when a profile is read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from smp._computer.documents import Count, Measured, NotNegative, Record, Size
 from .conditions import Conditions, Facts
 
 SECTIONS = "smp.microbench.sections"
-"""The module that has the list of all sections."""
+"""Name of the module that has the list of all sections."""
 
 
 class Cache(Record):
@@ -44,7 +44,7 @@ class Machine(Record):
 
 
 class Unfinished(Record):
-    """What an interrupted measurement was to measure, and what of it is done."""
+    """Sections that an interrupted measurement was to measure, and those that are done."""
 
     sections: list[str]
     done: list[str]
@@ -77,7 +77,7 @@ def profile_layout() -> type[Record]:
 
 @functools.cache
 def _layout(sections: tuple[Any, ...]) -> type[Record]:
-    """Return the layout of a profile that has some sections, which takes a while to make."""
+    """Return the layout of a profile with the given sections; it takes a while to make."""
     fields: dict[str, Any] = {
         section.name: (Measured[section.records()], None)  # type: ignore[misc]  # a class that is known only now
         for section in sections

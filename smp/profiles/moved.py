@@ -1,4 +1,4 @@
-"""Whether the CPUs lay otherwise when a program ran than when the cost functions were measured."""
+"""Detects that the CPUs were placed differently during a run than when the cost functions were measured."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def moved_note(profile: Profile, p: int, placements: Sequence[tuple[float, float]]) -> str:
-    """Say where the CPUs lay otherwise in runs than when the functions of a profile were measured; else nothing.
+    """Return a note if the CPUs were placed differently in runs than when a profile's functions were measured, or "".
 
     Parameters
     ----------
     profile : Profile
     p : int
-        Processors.
+        Number of processors.
     placements : sequence of (float, float)
-        Of `Run.placement`, one for each run.
+        `Run.placement` of each run.
     """
     states = (profile.access.get("placement") or {}).get(str(p)) or []
     readings = np.asarray(placements, np.float64)

@@ -1,6 +1,6 @@
-"""A profile: all that was measured and fitted of one machine, as one JSON file with the raw samples beside it.
+"""Profile of a machine: all measurements and fits, as one JSON file with the raw samples next to it.
 
-    profile.json    versioned; names the machine and the conditions it was measured under
+    profile.json    versioned; names the machine and the conditions under which it was measured
     samples.npz     every window and superstep, as it was taken
 
 The last profile measured on a machine is also kept in the user's data folder under the machine's fingerprint, where
@@ -42,23 +42,23 @@ Seconds = NDArray[np.float64]
 
 
 class ProfileWarning(UserWarning):
-    """A profile can be used, but not without a word."""
+    """Warns that the profile is usable, with a caveat."""
 
 
 def kept_at(described: Mapping[str, Any]) -> Path:
-    """Where a machine's last profile is kept: see `data_folder`."""
+    """Return the path at which a machine's last profile is kept, in the `data_folder`."""
     return data_folder() / f"profile-{fingerprint(described)}.json"
 
 
 class Profile:
-    """What was measured of one machine.
+    """Measurements and fitted cost functions of one machine, with predictions from them.
 
     Parameters
     ----------
     data : dict
         The JSON document.
     path : Path, optional
-        Where it was read from.
+        File that it was read from.
     """
 
     def __init__(self, data: dict[str, Any], path: Path | None = None) -> None:
@@ -74,7 +74,7 @@ class Profile:
         Parameters
         ----------
         path : path_like
-            Of ``profile.json``, or of the folder it is in.
+            Path of ``profile.json``, or of the folder that it is in.
 
         Returns
         -------
@@ -89,7 +89,7 @@ class Profile:
         Warns
         -----
         ProfileWarning
-            When it was measured on another machine: its predictions are for that one.
+            If it was measured on another machine: its predictions are for that machine.
         """
         file = Path(path)
         file = file / "profile.json" if file.is_dir() else file
@@ -113,7 +113,7 @@ class Profile:
         Raises
         ------
         ProfileError
-            When there is none; says which command makes one.
+            If there is none; the message names the command that makes one.
         """
         file = kept_at(hardware())
         if not file.exists():
@@ -123,7 +123,7 @@ class Profile:
         return cls.load(file)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the profile to a file, whole or not at all."""
+        """Write the profile to a file, completely or not at all."""
         write(Path(path), json.dumps(self.data, indent=1, allow_nan=False))
         self.path = Path(path)
 
@@ -132,38 +132,38 @@ class Profile:
         self.save(kept_at(self.data["machine"]))
 
     def section(self, name: str) -> Any:
-        """Return what was measured in one section, as the record of its microbenchmark.
+        """Return the results of one section, as the record of its microbenchmark.
 
         Parameters
         ----------
         name : str
-            As in the profile's file: "latency".
+            Name of the section in the profile's file, such as "latency".
 
         Returns
         -------
         Record or None
-            None where it was not measured.
+            None if the section was not measured.
 
         Raises
         ------
         ProfileError
-            When it does not hold what the section should; says which value is wrong.
+            If the data do not fit the section's layout; the message says which value is wrong.
         """
         if not self.data.get(name):
             return None
-        from .._computer import documents  # Pydantic takes a while to import, and a new profile does without it
+        from .._computer import documents  # Pydantic takes a while to import, and a new profile does not need it
         from .layout import section_layout
 
         return documents.check(self.data[name], section_layout(name), ProfileError, f"section {name!r}", REMEDY)
 
     @property
     def kind(self) -> str:
-        """The kind of machine that was measured, "host" or "emulated"; it says whose seconds they are."""
+        """Kind of machine that was measured, "host" or "emulated": the times are real or virtual seconds."""
         return str((self.data.get("machine") or {}).get("kind") or "host")
 
     @property
     def access(self) -> dict[str, Any]:
-        """The fitted cost functions; the profile's "access"."""
+        """Fitted cost functions: the profile's section "access"."""
         found = self.data.get("access")
         if not found or not found.get("functions"):
             raise ProfileError(
@@ -173,16 +173,16 @@ class Profile:
 
     @property
     def processors(self) -> list[int]:
-        """The p whose access patterns were measured, ascending."""
+        """Numbers of processors p whose access patterns were measured, ascending."""
         return sorted({int(row["p"]) for row in self.access["functions"]})
 
     def function(self, family: str, p: int, name: str | None = None, part: str = "all") -> dict[str, Any]:
-        """Return a fitted function, by default the family's best; see "access" in `load`'s file.
+        """Return a fitted function of the section "access", by default the family's best.
 
         Raises
         ------
         ProfileError
-            When it was not fitted.
+            If it was not fitted.
         """
         rows = [r for r in self.access["functions"] if (r["family"], r["p"], r["set"]) == (family, p, part)]
         for wanted in [name] if name else [BEST[family], "HrHw", "HM", "H"]:
@@ -203,25 +203,25 @@ class Profile:
         others: Others | None = None,
         footprint: ArrayLike | None = None,
     ) -> Seconds:
-        """Return the seconds that the machine charges for copy-in and copy-out in a family.
+        """Return the seconds that the machine charges for copy-in and copy-out, by a family of access patterns.
 
         Parameters
         ----------
         family : {"good", "bad", "random"}
         p : int
-            Processors.  One that was not measured is interpolated between its neighbours, or taken from the
-            nearest (see `basis`).
+            Number of processors. For a number that was not measured, the prediction is interpolated between its
+            neighbours, or taken from the nearest (see `basis`).
         hr, hw, m : array_like (n,)
-            h_r, h_w and M in words.
+            In words: h_r and h_w, the most that any processor reads and writes, and M, the reads plus writes of all.
         others : Others, optional
             Words of the processors other than the busiest; by default the most that h_r, h_w and M allow.
         footprint : array_like (n,), optional
-            Words that the accesses of Random fall on; by default the most that was measured.
+            Footprint: the words over which the accesses of Random are scattered; by default the largest measured.
 
         Returns
         -------
         ndarray (n,) float64
-            Never below zero; NaN for Random where it was not measured.
+            Seconds, never below zero; NaN for Random if it was not measured.
         """
         reads, writes, total = (np.atleast_1d(np.asarray(a, np.float64)) for a in (hr, hw, m))
         spans = None if footprint is None else np.atleast_1d(np.asarray(footprint, np.float64))
@@ -237,7 +237,7 @@ class Profile:
         return any(row["family"] == family for name in ("forms", "functions") for row in self.access.get(name) or [])
 
     def neighbours(self, p: int) -> dict[int, float]:
-        """Return the measured p that predictions for p rest on, each with its share."""
+        """Return the measured numbers of processors from which p is predicted, each with its share."""
         known = self.processors
         if p in known or p < known[0] or p > known[-1]:
             return {min(known, key=lambda q: abs(q - p)): 1.0}
@@ -254,7 +254,7 @@ class Profile:
         return float(low), float(high)
 
     def basis(self, p: int) -> str:
-        """Say what predictions for p rest on, where p itself was not measured; else nothing."""
+        """Return a note of the numbers of processors from which p is predicted; "" if p itself was measured."""
         weights = self.neighbours(p)
         if p in weights:
             return ""
@@ -263,25 +263,27 @@ class Profile:
     def functions(
         self, family: str, p: int, h: Seconds, footprint: Seconds | None = None
     ) -> Iterator[tuple[dict[str, Any], Seconds]]:
-        """Return the functions that predict a family for a measured p, each with its share in some supersteps.
+        """Return the functions that predict a family for a measured p, each with its share in n supersteps.
 
-        They are the chosen forms: one, or for Random those of the footprints next below and above.  A profile that has
-        no forms has functions for R0 and R1 where they were fitted.
+        They are the chosen forms: one form, or for Random the forms of the next smaller and the next larger footprint.
+        A profile without forms has functions for the sets R0 and R1, if they were fitted.
 
         Parameters
         ----------
         family : {"good", "bad", "random"}
         p : int
+            Number of processors.
         h : ndarray (n,) float64
             The larger of h_r and h_w of each superstep, in words.
         footprint : ndarray (n,) float64, optional
-            Words that the accesses of Random fall on; by default the most that was measured.
+            Footprint: the words over which the accesses of Random are scattered; by default the largest measured.
 
         Yields
         ------
         function : dict
-            Also one that has no share in any: it names its prices.
+            A fitted function. One that has no share in any superstep is yielded too, because it names its prices.
         share : ndarray (n,) float64
+            Share of the function in each superstep.
         """
         forms = [row for row in self.access.get("forms") or [] if (row["family"], row["p"]) == (family, p)]
         chosen = sorted((row for row in forms if row["chosen"]), key=lambda row: row.get("footprint") or 0)
@@ -291,7 +293,7 @@ class Profile:
         left, private = np.ones(len(h)), self.access.get("private_words")
         if family == "good" and private is not None:
             for part, rows in (("R0", h <= private), ("R1", h > private)):
-                with contextlib.suppress(ProfileError):  # too few sizes on that side of the cache
+                with contextlib.suppress(ProfileError):  # too few sizes on that side of the cache's capacity
                     yield self.function(family, p, BEST[family], part), rows.astype(np.float64)
                     left = np.where(rows, 0.0, left)
         if left.any():
@@ -303,24 +305,26 @@ class Profile:
         return [math.inf if tier["words"] is None else float(tier["words"]) for tier in self.access["tiers"]]
 
     def interval(self, supersteps: NDArray[np.void], p: int) -> Interval:
-        """Return the interval of supersteps; `Run.interval` is the way to ask for it.
+        """Return the prediction interval of each superstep; users call `Run.interval`.
 
         Parameters
         ----------
         supersteps : structured array
-            Of `Run.summary`.
+            Supersteps as in `Run.summary`.
         p : int
-            Processors.
+            Number of processors.
 
         Notes
         -----
-        Good is charged by the bytes, which it streams, bad and random by the accesses, each of which moves a line;
-        random by the footprint too, the bytes of all arrays that a superstep copies from or to.  In place of random's
-        price, reads of a chain are charged the latency at that footprint: see `smp.profiles.waiting`.  Loops that read
-        quicker than copies do are charged the rate of reading: see `smp.profiles.reading`.
-        The bad end is the larger of the two: where caches prefetch, scattered words can cost more than the paper's
-        worst pattern.  What the runtime takes for a superstep that moves next to nothing is added: the least of it
-        to good, the most to bad and random.  Measured and predicted times are of communication alone.
+        Good is charged by the bytes, because it streams them. Bad and Random are charged by the accesses, because each
+        access moves a line. Random also depends on the footprint, the bytes of all arrays that a superstep copies from
+        or to. Dependent reads are charged the latency at that footprint instead of Random's price: see
+        `smp.profiles.waiting`. Loops that read faster than copies are charged the rate of reading: see
+        `smp.profiles.reading`.
+
+        The bad end is the larger of Bad and Random: if caches prefetch, scattered words can cost more than the paper's
+        worst pattern. The time that the runtime takes for a superstep that moves next to nothing is added: its least
+        to Good, its most to Bad and Random. Measured and predicted times are of communication alone.
         """
         elements = Accesses(supersteps["hr"], supersteps["hw"], supersteps["m"])
         size = self.access["word_bytes"]
@@ -350,7 +354,7 @@ class Profile:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    from .._computer import documents  # Pydantic takes a while to import, and a new profile does without it
+    from .._computer import documents  # Pydantic takes a while to import, and a new profile does not need it
     from .layout import profile_layout
 
     data = documents.read(file, ProfileError, "a profile", REMEDY)

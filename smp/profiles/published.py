@@ -1,8 +1,8 @@
-"""Machines whose cost functions were published, as profiles: what would a program cost there?
+"""Profiles of machines whose cost functions were published, to predict a program's times on them.
 
 SGI Power Challenge    16 MIPS R10000, of which 2, 4, 8 and 12 were measured (SMP cost study, tables 1 to 8)
 
-Every row of such a profile has its ``source``.  The families are those that were published: Good and Bad.
+Every row of such a profile has its ``source``. The families are those that were published: Good and Bad.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .profile import FORMAT, VERSION, Profile
 
 POWER_CHALLENGE = "SGI Power Challenge"
 PUBLISHED = (POWER_CHALLENGE,)
-"""The names that `published_machine` knows."""
+"""Names of the machines that `published_machine` knows."""
 
 STUDY = "SMP cost study"
 LINE_BYTES = 128
@@ -51,18 +51,19 @@ ALL = {
     8: (137.6, 0.01841, 0.00861, 0.05198, 0.04639, 8.155e-05),
     12: (275.1, 0.01812, 0.008497, 0.05312, 0.0477, 8.771e-05),
 }
-"""HrHwM-c of Good for small and large supersteps together, in us and us a word: what `fit_family` makes of suite 1 with
-the times that R0 and R1 of table 2 give.  The study made such a function, and did not print it (section 4.3)."""
+"""Coefficients of HrHwM-c of Good for small and large supersteps together, by p, in us (L) and in us per word. They are
+the result of `fit_family` on suite 1, with the times that the functions R0 and R1 of table 2 give. The study made such
+a function, but did not print it (section 4.3)."""
 ALL_TERMS = ("L", "ghr1", "ghw1", "ghr2", "ghw2", "gM")
 ALL_SOURCE = "fitted to the times that R0 and R1 of table 2 give for suite 1; the study does not print its own"
 NOTE = "Good and bad are predicted for the {}; the measured times are of the machine that ran the program."
 
 
 class PublishedProfile(Profile):
-    """The profile of a published machine; its predictions are never of the machine that ran a program."""
+    """Profile of a published machine; its predictions are never for the machine that ran a program."""
 
     def interval(self, supersteps: NDArray[np.void], p: int) -> Interval:
-        """Return what `Profile.interval` does, with a note of whose times these are."""
+        """Return the interval of `Profile.interval`, with a note of which machine each of its times is for."""
         return super().interval(supersteps, p).noting(NOTE.format(self.data["machine"]["name"]))
 
 
@@ -77,13 +78,14 @@ def published_machine(name: str) -> PublishedProfile:
     Returns
     -------
     PublishedProfile
-        With cost functions and their validation, in seconds, for the p that were measured.  It predicts on that machine
-        (``run.interval(profile)``, `charged`, `smp.microbench.model_of`), and ``save`` makes a file of it.
+        Profile with cost functions and their validation, in seconds, for the numbers of processors p that were
+        measured. It predicts for that machine (``run.interval(profile)``, `charged`, `smp.microbench.model_of`), and
+        ``save`` writes it to a file.
 
     Raises
     ------
     ProfileError
-        No such machine.
+        The name is not in `PUBLISHED`.
 
     Examples
     --------
@@ -112,7 +114,7 @@ def published_machine(name: str) -> PublishedProfile:
 
 
 def opened(source: str | os.PathLike[str]) -> Profile:
-    """Return the profile of a published machine by its name, or else the one that a file or folder holds."""
+    """Return the profile of a published machine by its name, or otherwise the profile in a file or folder."""
     name = os.fspath(source)
     return published_machine(name) if name in PUBLISHED else Profile.load(name)
 
@@ -131,7 +133,7 @@ def _all(p: int) -> dict[str, Any]:
 
 
 def _patterns(row: dict[str, Any]) -> int:
-    """Return how many patterns an error is of, by section 4.1; in suite 3, where h is drawn, about that many."""
+    """Return the number of patterns of an error, by section 4.1; about that many in suite 3, in which h is drawn."""
     below, up_to = {"R0": (0.0, CACHE_WORDS), "R1": (CACHE_WORDS, math.inf), "all": (0.0, math.inf)}[row["set"]]
     each: int = 3 * (row["p"] - 1) + (row["suite"] == 1)  # x = p was measured in suite 1
     return each * sum(below < h <= up_to for h in sizes("full"))

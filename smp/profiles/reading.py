@@ -1,10 +1,10 @@
-"""Reads by loops that keep nothing of what they read: a sum, a search, a count.
+"""Good end of supersteps whose loops read words without storing them: a sum, a search, a count.
 
     copy_in(array)             each word is read, and written to local memory      Good, of the runtime's own copies
-    copy_in_by(loop, array)    a loop may keep nothing                             memory's rate of reading
+    copy_in_by(loop, array)    a loop may store nothing                            memory's rate of reading
 
-Good stays the price of a loop's reads, since most loops do keep what they read.  A superstep that took less has shown
-that its loops did not: its good end is then the rate at which the sum of an array reads memory.
+Most loops do store the words that they read, so Good is normally the price of a loop's reads. If a superstep took less
+time, its loops did not store them. Its good end is then the rate at which the sum of an array reads memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Seconds = NDArray[np.float64]
 Charge = Callable[[Seconds, Seconds, Seconds, Others | None], Seconds]
 
 KERNEL = "read"
-"""Of the section ``bandwidth``."""
+"""Name of the kernel, in the section ``bandwidth``, that only reads memory."""
 
 
 def good_end(
@@ -72,21 +72,23 @@ def good_end(
 
 
 def seconds_of_loops(data: Mapping[str, Any], supersteps: NDArray[np.void], p: int) -> Seconds | None:
-    """Return the seconds that the bytes of loops take at the rate of reading: of one processor, or of all together.
+    """Return the seconds that the bytes of loops take at the rate of reading.
 
     Parameters
     ----------
     data : mapping
         The document of a profile.
     supersteps : structured array
-        Of `Run.summary`.
+        Supersteps as in `Run.summary`.
     p : int
-        Processors.
+        Number of processors.
 
     Returns
     -------
     ndarray (n,) float64, or None
-        None where the profile has no valid rate of reading, or the supersteps do not tell what loops read.
+        The larger of two times: the busiest processor's bytes at the rate of one processor, and the bytes of all at the
+        rate of p processors. None if the profile has no valid rate of reading, or if the supersteps do not record the
+        bytes that loops read.
     """
     rows = (data.get("bandwidth") or {}).get("stream") or []
     known = sorted(

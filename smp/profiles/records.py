@@ -1,4 +1,4 @@
-"""What the records of several sections begin with; see `documents` for what a record is."""
+"""Base records that several sections of a profile share; `smp._computer.documents` explains records."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from smp._computer.documents import Count, NotNegative, Number, Record
 
 
 class Judged(Record):
-    """Something that is valid, or not and why: a row or a section."""
+    """A row or section of a profile that is valid, or not valid with the reasons."""
 
     valid: bool | None = None
     why: list[str] | None = None
@@ -14,7 +14,7 @@ class Judged(Record):
 
 
 class Timed(Judged):
-    """The time of one point, and how far it spreads."""
+    """Time of one measured point, and its spread."""
 
     ns: Number
     cycles: Number | None = None
@@ -22,7 +22,7 @@ class Timed(Judged):
     p95_ns: Number | None = None
     windows: Count | None = None
     elsewhere_ns: list[Number | None] | None = None
-    """In the states of the placement other than the main one."""
+    """Times in the states of the placement other than the main one."""
 
 
 class Visited(Timed):
@@ -34,7 +34,7 @@ class Visited(Timed):
 
 
 class PlacementState(Record):
-    """A state of the CPUs' placement: the hand-over of a line in it, and its share of the readings."""
+    """A state of the CPUs' placement: the time of a line's hand-off in it, and its share of the readings."""
 
     ns: NotNegative
     low_ns: NotNegative

@@ -1,10 +1,11 @@
-"""Reads that wait for one another: each costs the latency of memory, as a walk through a global array measured it.
+"""Dependent reads, each of which waits for the one before and is charged the latency of memory.
 
     a program         a run records          charged
-    x = next[x]       chain: of the reads    the chain by latency, at the footprint of the superstep;
-    y = other[k]      that each wait         all other accesses by Random, whose reads overlap
+    x = next[x]       chain: the number of   the chain by latency, at the footprint of the superstep;
+    y = other[k]      dependent reads        all other accesses by Random, whose reads overlap
 
-Where a profile has no latency that is valid, they are charged as the others, and a note of the interval says so.
+The latency is the measured one of a walk through a global array. If a profile has no valid latency, dependent reads are
+charged like all other accesses, and a note of the interval says so.
 """
 
 from __future__ import annotations
@@ -19,26 +20,27 @@ Seconds = NDArray[np.float64]
 
 
 def chains(supersteps: NDArray[np.void]) -> NDArray[np.int64]:
-    """Return the reads of each superstep that wait for one another; 0 where they were not counted."""
+    """Return the number of dependent reads in each superstep; 0 if they were not counted."""
     named = "chain" in (supersteps.dtype.names or ())
     return np.asarray(supersteps["chain"], np.int64) if named else np.zeros(len(supersteps), np.int64)
 
 
 def latencies(data: Mapping[str, Any], supersteps: NDArray[np.void]) -> Seconds | None:
-    """Return the seconds of a read that waits, from the arrays of each superstep.
+    """Return the seconds that one dependent read takes in each superstep, given the size of its arrays.
 
     Parameters
     ----------
     data : mapping
         The document of a profile.
     supersteps : structured array
-        Of `Run.summary`.  The latency is that of their footprint; where that is not known, of the largest array that
-        was measured.
+        Supersteps as in `Run.summary`. The latency is that of their footprint, the size of their arrays; if it is not
+        known, that of the largest array that was measured.
 
     Returns
     -------
     ndarray (n,) float64, or None
-        Between the measured sizes linear in the logarithm.  None where the section ``latency`` has nothing valid.
+        Seconds, interpolated between the measured sizes linearly in the logarithm of the size. None if the section
+        ``latency`` has no valid rows.
     """
     section = data.get("latency") or {}
     rows = [row for row in section.get("shared") or section.get("random") or [] if row.get("valid") is not False]
@@ -51,7 +53,7 @@ def latencies(data: Mapping[str, Any], supersteps: NDArray[np.void]) -> Seconds 
 
 
 def no_latency(data: Mapping[str, Any], supersteps: NDArray[np.void]) -> str:
-    """Say that reads wait for one another which a profile has no price for; else nothing."""
+    """Return a note if a profile has no price for the dependent reads of some supersteps; otherwise an empty text."""
     waiting = chains(supersteps) > 0
     if not waiting.any() or latencies(data, supersteps) is not None:
         return ""

@@ -1,4 +1,4 @@
-"""What supersteps are charged by, in words: the footprint of scattered accesses, and the size of an element."""
+"""Quantities by which supersteps are charged: the footprint of scattered accesses, and the size of an element."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Seconds = NDArray[np.float64]
 
 
 def footprints(supersteps: NDArray[np.void], word_bytes: int) -> Seconds | None:
-    """Return the words that the arrays of each superstep have; infinite where that is not known of one."""
+    """Return the size in words of the arrays of each superstep; infinite for a superstep whose size is not known."""
     if "footprint" not in (supersteps.dtype.names or ()):
         return None
     nbytes = supersteps["footprint"]
@@ -19,12 +19,12 @@ def footprints(supersteps: NDArray[np.void], word_bytes: int) -> Seconds | None:
 
 
 def element_bytes(nbytes: NDArray[Any], count: NDArray[Any]) -> Seconds:
-    """Return the bytes of an element of each superstep, on average."""
+    """Return the average bytes of an element in each superstep."""
     return np.asarray(nbytes / np.maximum(count, 1), np.float64)
 
 
 def shares(chosen: list[dict[str, Any]], n: int, footprint: Seconds | None) -> list[Seconds]:
-    """Return the share of each of some functions, by ascending footprint, in n supersteps: linear in its logarithm."""
+    """Return the shares of functions, given by ascending footprint, in n supersteps: linear in log footprint."""
     if len(chosen) == 1 or footprint is None:
         return [np.zeros(n)] * (len(chosen) - 1) + [np.ones(n)]
     known = np.log([row["footprint"] for row in chosen])

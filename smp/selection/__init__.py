@@ -1,10 +1,10 @@
-"""Libraries of implementations: the one that is predicted to be the fastest is called.
+"""Libraries of implementations, which call the one that is predicted to be the fastest.
 
-    Library, Implementation, Parameter    what there is to choose from
+    Library, Implementation, Parameter    define the implementations to choose from
     calibrate                             measures implementations and fits a model to each
     try_library, try_parameter            measure how often a choice is right
 
-Models that were calibrated are kept in the user's data folder and found again.
+Calibrated models are kept in the user's data folder, where later programs find them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Calibration: a specification, or a library of implementations, measured and fitted on this machine.
+"""Calibrates a specification, or a library of implementations, by measuring it on this machine and fitting models.
 
     loop nest + random points kept apart  ->  rounds over all of them, in random order  ->  medians  ->  models
 
-A round takes one timing of every task at every point, so that a slow moment of the computer does not fall on one point
-or one implementation alone.  After the first, points are added for implementations that apply at few.  There are three
-rounds; a point whose middle three timings differ by more than 10% gets two more, twice if need be; all are kept, but
-those that are taken again because the host has moved the CPUs (see `Looker`): the model says how many.  What is
-measured is saved every few seconds and on Ctrl-C, and taken up again.
+A round takes one timing of every task at every point, so that a slow moment of the computer does not affect only one
+point or one implementation.  After the first round, points are added for implementations that apply at few points.
+There are three rounds.  A point whose middle three timings differ by more than 10% gets two more timings, and another
+two if they still do.  All timings are kept, except for those that are repeated because the host has moved the CPUs (see
+`Looker`); the model says how many these are.  The timings are saved every few seconds and on Ctrl-C, and a later
+calibration can resume from them.
 
 Source: Brewer, Portable High-Performance Supercomputing, sections 3.3 to 3.5.
 """
@@ -34,9 +35,9 @@ from .library import Library
 from .timings import FEWEST, Series, keep, take_up
 
 VERIFICATION = 20
-"""Points kept apart from the fit."""
+"""Number of points that are kept apart from the fit."""
 SAVE_S = 5.0
-"""Seconds between saving what was measured."""
+"""Seconds after which the timings are saved again."""
 Progress = Callable[[float, str], None]
 
 
@@ -77,40 +78,42 @@ def calibrate(
     ----------
     what : Specification or Library
     machine : Machine, optional
-        Tasks are then SPMD programs, timed as ``machine.run(task, ...)``; ``setup`` is given the machine first.
+        Machine for tasks that are SPMD programs, which are then timed as ``machine.run(task, ...)``.  ``setup`` gets it
+        as its first argument.
     verification : int
-        Random points on which the models are tried and to which they are not fitted.
+        Number of random points on which the models are tested, and to which they are not fitted.
     seed : int
-        Of these points, and of the order of all.
+        Seed of these points, and of the order in which all points are measured.
     resume : path_like, optional
-        A file where timings are kept while the measurement is under way; if it is there, what it holds is not measured
+        File that keeps the timings while the measurement is under way.  If it exists, the timings in it are not taken
         again.  It is removed once the models are fitted.
     progress : callable, optional
-        Called with the share that is done and a word on what is under way.
+        Called with the share of the work that is done, and with a short text on the work under way.
 
     Returns
     -------
     Model or Library
-        The library itself, with the models in place of those it had.
+        The model of a specification, or the library itself, whose models are replaced.
 
     Raises
     ------
     ModelError
-        A library without implementations; a file to resume from that belongs to another measurement.
+        If a library has no implementations, or if ``resume`` is damaged or belongs to another measurement.
     FitError
-        No more points than terms; timings that cannot be fitted.
+        If there are no more points than terms, or if the timings cannot be fitted.
     KeyboardInterrupt
-        On Ctrl-C; ``resume``, if given, holds what was measured.
+        On Ctrl-C. The file ``resume``, if given, then has the timings taken so far.
 
     Warns
     -----
     ModelWarning
-        A model with a mean relative error above 10%.
+        If a model has a mean relative error above 10%.
 
     Notes
     -----
-    A call of under 0.2 ms is timed as one of as many calls as take half a millisecond.  Within a call that takes under
-    10 ms, memory and code are as a call just before has left them; longer ones are timed at once.
+    A call of less than 0.2 ms is timed in a batch of as many calls as take half a millisecond.  A call of less than
+    10 ms is timed right after another one, and so finds its memory and code as that one has left them.  A longer call
+    is timed the first time it is made.
 
     Examples
     --------
@@ -144,7 +147,7 @@ def calibrate(
 
 
 def _alike(specifications: list[Specification]) -> list[list[Specification]]:
-    """Bring specifications together whose tasks can be given the same arguments at the same points."""
+    """Return groups of specifications whose tasks can be given the same arguments at the same points."""
     groups: dict[Any, list[Specification]] = {}
     for each in specifications:
         key = (
@@ -176,7 +179,7 @@ def _series(group: list[Specification], verification: int, seed: int) -> Series:
 def _measure(
     series: list[Series], machine: Machine | None, seed: int, kept: Path | None, progress: Progress, looker: Looker
 ) -> None:
-    """Take all timings, saving them on the way and whatever ends it."""
+    """Take all timings. If a file is given, save them on the way and at the end, even after an error or Ctrl-C."""
     if kept is None:
         return _take(series, machine, seed, progress, looker, _nothing)
     take_up(series, kept)
@@ -202,7 +205,7 @@ def _take(
     looker: Looker,
     between: Callable[[], None],
 ) -> None:
-    """Take timings until no point wants one."""
+    """Take timings until no point needs another one."""
     rng = np.random.default_rng(seed + 1)
     done, whole = sum(each.taken() for each in series), FEWEST * sum(len(each.verification) for each in series)
     share = 0.0
@@ -210,7 +213,7 @@ def _take(
         whole = max(whole, done + len(visits))
         for index in rng.permutation(len(visits)).tolist():
             each, point = visits[index]
-            share = max(share, done / whole)  # more rounds make the whole larger, and nothing undone
+            share = max(share, done / whole)  # more rounds make the whole larger, but the share must not fall
             progress(share, each.tells(point))
             each.visit(point, machine, rng, looker)
             between()

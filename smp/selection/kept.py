@@ -1,4 +1,4 @@
-"""The kernels' models of this machine: kept by ``python -m smp.microbench --calibrate``, found when a kernel chooses.
+"""Keeps the kernels' models of this machine, made by ``python -m smp.microbench --calibrate``, for later choices.
 
 calibration-<fingerprint>.json    {"libraries": {"sort[int64, 2 streams]": models, ...}}
 """
@@ -21,11 +21,11 @@ REDO = "python -m smp.microbench --calibrate makes one"
 
 
 class CalibrationWarning(UserWarning):
-    """The kept models cannot be used; kernels follow their rules."""
+    """The kept models cannot be used, so kernels follow their rules."""
 
 
 def kept_at() -> Path:
-    """Return where this machine's models are kept."""
+    """Return the path of the file with this machine's models."""
     return _kept_at(data_folder())
 
 
@@ -35,7 +35,7 @@ def recalled(library: Library) -> Library:
     Warns
     -----
     CalibrationWarning
-        They cannot be read, or are of an earlier form of the library, which goes without then.
+        If the models cannot be read, or belong to an earlier form of the library. The library then has no models.
     """
     try:
         found = _kept(kept_at()).get(library.name)
@@ -47,21 +47,21 @@ def recalled(library: Library) -> Library:
 
 
 def document(libraries: Iterable[Library]) -> dict[str, Any]:
-    """Return the models of libraries as the JSON that is kept."""
+    """Return the models of libraries as JSON, in the form in which they are kept."""
     made = {library.name: library.to_json() for library in libraries if library.models}
     return {"format": FORMAT, "version": VERSION, "libraries": made}
 
 
 def keep(data: Mapping[str, Any]) -> Path:
-    """Keep a document's models, in place of those of the same libraries; return where.
+    """Keep a document's models, replacing those of the same libraries, and return the file's path.
 
-    A library that has recalled its models goes on with them; later programs find the new ones.
+    A library that has already recalled its models goes on with them. Later programs find the new ones.
     """
     file = kept_at()
     try:
         others = _kept(file)
     except ModelError:
-        others = {}  # damaged: replaced
+        others = {}  # the file is damaged and will be replaced
     bare = {
         name: {**library, "models": {m: {**model, "samples": None} for m, model in library["models"].items()}}
         for name, library in data["libraries"].items()
@@ -77,9 +77,9 @@ def read(file: Path) -> dict[str, Any]:
     Raises
     ------
     ModelError
-        It is missing, damaged, of another format or version; the message says where and what.
+        If the file is missing, damaged, or of another format or version. The message says what is wrong, and where.
     """
-    from .._computer import documents  # Pydantic takes a while to import, and kernels without kept models do without it
+    from .._computer import documents  # Pydantic takes a while to import, and kernels without kept models do without
     from .models_layout import CalibrationLayout
 
     data = documents.read(file, ModelError, "a calibration", REDO)
@@ -98,5 +98,5 @@ def _kept_at(base: Path) -> Path:
 
 @functools.cache
 def _kept(file: Path) -> dict[str, Any]:
-    """The libraries of a file by name; read once."""
+    """Return the libraries of a file by name. The file is read only once."""
     return dict(read(file)["libraries"]) if file.exists() else {}

@@ -1,9 +1,10 @@
-"""A library: implementations of one interface, and the choice of the one that is predicted to be the fastest.
+"""Libraries of implementations of one interface, which choose the one that is predicted to be the fastest.
 
     call's arguments  --of-->  inputs  --models-->  predicted seconds of each  -->  the smallest  -->  call it
 
-Where an implementation has a parameter, its best value is found first, then the choice is made among the optimised.
-Without models, or where no condition holds, a rule decides; by default the first implementation that applies.
+If an implementation has a parameter, the parameter's best value is found first.  Then the choice is made among the
+implementations with their best values.  A rule decides if there are no models, or if no implementation applies and has
+a prediction above zero.  By default, the rule takes the first implementation that applies.
 
 Source: Brewer, Portable High-Performance Supercomputing, chapters 4 and 5.
 """
@@ -27,19 +28,20 @@ FORMAT, VERSION = "smp-library", 1
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of an implementation that a model sets.
+    """A parameter of an implementation whose value is set with the help of a model.
 
     Attributes
     ----------
     name : str
-        The keyword that the implementation takes, and an input of its model.
+        Name of the keyword that the implementation takes, which is also an input of its model.
     text : str
-        The range that is measured, see `smp.models.fit.inputs.Input.parse`.
+        Range that is measured; see `smp.models.fit.inputs.Input.parse`.
     bottom, top : int, or callable of the library's inputs
-        Steps between which the best is looked for.
+        First and last of the steps among which the best one is searched for.
     value : callable, optional
-        ``value(step, *inputs)``: the parameter at a step; by default the step itself.  The predicted time must first
-        fall and then rise with the step: take iterations for a digit's width, or an exponent of two.
+        ``value(step, *inputs)`` returns the parameter at a step; by default it is the step itself.  The predicted time
+        must first fall and then rise with the step.  For the width of a digit, for example, take the number of
+        iterations as the step, and for a power of two its exponent.
     """
 
     name: str
@@ -54,36 +56,36 @@ class Parameter:
         return bottom, top
 
     def at(self, step: int, inputs: Sequence[float]) -> int:
-        """Return the parameter at a step."""
+        """Return the value of the parameter at a step."""
         return step if self.value is None else int(self.value(step, *inputs))
 
     def best_step(self, predict: Callable[..., float], inputs: Sequence[float]) -> int:
-        """Return the step at which ``predict(*inputs, value)`` is least."""
+        """Return the step at which ``predict(*inputs, value)`` is smallest."""
         value = self.value
         if value is None:
             return integer_minimum(*self.ends(inputs), lambda step: predict(*inputs, step))
         return integer_minimum(*self.ends(inputs), lambda step: predict(*inputs, value(step, *inputs)))
 
     def best(self, predict: Callable[..., float], inputs: Sequence[float]) -> int:
-        """Return the value at which ``predict(*inputs, value)`` is least."""
+        """Return the value at which ``predict(*inputs, value)`` is smallest."""
         return self.at(self.best_step(predict, inputs), inputs)
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """One way to do what a library does.
+    """One of a library's implementations.
 
     Attributes
     ----------
     name : str
     function : callable
-        Takes the library's arguments, and its parameter as a keyword; must leave the arguments as they are, for others
-        are timed with the same.
+        Takes the library's arguments, and its parameter as a keyword.  It must not change the arguments, because other
+        implementations are timed with the same ones.
     terms : sequence or mapping of expressions
-        What its time may depend on, see `smp.models.fit.specification.Specification`.
+        Terms on which its time may depend; see `smp.models.fit.specification.Specification`.
     when : str
-        The condition on the inputs outside which it must not be chosen.  One that names the parameter keeps its values
-        in bounds, and does not bind the rule.
+        Condition on the inputs.  If it does not hold, the implementation must not be chosen.  A condition that names
+        the parameter bounds the parameter's values, and does not bind the rule.
     parameter : Parameter or None
     """
 
@@ -96,16 +98,16 @@ class Implementation:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a library would do.
+    """The implementation that a library would call.
 
     Attributes
     ----------
     name : str
-        Of the implementation.
+        Name of the implementation.
     keywords : dict
-        Its parameter, optimised.
+        Its parameter with the best value; empty if it has none.
     seconds : float
-        Predicted; NaN where a rule has decided.
+        Predicted seconds; NaN if a rule has decided.
     """
 
     name: str
@@ -114,31 +116,31 @@ class Choice:
 
 
 class Library:
-    """Implementations of one interface; calling it calls the one that is predicted to be the fastest.
+    """Implementations of one interface. Calling the library calls the one that is predicted to be the fastest.
 
     Parameters
     ----------
     name : str
     inputs : mapping of name to text
-        What times depend on, and the ranges to calibrate over, see `smp.models.fit.inputs.Input.parse`.
+        Inputs on which times depend, with the ranges to calibrate over; see `smp.models.fit.inputs.Input.parse`.
     of : callable
-        Takes the arguments of a call and returns the inputs' values, in order.
+        Takes the arguments of a call and returns the values of the inputs, in order.
     setup : callable, optional
-        For calibration: returns the arguments of a call with such inputs, see `Specification`; by default the inputs
-        themselves.
+        Returns the arguments of a call with the given inputs, for calibration; see `Specification`.  By default, the
+        arguments are the inputs themselves.
     cleanup : callable, optional
     rule : callable, optional
-        Takes the inputs' values and returns the name of an implementation: what decides without a calibration.
+        Takes the values of the inputs and returns the name of an implementation.  It decides without a calibration.
     points : int, optional
         Most points of the loop nest that are measured.
     loops : mapping of name to text, optional
-        The loop nest of the calibration, where it does not run over the inputs but over what ``setup`` makes data
-        from; ``of`` then tells the inputs.
+        Loop nest of the calibration, if it does not run over the inputs but over other values from which ``setup``
+        makes the data.  The inputs' values then come from ``of``.
 
     Attributes
     ----------
     models : dict of implementation's name to Model
-        Empty until it is calibrated.
+        Model of each implementation; empty until the library is calibrated.
 
     Examples
     --------
@@ -182,12 +184,13 @@ class Library:
         return f"<library {self.name}: {', '.join(self.implementations)}; {state}>"
 
     def add(self, *made: Implementation) -> None:
-        """Add implementations; models that were there no longer count.
+        """Add implementations, and drop the library's models.
 
         Raises
         ------
         ModelError
-            One of that name is there, its terms or condition do not read, or its parameter is named like an input.
+            If an implementation's name is taken, if its terms or condition cannot be parsed, or if its parameter has
+            the name of an input.
         """
         names = [given.name for given in self.ranges]
         for each in made:
@@ -205,7 +208,7 @@ class Library:
     def implementation(
         self, terms: Sequence[str] | Mapping[str, str], when: str = "", parameter: Parameter | None = None
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Decorate a function that is to be an implementation of its own name; see `Implementation`."""
+        """Return a decorator that adds a function as an implementation under its own name; see `Implementation`."""
 
         def added(function: Callable[..., Any]) -> Callable[..., Any]:
             self.add(Implementation(function.__name__, function, terms, when, parameter))
@@ -214,7 +217,7 @@ class Library:
         return added
 
     def specifications(self) -> Iterator[Specification]:
-        """What is to be calibrated: one specification for each implementation, named ``library/implementation``."""
+        """Return the specifications to calibrate, one for each implementation, named ``library/implementation``."""
         return (self._specification(each) for each in self.implementations.values())
 
     def _specification(self, each: Implementation) -> Specification:
@@ -234,12 +237,12 @@ class Library:
         )
 
     def use(self, models: Mapping[str, Model]) -> None:
-        """Choose by these models, of the names that `specifications` gives.
+        """Choose by the given models from now on. Their names are those of `specifications`.
 
         Raises
         ------
         ModelError
-            A model is missing, or is one of other inputs.
+            If a model is missing or has other inputs.
         """
         found = {}
         for specification in self.specifications():
@@ -260,17 +263,18 @@ class Library:
         return self.rule(*inputs) if at < 0 else self._names[at]
 
     def best(self, *inputs: float) -> Choice:
-        """Return what to call, with its parameter, and the predicted time.
+        """Return the implementation to call, with its parameter and its predicted time.
 
         Parameters
         ----------
         *inputs : float
-            In their order.  One below its range is taken as the lower end: models are not to be trusted towards zero.
-            Nor is one that predicts a time below zero.
+            Values of the inputs, in order.  A value below its range is replaced by the lower end of the range, because
+            models are not reliable towards zero.  A model that predicts no time above zero is left out.
 
         Notes
         -----
-        Below a microsecond an implementation; one with a parameter takes 2 log2(steps) predictions more.
+        The choice takes less than a microsecond per implementation.  An implementation with a parameter needs
+        2 log2(steps) further predictions.
         """
         if self.models:
             at, value, seconds = (self._find or self._compiled())(*inputs)
@@ -281,7 +285,10 @@ class Library:
         return Choice(self.rule(*inputs), {}, math.nan)
 
     def predictions(self, *inputs: float) -> dict[str, Choice]:
-        """Return what is predicted of each implementation, its parameter at its best; infinite where it may not."""
+        """Return the predicted time of each implementation with its best parameter.
+
+        The time of an implementation that does not apply is infinite.
+        """
         raised = self.raised(*inputs)
         made = {}
         for name, model in self.models.items():
@@ -294,7 +301,7 @@ class Library:
         return made
 
     def raised(self, *inputs: float) -> list[float]:
-        """Return the inputs, those below their range at its lower end: what the models are asked for."""
+        """Return the inputs for the models: values below their ranges are raised to the lower ends."""
         return [max(given, r.low) for given, r in zip(inputs, self.ranges, strict=True)]
 
     def __call__(self, *arguments: Any) -> Any:
@@ -303,7 +310,7 @@ class Library:
         return self.implementations[chosen.name].function(*arguments, **chosen.keywords)
 
     def _first(self, *inputs: float) -> str:
-        """The rule where none is given."""
+        """Return the name of the first implementation that applies. This is the default rule."""
         for name, applies in self._applies.items():
             if applies(*inputs):
                 return name
@@ -311,10 +318,11 @@ class Library:
         raise ModelError(f"no implementation of {self.name} applies to {told}: add one that does")
 
     def _compiled(self) -> Callable[..., tuple[int, int, float]]:
-        """One closed function of the inputs: where among the implementations the smallest prediction above zero is.
+        """Compile a function of the inputs that finds the implementation with the smallest prediction above zero.
 
-        Conditions are asked of the inputs as they are, models of inputs within their ranges.  A model with a term that
-        is not defined there, such as the logarithm of zero, predicts nothing.
+        It returns the implementation's index, or -1 if there is none, its parameter's value, and its predicted time.
+        Conditions are evaluated on the inputs as they are, and models on the inputs raised to the lower ends of their
+        ranges.  A model with a term that is not defined there, such as the logarithm of zero, predicts nothing.
         """
         names = [each.name for each in self.ranges]
         given, space = ", ".join(names), dict[str, Any](_undefined=(ArithmeticError, ValueError))
@@ -339,17 +347,17 @@ class Library:
         return self._find
 
     def to_json(self, samples: bool = False) -> dict[str, Any]:
-        """Return the models as plain JSON, with or without what they were made from."""
+        """Return the models as plain JSON, with or without the samples from which they were made."""
         models = {name: model.to_json(samples) for name, model in self.models.items()}
         return {"format": FORMAT, "version": VERSION, "name": self.name, "models": models}
 
     def use_json(self, data: Mapping[str, Any]) -> None:
-        """Choose by the models that `to_json` made this of.
+        """Choose from now on by models that `to_json` has returned.
 
         Raises
         ------
         ModelError
-            It is damaged, of another library, or this one has changed since.
+            If the data are damaged or belong to another library, or if this library has changed since.
         """
         stated = data if isinstance(data, Mapping) else {}
         wanted = {"format": FORMAT, "version": VERSION, "name": self.name}

@@ -1,4 +1,4 @@
-"""The layout of kept models and calibrations as JSON: see `documents`."""
+"""Layout of kept models and calibrations as JSON; see `documents`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class LibraryModel(ModelLayout):
 
 
 class LibraryLayout(Record):
-    """The models of a library, by implementation."""
+    """The models of a library, by the names of the implementations."""
 
     format: Literal["smp-library"]
     version: Literal[1]
@@ -23,7 +23,7 @@ class LibraryLayout(Record):
 
 
 class CalibrationLayout(Record):
-    """The models of several libraries."""
+    """The models of several libraries, by the libraries' names."""
 
     libraries: dict[str, LibraryLayout]
     interrupted: bool | None = None

@@ -1,6 +1,6 @@
-"""A parameter on trial: is the value that the model finds best beaten by the values beside it?
+"""Checks whether the parameter value that a model predicts as the best is faster than the neighbouring values.
 
-    digit      7        8        11         the steps beside the best one, as far as they give other values
+    digit      7        8        11         the nearest steps to the best one that give other values
               5.3 ms   5.0 ms   5.2 ms      in rounds, see `rounds`
     right      no neighbour is faster by more than 2% and by more than the noise
 
@@ -24,21 +24,22 @@ from .rounds import in_rounds
 from .trial import Case, Progress, arguments_of, random_cases, told
 
 PATIENCE = 20
-"""Random cases drawn for each that counts: some are outside the condition, some leave no two values to compare."""
+"""Most random cases that are drawn for each case that counts. Some cases are outside the condition, and others have no
+two values to compare."""
 
 
 @dataclass(frozen=True)
 class ParameterTrial:
-    """Cases of a parameter, with what they amount to.
+    """Cases of a parameter, with their summary.
 
     Attributes
     ----------
     name : str
         ``library/implementation: parameter``.
     cases : sequence of Case
-        Those of `smp.selection.trial`, where ``chosen`` and the times' names are the parameter's values.
+        Cases as in `smp.selection.trial`, in which ``chosen`` and the names of the times are the parameter's values.
     placement : str
-        What was timed again because the host had moved the CPUs; empty where they stayed.
+        Text on the timings that were repeated because the host had moved the CPUs; empty if it had not.
     """
 
     name: str
@@ -52,18 +53,18 @@ class ParameterTrial:
 
     @property
     def within(self) -> float:
-        """Share in which the value was the fastest, or within 2% of it, by the medians alone."""
+        """Share of the cases in which the value was the fastest, or within 2% of it, by the medians alone."""
         return float(np.mean([case.right for case in self.cases]))
 
     @property
     def losses(self) -> tuple[float, float]:
-        """Median and largest loss against the fastest neighbour; 0 where the value is the fastest."""
+        """Median and largest loss against the fastest neighbour, which is 0 if the value is the fastest."""
         found = [case.loss for case in self.cases]
         return float(np.median(found)), max(found)
 
 
 def parameters(library: Library) -> Iterator[tuple[str, Parameter]]:
-    """Return the implementations of a library that have a parameter, and these."""
+    """Yield the name and the parameter of each implementation of a library that has one."""
     for name, each in library.implementations.items():
         if each.parameter is not None:
             yield name, each.parameter
@@ -72,13 +73,13 @@ def parameters(library: Library) -> Iterator[tuple[str, Parameter]]:
 def with_neighbours(
     parameter: Parameter, predict: Callable[..., float], inputs: Sequence[float]
 ) -> tuple[int, list[int]]:
-    """Return the best value, and the next others below and above it in the order of the steps.
+    """Return the best value, and the nearest other values below and above it in the order of the steps.
 
     Parameters
     ----------
     parameter : Parameter
     predict : callable
-        ``predict(*inputs, value)``: seconds, infinite for values that may not be.
+        ``predict(*inputs, value)`` returns the predicted seconds, infinite for values that are not allowed.
     inputs : sequence of float
 
     Examples
@@ -113,26 +114,26 @@ def try_parameter(
     Parameters
     ----------
     library : Library
-        Calibrated.
+        A calibrated library.
     name : str
-        Of the implementation.
+        Name of the implementation.
     cases : int
-        Those that count: the condition holds, and there is a neighbour.
+        Number of cases that count, in which the condition holds and there is a neighbour.
     seed : int
-        Of the cases; another than that of the calibration.
+        Seed of the cases; it should differ from the calibration's.
     progress : callable, optional
     into : list, optional
-        Gets the cases one by one: what there is after Ctrl-C.
+        List to which the cases are added one by one, so that they are not lost on Ctrl-C.
 
     Returns
     -------
     ParameterTrial
-        Of fewer cases, if of `PATIENCE` times as many random ones not enough count.
+        The trial. It has fewer cases if not enough of `PATIENCE` times as many random cases count.
 
     Raises
     ------
     ModelError
-        The library is not calibrated, or the implementation has no parameter.
+        If the library is not calibrated, or the implementation has no parameter.
     """
     parameter = dict(parameters(library)).get(name)
     if parameter is None or name not in library.models:
@@ -161,7 +162,7 @@ def _try_case(
     rng: np.random.Generator,
     looker: Looker,
 ) -> Case | None:
-    """Time the best value and its neighbours on the same arguments; None where there is nothing to compare."""
+    """Time the best value and its neighbours on the same arguments. Return None if there is nothing to compare."""
     inputs = library.of(*arguments)
     if not math.isfinite(library.predictions(*inputs)[name].seconds):
         return None

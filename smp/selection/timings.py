@@ -1,6 +1,6 @@
-"""Timings of tasks at the points of their inputs: how one is taken, how many there are to be, how they are kept.
+"""Takes timings of tasks at the points of their inputs, and saves them in a file.
 
-series    points of the inputs, and tasks that are given the same arguments at each
+series    points of the inputs, and tasks that get the same arguments at each point
 task      its timings at each point: three; five, then seven, while the middle three differ by more than 10%
 """
 
@@ -28,18 +28,19 @@ from ..models.fit.specification import Specification
 
 FEWEST, MOST = 3, 7
 APART = 1.10
-"""Ratio of the two beside the median of a point's timings above which two more are taken."""
+"""Ratio of the two timings next to a point's median above which two more timings are taken."""
 SHORT_S, WARM_S, BATCH_S = 2e-4, 1e-2, 5e-4
-"""Seconds: calls below the first are timed in batches, below the second after a call; a batch takes the third."""
+"""Seconds. Calls shorter than SHORT_S are timed in batches, which take BATCH_S. Calls shorter than WARM_S are timed
+after another call."""
 A_TERM, DRAWS = 3, 10
-"""Points for each term of a task whose condition holds at few; how many are drawn for each that is lacking."""
+"""Number of points for each term of a task whose condition holds at few points, and most draws for each missing one."""
 REMEDY = "remove it to measure anew"
 Points = dict[str, NDArray[np.float64]]
 Made = tuple[tuple[Any, ...], dict[str, float], dict[str, float]]
 
 
 def timed(call: Callable[[], Any]) -> float:
-    """Return the seconds that a call takes; a short one is made many times, see `smp.calibrate`."""
+    """Return the seconds that a call takes. A short call is made many times; see `smp.calibrate`."""
     collected = gc.isenabled()
     gc.disable()
     try:
@@ -65,20 +66,20 @@ def _once(call: Callable[[], Any]) -> float:
 
 
 class Task:
-    """One specification's timings.
+    """The timings of one specification.
 
     Parameters
     ----------
     specification : Specification
     count : int
-        Points.
+        Number of points.
 
     Attributes
     ----------
     raw : list of lists of float
-        Seconds, for each point.
+        Timings at each point, in seconds.
     applies : list of bool
-        Whether the condition holds at each point: only there is it timed.
+        True for each point at which the condition holds; the task is timed only there.
     """
 
     def __init__(self, specification: Specification, count: int) -> None:
@@ -87,7 +88,7 @@ class Task:
         self.applies = [True] * count
 
     def wants(self, point: int) -> bool:
-        """Whether one more timing of a point is needed."""
+        """Return True if a point needs one more timing."""
         taken = sorted(self.raw[point])
         if not self.applies[point] or len(taken) >= MOST:
             return False
@@ -95,7 +96,7 @@ class Task:
         return len(taken) < FEWEST or len(taken) % 2 == 0 or taken[half + 1] > APART * taken[half - 1]
 
     def holds(self, inputs: Mapping[str, float]) -> bool:
-        """Whether the condition holds."""
+        """Return True if the task's condition holds for the inputs, or if it has none."""
         condition = self.specification.condition
         return condition is None or bool(condition.of(inputs))
 
@@ -106,7 +107,7 @@ class Series:
     Parameters
     ----------
     specifications : sequence of Specification
-        Alike but for their names, terms, tasks and conditions.
+        Specifications that differ only in their names, terms, tasks and conditions.
     points : dict of loop to ndarray (n,)
     verification : ndarray (n,) bool
 
@@ -114,7 +115,7 @@ class Series:
     ----------
     tasks : list of Task
     inputs : ndarray (n, k) float64
-        Of the models, at each point; NaN before the first visit.
+        Inputs of the models at each point; NaN before the first visit.
     """
 
     def __init__(
@@ -125,15 +126,15 @@ class Series:
         self.inputs = np.full((len(verification), len(specifications[0].ranges)), np.nan)
 
     def wanting(self) -> Iterator[int]:
-        """Points at which a task wants a timing."""
+        """Return the points at which some task needs a timing."""
         return (k for k in range(len(self.verification)) if any(task.wants(k) for task in self.tasks))
 
     def taken(self) -> int:
-        """How many points have been visited, each counted as often as it was."""
+        """Return the number of visits to points, where several visits to one point all count."""
         return sum(max(len(task.raw[k]) for task in self.tasks) for k in range(len(self.verification)))
 
     def at(self, point: int) -> dict[str, float]:
-        """The loops' values at a point; whole numbers as int."""
+        """Return the values of the loops at a point; whole numbers are ints."""
         return self._typed({name: values[point] for name, values in self.points.items()})
 
     def _typed(self, loops: Mapping[str, float]) -> dict[str, float]:
@@ -141,12 +142,15 @@ class Series:
         return {given.name: int(loops[given.name]) if given.whole else float(loops[given.name]) for given in ranges}
 
     def tells(self, point: int) -> str:
-        """A point in words, for the progress."""
+        """Return a point as text, for messages of progress."""
         values = ", ".join(f"{name} = {value:,.4g}" for name, value in self.at(point).items())
         return f"{self.tasks[0].specification.name.split('/')[0]}: {values}"
 
     def visit(self, point: int, machine: Machine | None, rng: np.random.Generator, looker: Looker) -> None:
-        """Take a timing of every task that wants one at a point, in random order, while the CPUs lie as mostly."""
+        """Time each task that needs a timing at a point, in random order.
+
+        A timing is repeated if the CPUs were not placed as they mostly are (see `Looker`).
+        """
         with self._made(self.at(point), machine) as (arguments, keywords, inputs):
             if np.isnan(self.inputs[point]).any():
                 self._enter(point, inputs)
@@ -157,10 +161,11 @@ class Series:
                     task.raw[point].append(looker.time(partial(timed, partial(call, *arguments, **keywords))))
 
     def supplement(self, machine: Machine | None, rng: np.random.Generator) -> None:
-        """Add random points, once all have been visited, for tasks whose conditions hold at too few of them.
+        """Add random points for tasks whose conditions hold at too few points, once all points have been visited.
 
-        Each is to have as many for verification as there are in all, and `A_TERM` a term for the fit; on the points
-        added only those that lack some are timed.  At most `DRAWS` are drawn for each that is lacking.
+        Each task should have as many points for verification as the series has, and `A_TERM` points for each term of
+        the fit, but no more than the loop nest has.  At an added point, only the tasks that lack points are timed.  At
+        most `DRAWS` points are drawn for each missing one.
         """
         if len(self.verification) > self.base or all(task.specification.condition is None for task in self.tasks):
             return
@@ -187,7 +192,7 @@ class Series:
 
     @contextmanager
     def _made(self, loops: dict[str, float], machine: Machine | None) -> Iterator[Made]:
-        """Make the arguments of the tasks; what is a keyword of theirs, and what the models' inputs are."""
+        """Make the tasks' arguments, their keywords, and the inputs of the models; clean up at the end of the block."""
         first = self.tasks[0].specification
         keywords = {name: loops.pop(name) for name in first.keywords}
         on = () if machine is None else (machine,)
@@ -203,7 +208,7 @@ class Series:
                 first.cleanup(*arguments)
 
     def _append(self, loops: Mapping[str, float], verify: bool) -> None:
-        """Add a point."""
+        """Add a point, without timings."""
         self.points = {name: np.append(values, loops[name]) for name, values in self.points.items()}
         self.verification = np.append(self.verification, verify)
         self.inputs = np.vstack([self.inputs, np.full(self.inputs.shape[1], np.nan)])
@@ -212,13 +217,13 @@ class Series:
             task.applies.append(False)
 
     def _enter(self, point: int, inputs: Mapping[str, float]) -> None:
-        """Keep the inputs of a point, and see at which tasks' conditions hold there."""
+        """Keep the inputs of a point, and find the tasks whose conditions hold there."""
         self.inputs[point] = [inputs[given.name] for given in self.tasks[0].specification.ranges]
         for task in self.tasks:
             task.applies[point] = task.holds(inputs)
 
     def measured(self, task: Task) -> tuple[Points, list[list[float]], NDArray[np.bool_]]:
-        """A task's inputs, timings and which are kept apart, where its condition holds."""
+        """Return a task's inputs, its timings, and which are for verification, at points where its condition holds."""
         some = np.flatnonzero(task.applies)
         names = [given.name for given in task.specification.ranges]
         inputs = {name: self.inputs[some, k] for k, name in enumerate(names)}
@@ -226,7 +231,7 @@ class Series:
 
 
 def keep(series: Sequence[Series], file: Path) -> None:
-    """Save the timings taken so far, whole or not at all."""
+    """Save the timings taken so far, completely or not at all."""
     taken = [
         {
             "raw": [task.raw for task in each.tasks],
@@ -243,16 +248,16 @@ def keep(series: Sequence[Series], file: Path) -> None:
 
 
 def take_up(series: Sequence[Series], file: Path) -> None:
-    """Take the timings that `keep` has saved, if it has.
+    """Add the timings that `keep` has saved in a file, if the file exists.
 
     Raises
     ------
     ModelError
-        They are damaged, or of other tasks or points.
+        If they are damaged, or belong to other tasks or points.
     """
     if not file.exists():
         return
-    from .._computer import documents  # Pydantic takes a while to import, and a calibration that begins does without it
+    from .._computer import documents  # Pydantic takes a while to import, and a new calibration does not need it
     from .timings_layout import TimingsLayout
 
     try:
@@ -276,7 +281,7 @@ def take_up(series: Sequence[Series], file: Path) -> None:
 
 
 def _fits(series: Series, found: Mapping[str, Any]) -> bool:
-    """Whether there is something for each task and point of a series."""
+    """Return True if the saved timings have an entry for each task and each point of a series."""
     points, count = series.base + len(found["added"]), len(series.tasks)
     lists = [*found["raw"], *found["applies"], found["inputs"]]
     return (
@@ -288,7 +293,7 @@ def _fits(series: Series, found: Mapping[str, Any]) -> bool:
 
 
 def _named(series: Sequence[Series]) -> list[Any]:
-    """What the timings are of."""
+    """Return the names of the tasks and their points, which identify a measurement."""
     return [
         [
             [task.specification.name for task in each.tasks],

@@ -1,4 +1,4 @@
-"""The layout of the timings of a calibration under way as JSON: see `documents`."""
+"""Layout of the timings of an unfinished calibration as JSON; see `documents`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pydantic import Field
 from .._computer.documents import NotNegative, Number, Record
 
 Added = Annotated[tuple[dict[str, Number], bool], Field(strict=False)]
-"""The loops of a point, and whether it is for verification; JSON has no tuples, so a list is taken for one."""
+"""Loops of a point, and True if it is for verification. JSON has no tuples, so a list is accepted."""
 
 
 class Taken(Record):
-    """The timings of a series: of each task at each point."""
+    """The timings of a series, for each task at each point."""
 
     raw: list[list[list[NotNegative]]]
     applies: list[list[bool]]

@@ -1,11 +1,11 @@
-"""A library on trial: random cases, each done by every implementation in turns, and was the choice right?
+"""Checks how often a library chooses the fastest implementation, by timing all of them on random cases.
 
     case    random loops -> arguments -> the library's choice; then rounds of all implementations, see `rounds`
-    again   once all cases were visited: those in which another came within 10% of the chosen one, or was faster
+    again   after all cases: those in which another implementation came within 10% of the chosen one, or was faster
     right   the chosen one is the fastest, or within 2% of it, by the median over the rounds of the ratio of the two
 
-Rounds of a short call all lie within one slow moment of the computer, hence the second visit.  Calibration and trial
-share no points.
+All rounds of a short call can lie within one slow moment of the computer, so close cases are visited a second time.
+Calibration and trial share no points.
 
 Source: Brewer, Portable High-Performance Supercomputing, tables 4-1 to 4-4.
 """
@@ -29,7 +29,7 @@ from .library import Library
 from .rounds import TOLERANCE, in_rounds, interval, ratio
 
 CLOSE = 1.10
-"""Times the chosen one's time, up to which another is close: the case is visited a second time."""
+"""If the ratio of another implementation's time to the chosen one's is below this, the case is visited again."""
 Progress = Callable[[float, str], None]
 
 
@@ -42,9 +42,9 @@ class Case:
     inputs : dict of name to float
     chosen : str
     predicted : float
-        Seconds of the chosen one.
+        Predicted seconds of the chosen implementation.
     times : dict of name to list of float
-        Seconds of each implementation that applies, in each round; NaN where it was left out.
+        Seconds of each implementation that applies, in each round; NaN in rounds in which it was not timed.
     """
 
     inputs: dict[str, float]
@@ -54,40 +54,40 @@ class Case:
 
     @property
     def close(self) -> bool:
-        """Whether another came within 10% of the chosen one, or was faster."""
+        """True if another implementation came within 10% of the chosen one, or was faster."""
         return any(ratio(self.times, name, self.chosen) < CLOSE for name in self.times if name != self.chosen)
 
     def together(self, other: Case) -> Case:
-        """Return the case with the rounds of a further visit."""
+        """Return this case with the rounds of a further visit added."""
         times = {name: taken + other.times[name] for name, taken in self.times.items()}
         return Case(self.inputs, self.chosen, self.predicted, times)
 
     @property
     def loss(self) -> float:
-        """How much longer the chosen one takes than the fastest: 0 if it is the fastest."""
+        """Fraction by which the chosen implementation takes longer than the fastest; 0 if it is the fastest."""
         return max(0.0, max(ratio(self.times, self.chosen, name) for name in self.times) - 1)
 
     @property
     def right(self) -> bool:
-        """Whether the loss is at most 2%."""
+        """True if the loss is at most 2%."""
         return self.loss <= TOLERANCE
 
     @property
     def beaten(self) -> bool:
-        """Whether another is faster beyond the noise: the interval of the ratio lies above 1."""
+        """True if another implementation is faster beyond the noise: the interval of the ratio lies above 1."""
         return any(interval(self.times, self.chosen, name)[0] > 1 for name in self.times)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Cases of a library, with what they amount to.
+    """Cases of a library, with their summary.
 
     Attributes
     ----------
     library : str
     cases : sequence of Case
     placement : str
-        What was timed again because the host had moved the CPUs; empty where they stayed.
+        Text on the timings that were repeated because the host had moved the CPUs; empty if it had not.
     """
 
     library: str
@@ -101,7 +101,7 @@ class Trial:
 
     @property
     def fastest(self) -> float:
-        """Share in which the chosen one was the very fastest by the medians."""
+        """Share of the cases in which the chosen implementation was the fastest of all by the medians."""
         return float(np.mean([case.loss == 0 for case in self.cases]))
 
     @property
@@ -111,12 +111,13 @@ class Trial:
         return float(np.mean(wrong)) if wrong else 0.0
 
     def gains(self) -> dict[str, tuple[float, float]]:
-        """What choosing gains over each implementation alone, where it applies in every case.
+        """Return the gain of choosing over always calling one implementation, for each that applies in every case.
 
         Returns
         -------
         dict of name to (float, float)
-            Geometric mean, and largest, of its time over the chosen one's.  The smallest mean is the best single one.
+            Geometric mean and maximum of the implementation's time divided by the chosen one's.  The implementation
+            with the smallest mean is the best single one.
         """
         always = [name for name in self._names() if all(name in case.times for case in self.cases)]
         made = {}
@@ -126,7 +127,7 @@ class Trial:
         return made
 
     def won(self) -> dict[str, tuple[int, int]]:
-        """How often each was chosen, and how often it was the fastest."""
+        """Return how often each implementation was chosen, and how often it was the fastest."""
         best = [
             max(case.times, key=lambda name, case=case: ratio(case.times, case.chosen, name))  # type: ignore[misc]
             for case in self.cases
@@ -134,7 +135,10 @@ class Trial:
         return {name: (sum(c.chosen == name for c in self.cases), best.count(name)) for name in self._names()}
 
     def error(self) -> float:
-        """Mean relative error of the predictions of the chosen ones (the geometric mean of 1 + error, less 1)."""
+        """Return the mean relative error of the predictions for the chosen implementations.
+
+        It is the geometric mean of 1 + error, less 1.
+        """
         off = [abs(case.predicted / float(np.nanmedian(case.times[case.chosen])) - 1) for case in self.cases]
         return mean_relative_error(off)
 
@@ -157,10 +161,10 @@ def try_library(
     library : Library
     cases : int
     seed : int
-        Of the cases; another than that of the calibration.
+        Seed of the cases; it should differ from the calibration's.
     progress : callable, optional
     into : list, optional
-        Gets the cases one by one: what there is after Ctrl-C.
+        List to which the cases are added one by one, so that they are not lost on Ctrl-C.
 
     Returns
     -------
@@ -169,7 +173,7 @@ def try_library(
     Raises
     ------
     ModelError
-        The library is not calibrated.
+        If the library is not calibrated.
     """
     if not library.models:
         raise ModelError(f"the library {library.name} has no models to be tried: calibrate it first")
@@ -192,7 +196,7 @@ def try_library(
 
 
 def random_cases(library: Library, rng: np.random.Generator, count: int) -> list[dict[str, float]]:
-    """Return random values of the loops that a library's data are made from; whole numbers as int."""
+    """Return random values of the loops from which a library's data are made; whole numbers are ints."""
     loops = parsed(library.inputs if library.loops is None else library.loops)
     points = drawn(loops, rng, count)
     return [
@@ -201,13 +205,13 @@ def random_cases(library: Library, rng: np.random.Generator, count: int) -> list
 
 
 def told(library: Library, case: dict[str, float]) -> str:
-    """Return a case in words, for the progress."""
+    """Return a case as text, for messages of progress."""
     return f"{library.name}: {', '.join(f'{name} = {value:,.4g}' for name, value in case.items())}"
 
 
 @contextmanager
 def arguments_of(library: Library, case: dict[str, float]) -> Iterator[tuple[Any, ...]]:
-    """Make the arguments of a call, and clean up after it."""
+    """Make the arguments of a call, and clean up at the end of the block."""
     arguments = tuple(case.values()) if library.setup is None else library.setup(**case)
     try:
         yield arguments
@@ -217,7 +221,7 @@ def arguments_of(library: Library, case: dict[str, float]) -> Iterator[tuple[Any
 
 
 def try_case(library: Library, arguments: tuple[Any, ...], rng: np.random.Generator, looker: Looker) -> Case:
-    """Time all implementations that apply to the same arguments, and the library's choice among them."""
+    """Time all implementations that apply, including the library's choice, on the same arguments."""
     inputs = library.of(*arguments)
     chosen = library.best(*inputs)
     made = {name: each for name, each in library.predictions(*inputs).items() if math.isfinite(each.seconds)}

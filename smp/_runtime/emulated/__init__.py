@@ -1,1 +1,1 @@
-"""The emulated machine: processors that take turns in one process, in virtual time."""
+"""The emulated machine: its processors take turns in one process, in virtual time."""

@@ -1,19 +1,19 @@
-"""The emulator: streams as greenlets that make one step at a time.
+"""The emulator runs streams as greenlets, one step at a time.
 
     stream      step(primitive) ── scheduling point ── the primitive ── on to the next one
-                                     │ the schedule chooses who goes next; the stream goes on when it is chosen again
+                                     │ the schedule chooses the next stream; this one goes on when it is chosen again
     asleep      in a futex, until a wake-up of the same word or a deadline of virtual time
     pausing     not chosen before the others had a turn
 
-A step is one primitive on shared words, with the plain Python after it; between two steps of a stream any number of
-others' come, or none.  All is done in one thread, so that a step is whole.
+A step is one primitive on shared words, together with the plain Python code after it.  Between two steps of a stream,
+the other streams may make any number of steps, or none.  All streams run in one thread, so each step is atomic.
 
-A *pause* says that nothing will change for this stream before another has made a step.  It is chosen again only after
-somebody has, and after all who can run and have made none since its pause before: so that of several who wait in loops
-none keeps the one that they wait for from its turn.  (Musuvathi and Qadeer, Fair stateless model checking, section 3,
-have such a rule.)
+By a *pause*, a stream says that nothing will change for it before another stream has made a step.  It is chosen again
+only after another stream has made a step, and after every runnable stream has made one since the pausing stream's
+previous pause.  So if several streams wait in loops, none of them keeps the stream that they wait for from its turn.
+(Musuvathi and Qadeer, Fair stateless model checking, section 3, have such a rule.)
 
-When no stream can run, the first deadline comes; when there is none, that is a deadlock.
+When no stream can run, the first deadline comes.  If there is no deadline either, the run is in a deadlock.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from .schedules import Schedule, Stream
 from .sleepers import Sleepers, address_of
 
 GRACE = 100_000
-"""Steps that the streams may still make in a run that has failed."""
-_LOOK = 5_000  # steps between two looks for Ctrl-C
+"""Number of steps that the streams may still make after a run has failed."""
+_LOOK = 5_000  # steps between two checks for Ctrl-C
 _LOW = 0xFFFFFFFF  # the bits that a futex compares
 
 Step = tuple[int, int, str, str]
@@ -49,48 +49,49 @@ _number, _last = operator.attrgetter("number"), operator.attrgetter("last")
 
 
 class Turn(Protocol):
-    """Something that wants to know which processor's turn it is: a segment, for its arrays."""
+    """An object that is kept informed of which processor's turn it is, such as a segment with its arrays."""
 
     rank: int | None
 
 
 class Emulator:
-    """Streams that take turns; an `Interpreter` while it runs.
+    """Streams that take turns. While it runs, the emulator is this thread's `Interpreter`.
 
     Parameters
     ----------
     turn : Turn
-        Its rank is set to that of the stream that runs; to None between runs.
+        Object whose rank is set to that of the running stream, and to None between runs.
     schedule : Schedule
-        Who goes next.
+        Rule that chooses the next stream.
     limit : int
-        Steps after which the run ends.
+        Number of steps after which the run ends.
     charges : Charges
-        Of virtual time.
+        Charges in virtual time.
 
     Attributes
     ----------
     running : Stream or None
-        Whose turn it is.
+        The stream whose turn it is.
     streams : list of Stream
-        Those that have not ended.
+        The streams that have not ended.
     steps : int
-        Made in this run.
+        Number of steps made in this run.
     trace : list or None
-        Of (processor, stream, primitive, where), a step each, if there is a list.
+        If it is a list, each step is appended to it as (processor, stream, primitive, where).
     fault : tuple or None
-        The stream whose function raised, and what.
+        The stream whose function raised an exception, and the exception.
     over : bool
-        Whether the run ends early: the next primitive of each stream raises.
+        True if the run ends early: the next primitive of each stream raises.
     look : callable
-        Called every so often; what it returns, an exception, ends the run.
+        Called at intervals. If it returns an exception, the run ends with it.
     abort : callable or None
-        Tells the streams that the run ends, in a word that their waits look at: after a deadlock, say, they are woken,
-        and have GRACE steps to end by themselves.  Without it they are ended at once.
+        Stores a mark in a word that the streams' waits look at, which says that the run ends.  The streams are then
+        woken, for example after a deadlock, and have GRACE steps to end by themselves.  If it is None, they are ended
+        at once.
     forced : bool
-        Whether streams had to be ended in the middle of what they did.
+        True if streams had to be ended in the middle of their work.
     witnessed : bool
-        Whether some arrays are `Witnessed` ones.
+        True if some arrays are `Witnessed` arrays.
     """
 
     def __init__(self, turn: Turn, schedule: Schedule, limit: int, charges: Charges) -> None:
@@ -108,7 +109,7 @@ class Emulator:
         self.reset(schedule, limit)
 
     def reset(self, schedule: Schedule, limit: int, trace: list[Step] | None = None) -> None:
-        """Forget the run before."""
+        """Prepare for a new run, and forget the previous one."""
         self.schedule, self.limit, self.trace = schedule, limit, trace
         self.running: Stream | None = None
         self.streams: list[Stream] = []
@@ -120,22 +121,23 @@ class Emulator:
         self._sleepers = Sleepers(self._charges.woken)
         self._timed = self._sleepers.timed
         self._pausing = 0
-        self._vain = 0  # pauses since a word was last changed
+        self._vain = 0  # number of pauses since a word was last changed
         self._alarm = min(_LOOK, limit)
         self._counts: dict[int, int] = {}
-        self._error: BaseException | None = None  # with which the run ends
+        self._error: BaseException | None = None  # the exception with which the run ends
         self._leaving = False
         self._beginner: Stream | None = None
 
     def forget(self) -> None:
-        """Let go of everything: it does not run again."""
+        """Drop all references to other objects; the emulator does not run again."""
         self._special.clear()
         self.look, self.abort = lambda: None, None
 
     def spawn(self, rank: int, function: Callable[[], object]) -> Stream:
-        """Add a stream to a processor; it begins when it is first chosen, at its maker's time.
+        """Add a stream to a processor.
 
-        What ``function`` raises ends the run.
+        The stream begins when it is first chosen, at the virtual time of the stream that made it.  An exception in
+        ``function`` ends the run.
         """
         index = self._counts.get(rank, 0)
         self._counts[rank] = index + 1
@@ -161,12 +163,12 @@ class Emulator:
             self._ready.remove(stream)
 
     def run(self) -> None:
-        """Let all streams run to their ends, or until one raises.
+        """Let all streams run to their ends, or until one raises an exception.
 
         Raises
         ------
         DeadlockError, LivelockError
-            After the streams have been ended.
+            If the streams cannot go on, or go on for too long.  It is raised after the streams have been ended.
         """
         before, here.interpreter, self._hub = here.interpreter, self, getcurrent()
         for stream in self.streams:
@@ -191,7 +193,7 @@ class Emulator:
             here.interpreter = before
 
     def _end(self) -> None:
-        """End the streams that are left: their wait, and the next primitive they call, raises."""
+        """End the remaining streams: their waits, and the next primitives that they call, raise."""
         self.over = True
         for stream in list(self.streams):
             self.running, self._turn.rank = stream, stream.rank
@@ -237,28 +239,28 @@ class Emulator:
     def charge(
         self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Let the virtual time pass that a loop over local data takes; return the arguments for its machine code."""
+        """Advance virtual time by the charge of a loop over local data; return the arguments for its machine code."""
         self.pass_time(self._charges.looping(args))
         return handed(loop, args, options) if self.witnessed else (args, options)
 
     def pass_time(self, nanoseconds: int) -> None:
-        """Let virtual time pass for the stream that runs."""
+        """Advance the virtual time of the running stream."""
         if self.running is not None:
             self.running.now += nanoseconds
 
     def time(self) -> int:
-        """The virtual time of the stream that runs, in ns."""
+        """Return the virtual time of the running stream, in ns."""
         return 0 if self.running is None else self.running.now
 
     def _aside(self, stream: Stream, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """A primitive that touches no shared word."""
+        """Carry out a primitive that touches no shared word."""
         if meaning in CLOCKS:
             stream.now += self._charges.clock
             return stream.now
         return meaning(*args)
 
     def _offer(self, stream: Stream) -> None:
-        """Let the schedule choose whether this stream goes on."""
+        """Let the schedule choose whether this stream goes on or another does."""
         if self._timed and not self.schedule.early:
             self._come_due(stream.now)
         candidates = self._candidates(stream)
@@ -266,10 +268,10 @@ class Emulator:
             self._give(None if stream.pausing else stream, candidates)
 
     def _candidates(self, stream: Stream | None) -> list[Stream]:
-        """Who can make the next step."""
+        """Return the streams that can make the next step."""
         found = self._ready
         if self._pausing and len(found) > 1:
-            least = min(map(_last, found))  # who pauses has made a step since its pause before: the pause
+            least = min(map(_last, found))  # a pausing stream counts: this pause is a step since its previous one
             found = [s for s in found if not s.pausing or (least > s.paused_before and s.paused != self.steps)] or found
         if self._timed:
             if not found or self._vain > self.schedule.patience * len(found):
@@ -279,7 +281,7 @@ class Emulator:
         return found
 
     def _give(self, current: Stream | None, candidates: list[Stream]) -> None:
-        """Let one of the candidates run; come back when this one is chosen again."""
+        """Let one of the candidates run. Return when the calling stream is chosen again."""
         try:
             chosen = candidates[0] if len(candidates) == 1 else self.schedule.choose(current, candidates)
         except ScheduleError as error:
@@ -296,7 +298,7 @@ class Emulator:
         self.running, self._turn.rank = chosen, chosen.rank
         if at_once:
             chosen.greenlet.switch()
-        else:  # it begins on the hub's stack: on this one, each would begin deeper than the one before
+        else:  # begin it on the hub's stack: on this stack, each stream would begin deeper than the previous one
             self._beginner = chosen
             self._hub.switch()
 
@@ -338,7 +340,7 @@ class Emulator:
         return len(sleepers)
 
     def _wake(self, stream: Stream, now: int) -> None:
-        """End a sleep, at a time of its waker's or at its deadline."""
+        """End a stream's sleep at time ``now``, which is its waker's time or its deadline."""
         self._sleepers.remove(stream, now)
         self._vain = 0
         bisect.insort(self._ready, stream, key=_number)
@@ -352,7 +354,7 @@ class Emulator:
     # Ends.
 
     def _look_up(self) -> None:
-        """Look, every so often, whether the run should end."""
+        """Check whether the run should end; called at intervals."""
         if self.steps >= self.limit:
             stream = self.running
             assert stream is not None
@@ -368,11 +370,11 @@ class Emulator:
             self.leave(error)
 
     def look_soon(self) -> None:
-        """Look before the next step; may be called by another thread."""
+        """Have the check made before the next step. Another thread may call it."""
         self._alarm = 0
 
     def leave(self, error: BaseException) -> None:
-        """Have the run end with an error that no stream's program can catch."""
+        """End the run with an error that no stream's program can catch."""
         gently = self._error is None and self.abort is not None and not isinstance(error, LivelockError)
         self._error = self._error or error
         if gently and self.abort is not None:
@@ -386,6 +388,6 @@ class Emulator:
                 self._hub.switch()
 
     def hurry(self) -> None:
-        """Let the run go on for GRACE steps, no longer."""
+        """Let the run go on for at most GRACE further steps."""
         self.limit = min(self.limit, self.steps + GRACE)
         self._alarm = min(self._alarm, self.limit)

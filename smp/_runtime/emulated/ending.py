@@ -1,8 +1,8 @@
-"""What ends an emulated run from outside its program: Ctrl-C, a time limit, `Machine.close` in another thread.
+"""Ends an emulated run from outside its program: on Ctrl-C, at a time limit, or on `Machine.close` in another thread.
 
-a step        the emulator looks every so often, and at the next step once something has come
-plain code    makes no step, so a signal looks: Ctrl-C itself, or that of an alarm, which comes again and again
-              it raises `Aborted` where the user's own code runs (see ``lines``); elsewhere a step is near
+a step        the emulator checks at intervals, and at the next step once something has come
+plain code    makes no step, so the handler of a signal checks: of Ctrl-C, or of an alarm that rings again and again
+              it raises `Aborted` if the user's own code is running (see ``lines``); elsewhere a step is near
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from .emulator import Emulator
 
 
 class Ending:
-    """Looks for an end while a run is inside its ``with`` block.
+    """Checks whether the run inside its ``with`` block has to end.
 
     Parameters
     ----------
     emulator : Emulator
     abort : int64 array
-        Its first word is the abort word.
+        Array whose first word is the abort word.
     ctrl_c : HeldBack
     timeout : float or None
-        Seconds of the run.
+        Seconds that the run may take.
     stopped : callable
-        Whether another thread wants to close the machine.
+        Returns True if another thread wants to close the machine.
     """
 
     def __init__(
@@ -67,7 +67,10 @@ class Ending:
         self._emulator.look, self._ctrl_c.came = lambda: None, None
 
     def _look(self, frame: FrameType | None = None) -> BaseException | None:
-        """Return why the run has to end, if it has, each reason once; ``frame`` is of the stream that runs."""
+        """Return the error with which the run has to end, or None.
+
+        Each press of Ctrl-C is reported once, and so is the time limit.  ``frame`` belongs to the running stream.
+        """
         self._ctrl_c.poll(select.poll(), 0)
         if self._stopped():
             return MachineClosed("this machine was closed: close() was called while its program ran")
@@ -84,9 +87,9 @@ class Ending:
         return self._timeout is not None and time.monotonic() >= self._began + self._timeout
 
     def _came(self, frame: FrameType | None) -> None:
-        """A signal has come upon a frame."""
+        """Handle a signal that has interrupted a frame."""
         self._emulator.look_soon()
-        if not self._alarms:  # this one may be lost in smp's own code
+        if not self._alarms:  # it rings again later, in case this signal has interrupted smp's own code
             self._alarms.append(Alarm(AGAIN, self._ring))
         if not in_a_program(frame):
             return
@@ -97,7 +100,7 @@ class Ending:
             raise Aborted
 
     def _ring(self) -> None:
-        """Have the emulator or a signal look, if there is something to see; an alarm calls this in its thread."""
+        """If the run may have to end, have the emulator and a signal's handler check. An alarm's thread calls this."""
         if self._ctrl_c.held or self._abort[0] or self._overdue():
             self._emulator.look_soon()
             self._ctrl_c.ring()

@@ -1,4 +1,4 @@
-"""The primitives as an emulated machine knows them: by their Python bodies."""
+"""The primitives of an emulated machine, which it identifies by their Python bodies."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PRIMITIVES = (
     "futex_wait",
     "futex_wake",
 )
-"""Those that touch shared words: before each is a scheduling point."""
+"""Primitives that touch shared words. There is a scheduling point before each of them."""
 
 
 def meaning_of(primitive: Callable[..., Any]) -> Callable[..., Any]:
-    """The Python body of a primitive."""
+    """Return the Python body of a primitive."""
     return cast("Primitive", primitive).meaning
 
 
@@ -35,7 +35,7 @@ _compare_exchange_pair = meaning_of(atomics.compare_exchange_pair)
 
 
 def changed(meaning: Callable[..., Any], args: tuple[Any, ...], result: Any) -> bool:
-    """Whether a primitive changed a word."""
+    """Return True if a primitive changed a word, or may have changed one."""
     if meaning is _exchange:
         return bool(result != args[2])
     if meaning is _compare_exchange:

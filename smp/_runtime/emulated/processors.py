@@ -1,12 +1,13 @@
-"""The emulated machine: processors that take turns in this process, in virtual time.
+"""The processors of an emulated machine, which take turns in this process, in virtual time.
 
     host                                              emulated
-    a process a processor                             a stream of an `Emulator`
+    one process per processor                         one stream of an `Emulator` per processor
     compiled entry points (``entry_points.core``)     the same functions in Python, interpreted primitive by primitive
-    lines to the workers                              calls; programs, arguments and results are pickled all the same
-    a memfd that all map                              the same, mapped once
+    connections to the workers                        calls; programs, arguments and results are pickled all the same
+    a memfd that all processes map                    the same, mapped once
 
-Everything between the two is the same: the port with its barrier and exchange, the boards, the failures, their texts.
+Everything else is the same on both: the port with its barrier and exchange, the boards, and the failures with their
+texts.
 """
 
 from __future__ import annotations
@@ -45,20 +46,20 @@ from .schedules import Schedule
 from .waiting_threads import InterpretedThreads
 
 RETRIES = 2
-"""Looks before a wait blocks: few, so that schedules stay short."""
+"""Number of looks before a wait blocks. It is small so that schedules stay short."""
 LIMIT = 10_000_000
-"""Steps of a run."""
-PATIENCE = 5.0  # seconds for a run to end that another thread stops
+"""Most steps of a run."""
+PATIENCE = 5.0  # seconds that a run stopped by another thread has to end
 
 
 class EmulatedMemory(ProcessorMemory):
-    """What one processor has of the machine's segment."""
+    """One processor's part of the machine's segment."""
 
     def sync_here(self) -> NDArray[np.int64]:
-        return self.sync  # waits at the barrier are noted nowhere: the emulator knows who waits
+        return self.sync  # waits at the barrier need no note: the emulator knows the waiting streams
 
     def touch(self, array: GlobalArray) -> None:
-        """Nothing: all processors are in this process."""
+        """Do nothing: all processors are in this process."""
 
     def faults(self) -> int:
         return 0  # they take no virtual time
@@ -79,7 +80,7 @@ class EmulatedPort(SharedMemoryPort):
 
     def __init__(self, processors: EmulatedProcessors, rank: int) -> None:
         memory = EmulatedMemory(processors.segment, rank, processors.size, RETRIES)
-        memory.sync[wait.SLICE] = wait.EVER  # no safety net: a wake-up that is lost shows
+        memory.sync[wait.SLICE] = wait.EVER  # sleeps have no time limit, so that a lost wake-up shows
         super().__init__(memory, rank, processors.size, lambda nbytes: 0, entry_points)
         self._processors = processors
 
@@ -90,7 +91,7 @@ class EmulatedPort(SharedMemoryPort):
         return self._processors.emulator.time()
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
-        """Return the block of the k-th allocation: the first who comes to it makes it, without a step."""
+        """Return the block of the k-th allocation. The first processor that comes to it makes it, without a step."""
         self.doing = f"allocation of {dtype}{list(shape)}"
         self.diagnosis.here()
         block, first_shape, first_dtype = self._processors.allocation(self._taken, shape, dtype)
@@ -127,15 +128,15 @@ class EmulatedProcessors:
     Parameters
     ----------
     size : int
-        Processors.
+        Number of processors.
     schedule : callable
-        Makes the rule of a run: who goes next.
+        Makes the rule of a run, which chooses the next stream.
     limit : int
-        Steps of a run.
+        Most steps of a run.
     traced : bool
-        Whether a run keeps its steps.
+        True if a run keeps its steps.
     charges : Charges
-        Of virtual time.
+        Charges in virtual time.
     """
 
     kind = "emulated"
@@ -165,11 +166,11 @@ class EmulatedProcessors:
         Raises
         ------
         ProgramError, WaitTimeout
-            What failed first.
+            The first failure of the run.
         KeyboardInterrupt
-            After the processors have stopped.
+            On Ctrl-C, after the processors have stopped.
         MachineClosed
-            When there is no machine any more.
+            If the machine is closed, or is being closed.
         """
         with self._calling:
             self._must_be_open()
@@ -205,7 +206,7 @@ class EmulatedProcessors:
                 self.close("processors that did not stop were ended in the middle of what they did")
             blocks = [block for block, _, _ in self._allocations]
             self._allocations.clear()
-        if emulator.fault is not None:  # of a stream that is no processor's first
+        if emulator.fault is not None:  # it is of a stream that is not its processor's first
             stream, fault = emulator.fault
             failures.append(RaisedBy(stream.rank, raised(ports[stream.rank], fault)))
         if failures:
@@ -216,14 +217,14 @@ class EmulatedProcessors:
         return cast("list[Done]", [answers[rank] for rank in range(self.size)]), blocks
 
     def _abort(self, error: BaseException) -> None:
-        """Say in the abort word that the run ends, without a step."""
+        """Store in the abort word why the run ends, without a step."""
         kinds = {DeadlockError: wait.DEADLOCKED, WaitTimeout: wait.TIMED_OUT}
         kind = kinds.get(type(error), wait.INTERRUPTED)
         words = self.segment.words(0, wait.SHARED_WORDS)
         words[wait.ABORT] = words[wait.ABORT] or kind
 
     def begin(self) -> None:
-        """Make the words of all processors as they are at the beginning of a run."""
+        """Set the words of all processors to their values at the beginning of a run."""
         self.segment.words(0, wait.OF_A_RUN)[:] = 0
         self.threads.begin()
         for port in self.ports:
@@ -248,13 +249,16 @@ class EmulatedProcessors:
             raise
 
     def charge_copy(self, nbytes: int) -> None:
-        """Let the virtual time pass that a copy of so many bytes takes."""
+        """Advance virtual time by the charge of a copy of the given number of bytes."""
         self.emulator.pass_time(self._charges.copying(nbytes))
 
     def allocation(
         self, k: int, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> tuple[Block, tuple[int, ...], np.dtype[Any]]:
-        """The block of the k-th allocation of this run, and what the first who came to it wanted."""
+        """Return the block of the k-th allocation of this run, with the shape and dtype that made it.
+
+        The first processor that comes to the k-th allocation makes it.
+        """
         if k == len(self._allocations):
             self._allocations.append((self.allocate(math.prod(shape) * dtype.itemsize), shape, dtype))
         return self._allocations[k]
@@ -273,7 +277,7 @@ class EmulatedProcessors:
         return self.segment.allocate(nbytes)
 
     def trace(self) -> Sequence[Step]:
-        """The steps of the last run."""
+        """Return the steps of the last run."""
         if self._trace is None:
             raise MachineError(
                 "no steps were kept: open the machine with smp.emulated(..., trace=True), and run a program"
@@ -289,13 +293,13 @@ class EmulatedProcessors:
             raise MachineError(f"this machine belongs to process {self._owner}; a fork of it must open one of its own")
 
     def stop(self) -> None:
-        """End the call that another thread waits for; it then fails."""
+        """End the call that another thread is waiting for. That call then fails."""
         self._stopped = True
         if self._calling.acquire(timeout=PATIENCE):
             self._calling.release()
 
     def close(self, why: str, patience: float = 0.0) -> None:
-        """Let go of the memory; what is left of it is its arrays'."""
+        """Release the machine's hold on the memory, which is freed together with the last array in it."""
         if not self.closed:
             self.closed = why
             self.emulator.forget()

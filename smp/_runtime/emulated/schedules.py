@@ -1,11 +1,12 @@
-"""Who goes next on an emulated machine: its streams, and three rules.
+"""The streams of an emulated machine, and three rules that choose which stream goes next.
 
-    Seeded     drawn at random, the same for the same seed
-    Clock      whoever is earliest in virtual time
-    Choices    by a list of choices, and after its end, whoever goes on: for replays, and for trying all schedules
+    Seeded     draws the next stream at random, in the same way for the same seed
+    Clock      takes the stream that is earliest in virtual time
+    Choices    follows a list of choices; after its end, the stream whose turn it is goes on. This is for replays, and
+               for trying all schedules
 
-At a scheduling point there are *candidates*: the streams that can make a step.  The one whose turn it was is among them
-unless it sleeps, pauses or has ended.  Where there is one candidate there is nothing to choose.
+At a scheduling point there are *candidates*: the streams that can make a step.  The stream whose turn it was is among
+them unless it sleeps, pauses or has ended.  If there is only one candidate, there is nothing to choose.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ class Stream:
     Attributes
     ----------
     rank, index : int
-        Which processor's, and which of its streams, from 0.
+        Its processor, and its number among that processor's streams, from 0.
     number : int
-        Which of all streams of the run.
+        Its number among all streams of the run.
     now : int
         Its virtual time, in ns.
     word : int
         The address on which it sleeps; 0 while it can run.
     until : int or None
-        When its sleep ends by itself.
+        Virtual time at which its sleep times out, in ns; None if it has no deadline.
     since : int
-        When its sleep began.
+        Virtual time at which its sleep began, in ns.
     """
 
     __slots__ = (
@@ -57,36 +58,36 @@ class Stream:
 
     def __init__(self, rank: int, index: int, number: int, now: int) -> None:
         self.rank, self.index, self.number, self.now = rank, index, number, now
-        self.fresh = True  # chosen, and has made no step since
-        self.last = self.paused = self.paused_before = 0  # numbers of steps
+        self.fresh = True  # it has been chosen and has made no step since
+        self.last = self.paused = self.paused_before = 0  # step counts: at its last step, last pause, previous pause
         self.pausing = False
         self.word = self.since = 0
         self.until: int | None = None
         self.greenlet: Any = None
-        self.record: Any = None  # of the runtime: see `waiting_threads`
+        self.record: Any = None  # the runtime's record of this stream: see `waiting_threads`
 
 
 class Schedule(Protocol):
-    """A rule.
+    """A rule that chooses which stream goes next.
 
     Attributes
     ----------
     early : bool
-        Whether a sleeper whose sleep has a deadline is a candidate all the time: chosen, its time is over.  Else its
-        deadline comes when virtual time gets there.
+        True if a sleeper with a deadline is always a candidate.  If it is chosen, its deadline has come.  If False,
+        the deadline comes when virtual time reaches it.
     patience : int
-        Pauses in vain, of each stream that can run, after which the first deadline comes.
+        Number of pauses without a changed word, per runnable stream, after which the first deadline comes.
     """
 
     early: bool
     patience: int
 
     def choose(self, current: Stream | None, candidates: Sequence[Stream]) -> Stream:
-        """Choose one of at least two candidates; ``current`` is the one that would go on, if any would."""
+        """Choose one of at least two candidates; ``current`` is the stream that would go on, or None."""
 
 
 class Seeded:
-    """Draw who goes next."""
+    """Draws the next stream at random."""
 
     early = False
     patience = 1_000
@@ -99,13 +100,13 @@ class Seeded:
 
 
 class Clock:
-    """The earliest in virtual time goes next; the lowest rank of several."""
+    """Takes the stream that is earliest in virtual time; of several, the one with the lowest number."""
 
     early = True
     patience = 1_000
 
     def choose(self, current: Stream | None, candidates: Sequence[Stream]) -> Stream:
-        if candidates[-1].until is None:  # no sleepers, which come last; and the others by their numbers
+        if candidates[-1].until is None:  # no sleepers, which would come last; the others are sorted by number
             return min(candidates, key=_now)
         return min(candidates, key=_time)
 
@@ -118,16 +119,17 @@ def _time(stream: Stream) -> tuple[int, int]:
 
 
 class Choices:
-    """By a list of choices: 0 goes on, 1 is the first of the others, ...; 0 after its end.
+    """Follows a list of choices: 0 lets the current stream go on, 1 takes the first of the others, and so on.
 
-    Where the one whose turn it was cannot go on, 0 is the first of the others.
+    After the end of the list, every choice is 0.  If the stream whose turn it was cannot go on, 0 takes the first of
+    the others.
 
     Attributes
     ----------
     taken : array of int
         The choices that were made.
     offered : array of int
-        How many candidates there were, the negative of it where none would go on.
+        Number of candidates at each choice, negative if the stream whose turn it was could not go on.
     """
 
     early = True
@@ -158,12 +160,12 @@ class Choices:
 
 
 def scheduler(schedule: str | Sequence[int], seed: int) -> Callable[[], Schedule]:
-    """Return what makes the rule for each run.
+    """Return a function that makes the rule of each run.
 
     Raises
     ------
     TypeError, ValueError
-        When it names none.
+        If ``schedule`` does not name a rule.
     """
     if isinstance(schedule, str):
         if schedule == "seeded":

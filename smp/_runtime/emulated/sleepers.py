@@ -1,4 +1,4 @@
-"""The futexes of an emulated machine: who sleeps on which word, and until when."""
+"""The futexes of an emulated machine, with the streams that sleep on each word and their deadlines."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Any
 
 from .schedules import Stream
 
-FOREVER = 1 << 61  # ns: a sleep so long has no deadline
+FOREVER = 1 << 61  # ns: a sleep of this length or more has no deadline
 
 
 class Sleepers:
-    """The streams that sleep.
+    """The sleeping streams of an emulated machine.
 
     Parameters
     ----------
     woken : int
-        What it costs to be woken, in ns.
+        Charge for being woken, in ns.
 
     Attributes
     ----------
     timed : list of Stream
-        Those whose sleep ends by itself.
+        The sleeping streams that have a deadline.
     """
 
     def __init__(self, woken: int) -> None:
@@ -29,7 +29,7 @@ class Sleepers:
         self.timed: list[Stream] = []
 
     def add(self, stream: Stream, address: int, nanoseconds: int) -> None:
-        """Let a stream sleep on the word at an address, at most so long."""
+        """Let a stream sleep on the word at an address, for at most the given number of nanoseconds."""
         stream.word, stream.since = address, stream.now
         self._at.setdefault(address, []).append(stream)
         if nanoseconds < FOREVER:
@@ -37,7 +37,7 @@ class Sleepers:
             self.timed.append(stream)
 
     def remove(self, stream: Stream, now: int) -> None:
-        """End a sleep, at a time of its waker's or at its deadline."""
+        """End a stream's sleep at time ``now``, which is its waker's time or its deadline."""
         sleepers = self._at[stream.word]
         sleepers.remove(stream)
         if not sleepers:
@@ -48,15 +48,15 @@ class Sleepers:
         stream.now = max(stream.now, now) + self._woken
 
     def on(self, address: int, count: int) -> list[Stream]:
-        """The first ``count`` that sleep on a word."""
+        """Return the first ``count`` streams that sleep on a word."""
         return self._at.get(address, [])[:count]
 
     def everybody(self) -> list[Stream]:
-        """All that sleep."""
+        """Return all sleeping streams."""
         return [stream for sleepers in self._at.values() for stream in sleepers]
 
     def by_deadline(self) -> list[Stream]:
-        """Those whose sleep ends by itself, the first to wake first."""
+        """Return the sleeping streams that have a deadline, the earliest deadline first."""
         return sorted(self.timed, key=_deadline)
 
 
@@ -65,5 +65,5 @@ def _deadline(stream: Stream) -> tuple[int, int]:
 
 
 def address_of(words: Any, i: Any) -> int:
-    """The address of ``words[i]``."""
+    """Return the address of ``words[i]``."""
     return int(words.__array_interface__["data"][0]) + int(i) * int(words.strides[0])

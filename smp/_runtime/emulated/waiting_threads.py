@@ -1,7 +1,8 @@
-"""The streams of an emulated machine, each with its record: what they do with cells and teams is interpreted.
+"""Records of the streams of an emulated machine, whose operations on cells and teams are interpreted.
 
-The parent's threads, which are no streams of the emulator, use machine code as on the host.  Nobody else runs while
-they do, so one that would have to wait would wait for ever: it is told so.
+The parent's threads are not streams of the emulator and use machine code, as on the host.  No stream runs while they
+do, so a parent's thread that had to wait would wait for ever.  Such a wait raises `DeadlockError` instead, or ends at
+once if it has a deadline.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from .emulator import Emulator
 
 
 class InterpretedThreads(WaitingThreads):
-    """See `Threads`; one for the streams of all processors, and for the parent.
+    """`Threads` of an emulated machine: one object for the streams of all processors, and for the parent.
 
     Parameters
     ----------
     retries : int
-        Looks before a wait traps.
+        Number of looks before a wait traps.
     """
 
     def __init__(self, segment: Segment, emulator: Emulator, retries: int) -> None:
@@ -33,7 +34,7 @@ class InterpretedThreads(WaitingThreads):
         self._next = 0
 
     def begin(self) -> None:
-        """Let the streams of the next run have the records of this one, in the same order."""
+        """Prepare the records of the previous run for the streams of the next one, which take them in order."""
         for stream in self.streams[: self._next]:
             stream.words[: waiters.INDEX] = stream.words[waiters.RETRIED :] = 0
         self._next = 0
@@ -48,7 +49,7 @@ class InterpretedThreads(WaitingThreads):
         return stream
 
     def _record(self, rank: int, number: int) -> Stream:
-        """The next record; to take it is no step."""
+        """Return the next record. Taking it is not a step."""
         if self._next == len(self.streams):
             self.streams.append(self._parent._new(rank, number))
         stream = self.streams[self._next]
@@ -60,7 +61,7 @@ class InterpretedThreads(WaitingThreads):
     def operate(self, address: int, op: int, limit: int, deadline: int) -> int:
         if self._emulator.running is not None:
             return super().operate(address, op, limit, deadline)
-        status = self._parent.operate(address, op, 0, 1)  # a deadline that is over
+        status = self._parent.operate(address, op, 0, 1)  # with a deadline that is already over
         if status == wait.EXPIRED and deadline == 0:
             raise DeadlockError(
                 "deadlock: this wait would not end, for while no program runs nobody else can change the cell; do it "
@@ -80,4 +81,4 @@ class InterpretedThreads(WaitingThreads):
         self._emulator.spawn(running.rank, body)
 
     def join_all(self) -> None:
-        """Nothing: a run ends when all its streams have."""
+        """Do nothing: a run ends only when all its streams have ended."""

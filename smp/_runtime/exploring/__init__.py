@@ -1,1 +1,1 @@
-"""All schedules of a small program, and one of them again."""
+"""Runs a small program under all its schedules, or once more under one of them."""

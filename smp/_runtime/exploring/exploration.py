@@ -1,14 +1,15 @@
-"""All schedules of a small program, those with the fewest preemptions first.
+"""Runs a small program under all its schedules, those with the fewest preemptions first.
 
     a schedule      a choice at each scheduling point at which several streams could make the next step
-    a preemption    the turn is taken from one that could go on; where a stream sleeps, pauses or ends, it is free
+    a preemption    the turn is taken from a stream that could go on; if the stream sleeps, pauses or ends, it is free
 
-A schedule is run by replaying its choices, and beyond them whoever goes on, goes on.  What else could have been chosen
-there is another schedule, of as many preemptions or of one more: it is run later, in the order of their number.  So no
-schedule is run twice, and those of k preemptions are all done before the first of k + 1.
+A schedule is run by replaying its choices.  After the last of them, each stream goes on as long as it can.  Each other
+choice at one of these later points leads to a further schedule, with as many preemptions or with one more.  It is run
+later, in the order of the number of preemptions.  So no schedule is run twice, and all schedules with k preemptions are
+run before the first with k + 1.
 
-Most errors show with two preemptions (Musuvathi and Qadeer, Iterative context bounding, section 1), and the number of
-schedules is a polynomial of the number of steps, of the degree of the bound.
+Most errors show with two preemptions (Musuvathi and Qadeer, Iterative context bounding, section 1).  The number of
+schedules is a polynomial in the number of steps, whose degree is the bound.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from ..program.run import Run
 from .reused import STEPS, Check, ReusedMachine, Setup
 
 SCHEDULES = 1_000_000
-"""Schedules of one exploration, where no other limit is given."""
-_SHOWN = 40  # steps, or places
+"""Most schedules of one exploration, if no other limit is given."""
+_SHOWN = 40  # most steps, or places, that are printed
 
-Work = tuple[Sequence[int], int, int]  # the choices of a schedule; at a point of it, the choice to be made instead
+Work = tuple[Sequence[int], int, int]  # choices of a schedule; a point in it; the choice to make there instead
 
 
 @dataclass(frozen=True)
@@ -40,17 +41,17 @@ class FailedSchedule:
     Attributes
     ----------
     error : Exception
-        What `replay` raises.
+        The exception that `replay` raises.
     preemptions : int
-        The fewest with which it fails in some way.
+        The smallest number of preemptions with which the program fails in any way.
     schedule : tuple of int
-        The choices, for `replay`, and for ``smp.emulated(schedule=...)``: at each point at which several streams could
-        make the next step, 0 for the one that goes on, 1, 2, ... for the others in order; where none goes on, 0 for the
-        first of them.  Zeros at the end are left out.
+        The choices, for `replay` and for ``smp.emulated(schedule=...)``.  There is one for each point at which several
+        streams could make the next step: 0 for the stream that goes on, and 1, 2, ... for the others in order.  If no
+        stream goes on, 0 is the first of them.  Zeros at the end are left out.
     steps : list of (processor, stream, primitive, where)
-        What was done, in order.
+        The steps of the schedule, in order.
     number : int
-        How many schedules had been tried when it was found, with it.
+        Number of schedules that had been tried when it was found, including this one.
     """
 
     error: Exception
@@ -75,24 +76,26 @@ class FailedSchedule:
 
 @dataclass(frozen=True)
 class Exploration:
-    """What `explore` has found.
+    """Result of `explore`.
 
     Attributes
     ----------
     schedules : int
-        How many were run, each once.
+        Number of schedules that were run, each once.
     complete : bool
-        Whether those were all schedules of the program's steps, of however many preemptions.  Steps are what it does
-        with cells, barriers, streams and the atomics of `smp.compiled`; other accesses are in ``unseen``.
+        True if these were all schedules of the program's steps, with any number of preemptions.  Steps are the
+        program's operations on cells, barriers, streams and the atomics of `smp.compiled`.  Other accesses are in
+        ``unseen``.
     bound : int or None
-        Up to so many preemptions all schedules were run; None for any number, -1 where not even those without were.
+        All schedules with at most this number of preemptions were run.  None stands for any number, and -1 says that
+        not even all schedules without preemptions were run.
     failure : FailedSchedule or None
-        The first that failed.
+        The first schedule that failed.
     seconds : float
-        How long it took.
+        Duration of the exploration, in seconds.
     unseen : tuple of Unseen
-        Accesses to shared arrays that are no steps, so that no other processor's came in between: a race on them does
-        not show.  Each is ``(where, array, by)``: the line, the array and what accesses it.
+        Accesses to shared arrays that are not steps.  No other processor's accesses came in between, so a race on them
+        does not show.  Each is ``(where, array, by)``: the line, the array, and the code that accesses it.
     """
 
     schedules: int
@@ -135,7 +138,7 @@ def explore(
     limit: int = SCHEDULES,
     longest: int = STEPS,
 ) -> Exploration:
-    """Run a small program under all schedules of at most so many preemptions.
+    """Run a small program under all schedules with at most the given number of preemptions.
 
     Parameters
     ----------
@@ -143,44 +146,45 @@ def explore(
         Called as ``program(proc, *args)`` on each processor, as `Machine.run` does; nothing is copied.
     processors : int
     bound : int or None
-        Preemptions at most; None for any number.
+        Most preemptions of a schedule; None for any number.
     streams : int
-        Streams of each processor's team.
+        Number of streams in each processor's team.
     setup : callable, optional
-        ``setup(machine) -> args``: makes what the processors of one schedule share: arrays, cells, or NumPy arrays.  A
-        tuple gives the program's arguments; anything else is the only one.
+        ``setup(machine) -> args`` makes the objects that the processors of one schedule share: global arrays, cells, or
+        NumPy arrays.  If it returns a tuple, its items are the program's arguments; any other value is the only one.
     check : callable, optional
-        ``check(run, *args)`` judges the outcome of a schedule: by raising, or by returning what is false and not None.
+        ``check(run, *args)`` judges the outcome of a schedule.  The schedule fails if it raises an exception, or
+        returns a false value other than None.
     limit : int
-        Schedules at most.
+        Most schedules that are run.
     longest : int
-        Steps of a schedule at most; one that makes more fails with `LivelockError`.
+        Most steps of a schedule; a schedule that makes more fails with `LivelockError`.
 
     Returns
     -------
     Exploration
-        How many schedules were run, whether those were all, and the first that failed: with an exception on a
-        processor, a deadlock, steps without end, or what the check says.
+        The number of schedules that were run, whether they were all schedules, and the first one that failed.  A
+        schedule fails with an exception on a processor, a deadlock, steps without end, or a failed check.
 
     Raises
     ------
     TypeError, ValueError
-        Numbers that make no sense.
+        If an argument makes no sense.
 
     Notes
     -----
-    A schedule is run from the beginning, so the program must do the same each time: no random numbers, no clock of the
-    world, nothing kept from one schedule to the next.  At the end of a program there is no barrier, as there is in
-    `Machine.run`.
+    Each schedule is run from the beginning, so the program must do the same each time.  It must not use random numbers,
+    read the real time, or keep anything from one schedule to the next.  There is no barrier at the end of a program,
+    unlike in `Machine.run`.
 
-    Only steps are interleaved: what is done with cells, barriers, streams and the atomics of `smp.compiled`.  Between
-    two steps a processor is alone, so that ``array.view[0] += 1`` loses no update here, as it may on the host.  Where
-    a processor accesses an array otherwise, through ``array.view``, in a NumPy array that ``setup`` returned (by
-    itself, or in tuples, lists and dicts), or in a compiled loop by `smp.local`, `Exploration.unseen` has the line.
-    Other Python objects that processors share, arrays among them that they do not get as arguments, are not noticed.
+    Only steps are interleaved: operations on cells, barriers, streams and the atomics of `smp.compiled`.  The code
+    between two steps runs alone, so ``array.view[0] += 1`` loses no update here, although it may on the host.
+    `Exploration.unseen` has the lines of other accesses to arrays: through ``array.view``, to a NumPy array that
+    ``setup`` returned (by itself, or in tuples, lists and dicts), or in a loop compiled by `smp.local`.  Other Python
+    objects that processors share are not noticed, including arrays that they do not get as arguments.
 
-    Copies of a superstep are whole, each at once.  Where no two processors copy out to the same element, as should be,
-    their order makes no difference; where two do, ``unseen`` has that too.
+    Each copy of a superstep is made at once.  If no two processors copy out to the same element, as it should be, the
+    order of the copies makes no difference.  If two do, ``unseen`` has that too.
 
     A wait with a deadline may end at any moment: in some schedules its time is over at once.
 
@@ -201,7 +205,7 @@ def explore(
     if most is not None and most < 0:
         raise ValueError(f"the bound is a number of preemptions from 0, or None, not {bound}")
     start, count = time.perf_counter(), 0
-    todo: list[list[Work]] = [[((), 0, 0)]]  # by preemptions
+    todo: list[list[Work]] = [[((), 0, 0)]]  # indexed by the number of preemptions
     done, beyond = -1, False
     with ReusedMachine(program, processors, streams, setup, check, longest) as machine:
         while done + 1 < len(todo) and count < limit:
@@ -234,7 +238,10 @@ def _prefix(work: Work) -> array[int]:
 
 
 def _branch(choices: Choices, begin: int, preemptions: int, most: int | None, todo: list[list[Work]]) -> bool:
-    """Note what else could have been chosen after the first ``begin`` points; return whether some is out of bounds."""
+    """Add the schedules that make another choice after the first ``begin`` points.
+
+    Return True if some of them have more preemptions than ``most``; these are not added.
+    """
     beyond = False
     for point in range(begin, len(choices.taken)):
         offered = choices.offered[point]
@@ -251,7 +258,7 @@ def _branch(choices: Choices, begin: int, preemptions: int, most: int | None, to
 def _failure(
     machine: ReusedMachine, error: Exception, preemptions: int, taken: Sequence[int], number: int
 ) -> FailedSchedule:
-    """Run the schedule once more, for its steps."""
+    """Run the schedule once more to get its steps, and return the failure."""
     schedule = list(taken)
     while schedule and schedule[-1] == 0:
         schedule.pop()
@@ -281,11 +288,11 @@ def replay(
     Parameters
     ----------
     schedule : FailedSchedule, Exploration or sequence of int
-        What `explore` has found.
+        The schedule, or the result of `explore` whose failure is replayed.
     program, processors, streams, setup, check, longest
         As for `explore`.
     trace : callable, optional
-        Given each step as a line of text when the run has ended, however it did: ``print``, say.
+        Called with each step as a line of text when the run has ended, even if it failed; for example ``print``.
 
     Returns
     -------
@@ -294,9 +301,9 @@ def replay(
     Raises
     ------
     Exception
-        What the schedule fails with.
+        The exception with which the schedule fails.
     ScheduleError
-        When it is of another program.
+        If the schedule belongs to another program.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """An emulated machine that is rewound and reused between the schedules of a program.
 
-`explore` and `replay` use it.  A schedule begins with the words of the machine and its blocks zeroed; nothing is
-pickled, and there is no barrier at the end of a program.
+`explore` and `replay` use it.  At the beginning of a schedule, the words of the machine and its blocks are zeroed.
+Nothing is pickled, and there is no barrier at the end of a program.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..program.run import Run
 from ..program.steps import Recorder
 
 STEPS = 20_000
-"""Steps of one schedule, where no other limit is given."""
+"""Most steps of one schedule, if no other limit is given."""
 
 Setup = Callable[[Machine], Any]
 Check = Callable[..., Any]
@@ -59,12 +59,12 @@ class _Rewound(EmulatedProcessors):
 
 
 class ReusedMachine:
-    """A machine on which schedules are run one after the other; what can be kept between them is not rebuilt.
+    """A machine on which schedules are run one after the other, without rebuilding what can be kept between them.
 
     Attributes
     ----------
     witness : Witness
-        What it noted of accesses that are no steps.
+        Record of the accesses that are not steps.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class ReusedMachine:
         self._machine = Machine(self._processors)
         self._processors.emulator.abort = None  # a schedule that fails is over
         if "numba" in sys.modules:
-            numba()  # compiled functions that know nothing of smp: see `witness`
+            numba()  # for compiled functions that know nothing of smp: see `witness`
         self.witness = self._processors.segment.witness = Witness()
         self._processors.emulator.witnessed = True
 
@@ -101,7 +101,7 @@ class ReusedMachine:
         Raises
         ------
         ProgramError, CheckFailed, Exception
-            What fails; the last what the check raises.
+            If the program fails, if the check returns a false value, or if the check raises an exception.
         """
         processors, emulator = self._processors, self._processors.emulator
         emulator.reset(choices, self._longest, trace)

@@ -1,1 +1,1 @@
-"""The host machine: processes of this computer as processors."""
+"""The host machine, whose processors are processes of this computer."""

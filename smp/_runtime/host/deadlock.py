@@ -1,17 +1,17 @@
-"""Whether a run can still go on: the parent looks at the records of all streams.
+"""Detection of deadlocks: the parent looks at the records of all streams to see if a run can still go on.
 
     look                 all streams wait, without a deadline                    │ remember how often each has waited
     look again, later    the same waits go on: no stream ran between the looks   │ ask the watches (see ``watchdog``)
     look once more       every watch has answered that no thread of its process  │ no processor can change anything any
                          runs, and the same waits still go on                    │ more
 
-A wait at the barrier counts only while not all have arrived.  Now it is a deadlock, unless something else can change a
-cell (see ``helpers``):
+A wait at the barrier counts only while not all processors have arrived.  After the third look, the run is deadlocked,
+unless something else can change a cell (see ``helpers``):
 
     a thread or a process that may      the run goes on, with a warning
-    a thread for which that is open     the run goes on for another OPEN seconds
+    an open thread                      the run goes on for another OPEN seconds
 
-A run that has a time limit ends when that is over, with the same table of what each stream waits for.
+A run with a time limit ends when that time is over, with the same table of what each stream waits for.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ from ..shared_memory.waits import Records, Waits, answers_of
 from . import helpers as _helpers
 
 TICK, SOON = 0.25, 0.05
-"""Seconds between two looks, and after one that found all waiting."""
+"""Seconds between two looks, and after a look that found all streams waiting."""
 OPEN = 1.0
-"""Seconds for threads of which it is open whether they may change a cell."""
+"""Seconds that open threads (see ``helpers``) get to change a cell."""
 ANSWER = 0.2
-"""Seconds for the watches to note where their threads are, when the time is over."""
+"""Seconds that the watches get to note where their threads are, when the time of the run is over."""
 
 
 class ProgressCheck:
-    """The looks at one run.
+    """Checks that one run can still go on and that its time is not over.
 
     Parameters
     ----------
     segment : Segment
     size : int
-        Processors.
+        Number of processors.
     streams : sequence of Waiter
-        The parent's own.
+        The parent's own streams.
     processes : collection of int
         Process ids of the machine.
     seen : callable
-        Where a processor was last seen, by its rank.
+        Returns where a processor was last seen, by its rank.
     timeout : float or None
-        Seconds of the run.
+        Seconds that the run may take; None for no limit.
     helpers : bool or None
-        Whether others than the processors may change cells; None: to be found out.
+        Whether threads or processes other than the processors may change cells; None to find out.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class ProgressCheck:
         self._waits = Waits(segment, size, seen)
         self._timeout, self._helpers = timeout, helpers
         self._before = b""
-        self._asked = 0  # with what the watches were asked last; 0 when they need not answer any more
-        self._asked_where = 0  # the same, once the time is over
+        self._asked = 0  # the number with which the watches were asked last; 0 if they need not answer
+        self._asked_where = 0  # the same, when the run's time was over
         self._certain_since = 0.0  # 0 while it is not certain that no processor can go on
         self._warned = False
         now = time.monotonic()
@@ -85,12 +85,12 @@ class ProgressCheck:
         return max(0.0, self._next - time.monotonic())
 
     def look(self, private: Collection[Block]) -> Deadlock | TimedOut | None:
-        """Look, if it is time to; return why the run has to end, if it has.
+        """Look at the run if it is time to; return the failure that has to end it, if there is one.
 
         Parameters
         ----------
         private : collection of Block
-            What processors have made in this run: the parent does not have it.
+            Blocks that processors have made in this run, which the parent's threads do not have.
         """
         now = time.monotonic()
         if now < self._next:
@@ -112,7 +112,7 @@ class ProgressCheck:
         return None
 
     def _stuck(self, records: Records, asked: int, private: Collection[Block]) -> Deadlock | None:
-        """Return the deadlock, unless something else may change a cell, or is given time to."""
+        """Return the deadlock, unless something else may change a cell, or still has time to."""
         if self._helpers:
             return None
         text = deadlock_text(self._waits.rows(records, asked))
@@ -127,7 +127,7 @@ class ProgressCheck:
             self._warn(names, text)
             self._next = min(time.monotonic() + TICK, self._end)
             return None
-        if self._waits.named(self._waits.running()) != self._before:  # a helper has ended since, having helped
+        if self._waits.named(self._waits.running()) != self._before:  # a helper has changed a cell, and ended since
             return None
         if threads.open and time.monotonic() < self._certain_since + OPEN:
             return None
@@ -143,7 +143,7 @@ class ProgressCheck:
         self._warned = True
 
     def _overdue(self, now: float) -> TimedOut | None:
-        """Ask the watches where their threads are; then return the end of the run's time."""
+        """Ask the watches where their threads are; once they answer or are late, return the end of the run's time."""
         if not self._asked_where:
             self._asked_where = core().rouse(self._segment.address)
         records = self._waits.running()
@@ -155,7 +155,7 @@ class ProgressCheck:
 
 
 def _advice(threads: Sequence[str]) -> str:
-    """Say what to do if one of these threads was meant to change a cell."""
+    """Return advice for the case that one of these threads was meant to change a cell."""
     if not threads:
         return ""
     names = ", ".join(repr(name) for name in threads)

@@ -1,4 +1,4 @@
-"""Fork server for the worker processes of host machines: it starts them, signals them, and waits for their ends.
+"""Fork server for the worker processes of host machines: it starts them, signals them, and waits for them to end.
 
     parent ──root──▶ fork server         a new channel (a descriptor) for each machine
     parent ◀─channel─▶ fork server       ("start", rank, numba?) + descriptors of the worker
@@ -8,11 +8,14 @@
                                          end of file: kill what is left of the machine
       fork server ──fork or exec──▶ worker   killed by the kernel when the fork server dies
 
-The fork server is forked from the parent (start method ``fork``), or is a fresh interpreter that has imported what
-workers need and forks them from there (``forkserver``), or makes each of them a fresh interpreter too (``spawn``).
-It has one thread, so forking it is safe.  It watches the parent through a pidfd, not through PR_SET_PDEATHSIG, which
-would follow the parent's *thread*; workers follow the fork server's only thread.  It alone waits for the workers, so
-it never kills another process that has got the id of one of them.  With no machine left it ends after a while.
+The start method says what the fork server is.  With ``fork``, it is forked from the parent.  With ``forkserver``, it
+is a fresh interpreter that has imported what workers need and forks them from there.  With ``spawn``, it is a fresh
+interpreter that starts each worker as a fresh interpreter too.
+
+The fork server has one thread, so forking it is safe.  It watches the parent through a pidfd, and not through
+PR_SET_PDEATHSIG, which would follow the parent's *thread*; workers follow the fork server's only thread.  Only the
+fork server waits for the workers, so it never kills another process that has got the id of one of them.  With no
+machine left, it ends after a while.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from typing import Any, NoReturn
 from ..loops import compiler
 from . import worker
 
-LINGER = 10.0  # seconds that a fork server without machines stays, for the next one
+LINGER = 10.0  # seconds that a fork server without machines waits for the next one
 MESSAGE = 1 << 12
 _FRESH = """\
 import sys
@@ -65,13 +68,13 @@ class ForkServer:
             self.poll.register(fd, select.POLLIN)
 
     def serve(self) -> None:
-        """Serve until the parent is gone, or no machine is left and none has come for a while."""
+        """Serve until the parent is gone, or until no machine is left and none has come for a while."""
         while True:
             idle = not self.channels and not self.children
             if idle and self.retiring:
                 return
             ready = self.poll.poll(LINGER * 1000 if idle else None)
-            if not ready:  # from now on the parent is refused, and starts another; what it sent before is served
+            if not ready:  # from now on the parent is refused and starts another; earlier requests are served
                 self.root.shutdown(socket.SHUT_RD)
             for fd, _ in ready:
                 if fd == self.parent_fd:
@@ -124,7 +127,7 @@ class ForkServer:
         if self.fresh:
             code = _FRESH.format(path=sys.path, server=server, fds=list(fds))
             process = subprocess.Popen([sys.executable, "-c", code], pass_fds=fds)
-            process.returncode = 0  # we wait for it ourselves
+            process.returncode = 0  # this server waits for it
             return process.pid
         if numba:  # the parent uses it: import it once here, not in every worker
             compiler.set_up()
@@ -161,12 +164,12 @@ class ForkServer:
 
 
 def main(root: socket.socket, parent: int, fresh: bool) -> NoReturn:
-    """Be the fork server."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then says what to do
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a parent that ignores it would have the kernel bury the workers
+    """Run as the fork server."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C, and sends orders
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if a parent ignored it, the kernel would reap the workers
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)  # what is typed is the parent's
+    os.dup2(null, 0)  # keyboard input is for the parent
     os.close(null)
     status = 1
     try:
@@ -176,4 +179,4 @@ def main(root: socket.socket, parent: int, fresh: bool) -> NoReturn:
     except BaseException:
         traceback.print_exc()
     finally:
-        os._exit(status)  # and with it, by PR_SET_PDEATHSIG, whatever worker is left
+        os._exit(status)  # the kernel then ends all workers that are left, by PR_SET_PDEATHSIG

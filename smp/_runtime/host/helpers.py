@@ -1,12 +1,12 @@
-"""Who, besides the processors, may still change a cell that all of them wait for.
+"""Helpers: threads and processes other than the processors that may still change a cell for which all of them wait.
 
     thread     of the parent: it may if it has operated on cells of the machine, or if its frames hold some;
-               any other thread is *open*, because no look at what frames refer to can be complete
+               any other thread is *open*, because no search of what frames refer to can be complete
     process    forked by the parent or by a processor: it may if it maps the machine's segment
 
-What a frame holds: its locals, the globals that a user's code names, and what these refer to in a few steps (a
-closure, a bound method, an attribute, a list of cells).  Namespaces of modules are not followed, nor the globals of
-libraries: nearly everything refers to one, and by way of ``threading`` each thread refers to every other.
+A frame holds its locals, the globals that a user's code names, and the objects to which these refer in a few steps (a
+closure, a bound method, an attribute, a list of cells).  The search does not follow namespaces of modules, nor the
+globals of libraries: nearly everything refers to one, and by way of ``threading`` each thread refers to every other.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from ..source.lines import is_a_librarys, is_ours
 from .launcher import copies
 
 _STEPS, _OBJECTS = 6, 20_000
-"""How many steps a look goes from a frame, and after how many objects it stops."""
+"""Number of steps that a search goes from a frame, and number of objects after which it stops."""
 _OPAQUE = (type, ModuleType, CodeType, FrameType, str, bytes, int, float)
 
 
 class Threads(NamedTuple):
-    """Threads of the parent, by name, that do not wait for a cell themselves."""
+    """Names of the parent's threads that do not wait for a cell themselves."""
 
     helpers: list[str]
     open: list[str]
@@ -51,7 +51,7 @@ def threads(segment: Segment, streams: Sequence[Waiter]) -> Threads:
     ----------
     segment : Segment
     streams : sequence of Waiter
-        The parent's: threads that have operated on its cells.
+        Streams of the parent: threads that have operated on the machine's cells.
     """
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     found = Threads([], [])
@@ -65,10 +65,10 @@ def threads(segment: Segment, streams: Sequence[Waiter]) -> Threads:
 
 
 def processes(segment: Segment, ours: Collection[int]) -> list[str]:
-    """Return the processes that map the machine's memory, but for ``ours``.
+    """Return the processes that map the machine's memory, except for ``ours``.
 
-    A fork server that is a copy of this process maps it too, and so do the workers of that other machine: they have no
-    use for it.
+    The memory is also mapped by a fork server that is a copy of this process, and by the workers of its machine.
+    They are left out, since they have no use for this memory.
     """
     servers = copies()
     pattern = re.compile(rf"\s{segment.id}\s+/memfd:smp\b")
@@ -83,7 +83,7 @@ def processes(segment: Segment, ours: Collection[int]) -> list[str]:
 
 
 def _hold(frame: FrameType | None, segment: Segment) -> bool:
-    """Whether a thread's frames hold cells of a machine."""
+    """Return True if a thread's frames hold cells of a machine."""
     while frame is not None:
         if _reach(_roots(frame), segment):
             return True
@@ -98,7 +98,7 @@ def _roots(frame: FrameType) -> list[Any]:
 
 
 def _named(code: CodeType, names: dict[str, Any]) -> Iterator[Any]:
-    """The globals that a user's code, and the codes inside it, name."""
+    """Yield the globals that a user's code, and the code objects inside it, name."""
     if is_ours(code.co_filename) or is_a_librarys(code.co_filename):
         return
     for inner in codes(code):
@@ -106,7 +106,7 @@ def _named(code: CodeType, names: dict[str, Any]) -> Iterator[Any]:
 
 
 def _reach(objects: list[Any], segment: Segment) -> bool:
-    """Whether some of the objects are cells of a machine, or refer to some in a few steps."""
+    """Return True if some of the objects are cells of a machine, or refer to such cells in a few steps."""
     namespaces = {id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, ModuleType)}
     seen = set(namespaces)
     for _ in range(_STEPS):

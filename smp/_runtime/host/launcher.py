@@ -1,4 +1,4 @@
-"""The parent's side of the fork server: start one, open a channel in it for a machine, start workers through it."""
+"""The parent's side of the fork server: starts it, opens a channel for each machine, and starts workers through it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..loops import compiler
 from . import forkserver
 
 METHODS = ("forkserver", "spawn", "fork")
-PATIENCE = 5.0  # seconds that a fork server without work gets to end; it takes some milliseconds
+PATIENCE = 5.0  # seconds that a fork server without work gets to end; it takes a few milliseconds
 _CODE = """\
 import sys
 sys.path[:] = {path!r}
@@ -31,10 +31,10 @@ from smp._runtime.host import forkserver, worker
 worker.prepare()
 forkserver.main(socket.socket(fileno={root}), {parent}, {fresh})
 """
-_ours: weakref.WeakSet[socket.socket] = weakref.WeakSet()  # what a forked copy of this process must not hold open
+_ours: weakref.WeakSet[socket.socket] = weakref.WeakSet()  # must not stay open in a forked copy of this process
 _roots: dict[str, socket.socket] = {}  # start method -> root of the fork server that serves it
-_copies: set[int] = set()  # fork servers that are copies of this process and have not been buried
-_fresh_ones: set[int] = set()  # those that are fresh interpreters and have not ended
+_copies: set[int] = set()  # fork servers that are copies of this process and have not been reaped
+_fresh_ones: set[int] = set()  # fork servers that are fresh interpreters and have not ended
 _lock = threading.Lock()
 
 
@@ -66,7 +66,7 @@ def _pair() -> tuple[socket.socket, socket.socket]:
 
 
 def _bury_copies() -> None:
-    """Bury the copies that have ended although nobody closed them: a Ctrl-C can end the finalizer that would."""
+    """Reap the copies that have ended but were not closed: a Ctrl-C can end the finalizer that would close them."""
     for pid in list(_copies):
         with contextlib.suppress(ChildProcessError):
             if os.waitpid(pid, os.WNOHANG)[0] == 0:
@@ -80,7 +80,7 @@ def _copied() -> tuple[socket.socket, int]:
     if "numba" in sys.modules:  # once here, not in every copy
         compiler.set_up()
     ours, theirs = _pair()
-    for stream in (sys.stdout, sys.stderr):  # or the copies would print again what is still in there
+    for stream in (sys.stdout, sys.stderr):  # otherwise the copies would print the buffered text again
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.flush()
     parent = os.getpid()
@@ -112,18 +112,18 @@ def _fresh(method: str) -> socket.socket:
 
 
 def _bury(process: subprocess.Popen[bytes]) -> None:
-    """Wait until a fork server retires: no zombie is left."""
+    """Wait until a fork server retires, so that no zombie is left."""
     process.wait()
     _fresh_ones.discard(process.pid)
 
 
 def fork_servers() -> set[int]:
-    """Return the process ids of all fork servers of this process: what runs for its machines descends from them."""
+    """Return the process ids of all fork servers of this process: all workers of its machines descend from them."""
     return _copies | _fresh_ones
 
 
 def copies() -> set[int]:
-    """Return the process ids of fork servers that are copies of this process: they map what it had mapped."""
+    """Return the process ids of fork servers that are copies of this process: they map the memory that it mapped."""
     return set(_copies)
 
 
@@ -133,7 +133,7 @@ class Channel:
     Attributes
     ----------
     socket : socket.socket
-        Readable when a worker has ended, or the fork server has.
+        Readable when a worker, or the fork server, has ended.
     """
 
     def __init__(self, method: str) -> None:
@@ -145,7 +145,7 @@ class Channel:
                 self._root, self._own = _copied()
                 self.socket = self._open()
                 return
-            for _ in range(2):  # the fork server may have retired since: then once more with a new one
+            for _ in range(2):  # the fork server may have retired since: then try again with a new one
                 if method not in _roots:
                     _roots[method] = _fresh(method)
                 self._root = _roots[method]
@@ -162,7 +162,7 @@ class Channel:
         return ours
 
     def start(self, rank: int, fds: Sequence[int]) -> None:
-        """Have a worker started that inherits ``fds``."""
+        """Have the fork server start a worker that inherits ``fds``."""
         order = pickle.dumps(("start", rank, "numba" in sys.modules))
         try:
             socket.send_fds(self.socket, [order], list(fds))
@@ -170,7 +170,7 @@ class Channel:
             raise MachineError(f"the process that starts the processors is gone ({error.strerror})") from error
 
     def receive(self) -> tuple[Any, ...] | None:
-        """Return the next event, see `forkserver`; None: the fork server is gone."""
+        """Return the next event (see `forkserver`), or None if the fork server is gone."""
         try:
             message = self.socket.recv(forkserver.MESSAGE)
         except ConnectionResetError:
@@ -178,17 +178,17 @@ class Channel:
         return tuple(pickle.loads(message)) if message else None
 
     def signal(self, rank: int, number: int) -> None:
-        """Send a signal to a worker of this channel, if there is one of that rank."""
+        """Send a signal to the worker of that rank on this channel, if there is one."""
         with contextlib.suppress(OSError):
             self.socket.send(pickle.dumps(("signal", rank, int(number))))
 
     def close(self) -> None:
-        """Have what is left of the workers killed, and close."""
+        """Have the fork server kill the workers that are left, and close the channel."""
         self.socket.close()
         if self._own is None:
             return
         self._root.close()
-        with contextlib.suppress(ChildProcessError, ProcessLookupError):  # buried by the kernel, where it is told to
+        with contextlib.suppress(ChildProcessError, ProcessLookupError):  # the kernel reaps it if SIGCHLD is ignored
             watch = select.poll()
             pidfd = os.pidfd_open(self._own)
             try:
@@ -201,7 +201,7 @@ class Channel:
         _copies.discard(self._own)
 
     def forget(self) -> None:
-        """Close in a forked copy of the process that opened it: the workers are not this one's to end."""
+        """Close in a forked copy of the process that opened the channel; the copy must not end the workers."""
         self.socket.close()
         if self._own is not None:
             self._root.close()

@@ -1,10 +1,11 @@
-"""How the CPUs lie while something is timed in this process: looks before and after, and one more try where they moved.
+"""Timing with a check of the CPUs' placement: looks before and after, and another try if the host has moved the CPUs.
 
-    look │ timed │ look        both in the main state, or not known: it counts
+    look │ timed │ look        both in the main state, or not known: the timing counts
     look │ timed │ look        otherwise: it is timed again, while there is time for that
 
-A look is the hand-over of a line between neighbouring CPUs (`protocols.placement`), by a thread on each: about 1 ms.
-The states last for seconds, so one that was taken a moment ago is good for both sides of a short timing.
+A look takes about 1 ms: it times the hand-off of a line between neighbouring CPUs (`protocols.placement`), with a
+thread on each.  The states last for seconds, so a look that was taken a moment ago is good for both sides of a short
+timing.
 """
 
 from __future__ import annotations
@@ -28,32 +29,32 @@ from ..protocols.wait import PRIVATE_WORDS, SHARED
 
 MOST_CPUS = 8
 TRIES = 3
-"""Of a look: a thread that came late to its CPU costs one."""
+"""Number of tries of a look: a thread that comes late to its CPU costs one."""
 MEETING_S = 1.0
-"""How long the threads of a look wait for one another."""
+"""Seconds that the threads of a look wait for one another."""
 FRESH_S = 0.02
-"""How long a look is good for."""
+"""Seconds for which a look remains valid."""
 REFRESH_S, FEW = 0.5, 50
-"""How long the states are taken for known, from so many readings on."""
+"""Seconds after which the states are computed again; with fewer readings than FEW, they are computed every time."""
 SHARE, GRACE_S = 0.5, 2.0
-"""What goes into timing again: at most so much of all time, and these seconds."""
+"""Most time that is spent on timing again: this share of all time, plus these seconds."""
 
 Timed = TypeVar("Timed")
 
 
 def look(cpus: Sequence[int] | None = None) -> float:
-    """Return the hand-over of a line between neighbours of some CPUs, the farthest, in ns.
+    """Return the time of a hand-off of a line between neighbours of some CPUs, in ns; the longest of them.
 
     Parameters
     ----------
     cpus : sequence of int, optional
-        By default those that this process may use, at most 8.
+        Numbers of the CPUs; by default those that this process may use, at most 8.
 
     Returns
     -------
     float
-        NaN where there are fewer than two, where threads cannot be kept on a CPU, or where none of a few tries met its
-        neighbour.
+        NaN if there are fewer than two CPUs, if threads cannot be kept on a CPU, or if in each of a few tries a
+        thread met no neighbour.
     """
     chosen = usable_cpus()[:MOST_CPUS] if cpus is None else list(cpus)
     if len(chosen) < 2 or not hasattr(os, "sched_setaffinity"):
@@ -66,7 +67,7 @@ def look(cpus: Sequence[int] | None = None) -> float:
 
 
 def _probed(cpus: Sequence[int]) -> list[int]:
-    """What a thread on each CPU finds, in picoseconds."""
+    """Return the reading of a thread on each CPU, in picoseconds."""
     probe, shared = core().probe, np.zeros(PLACEMENT_WORDS, np.int64)
     own = np.zeros((len(cpus), PRIVATE_WORDS), np.int64)
     own[:, SHARED] = shared.ctypes.data
@@ -90,22 +91,23 @@ def _probed(cpus: Sequence[int]) -> list[int]:
 
 
 class Looker:
-    """Times things while the CPUs lie as they mostly do.
+    """Times work while the CPUs are in their main state of placement.
 
     Parameters
     ----------
     looking : callable, optional
-        Returns a reading in ns, NaN where it is not known; by default `look`.
+        Returns a reading in ns, NaN if it is not known; by default `look`.
     clock : callable, optional
-        Seconds.
+        Returns seconds.
 
     Attributes
     ----------
     log : PlacementLog
+        All readings.
     again : int
-        How often something was timed once more because the CPUs had moved.
+        Number of times that work was timed once more because the CPUs had moved.
     elsewhere : int
-        How many were left as they were, since the time for that was over.
+        Number of timings that were kept although they are of another state, since the time for timing again was over.
     """
 
     def __init__(self, looking: Callable[[], float] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -116,7 +118,7 @@ class Looker:
         self._states, self._known = Placement(), -math.inf
 
     def now(self) -> float:
-        """Return how the CPUs lie: a look, or that of a moment ago."""
+        """Return a reading of the CPUs' placement, in ns: a new look, or one that was taken a moment ago."""
         at, ns = self._seen
         if self._clock() - at > FRESH_S:
             ns = self._looking()
@@ -125,12 +127,12 @@ class Looker:
         return ns
 
     def time(self, work: Callable[[], Timed]) -> Timed:
-        """Do a piece of work; do it again while the CPUs lay otherwise than mostly, and there is time for that.
+        """Do a piece of work; do it again if the CPUs were not in their main state, while there is time for that.
 
         Returns
         -------
         object
-            What the last try returned.
+            The result of the last try.
         """
         while True:
             before, began = self.now(), self._clock()
@@ -144,14 +146,14 @@ class Looker:
             self.again += 1
 
     def usual(self, before: float, after: float) -> bool:
-        """Return whether two readings are of the main state; one that is not known says nothing."""
+        """Return True if two readings are of the main state; a reading that is not known does not matter."""
         known = [ns for ns in (before, after) if not math.isnan(ns)]
         if self._clock() - self._known > REFRESH_S or self._states.count < FEW:
             self._states, self._known = self.log.placement(self._cpus), self._clock()
         return bool(self._states.is_main(known, known).all()) if known else True
 
     def said(self) -> str:
-        """Say what was timed again, and what was not; nothing where the CPUs never moved."""
+        """Return a text on what was timed again and what was not; empty if the CPUs never moved."""
         states = self.log.placement(self._cpus).states
         if not (self.again or self.elsewhere):
             return ""

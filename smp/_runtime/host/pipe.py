@@ -1,7 +1,7 @@
 """A line between the parent and a worker: pickled messages on a stream socket, each after its length in 8 bytes.
 
-The parent takes what has come and never waits for the rest, so that a worker which dies or stops in the middle of a
-message holds nobody up.
+The parent takes the bytes that have arrived and never waits for the rest.  So a worker that dies or stops in the
+middle of a message delays no other process.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _SMALL = 1 << 16  # bytes up to which head and body are sent together
 
 @dataclass(frozen=True)
 class Ready:
-    """A worker says that it waits for calls."""
+    """Message of a worker that waits for calls."""
 
     pid: int
 
 
 @dataclass(frozen=True)
 class Allocate:
-    """A worker asks for a block."""
+    """Message of a worker that asks for a block."""
 
     nbytes: int
 
@@ -37,14 +37,14 @@ class Line:
         self._begin(bytearray(_HEAD), head=True)
 
     def fileno(self) -> int:
-        """The descriptor, for polling."""
+        """Return the descriptor, for polling."""
         return self._socket.fileno()
 
     def _begin(self, part: bytearray, head: bool) -> None:
         self._part, self._filled, self._is_head = part, 0, head
 
     def send(self, message: Any) -> None:
-        """Send a message; waits while the other end does not take it."""
+        """Send a message; wait while the other end does not take it."""
         data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
         head = len(data).to_bytes(_HEAD, "little")
         if len(data) <= _SMALL:
@@ -54,17 +54,17 @@ class Line:
             self._socket.sendall(data)
 
     def take(self, wait: bool = False) -> Any:
-        """Take what has come; return the message that it completes, or None.
+        """Take the bytes that have arrived; return the message that they complete, or None.
 
         Parameters
         ----------
         wait : bool
-            Whether to wait until there is something.
+            Whether to wait until some have arrived.
 
         Raises
         ------
         EOFError, OSError
-            When the other end is gone.
+            If the other end is gone.
         """
         flags = 0 if wait else socket.MSG_DONTWAIT
         try:
@@ -85,7 +85,7 @@ class Line:
         return pickle.loads(whole)
 
     def receive(self) -> Any:
-        """Wait for a whole message and return it; raises as `take`."""
+        """Wait for a whole message and return it; raises the errors of `take`."""
         while (message := self.take(wait=True)) is None:
             pass
         return message

@@ -1,4 +1,4 @@
-"""What a worker is given of the parent's process: its modules, folder, environment, CPUs, outputs."""
+"""Properties of the parent's process that a worker takes over: modules, folder, environment, CPUs, outputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from smp._computer.limits import allowed_cpus
 
 
 def specification(rank: int, size: int, retries: int, cpu: int | None) -> dict[str, Any]:
-    """Return what a worker is sent first; its CPU is None where it may move."""
+    """Return the first message to a worker; ``cpu`` is None if the worker may move."""
     return {
         "rank": rank,
         "size": size,
@@ -24,7 +24,7 @@ def specification(rank: int, size: int, retries: int, cpu: int | None) -> dict[s
 
 
 def output(number: int) -> io.FileIO:
-    """Return a copy of standard output, or of error output; of nothing where it is closed."""
+    """Return a copy of standard output or error output, or of the null device if that is closed."""
     try:
         return io.FileIO(os.dup(number), "w")
     except OSError:
@@ -32,7 +32,7 @@ def output(number: int) -> io.FileIO:
 
 
 def _folder() -> str | None:
-    """The working folder, where it still exists."""
+    """Return the working folder, or None if it does not exist any more."""
     try:
         return os.getcwd()
     except OSError:

@@ -1,4 +1,4 @@
-"""A worker process of the host machine: waits for a call, runs the program as one processor, answers.
+"""Worker process of the host machine: it waits for a call, runs the program as one processor, and answers.
 
     parent ──▶ worker    spec, once                            worker ──▶ parent  Ready
                          ("run", call or its place,                               Allocate
@@ -6,10 +6,10 @@
                          ("block", offset or error)                               Done, Stopped
                          ("close", None)
 
-A worker that has answered `Done` or `Stopped` is idle; it may have reported what failed before.
+A worker that has answered `Done` or `Stopped` is idle; it may have reported a failure before that.
 
-Where the abort word is set, STOP ends a program in its plain Python code (see ``lines``); its waits see the word
-by themselves.  How a program becomes an answer: ``answer``.
+When the abort word is set, STOP ends a program in its plain Python code (see ``lines``); its waits see the word by
+themselves.  The module ``answering`` turns a program into an answer.
 """
 
 from __future__ import annotations
@@ -44,34 +44,34 @@ from ..shared_memory.port import SharedMemoryPort
 from ..source.lines import in_a_program
 from .pipe import Allocate, Line, Ready
 
-STOP = signal.SIGURG  # it is ignored where nothing handles it
+STOP = signal.SIGURG  # a process without a handler ignores it
 
 
 def prepare() -> None:
-    """Load, before forking workers, what each of them needs."""
+    """Load what each worker needs, before workers are forked."""
     entry_points.core()
 
 
 def start(server: int, fds: Sequence[int]) -> NoReturn:
-    """Be a worker, in a process of its own that ``server`` has made, on its line, segment, box and outputs."""
+    """Run as a worker, in a process of its own that ``server`` has made, with its line, segment, box and outputs."""
     die_with(server)
-    for number in (signal.SIGINT, signal.SIGPIPE):  # Ctrl-C is the parent's business
+    for number in (signal.SIGINT, signal.SIGPIPE):  # the parent handles Ctrl-C
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
     status = 1
     try:
         line_fd, segment_fd, box_fd, *outputs = fds
-        for fd, output in enumerate(outputs, start=1):  # the fork server's may be older than the parent's of now
+        for fd, output in enumerate(outputs, start=1):  # the fork server's may be older than the parent's present ones
             os.dup2(output, fd)
             os.close(output)
         line = Line(socket.socket(fileno=line_fd))
         spec = line.receive()
         _settle(spec)
         box = os.fdopen(box_fd, "w")
-        faulthandler.enable(box)  # a crash leaves its traceback in the box, which the parent holds too
+        faulthandler.enable(box)  # a crash leaves its traceback in the box, which the parent reads
         faulthandler.register(signal.SIGTERM, box, all_threads=False, chain=True)
-        attached.clear()  # a copy of the parent maps its other machines: not this one's arrays
+        attached.clear()  # a copy of the parent maps segments of its other machines, which are not ours
         Worker(line, Segment(segment_fd), spec["rank"], spec["size"], spec["retries"]).serve()
         status = 0
     except (EOFError, ConnectionError):  # the parent is gone
@@ -97,8 +97,8 @@ def _settle(spec: dict[str, Any]) -> None:
         os.sched_setaffinity(0, spec["cpus"])
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(line_buffering=True, write_through=False)  # whole lines, and before a crash
-    if "numpy.random" in sys.modules:  # or all copies of one process would draw the same numbers
+            stream.reconfigure(line_buffering=True, write_through=False)  # lines come out whole, and before a crash
+    if "numpy.random" in sys.modules:  # otherwise all copies of one process would draw the same numbers
         sys.modules["numpy.random"].seed()
 
 
@@ -110,7 +110,7 @@ def _leave(status: int) -> NoReturn:
 
 
 class Worker:
-    """The loop of one worker; see the module."""
+    """The main loop of one worker; see the module."""
 
     def __init__(self, line: Line, segment: Segment, rank: int, size: int, retries: int) -> None:
         self.line, self.rank, self.pid = line, rank, os.getpid()
@@ -121,13 +121,13 @@ class Worker:
         signal.signal(STOP, self._stop)
 
     def serve(self) -> None:
-        """Answer calls until told to close."""
+        """Answer calls until the parent sends "close"."""
         self.line.send(Ready(self.pid))
         while True:
             order, what, *more = self.line.receive()
             if order == "close":
                 return
-            if order != "run":  # a block asked for in a run that has been aborted since
+            if order != "run":  # a block that was requested in a run that has been aborted since
                 continue
             self.port.new_run()
             answer = self._run(what, *more)
@@ -154,7 +154,7 @@ class Worker:
     def _run(self, call: bytes | tuple[int, int], streams: int, watched: bool) -> Answer:
         def loaded() -> Call:
             found = load_call(call if isinstance(call, bytes) else self.memory.segment.bytes_at(*call))
-            if "numba" in sys.modules:  # it came with a loop of the user's, which may call our primitives
+            if "numba" in sys.modules:  # it was imported with a user's loop, which may call our primitives
                 compiler.numba()
             return found
 
@@ -166,7 +166,7 @@ class Worker:
         self.line.send(packed(answer))
 
     def _only_here(self) -> None:
-        """End a child that the program forked and that came out of it: the parent's answer is the processor's."""
+        """End a child that the program forked and that has returned from it: only the worker itself answers."""
         if os.getpid() != self.pid:
             if sys.exc_info()[0] not in (None, SystemExit):
                 traceback.print_exc()

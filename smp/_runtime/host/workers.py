@@ -1,13 +1,15 @@
-"""The parent's side of the host machine: its workers, one call at a time, and what happens when one fails.
+"""The parent's side of the host machine: its workers, one call at a time, and the handling of failures.
 
     call ─▶ every worker          answers come back on the workers' lines, deaths on the fork server's channel
     first failure, or Ctrl-C      the abort word is set, and every wait in the machine ends
     from then on                  STOP interrupts the programs' plain Python code
-    GRACE later                   whoever has not answered yet is killed, and the machine is over
+    GRACE later                   each worker that has not answered yet is killed, and the machine is closed
 
-A machine whose workers have all answered goes on, also after an exception; one that lost a worker does not.  Messages
-to workers are short enough never to wait (what is long lies in the segment), and messages from them are taken piece
-by piece, so that nothing but an answer, a death or a deadline is ever waited for.
+A machine stays open if all its workers have answered, also after an exception.  A machine that has lost a worker is
+closed.
+
+Messages to workers are short enough that sending never waits; long ones lie in the segment.  Messages from workers
+are taken piece by piece.  So the parent waits for nothing but an answer, a death or a deadline.
 """
 
 from __future__ import annotations
@@ -50,10 +52,10 @@ from .pipe import Allocate, Line, Ready
 from .surroundings import output, specification
 from .worker import STOP
 
-GRACE = 0.5  # seconds for the others to notice a failure by themselves
-PRESSED = 2.0  # the same after a Ctrl-C: a second press ends it at once
-NUDGE = 0.2  # seconds between two signals to those who have not stopped
-START = 60.0  # seconds for the workers to come up; a first import can be slow
+GRACE = 0.5  # seconds for the other workers to notice a failure by themselves
+PRESSED = 2.0  # the same after a Ctrl-C; a second Ctrl-C ends this time at once
+NUDGE = 0.2  # seconds between two signals to workers that have not stopped
+START = 60.0  # seconds for the workers to start; a first import can be slow
 SHORT = 1 << 14  # bytes of a call that is sent as it is: it fits into a socket that is empty
 
 
@@ -63,31 +65,31 @@ class Workers:
     Parameters
     ----------
     cpus : sequence of int or None
-        The CPU of each worker, None for one that may move.
+        CPU of each worker; None for a worker that may move.
     method : str
-        "forkserver", "spawn" or "fork".
+        Start method: "forkserver", "spawn" or "fork".
     spin : bool
         Whether waits spin before they block.
 
     Raises
     ------
     MachineError
-        When they do not come up.
+        If the workers do not start.
     """
 
     kind = "host"
     first_touch = True
 
     def __init__(self, cpus: Sequence[int | None], method: str, spin: bool) -> None:
-        self.size, self.closed = len(cpus), ""  # why, once it is
+        self.size, self.closed = len(cpus), ""  # closed: the reason, once it is
         self._owner = os.getpid()
         self._lines: list[Line] = []
         self._boxes: list[io.FileIO] = []
-        self._alive: set[int] = set()  # ranks that were started, and whose end has not been told
-        self._pending: set[int] = set()  # ranks that owe an answer
+        self._alive: set[int] = set()  # ranks that were started, and whose end has not been reported
+        self._pending: set[int] = set()  # ranks that have not answered yet
         self._stopped = False
         self._calling = threading.Lock()
-        core()  # compiled here, once, if this is the first time ever: not in every worker
+        core()  # on first use, compile it once here and not in every worker
         try:
             with HeldBack() as ctrl_c:
                 self._channel = Channel(method)
@@ -133,11 +135,11 @@ class Workers:
         Raises
         ------
         ProgramError, WaitTimeout
-            What failed first.
+            The failure that came first.
         KeyboardInterrupt
-            After the workers have stopped.
+            On Ctrl-C, after the workers have stopped.
         MachineClosed
-            When there is no machine any more.
+            If the machine is closed.
         """
         with self._calling:
             self._must_be_open()
@@ -178,12 +180,12 @@ class Workers:
         return make_cells(self.allocate, n, dtype, full, padded, retries)
 
     def allocate(self, nbytes: int) -> Block:
-        """Give out zeroed memory."""
+        """Return a new block of zeroed memory."""
         self._must_be_open()
         return self.segment.allocate(nbytes)
 
     def trace(self) -> Sequence[tuple[int, int, str, str]]:
-        """Not here."""
+        """Raise `Unsupported`: the host keeps no steps."""
         raise Unsupported("processors of the host run at the same time and leave no list of steps; smp.emulated() does")
 
     def _must_be_open(self) -> None:
@@ -193,7 +195,7 @@ class Workers:
             raise MachineError(f"this machine belongs to process {self._owner}; a fork of it must open one of its own")
 
     def _handed_over(self, message: bytes) -> tuple[bytes | tuple[int, int], Block | None]:
-        """What to send for a message: itself, or where it lies in the segment; and its block."""
+        """Return what to send for a message (itself, or its place in the segment), and its block if it has one."""
         if len(message) <= SHORT:
             return message, None
         block = self.segment.allocate(len(message), "a call with arguments")
@@ -211,7 +213,7 @@ class Workers:
         order: tuple[Any, ...] | None = None,
         check: ProgressCheck | None = None,
     ) -> tuple[list[Any], list[Block]]:
-        """Send an order and gather one answer of each worker, or what failed first."""
+        """Send an order and gather one answer of each worker, or raise the failure that came first."""
         self._pending = set(range(self.size))
         answers: dict[int, Answer | Ready] = {}
         blocks: list[Block] = []
@@ -239,7 +241,7 @@ class Workers:
                     nudge = time.monotonic() + NUDGE
                 left = min(left, max(0.0, nudge - time.monotonic()))
             for fd, _ in ctrl_c.poll(poll, None if left == math.inf else left * 1000 + 1):
-                if self.closed:  # by a signal's handler, under our feet
+                if self.closed:  # by a signal handler, during the poll
                     raise MachineClosed(f"this machine was closed while its program ran: {self.closed}")
                 source = sources[fd]
                 failure = self._event() if source is None else self._answer(source, answers, blocks, poll)
@@ -255,7 +257,7 @@ class Workers:
             self._kill(rank)
         if presses:
             raise KeyboardInterrupt
-        if self._pending and not failures:  # it did not come up in time
+        if self._pending and not failures:  # they did not start in time
             failures = [Death(rank, None, self._seen(rank)) for rank in self._pending]
         if failures:
             raise self._error(failures, answers)
@@ -276,14 +278,14 @@ class Workers:
     def _answer(
         self, rank: int, answers: dict[int, Answer | Ready], blocks: list[Block], poll: select.poll
     ) -> Failure | None:
-        """Take what a worker sends."""
+        """Take what a worker sends; return the failure that it reports, if any."""
         try:
             message = self._lines[rank].take()
-        except Exception:  # the end of the line, or what is no message
+        except Exception:  # the end of the line, or bytes that are no message
             poll.unregister(self._lines[rank].fileno())
-            self._kill(rank)  # dead, as the fork server reports; or deaf, and no use any more
+            self._kill(rank)  # dead, as the fork server reports; or of no use any more
             return None
-        if message is None:  # not yet whole
+        if message is None:  # not complete yet
             return None
         if isinstance(message, Allocate):
             try:
@@ -305,14 +307,14 @@ class Workers:
         return None
 
     def _event(self) -> Failure:
-        """Take one event of the fork server: a worker has ended."""
+        """Take one event of the fork server, the end of a worker, and return the failure."""
         event = self._channel.receive()
         if event is None:
             raise MachineError("the process that starts the processors was killed, and they with it")
         what, rank, code = event
         self._alive.discard(rank)
         self._pending.discard(rank)
-        self._words[wait.DEATHS] = 1  # before the abort: whoever sees that, sees this
+        self._words[wait.DEATHS] = 1  # before the abort: a thread that sees the abort sees this too
         core().abort(self.segment.address, wait.DIED, rank)
         if what == "failed":
             raise MachineError(f"processor {rank} of {self.size} cannot be started: {code}")
@@ -333,7 +335,7 @@ class Workers:
         return error
 
     def stop(self) -> None:
-        """Kill the workers under a call that another thread waits for; the call then fails and closes."""
+        """Kill the workers during a call that another thread waits for; the call then fails and closes the machine."""
         self._stopped = True
         for rank in range(self.size):
             self._kill(rank)
@@ -341,21 +343,21 @@ class Workers:
             self._calling.release()
 
     def _kill(self, rank: int) -> None:
-        self._words[wait.DEATHS] = 1  # before: it may hold the lock of a cell
+        self._words[wait.DEATHS] = 1  # before the kill: the worker may hold the lock of a cell
         self._channel.signal(rank, signal.SIGKILL)
 
     def _nudge(self) -> None:
-        """Interrupt the plain Python code of those who have not answered: what waits sees the abort word by itself."""
+        """Interrupt the plain Python code of workers that have not answered; waits see the abort word by themselves."""
         for rank in self._pending:
             self._channel.signal(rank, STOP)
 
     def close(self, why: str, patience: float = GRACE) -> None:
-        """End the workers, and wait until they are gone; they get ``patience`` seconds to go by themselves."""
+        """End the workers and wait until they are gone; they get ``patience`` seconds to end by themselves."""
         with HeldBack():
             if self.closed:
                 return
             self.closed = why
-            if hasattr(self, "_channel"):  # else there is not even a fork server
+            if hasattr(self, "_channel"):  # otherwise there is no fork server yet
                 if os.getpid() != self._owner:
                     self._channel.forget()
                 else:
@@ -368,8 +370,8 @@ class Workers:
                 box.close()
             if hasattr(self, "segment"):
                 self.segment.close()
-                core().abort(self.segment.address, wait.INTERRUPTED, -1)  # whoever waits in this process
-                del self.segment, self._words, self._turns  # what is left of the memory is its arrays'
+                core().abort(self.segment.address, wait.INTERRUPTED, -1)  # for threads that wait in this process
+                del self.segment, self._words, self._turns  # the rest of the memory belongs to its arrays
 
     def _bury(self, patience: float) -> None:
         for rank in self._alive:

@@ -1,1 +1,1 @@
-"""Compiled loops: the door to the compiler, the primitives and their instructions, named places."""
+"""Compiled loops: their compilation by Numba, the primitives and their machine instructions, and named places."""

@@ -1,18 +1,18 @@
-"""The primitives: what each one means, in Python; ``instructions`` holds the machine instruction beside it.
+"""The primitives, each defined by a Python function; their machine instructions are in ``instructions``.
 
     load store exchange compare_exchange fetch_add     on one element of a one-dimensional array
-    compare_exchange_pair                              on two neighbours at once
+    compare_exchange_pair                              on two neighbouring elements at once
     store_release                                      a store that orders what is before it, not what is after
     pause prefetch prefetch_write flush                hints
     clock thread_clock                                 nanoseconds
     peek words_at call_at                              raw memory, for probes and for the runtime's own words
-    futex_wait futex_wake                              block on a word and wake those who do
+    futex_wait futex_wake                              block on a word, and wake the threads that block on it
 
-All atomics but ``store_release`` are sequentially consistent.  Inside a compiled loop a call is the instruction;
-called from Python it is the same instruction behind a call of about half a microsecond.  ``primitive.meaning`` is the
-Python body: one step of an interpreter that runs the processors one at a time.
+All atomics except ``store_release`` are sequentially consistent.  Inside a compiled loop a primitive compiles to its
+instruction.  Called from Python it executes the same instruction, through a call that takes about half a microsecond.
+``primitive.meaning`` is the Python body: one step of an interpreter that runs the processors one at a time.
 
-Spin only through `load`: the compiler moves a plain ``a[i]`` out of the loop, and the loop never ends.
+A spin loop must read through `load`.  The compiler moves a plain ``a[i]`` out of the loop, and the loop never ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Primitive(Protocol):
-    """A primitive as `primitive` makes it."""
+    """A primitive, as `primitive` returns it."""
 
     meaning: Callable[..., Any]
 
@@ -42,7 +42,7 @@ class Primitive(Protocol):
 
 
 def primitive(meaning: F) -> F:
-    """Make the Python name of a primitive from the function whose body says what it means."""
+    """Make a primitive, which Python can call, from the function whose body defines it."""
     compiled: Callable[..., Any] | None = None
 
     @functools.wraps(meaning)
@@ -60,28 +60,29 @@ def primitive(meaning: F) -> F:
 
 @primitive
 def load(words: Words, i: Index) -> Any:
-    """Return ``words[i]``; nothing after it is seen to happen before it."""
+    """Return ``words[i]``; nothing after the load is seen to happen before it."""
     return words[i]
 
 
 @primitive
 def store(words: Words, i: Index, value: Any) -> None:
-    """Set ``words[i]``; nothing before it is seen to happen after it."""
+    """Set ``words[i]``; nothing before the store is seen to happen after it."""
     words[i] = value
 
 
 @primitive
 def store_release(words: Words, i: Index, value: Any) -> None:
-    """Set ``words[i]``; nothing before it is seen to happen after it, but a later load may come before it.
+    """Set ``words[i]``; nothing before the store is seen to happen after it, but a later load may happen before it.
 
-    On x86 a plain store, where `store` is a locked instruction: for the end of a critical section.
+    On x86 this is a plain store, whereas `store` is a locked instruction. It is meant for the end of a critical
+    section.
     """
     words[i] = value
 
 
 @primitive
 def exchange(words: Words, i: Index, value: int) -> int:
-    """Set ``words[i]`` and return what was there."""
+    """Set ``words[i]`` and return its previous value."""
     old = words[i]
     words[i] = value
     return cast("int", old)
@@ -89,7 +90,7 @@ def exchange(words: Words, i: Index, value: int) -> int:
 
 @primitive
 def compare_exchange(words: Words, i: Index, expected: int, value: int) -> int:
-    """Set ``words[i]`` to ``value`` if it is ``expected``; return what was there."""
+    """Set ``words[i]`` to ``value`` if it equals ``expected``; return its previous value."""
     old = words[i]
     if old == expected:
         words[i] = value
@@ -98,9 +99,10 @@ def compare_exchange(words: Words, i: Index, expected: int, value: int) -> int:
 
 @primitive
 def compare_exchange_pair(words: Words, i: Index, a: int, b: int, new_a: int, new_b: int) -> bool:
-    """Set ``words[i]`` and ``words[i + 1]``, of int64, at once if they are ``a`` and ``b``; return whether they were.
+    """Set two neighbouring int64 elements at once if they have the expected values; return True if they had.
 
-    The pair begins at a multiple of 16 bytes.
+    ``words[i]`` and ``words[i + 1]`` are compared with ``a`` and ``b``, and replaced by ``new_a`` and ``new_b``. The
+    pair must begin at a multiple of 16 bytes.
     """
     if words[i] != a or words[i + 1] != b:
         return False
@@ -110,7 +112,7 @@ def compare_exchange_pair(words: Words, i: Index, a: int, b: int, new_a: int, ne
 
 @primitive
 def fetch_add(words: Words, i: Index, value: int) -> int:
-    """Add ``value`` to ``words[i]``, wrapping around, and return what was there."""
+    """Add ``value`` to ``words[i]``, wrapping around, and return its previous value."""
     old = words[i]
     with np.errstate(over="ignore"):
         words[i] = old + words.dtype.type(value)
@@ -119,39 +121,39 @@ def fetch_add(words: Words, i: Index, value: int) -> int:
 
 @primitive
 def pause() -> None:
-    """Tell the processor that this is a spin loop."""
+    """Hint to the CPU that this is a spin loop."""
 
 
 @primitive
 def prefetch(words: Words, i: Index) -> None:
-    """Ask for the line of ``words[i]``, to read; a hint that may name any address."""
+    """Request the cache line of ``words[i]`` for reading; a hint, which may name any address."""
 
 
 @primitive
 def prefetch_write(words: Words, i: Index) -> None:
-    """Ask for the line of ``words[i]``, to write."""
+    """Request the cache line of ``words[i]`` for writing; a hint."""
 
 
 @primitive
 def flush(words: Words, i: Index) -> None:
-    """Send the line of ``words[i]`` from all caches to memory, where the machine has an instruction for it."""
+    """Write the line of ``words[i]`` back and evict it from all caches, if the CPU has an instruction for it."""
 
 
 @primitive
 def clock() -> int:
-    """Nanoseconds of the monotonic clock, the same on all processors."""
+    """Return the nanoseconds of the monotonic clock, which is the same on all processors."""
     return time.monotonic_ns()
 
 
 @primitive
 def thread_clock() -> int:
-    """Nanoseconds that this thread has spent on a CPU."""
+    """Return the nanoseconds that this thread has spent on a CPU."""
     return time.thread_time_ns()
 
 
 @primitive
 def peek(address: int) -> int:
-    """Load the int64 at a raw address."""
+    """Return the int64 at a raw address."""
     import ctypes
 
     return ctypes.c_int64.from_address(address).value
@@ -172,7 +174,7 @@ def words_at(address: int, count: int) -> Words:
 
 @primitive
 def call_at(address: int, a: int, b: int, c: int, d: int, e: int) -> int:
-    """Call the machine code at an address with five int64; it may ignore the last ones."""
+    """Call the machine code at an address with five int64; a function of fewer arguments ignores the last ones."""
     import ctypes
 
     return int(ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 5)(address)(a, b, c, d, e))
@@ -180,15 +182,15 @@ def call_at(address: int, a: int, b: int, c: int, d: int, e: int) -> int:
 
 @primitive
 def futex_wait(words: Words, i: Index, expected: int, nanoseconds: int) -> None:
-    """Sleep while the low 32 bits of ``words[i]`` are those of ``expected``, at most so long.
+    """Sleep if the low 32 bits of ``words[i]`` equal those of ``expected``, until woken, for at most ``nanoseconds``.
 
-    May return early for no reason: look at the word again.
+    It may return early for no reason, so the caller must look at the word again.
     """
 
 
 @primitive
 def futex_wake(words: Words, i: Index, count: int) -> int:
-    """Wake at most ``count`` of those who sleep on ``words[i]``; return how many."""
+    """Wake at most ``count`` of the threads that sleep on ``words[i]``; return how many were woken."""
     return 0
 
 

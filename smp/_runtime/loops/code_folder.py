@@ -1,16 +1,17 @@
-"""Where machine code is kept: a folder that no other user can change, because what lies in it is run.
+"""The folder in which machine code is kept; no other user may be able to change it, because its content is executed.
 
     usual       the folder of `smp._computer.data.cache_folder`; in it a folder for each version of Python and
                 of the packages that make the code; its files are named by what the code is made of (`kept_code`)
-    private     where others could change the usual one, or it cannot be written: made in the temporary directory by the
+    private     if others could change the usual one, or it cannot be written: made in the temporary directory by the
                 first process that needs it, found by its children through the environment, and removed when it ends
 
-Numba unpickles what it finds, and smp runs the object code that it finds.  So a folder is used only if it is a real
-one, belongs to this user and is closed to the writing of others, with all that they could reach in it; and if no
-other user may put another in its place, by writing to a folder above it.  A process that is killed by SIGKILL leaves
-its private folder in the temporary directory: none of its own code runs at its end.
+Numba unpickles the files that it finds, and smp runs the object code that it finds.  So a folder is used only if it is
+a real folder, belongs to this user, and neither it nor anything in it that other users could reach can be written by
+them.  In addition, no other user may be able to put another folder in its place by writing to a folder above it.
 
-When the folder of a new version is made, those of other versions go in which no code was sought for 30 days.
+A process that is killed by SIGKILL leaves its private folder in the temporary directory, because none of its own code
+runs when it ends.  When the folder of a new version is made, the folders of other versions are removed if no code has
+been looked up in them for 30 days.
 """
 
 from __future__ import annotations
@@ -38,38 +39,38 @@ from smp._computer import data
 from smp.errors import MachineError
 
 PRIVATE = "SMP_PRIVATE_CACHE"
-"""Variable of the environment by which children find the private folder of the process that made it."""
+"""Environment variable through which children find the private folder of the process that made it."""
 LOCK = "lock"
-"""File of the folder that is opened for writing whenever a loop's code is sought."""
-_LAYOUT = 2  # of the folder: counted up when the files in it are named otherwise, or hold something else
-_UNUSED = 30 * 86_400  # s
+"""Name of the file in the folder that is opened for writing whenever a loop's code is looked up."""
+_LAYOUT = 2  # version of the folder's layout: raised when the names or the contents of its files change
+_UNUSED = 30 * 86_400  # seconds
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
-_UNKNOWN = 65534  # whom a container takes for the owner of what belongs to a user outside it, as the system's root
+_UNKNOWN = 65534  # a container shows this owner for files of users outside it, such as the host's root
 _folder: Path | None = None
-_made: list[tuple[int, Path]] = []  # private folders, each with the process that made it
+_made: list[tuple[int, Path]] = []  # private folders, each with the id of its process
 _choosing = threading.Lock()
 
 
 class CacheWarning(UserWarning):
-    """Machine code cannot be kept in the usual folder; it is compiled again by each program."""
+    """Warns that machine code cannot be kept in the usual folder, so each program compiles it again."""
 
 
 def cache_folder() -> Path:
-    """Return the folder of this version's machine code, made if absent.
+    """Return the folder of this version's machine code; make it if it is absent.
 
     Raises
     ------
     MachineError
-        No folder can be made that others cannot change.
+        If no folder can be made that is safe from changes by others.
 
     Warns
     -----
     CacheWarning
-        The usual folder cannot be used; once, in the process that makes a private one.
+        If the usual folder cannot be used. The process that makes a private folder warns, once.
     """
     global _folder
     with _choosing:
-        if _folder is None or not _folder.exists() or _flaw(_folder):  # a private one ends with who made it
+        if _folder is None or not _folder.exists() or _flaw(_folder):  # a private one ends with its maker
             _folder = _chosen()
         return _folder
 
@@ -77,7 +78,7 @@ def cache_folder() -> Path:
 def _chosen() -> Path:
     try:
         return _opened(data.cache_folder())
-    except (OSError, RuntimeError) as error:  # RuntimeError: this user has no home
+    except (OSError, RuntimeError) as error:  # RuntimeError: this user has no home folder
         why = error
     lent = Path(os.environ.get(PRIVATE, ""))
     if lent.is_absolute() and lent.exists():
@@ -94,7 +95,7 @@ def _chosen() -> Path:
 
 
 def _private(why: Exception) -> Path:
-    """Make a private folder, for this process and its children."""
+    """Make a private folder for this process and its children."""
     try:
         base = Path(tempfile.mkdtemp(prefix="smp-cache-"))
         _made.append((os.getpid(), base))
@@ -109,7 +110,13 @@ def _private(why: Exception) -> Path:
 
 
 def _opened(base: Path) -> Path:
-    """Return the folder of this version in another one, made if absent; OSError says why it cannot be used."""
+    """Return the folder of this version inside ``base``; make it if it is absent.
+
+    Raises
+    ------
+    OSError
+        If it cannot be used; the message gives the reason.
+    """
     folder = base.resolve() / _version()
     if not folder.exists():
         _make(folder)
@@ -122,29 +129,33 @@ def _opened(base: Path) -> Path:
 
 
 def _make(folder: Path) -> None:
-    """Make a folder and those above it for this user alone, whatever the umask would give to others."""
+    """Make a folder and those above it, accessible to this user alone, whatever the umask would grant to others."""
     if not folder.parent.exists():
         _make(folder.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _remove_unused(new: Path) -> None:
-    """Remove the folders of other versions that have not been in use for long."""
+    """Remove the folders of other versions that have not been used for 30 days."""
     for lock in new.parent.glob(f"{'[0-9a-f]' * len(new.name)}/{LOCK}"):
-        with contextlib.suppress(OSError):  # another process removes it, or it belongs to another user
+        with contextlib.suppress(OSError):  # another process has removed it, or it belongs to another user
             if lock.stat().st_mtime < time.time() - _UNUSED:
                 shutil.rmtree(lock.parent, ignore_errors=True)
 
 
 @functools.cache
 def _version() -> str:
-    """Name what all machine code depends on: the layout of the folder, Python, the packages that make the code."""
+    """Return a hash of what all machine code depends on: the layout, Python, and the packages that make the code."""
     made_by = (_LAYOUT, sys.version, np.__version__, _release("numba"), _release("llvmlite"))
     return hashlib.blake2b(repr(made_by).encode(), digest_size=8).hexdigest()
 
 
 def _release(package: str) -> bytes | str:
-    """Say which version of a package is there, without importing it, nor what reads its metadata."""
+    """Return the version of a package without importing the package.
+
+    If its ``_version.py`` can be read, the content of that file stands for the version, which avoids importing
+    `importlib.metadata`.
+    """
     spec = importlib.util.find_spec(package)
     try:
         return Path(str(spec and spec.origin)).with_name("_version.py").read_bytes()
@@ -155,14 +166,17 @@ def _release(package: str) -> bytes | str:
 
 
 def _flaw(folder: Path) -> str:
-    """Say how others could change what is loaded from a folder, and the remedy; nothing where they cannot."""
+    """Describe how others could change what is loaded from a folder, and the remedy; empty if they cannot."""
     if not stat.S_ISDIR(folder.lstat().st_mode):
         return f"{folder} is no folder but a link or a file: remove it"
     return _changed_by_others(folder) or next(filter(None, map(_replaced_by_others, folder.parents)), "")
 
 
 def _changed_by_others(path: Path) -> str:
-    """Say how others could have written to a file, or to a folder or what they could reach in it."""
+    """Describe how others could have written to a file or a folder; empty if they could not.
+
+    Of a folder that others can enter, its content is checked as well.
+    """
     found = path.lstat()
     if found.st_uid != os.geteuid():
         return f"{path} belongs to another user, number {found.st_uid}: remove it"
@@ -170,14 +184,14 @@ def _changed_by_others(path: Path) -> str:
         return f"others may write to {path} ({stat.filemode(found.st_mode)}): empty it and run chmod go-w {path}"
     if stat.S_ISDIR(found.st_mode) and found.st_mode & (stat.S_IXGRP | stat.S_IXOTH):
         for inner in path.iterdir():
-            with contextlib.suppress(FileNotFoundError):  # another process renames what it has written
+            with contextlib.suppress(FileNotFoundError):  # another process renames a file that it has written
                 if flaw := _changed_by_others(inner):
                     return flaw
     return ""
 
 
 def _replaced_by_others(above: Path) -> str:
-    """Say how others could put another folder in the place of one in ``above``."""
+    """Describe how others could replace a folder inside ``above``; empty if they cannot."""
     found = above.lstat()
     if found.st_uid not in (0, os.geteuid(), _UNKNOWN):
         return f"{above} belongs to another user, number {found.st_uid}, who may rename what is in it"
@@ -190,7 +204,10 @@ def _replaced_by_others(above: Path) -> str:
 
 
 def _is_own_group(number: int) -> bool:
-    """Whether a group is that of this user alone, which many systems give to each, and let write to all of his."""
+    """Return True if a group is this user's own: it has the user's name, and no other member.
+
+    Many systems give each user such a group, and let it write to all of the user's files.
+    """
     try:
         name, group = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(number)
     except KeyError:
@@ -203,7 +220,7 @@ def _after_fork() -> None:
     _choosing = threading.Lock()
 
 
-@atexit.register  # at import, before machines: what they have running is ended first
+@atexit.register  # registered before the handlers of machines, hence called after they have ended their processes
 def _remove() -> None:
     for maker, base in _made:
         if maker == os.getpid():

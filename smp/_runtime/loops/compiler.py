@@ -1,16 +1,16 @@
-"""The one door to Numba: compiled loops, made on first use and kept on disk.
+"""Compilation of loops by Numba, on first use; the machine code is kept on disk.
 
 Importing smp does not import Numba.  A loop decorated here is an ordinary Python function until it is
-called; the first call loads Numba, registers every primitive with it, and compiles:
+called.  The first call imports Numba, registers every primitive with it, and compiles the loop:
 
     @local    a loop over local data         @stream    a loop that touches atomics or cells
-    @inline   a small function for loops     @merged    one whose call would cost more than it does
+    @inline   a small function for loops     @merged    a function whose call would cost more than its body
 
-On the host ``local`` and ``stream`` are compiled alike; they are two names because an emulated machine
-charges the first by a formula and interprets the second.
+On the host ``local`` and ``stream`` compile alike.  They have two names because an emulated machine charges
+a local loop by a formula, and interprets a stream loop.
 
-Machine code is kept under a key of all that it is made of (`fingerprint`), in files of its own (`kept_code`); how it
-is made is in `machine_code`.
+Machine code is kept in smp's own files (`kept_code`), under a key of all that it is made of (`keys`).  The compilation
+itself is in `machine_code`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ R = TypeVar("R")
 
 _NAME, _STREAM = keys.LOOP, "__smp_stream__"
 INSTEAD = "__smp_instead__"
-"""Of a class whose objects no loop can work on: what to give the loop."""
+"""Attribute of a class whose objects no loop can work on; it says what to give the loop instead."""
 _numba: ModuleType | None = None
 _ready = False
 _revived: dict[str, Callable[..., Any]] = {}
@@ -53,15 +53,15 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def numba() -> ModuleType:
-    """Return Numba, imported at the first call, with every primitive registered."""
+    """Return Numba with every primitive registered; the first call imports it."""
     global _numba, _ready
     if not _ready:
-        with _making:  # other threads wait; what is imported here asks again
+        with _making:  # other threads wait; modules imported here call this again, in this thread
             if _numba is None:
                 import numba as module
 
                 _numba = module
-                for register in list(_registrations):  # what they import registers by itself
+                for register in list(_registrations):  # a copy: modules that they import register their own at once
                     register(module)
                 _ready = True
     assert _numba is not None
@@ -69,7 +69,10 @@ def numba() -> ModuleType:
 
 
 def set_up() -> None:
-    """Set Numba's compiler up, which its first loop would do: before a fork, for all the copies at once."""
+    """Set up Numba's compiler before a fork, once for all copies of this process.
+
+    Otherwise each copy would do so at its first call of a loop.
+    """
     numba()
     cache_folder()
     from numba.core.registry import cpu_target
@@ -86,25 +89,28 @@ def _register(register: Callable[[ModuleType], None]) -> None:
 
 
 def inline(function: Callable[P, R]) -> Callable[P, R]:
-    """Let compiled loops call ``function``; Python calls it as it stands."""
+    """Let compiled loops call ``function``, which stays an ordinary function of Python."""
     _register(lambda module: module.extending.register_jitable(function))
     return function
 
 
 def merged(function: Callable[P, R]) -> Callable[P, R]:
-    """Let compiled loops call ``function`` as `inline` does, its code made part of theirs at any size."""
+    """Let compiled loops call ``function`` as with `inline`, but always inline its code, whatever its size."""
     setattr(function, keys.MERGED, True)
     _register(lambda module: module.extending.register_jitable(forceinline=True)(function))
     return function
 
 
 def imported_with_numba(module: str) -> None:
-    """Have a module imported as soon as Numba is: it tells the compiler what names of the caller's module mean."""
+    """Import a module as soon as Numba is imported.
+
+    The module defines how Numba compiles the functions of the caller's module.
+    """
     when_compiling(lambda: importlib.import_module(module))
 
 
 def when_compiling(do: Callable[[], object]) -> None:
-    """Call this once Numba is there."""
+    """Call ``do`` as soon as Numba is imported; at once if it is imported already."""
 
     def when_there(module: ModuleType) -> None:
         do()
@@ -113,10 +119,11 @@ def when_compiling(do: Callable[[], object]) -> None:
 
 
 def overloads(function: Callable[..., Any], implementation: Callable[..., Any]) -> None:
-    """Compile calls of ``function`` inside loops as calls of what ``implementation`` makes for its types.
+    """Compile each call of ``function`` inside loops as a call of what ``implementation`` returns for its types.
 
-    That is given the name of ``function``.  Numba names machine code after a function's name, a number that counts up
-    in each process, and the types: two of one name, one from the disk and one made here, could be taken for each other.
+    The returned function is renamed after ``function``. Numba names machine code after a function's name, a number
+    that counts up in each process, and the types. Two functions with the same name, one loaded from disk and one
+    compiled here, could otherwise be mistaken for each other.
     """
 
     @functools.wraps(implementation)
@@ -131,7 +138,7 @@ def overloads(function: Callable[..., Any], implementation: Callable[..., Any]) 
 
 
 def local(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a loop over local data with Numba, without the GIL, cached on disk.
+    """Compile a loop over local data with Numba; it runs without the GIL, and its code is kept on disk.
 
     Parameters
     ----------
@@ -166,7 +173,7 @@ def local(function: Callable[P, R]) -> Callable[P, R]:
             dispatcher = _dispatcher(function)
         try:
             return dispatcher(*args, **kwargs)
-        except Exception:  # the account of Numba does not say what to give instead
+        except Exception:  # Numba's message does not say what to give the loop instead
             _refuse_no_arrays(function, args, kwargs)
             raise
 
@@ -174,24 +181,24 @@ def local(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _named(function: Callable[P, R], call: Callable[P, R]) -> Callable[P, R]:
-    """Let other loops call the loop, and processors know it by a name."""
+    """Let other loops call the loop, and give it a name by which processors know it."""
     _register(lambda module: module.extending.overload(call, strict=False)(lambda *_: function))
     setattr(call, _NAME, uuid.uuid4().hex)
     return call
 
 
 def loop_name(thing: Any) -> str:
-    """Return the name that stands for a compiled loop in all processes; nothing for anything else."""
+    """Return the name of a compiled loop, the same in all processes; empty for anything else."""
     return str(vars(thing).get(_NAME, "")) if isinstance(thing, FunctionType) else ""
 
 
 def is_stream(loop: Callable[..., Any]) -> bool:
-    """Whether a compiled loop was made by `stream`."""
+    """Return True if a compiled loop was made by `stream`."""
     return bool(vars(loop).get(_STREAM, False))
 
 
 def revive(name: str, function: Callable[P, R], of_stream: bool = False) -> Callable[P, R]:
-    """Return the loop of that name, made of ``function`` if this process does not have it yet."""
+    """Return the loop of the given name; make it from ``function`` if this process does not have it yet."""
     if name not in _revived:
         _revived[name] = stream(function) if of_stream else local(function)
         setattr(_revived[name], _NAME, name)
@@ -201,7 +208,7 @@ def revive(name: str, function: Callable[P, R], of_stream: bool = False) -> Call
 def stream(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a loop that touches atomics or cells.
 
-    On the host it is as `local`; an emulated machine interprets its source, primitive by primitive.
+    On the host it behaves as with `local`. An emulated machine interprets its source, primitive by primitive.
     """
     compiled = local(function)
 
@@ -211,7 +218,7 @@ def stream(function: Callable[P, R]) -> Callable[P, R]:
             return compiled(*args, **kwargs)
         try:
             return function(*args, **kwargs)
-        except Exception:  # what a loop meets that indexes a global array does not say what to give instead
+        except Exception:  # the error of a loop that indexes a global array does not say what to give it instead
             _refuse_no_arrays(function, args, kwargs)
             raise
 
@@ -220,7 +227,7 @@ def stream(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _refuse_no_arrays(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Say what to give a loop that has failed in the place of what it cannot work on."""
+    """Raise a TypeError if an argument is something that no loop can work on; it says what to give instead."""
     for value in (*args, *kwargs.values()):
         instead = getattr(type(value), INSTEAD, "")
         if instead:
@@ -230,9 +237,9 @@ def _refuse_no_arrays(function: Callable[..., Any], args: tuple[Any, ...], kwarg
 
 
 def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
-    """The Numba dispatcher of a function."""
+    """Return the Numba dispatcher of a function."""
     numba()
-    with _making:  # several streams may call a loop for the first time at once
+    with _making:  # several streams may make the first call of a loop at the same time
         if function not in _dispatchers:
             _dispatchers[function] = machine_code.dispatcher(function)
         return cast("Callable[..., R]", _dispatchers[function])
@@ -240,12 +247,15 @@ def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
 
 @functools.cache
 def c_function(function: Callable[..., int], arguments: int) -> Any:
-    """Return ``function`` of int64 to int64 as C calls it, at its ``address``; kept on disk as loops are."""
+    """Return ``function`` of int64 to int64 compiled for calls from C, at its ``address``.
+
+    Its machine code is kept on disk like that of loops.
+    """
     numba()
     return machine_code.c_entry(function, arguments)
 
 
 def object_code(function: Callable[..., int], arguments: int) -> bytes:
-    """Return ``function`` of int64 to int64 as an object file, see `machine_code.object_code`."""
+    """Return ``function`` of int64 to int64 as an object file; see `machine_code.object_code`."""
     numba()
     return machine_code.object_code(function, arguments)

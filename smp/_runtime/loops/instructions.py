@@ -1,7 +1,7 @@
-"""The machine instruction of each primitive in ``atomics``: LLVM atomics, intrinsics and two C symbols.
+"""The machine instruction of each primitive in ``atomics``: LLVM atomics, intrinsics and C functions.
 
-Imported together with Numba, and by nothing else (see `atomics`).  The futex and the clocks are reached
-through libc's ``syscall`` and ``clock_gettime``, declared as external symbols: code that holds a ctypes
+It is imported together with Numba, and by nothing else (see `atomics`).  The futex and the clocks are reached
+through libc's ``syscall`` and ``clock_gettime``, declared as external symbols.  Code that holds a ctypes
 pointer could not be cached on disk.
 """
 
@@ -25,7 +25,7 @@ from . import atomics, places
 from . import bits as _bits
 from .compiler import overloads
 
-ORDER = "seq_cst"  # one total order of all primitives: the protocols are stated and modelled under it
+ORDER = "seq_cst"  # one total order of all primitives: the protocols are described and modelled with it
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "ppc64le": 221, "s390x": 238}.get(platform.machine())
 _LINUX = sys.platform == "linux" and _FUTEX is not None
@@ -35,13 +35,13 @@ Codegen = Callable[[Any, Any, Any, Any], Any]
 
 
 def _element(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Pointer to ``words[i]``; no wrap-around of negative indices, no bounds check."""
+    """Return a pointer to ``words[i]``; negative indices do not wrap around, and bounds are not checked."""
     array = arrayobj.make_array(signature.args[0])(context, builder, args[0])
     return cgutils.get_item_pointer(context, builder, signature.args[0], array, [args[1]])
 
 
 def _words(words: Any, integer: bool = True) -> Any:
-    """The element type of a one-dimensional array, or a typing error."""
+    """Return the element type of a one-dimensional array, or raise a typing error."""
     if not isinstance(words, types.Array) or words.ndim != 1:
         raise TypingError(f"atomics work on one-dimensional arrays, not on {words}")
     if not isinstance(words.dtype, types.Integer) and (integer or not isinstance(words.dtype, types.Float)):
@@ -158,7 +158,10 @@ _prefetch_write = _prefetch_for(1)
 
 
 def _flush_instruction() -> str:
-    """The quickest flush that the CPU has: clflushopt does not wait for the one before it."""
+    """Return the fastest flush instruction of the CPU; empty if it has none.
+
+    ``clflushopt`` is the fastest, because it does not wait for the flush before it.
+    """
     if platform.machine() not in ("x86_64", "AMD64"):
         return ""
     return "llvm.x86.clflushopt" if get_host_cpu_features().get("clflushopt") else "llvm.x86.sse2.clflush"
@@ -236,7 +239,7 @@ def _call_at(typing: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any) 
 
 
 def _sleep_for(builder: Any, nanoseconds: Any) -> Any:
-    """A timespec on the stack."""
+    """Return the address of a timespec on the stack."""
     when = cgutils.alloca_once(builder, ir.ArrayType(_I64, 2))
     billion = _I64(1_000_000_000)
     pair = builder.insert_value(ir.Constant(ir.ArrayType(_I64, 2), None), builder.sdiv(nanoseconds, billion), 0)
@@ -250,7 +253,7 @@ def _futex_wait(typing: Any, words: Any, i: Any, expected: Any, nanoseconds: Any
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         when = _sleep_for(builder, args[3])
-        if not _LINUX:  # a bounded sleep instead; the caller looks again, as after any spurious wake
+        if not _LINUX:  # sleep for the given time; the caller looks again, as after any spurious wake-up
             nanosleep = _libc(builder, "nanosleep", _I32, [_I64, _I64])
             builder.call(nanosleep, [when, _I64(0)])
             return context.get_dummy_value()
@@ -280,7 +283,7 @@ def _futex_wake(typing: Any, words: Any, i: Any, count: Any) -> Any:
 
 
 def _bits_to(floating: Any, narrow: Any) -> Any:
-    """The float whose bits these are, in the low ones of an int64."""
+    """Make an instruction that returns the float whose bits are the low ones of an int64."""
 
     @intrinsic
     def instruction(typing: Any, bits: Any) -> Any:
@@ -315,7 +318,7 @@ add_symbol(places.SYMBOL, places.PLACES.table.ctypes.data)
 @intrinsic
 def _delay(typing: Any, name: Any) -> Any:
     if not isinstance(name, StringLiteral):
-        return None  # Numba then asks again, with the literal if it is one
+        return None  # Numba then asks again, with the literal if the name is one
     text = name.literal_value
     table_type = ir.ArrayType(_I64, places.SLOTS)
 
@@ -341,7 +344,7 @@ def _named_place(name: Any) -> Any:
     return lambda name: _delay(name)
 
 
-# Numba wants a lambda of the same parameters for each; the names are those of ``atomics``.
+# Numba wants a lambda with the same parameters for each function; the parameter names are those in ``atomics``.
 overloads(atomics.load, lambda words, i: lambda words, i: _load(words, i))
 overloads(atomics.store, lambda words, i, value: lambda words, i, value: _store(words, i, value))
 overloads(atomics.store_release, lambda words, i, value: lambda words, i, value: _store_release(words, i, value))

@@ -1,4 +1,4 @@
-"""Who interprets this thread's programs, where they are not compiled: an emulated machine, while it runs.
+"""The interpreter of this thread's programs if they are not compiled: an emulated machine, while it runs.
 
 primitive called from Python     -> interpreter.step(meaning, args)       one step of one stream
 loop made by ``stream``          -> its Python source, primitive by primitive
@@ -13,23 +13,23 @@ from typing import Any, Protocol
 
 
 class Interpreter(Protocol):
-    """What an emulated machine does with the primitives and the loops of its programs."""
+    """The operations of an emulated machine on the primitives and the loops of its programs."""
 
     def step(self, meaning: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """Carry out one primitive, once this stream's turn comes."""
+        """Carry out one primitive when it is this stream's turn."""
 
     def charge(
         self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Let the virtual time pass that a loop over local data takes; return the arguments for its machine code."""
+        """Advance virtual time by what a loop over local data takes; return the arguments for its machine code."""
 
 
 class _Here(threading.local):
     interpreter: Interpreter | None = None
 
-    def __reduce__(self) -> str:  # by name: Numba pickles loops that look at it
+    def __reduce__(self) -> str:  # by name: Numba pickles loops that refer to it
         return "here"
 
 
 here = _Here()
-"""``here.interpreter`` is this thread's; None where programs are compiled."""
+"""``here.interpreter`` is the interpreter of the calling thread; None if its programs are compiled."""

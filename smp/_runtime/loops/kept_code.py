@@ -1,10 +1,10 @@
-"""Files of machine code: each is found whole or not at all, under a key of all that the code depends on.
+"""Files of machine code; each is found complete or not at all, under a key of all that the code depends on.
 
-    cache_folder() / LABEL-KEY.SUFFIX       a check sum, then the content
+    cache_folder() / LABEL-KEY.SUFFIX       a checksum, then the content
 
-What is damaged is taken for absent, because damaged machine code would crash, not raise.  Files of one label are
-versions of the same code: a loop's for other types of its arguments, closed over other numbers, before a change.  The
-last ones made are kept.
+A damaged file counts as absent, because damaged machine code would crash instead of raising an error.  Files with the
+same label are versions of the same code: of a loop for other argument types, with other numbers in its closure, or
+before a change.  The versions written last are kept.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from pathlib import Path
 
 from .code_folder import cache_folder
 
-_SUM = 16  # bytes of the check sum
+_SUM = 16  # bytes of the checksum
 VERSIONS = 64
-"""How many files of one label are kept."""
+"""Number of files with the same label that are kept."""
 
 
 def path_of(label: str, key: str, suffix: str) -> Path:
-    """Return where code is kept under a key, which has no hyphen in it."""
+    """Return the path of the file for a key, which must not contain a hyphen."""
     return cache_folder() / f"{label}-{key}.{suffix}"
 
 
 def read(path: Path) -> bytes | None:
-    """Return the content of a file, or None where there is none or it is damaged."""
+    """Return the content of a file, or None if it is absent or damaged."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -38,7 +38,10 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Keep what `read` returns, and remove the oldest of too many versions; the caller holds the compiler's lock."""
+    """Write content that `read` then returns, and remove the oldest files of the label beyond `VERSIONS`.
+
+    The caller holds the compiler's lock.
+    """
     beside = path.with_suffix(f".{os.getpid()}")
     try:
         beside.write_bytes(_sum(data) + data)
@@ -52,7 +55,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def _age(path: Path) -> int:
-    with contextlib.suppress(OSError):  # another user of the folder has removed it
+    with contextlib.suppress(OSError):  # another process has removed it
         return -path.stat().st_mtime_ns
     return 0
 

@@ -1,15 +1,16 @@
-"""What the machine code of a loop is made of: the functions that it calls, the globals, the instructions of primitives.
+"""Keys of machine code, made from all that a loop depends on: functions, globals, and the instructions of primitives.
 
-A function that a loop calls is compiled into it, and a global number is a constant of it.  So the key under which
-machine code is kept is a walk from the loop over all that it reaches:
+A function that a loop calls is compiled into the loop, and a global number becomes a constant of it.  So the key under
+which machine code is kept is computed by a walk from the loop over everything that it reaches:
 
-    function            byte code, constants, names, defaults, what it closes over, what its globals are
-    primitive, cell     the text of the module in which its instructions are generated, and what that calls
-    module              those attributes whose names the code holds
+    function            byte code, constants, names, defaults, the values in its closure, the values of its globals
+    primitive, cell     the text of the module that generates its instructions, and the functions called there
+    module              those attributes whose names occur in the code
     numbers, arrays     type and value
-    packages            nothing: the versions of Python and of packages are in the folder's name
+    packages            names only: the versions of Python and of packages that make code are in the folder's name
 
-A docstring is in no key, nor is a comment.  Line numbers are, of functions that raise: Numba shows them in tracebacks.
+Docstrings and comments of functions are in no key.  Line numbers are in the keys of functions that raise exceptions,
+because Numba shows them in tracebacks.
 """
 
 from __future__ import annotations
@@ -29,25 +30,28 @@ from typing import Any
 import numpy as np
 
 LOOP, MERGED = "__smp_loop__", "__smp_merged__"
-"""Attributes of a compiled loop, and of a function that is merged into loops."""
+"""Names of the attributes that mark a compiled loop, and a function that is merged into loops."""
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, enum.Enum, range, slice)
 _PACKAGES = {"numpy", "numba", "llvmlite", "scipy", *sys.stdlib_module_names} - {"__main__"}
 _OF_ALL = (f"{__package__}.instructions", f"{__package__}.machine_code")  # modules whose text is in every key
-_NO_OPTIONS = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")  # variables that change no machine code
-_ATOMICS = f"{__package__}.atomics"  # whose primitives have a `meaning`, which is not what loops compile
+_NO_OPTIONS = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")  # environment variables that change no machine code
+_ATOMICS = f"{__package__}.atomics"  # its primitives have a `meaning`, which is not what loops compile
 _replaced: dict[int, Callable[..., Any]] = {}
 
 
 def replace(function: Callable[..., Any], implementation: Callable[..., Any]) -> None:
-    """Note that loops compile what ``implementation`` makes where they call ``function``; neither ever goes."""
+    """Record that loops which call ``function`` compile what ``implementation`` returns instead.
+
+    Both must stay alive as long as the process.
+    """
     _replaced[id(function)] = implementation
-    _text_of(implementation.__module__)  # now, for a later edit of the file does not change what is imported
+    _text_of(implementation.__module__)  # read it now: a later edit of the file does not change the imported module
 
 
 def fingerprint(function: Any) -> str:
-    """Return a text that differs where another loop, or the same among other functions and globals, differs.
+    """Return a text that differs if the loop, a function that it calls, or a global that it uses differs.
 
-    Between the processes of one run: smp itself does not change there, and Numba is not needed.
+    It compares loops between the processes of one run. There, smp itself does not change, and Numba is not needed.
     """
     walk = _Walk({*_PACKAGES, "smp"}, {})
     walk.enter(function)
@@ -55,7 +59,10 @@ def fingerprint(function: Any) -> str:
 
 
 def key_of(function: Any, *types: Any) -> str:
-    """Return the key of a loop's machine code for arguments of Numba's ``types``, once primitives are registered."""
+    """Return the key of a loop's machine code for arguments of these Numba ``types``.
+
+    The primitives must be registered before.
+    """
     walk = _made(_replaced)
     walk.note(function.__module__, function.__qualname__)
     walk.enter(function)
@@ -63,16 +70,19 @@ def key_of(function: Any, *types: Any) -> str:
     return walk.digest.hexdigest()
 
 
-@functools.cache  # once a process
+@functools.cache  # once per process
 def look_ahead() -> None:
-    """Hash what loops may call of smp, for the copies of this process: each would do so at the first call of a loop."""
+    """Hash the functions of smp that loops may call, before this process is copied.
+
+    Otherwise each copy would do so at its first call of a loop.
+    """
     walk = _made(_replaced)
     for implementation in list(_replaced.values()):
         walk.enter(implementation)
 
 
 def key_without_numba(functions: Iterable[Any]) -> str:
-    """Return the key of machine code of functions that use no primitives but those of `atomics`."""
+    """Return the key of the machine code of functions that use no primitives except those of `atomics`."""
     walk = _made({})
     for function in functions:
         walk.enter(function)
@@ -83,19 +93,19 @@ def _made(replaced: dict[int, Callable[..., Any]]) -> _Walk:
     walk = _Walk(_PACKAGES, replaced)
     for module in _OF_ALL:
         walk.note(_text_of(module))
-    for name in sorted(os.environ):  # Numba reads its options there
+    for name in sorted(os.environ):  # Numba reads its options from them
         if name.startswith("NUMBA_") and name not in _NO_OPTIONS:
             walk.note(name, os.environ[name])
     return walk
 
 
 class _Walk:
-    """A walk over what a function reaches; ``stable`` packages are known by their names alone."""
+    """A walk over everything that a function reaches; of ``stable`` packages only names are noted."""
 
     def __init__(self, stable: set[str], replaced: dict[int, Callable[..., Any]]) -> None:
         self.digest = hashlib.blake2b(digest_size=16)
         self._stable, self._replaced = stable, replaced
-        self._seen: dict[object, tuple[int, object]] = {}  # with what lives as long as its id is in use
+        self._seen: dict[object, tuple[int, object]] = {}  # each with an object, kept so that its id stays in use
 
     def note(self, *parts: object) -> None:
         for part in parts:
@@ -103,7 +113,11 @@ class _Walk:
             self.digest.update(len(data).to_bytes(8, "little") + data)
 
     def enter(self, value: Any, names: Iterable[str] = ()) -> None:
-        """Take up a value; of a module, the ``names`` that occur in the code, of which some may be its own."""
+        """Add a value to the digest.
+
+        Of a module, only attributes in ``names`` are added. These are the names that occur in the code; some of them
+        may be attributes of the module.
+        """
         if id(value) in self._replaced:
             value = self._replaced[id(value)]
             self.note(_text_of(value.__module__))
@@ -133,7 +147,10 @@ class _Walk:
             self.note(type(value).__qualname__, str(getattr(value, "__name__", "")))
 
     def _unwrapped(self, value: Any) -> Any:
-        """Return the function of a loop of ours, or of one that Numba has made."""
+        """Return the Python function of a loop that smp or Numba has made; any other value unchanged.
+
+        The compiler options of a loop are added to the digest.
+        """
         while True:
             inner = value
             if isinstance(value, FunctionType):
@@ -147,7 +164,7 @@ class _Walk:
             value = inner
 
     def _again(self, key: object, value: object) -> bool:
-        """Whether this was met before: then as which one is noted."""
+        """Return True if this was met before; the number that it was given then is added to the digest."""
         if key in self._seen:
             self.note(str(self._seen[key][0]))
             return True
@@ -165,7 +182,7 @@ class _Walk:
         inside = list(codes(function.__code__))
         names = [name for code in inside for name in code.co_names]
         self.note(*(_of_code(code, code.co_filename) for code in inside))
-        for name in names:  # a builtin is known by its name: what else it may mean depends on the types
+        for name in names:  # a builtin is known by its name; its other meanings depend on the types
             self.enter(function.__globals__.get(name), names)
         self.enter(function.__defaults__)
         self.enter(tuple((function.__kwdefaults__ or {}).items()))
@@ -174,19 +191,22 @@ class _Walk:
                 self.enter(cell.cell_contents, names)
 
     def _enter_class(self, value: type) -> None:
-        """Take up a class by its name; of an enumeration the members too, of a type of Numba's the functions."""
+        """Add a class by its name.
+
+        Of an enumeration, the members are added as well; of a class of Numba types, the functions.
+        """
         self.note(value.__module__, value.__qualname__, repr(getattr(value, "_fields", ())))
         if self._is_stable(value.__module__) or self._again(id(value), value):
             return
         if issubclass(value, enum.Enum):
             self.note(*map(repr, value))
         elif _is_numbas(value):
-            self.note(_text_of(value.__module__))  # that says what its values are in a loop
+            self.note(_text_of(value.__module__))  # it defines what the values of the type are in a loop
             for member in vars(value).values():
                 self.enter(member if isinstance(member, FunctionType) else None)
 
     def _enter_type(self, value: Any) -> None:
-        """Take up one of Numba's types."""
+        """Add one of Numba's types."""
         self.note(str(value))
         if not self._again(id(value), value):
             self._enter_class(type(value))
@@ -195,12 +215,12 @@ class _Walk:
 
 
 def _is_numbas(value: type) -> bool:
-    """Whether a class is a type for Numba."""
+    """Return True if a class is a class of Numba types."""
     return any(base.__module__ == "numba.core.types.abstract" for base in value.__mro__)
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
-    """The code and the codes of the functions inside it."""
+    """Yield a code object and those of the functions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -209,7 +229,10 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 @functools.lru_cache(maxsize=10_000)
 def _of_code(code: CodeType, file: str) -> bytes:
-    """What one code object says by itself; of two that are equal, the files can differ."""
+    """Return a hash of one code object by itself.
+
+    The file is an argument because two equal code objects can come from different files.
+    """
     operations = code.co_code[::2]
     constants = code.co_consts
     if constants and isinstance(constants[0], str) and not _loads_first(code):
@@ -225,12 +248,12 @@ def _of_code(code: CodeType, file: str) -> bytes:
 
 
 def _loads_first(code: CodeType) -> bool:
-    """Whether the code uses the first of its constants, which a docstring can be as well."""
+    """Return True if the code uses its first constant, which can be a docstring as well."""
     return any(op in hasconst and arg == 0 for op, arg in zip(code.co_code[::2], code.co_code[1::2], strict=True))
 
 
 def _constant(value: Any) -> str:
-    """The text of a constant, the same in all processes: the order of a set is not."""
+    """Return the text of a constant, the same in all processes: sets are sorted."""
     if isinstance(value, set | frozenset):
         return f"{type(value).__name__} {sorted(map(repr, value))}"
     return f"{type(value).__name__} {value!r}"
@@ -238,7 +261,7 @@ def _constant(value: Any) -> str:
 
 @functools.cache
 def _text_of(module: str) -> bytes:
-    """A hash of the text of a module; of one that is in no file, nothing."""
+    """Return a hash of the source text of a module; empty if it has no file."""
     with contextlib.suppress(ImportError, OSError, ValueError, AttributeError):
         spec: Any = importlib.util.find_spec(module)
         return hashlib.blake2b(spec.loader.get_data(spec.origin), digest_size=16).digest()

@@ -1,7 +1,7 @@
-"""How machine code is made, by Numba, of functions whose primitives are registered; its callers see to that.
+"""Compilation of functions into machine code by Numba. The callers have registered the primitives before.
 
-One lock file serialises compilation between processes: what one has compiled the next one finds.  The text of this
-module is in the key of all machine code (see `fingerprint`), because the options of the compiler stand here.
+One lock file serialises compilation between processes, so a process finds what another has compiled.  The text of this
+module is in the key of all machine code (see `keys`), because the options of the compiler are set here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _locks: weakref.WeakSet[TextIO] = weakref.WeakSet()
 
 @contextlib.contextmanager
 def compile_lock() -> Iterator[None]:
-    """Hold the one lock under which machine code is made; the kernel frees it if the holder dies."""
+    """Hold the one lock under which machine code is made; the kernel releases it if the holder dies."""
     with open(cache_folder() / LOCK, "w") as file:
         _locks.add(file)
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -35,18 +35,21 @@ def _let_go() -> None:
         file.close()
 
 
-os.register_at_fork(after_in_child=_let_go)  # or a child would hold the lock for as long as it lives
+os.register_at_fork(after_in_child=_let_go)  # otherwise a child would hold the lock as long as it lives
 
 
 @contextlib.contextmanager
 def _compiling() -> Iterator[None]:
-    """Hold the lock of the compiler, and Ctrl-C back: in LLVM's call back into Python it would be lost."""
+    """Hold the compiler's lock, and hold Ctrl-C back.
+
+    A Ctrl-C during LLVM's call back into Python would be lost.
+    """
     with compile_lock(), HeldBack():
         yield
 
 
 def dispatcher(function: Callable[..., Any]) -> Any:
-    """Return Numba's dispatcher of a function, which compiles under the lock, and keeps what it compiles."""
+    """Return Numba's dispatcher of a function; it compiles under the lock and keeps what it compiles."""
     from numba import njit
 
     from .numba_cache import Kept
@@ -64,7 +67,10 @@ def dispatcher(function: Callable[..., Any]) -> Any:
 
 
 def c_entry(function: Callable[..., int], arguments: int) -> Any:
-    """Return ``function`` of int64 to int64 as C calls it, at its ``address``; kept on disk as loops are."""
+    """Return ``function`` of int64 to int64 compiled for calls from C, at its ``address``.
+
+    Its machine code is kept on disk like that of loops.
+    """
     from numba import types
     from numba.core.ccallback import CFunc
 
@@ -89,7 +95,8 @@ def _copy(function: Any) -> FunctionType:
 def object_code(function: Callable[..., Any], arguments: int) -> bytes:
     """Compile ``function`` of ``arguments`` int64 to int64 into an object file that exports its name.
 
-    The object refers to nothing but libc: no reference counts, no exceptions, none of Numba's helpers.
+    The object file refers to nothing outside itself except libc. It uses no reference counts, no exceptions and none
+    of Numba's helpers.
     """
     import llvmlite.binding as llvm
     from numba.core import compiler, registry, types
@@ -127,5 +134,5 @@ define i64 @"{function.__name__}"({", ".join(names)}) {{
         if not defined.is_declaration and defined.name != function.__name__:
             defined.linkage = "internal"
     passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
-    passes.getModulePassManager().run(module, passes)  # inlines, then drops what nobody calls
+    passes.getModulePassManager().run(module, passes)  # inlines functions, then drops those that are not called
     return bytes(machine.emit_object(module))

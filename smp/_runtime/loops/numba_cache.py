@@ -1,7 +1,7 @@
-"""What Numba asks for the machine code of a function, and gives it to: files of ours in the place of its own index.
+"""A replacement for Numba's cache: Numba looks up machine code in smp's files, and saves it there.
 
-Imported together with Numba.  Numba takes code for fresh while the file of the function is as it was, wherever in that
-file the function stands; ours is kept under a key of what it is made of.
+It is imported together with Numba.  Numba's own cache treats code as up to date as long as the function's source file
+is unchanged, wherever in that file the function is.  Here code is kept under a key of all that it is made of.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from . import kept_code
 from .code_folder import CacheWarning
 from .keys import key_of
 
-_LABEL = 80  # letters of a function's name in that of a file
+_LABEL = 80  # most characters of a function's name in a file name
 
 
 class Kept(NullCache):  # type: ignore[misc]
@@ -31,13 +31,13 @@ class Kept(NullCache):  # type: ignore[misc]
     Parameters
     ----------
     function : callable
-        As its author wrote it.
+        The function as its author wrote it.
     compiled : callable
-        A copy of it, which Numba compiles: it is renamed after the key, because Numba names machine code after a
-        function's name, a number that counts up in each process, and the types.  Two versions of one function, from the
-        disk or compiled here, could be taken for each other.
+        A copy of the function, which Numba compiles. It is renamed after the key, because Numba names machine code
+        after a function's name, a number that counts up in each process, and the types. Two versions of one function,
+        loaded from disk or compiled here, could otherwise be mistaken for each other.
     form : str
-        How it is called: as Python, or as C.
+        How the code is called: "loop" from Python and loops, "C" from C.
     """
 
     def __init__(self, function: Callable[..., Any], compiled: FunctionType, form: str) -> None:
@@ -45,12 +45,12 @@ class Kept(NullCache):  # type: ignore[misc]
         self._path: Path | None = None
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Return the code for these types of arguments, or None where it has to be compiled."""
+        """Return the code for these argument types, or None if it has to be compiled."""
         types = getattr(signature, "args", signature)
         key = key_of(self._function, *types)
-        self._compiled.__qualname__ = f"smp_{key}.{self._function.__qualname__}"  # its last part is in tracebacks
+        self._compiled.__qualname__ = f"smp_{key}.{self._function.__qualname__}"  # tracebacks show its last part
         self._path = None
-        if self._function.__module__ not in sys.modules:  # where Numba looks for the globals of what is loaded
+        if self._function.__module__ not in sys.modules:  # where Numba looks up the globals of loaded code
             return None
         target_context.refresh()
         label = f"{self._function.__module__}.{self._function.__qualname__}".replace("/", ".")[:_LABEL]
@@ -60,11 +60,11 @@ class Kept(NullCache):  # type: ignore[misc]
         data = kept_code.read(self._path)
         try:
             return data and CompileResultCacheImpl.rebuild(None, target_context, pickle.loads(data))
-        except Exception:  # anything: it imports the modules of the functions that the loop calls, for one
+        except Exception:  # can be anything: rebuilding imports modules of functions that the loop calls
             return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep what was compiled, unless it holds addresses of this process."""
+        """Save compiled code, unless it holds addresses of this process."""
         if result.library.has_dynamic_globals:
             warnings.warn(
                 f"the machine code of {self._function.__name__!r} is not kept, because it holds addresses of this "

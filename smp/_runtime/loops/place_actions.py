@@ -1,20 +1,20 @@
-"""What is done at treated places, as machine code: called by compiled loops, and by Python for the same effect.
+"""The actions at treated places, as machine code that compiled loops call; Python calls it too, for the same effect.
 
 entry(record, key, name)      of the place: `act`, or `meet` while places are counted
 
 record    ENTRY     address of the entry                     KIND    which treatment
-          KEY       of the name, see `places`           AMOUNT  ns, units, bytes
+          KEY       of the name, see `places`                AMOUNT  ns, units, bytes
           NEXT      the next record of the slot, or 0        WORD    address of a lock, a function, the counts
                                                              TAKE, FREE  addresses of malloc and free
 
 Words that threads share, all private to the process:
 
-lock      0 free, 1 held: taken by compare_exchange, left by store; between the two its holder does nothing, so that
-          who waits for it waits for the system to run that thread, no longer
-counts    rows of MET_WORDS, open addressing by key: a row is claimed by compare_exchange of its key from 0, its name is
-          stored by who claimed it, its passes grow by fetch_add; nothing is taken back while they are counted.
-          A pass that comes late, after they have been read, is lost, or is one of the next count
-records   never change once the table leads to them; the table is written under `Places.setting`
+lock      0 free, 1 held: taken by compare_exchange, released by store; the holder does no work while it holds the
+          lock, so a waiter waits only until the holder is scheduled again
+counts    rows of MET_WORDS, open addressing by key: a thread claims a row by a compare_exchange of its key from 0, and
+          then stores the name; passes are added by fetch_add; no row is freed while passes are counted.
+          A late pass, after the counts have been read, is lost or belongs to the next count
+records   never change once the table refers to them; the table is written under `Places.setting`
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from .compiler import c_function
 ENTRY, KEY, NEXT, KIND, AMOUNT, WORD, TAKE, FREE = range(8)
 RECORD_WORDS = 8
 BUSY, WORK, SLEEP, LOCK, BUFFER, CALL = range(6)
-MET, MET_WORDS = 4096, 4  # places that can be counted; key, passes, address of the name
+MET, MET_WORDS = 4096, 4  # number of places that can be counted; a row: key, passes, address of the name
 _PAGE = 4096
-_LOOKS, _NAP = 1_000, 50_000  # of a lock that is held: then sleep so many ns
+_LOOKS, _NAP = 1_000, 50_000  # looks at a held lock, then ns of each sleep between looks
 
 
 def act(address: int, key: int, name: int) -> int:
-    """Do what the record of this key says."""
+    """Carry out the treatment in the record of this key."""
     record = words_at(address, RECORD_WORDS)
     while record[KEY] != key:
-        if record[NEXT] == 0:  # only other names of this slot are treated
+        if record[NEXT] == 0:  # only other names that share this slot are treated
             return 0
         record = words_at(record[NEXT], RECORD_WORDS)
     kind, amount = record[KIND], record[AMOUNT]
@@ -47,7 +47,7 @@ def act(address: int, key: int, name: int) -> int:
     elif kind == WORK:
         x = 1.0
         for _ in range(amount):
-            x = x * 0.999 + 0.5  # each waits for the one before
+            x = x * 0.999 + 0.5  # each step needs the result of the one before
         return int(x)
     elif kind == SLEEP:
         end = clock() + amount
@@ -78,7 +78,7 @@ def act(address: int, key: int, name: int) -> int:
 
 
 def meet(address: int, key: int, name: int) -> int:
-    """Add one to the passes of the place."""
+    """Add one to the count of passes of the place."""
     record = words_at(address, RECORD_WORDS)
     met = words_at(record[WORD], MET * MET_WORDS)
     i = key % MET
@@ -97,4 +97,4 @@ def meet(address: int, key: int, name: int) -> int:
 
 
 machine_code = functools.partial(c_function, arguments=3)
-"""An entry as C knows it."""
+"""Compile an entry as a function of three int64 for calls from C."""

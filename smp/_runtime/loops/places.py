@@ -1,15 +1,16 @@
-"""Named places of a program, and what is done there: a table of this process.
+"""Named places of a program and the treatments set for them, in a table of this process.
 
     delay("swap")  ─▶  table[slot of "swap"]      0: nothing; in a compiled loop a load, a compare, a branch not taken
                             │ address
                             ▼
-    record             ENTRY  KEY  NEXT  KIND  AMOUNT ...     the entry looks for the record of its key, and acts
+    record             ENTRY  KEY  NEXT  KIND  AMOUNT ...     the entry finds the record of its key, and acts on it
 
-The slot and the key are made of the name, so that machine code kept on disk holds no address: it knows the table by a
-symbol of the linker (see ``instructions``).  Names that share a slot are told apart by their keys, where it is no
-longer quick.  Python goes by ``actions`` instead, which names the same treatments, and is empty when there are none.
+The slot and the key are computed from the name, so machine code that is kept on disk contains no address: it refers
+to the table by a symbol of the linker (see ``instructions``).  Names that share a slot have different keys, which are
+compared only once the quick test of the slot has found a record.  Python uses ``actions`` instead, which holds the
+same treatments by name, and is empty if there are none.
 
-All of it is one object, `PLACES`: private to the process, and the same for all of its threads.
+The object `PLACES` holds all of this.  It is private to the process, and shared by all threads of the process.
 """
 
 from __future__ import annotations
@@ -37,19 +38,19 @@ from .place_actions import CALL, SLEEP, act, machine_code
 SLOTS = 1 << 16
 SYMBOL = "smp_treatments"
 ANY = ""
-"""The name that stands for all others in ``actions``."""
+"""The key in ``actions`` that stands for every name without an entry of its own."""
 
 
 class Order(NamedTuple):
-    """What is to be done at a place."""
+    """A treatment as it is to be carried out at a place."""
 
     kind: int
     amount: int
-    """ns of BUSY and SLEEP, units of WORK, bytes of BUFFER."""
+    """Nanoseconds for BUSY and SLEEP, units for WORK, bytes for BUFFER."""
     virtual: int
-    """What an emulated machine charges for it, in ns."""
+    """Nanoseconds that an emulated machine charges for it."""
     call: Callable[[], object] | None = None
-    """What is done, of CALL."""
+    """Function to call, for CALL."""
 
 
 Carrier = Callable[[Any, Any], Any]
@@ -61,7 +62,7 @@ class _Virtual(Protocol):
 
 
 class Timer(Protocol):
-    """Measures the time between entering and leaving, and goes with programs to the processors of a machine."""
+    """Measures the time between entering and leaving a place, also on the processors of a machine."""
 
     def enter(self, name: str) -> None: ...
     def leave(self, name: str) -> None: ...
@@ -69,7 +70,7 @@ class Timer(Protocol):
 
 
 class Enclosing:
-    """A program around another, in whose name it goes: errors and reports name the one inside."""
+    """A program that wraps another and takes its name, so that errors and reports name the inner program."""
 
     def __init_subclass__(cls) -> None:
         wraps_users(cls.__call__)
@@ -91,7 +92,7 @@ class Enclosing:
         return getattr(self.program, "__globals__", {})
 
     def received(self, results: list[Any]) -> list[Any]:
-        """Return the program's results, from what the processors sent."""
+        """Return the program's results, given what the processors sent."""
         return results
 
 
@@ -101,35 +102,36 @@ def key_of(name: str) -> int:
 
 
 def slot_of(name: str) -> int:
-    """Return its place in the table."""
+    """Return the slot of a name in the table."""
     return key_of(name) >> 20 & (SLOTS - 1)
 
 
 def delay(name: str) -> None:
-    """Name a place of a program: it does nothing, until a treatment is set for this name (see `smp.perturb`).
+    """Name a place of a program. It has no effect until a treatment is set for this name (see `smp.perturb`).
 
     Parameters
     ----------
     name : str
-        In a compiled loop a literal, for its place in the table is found when the loop is compiled.
+        Name of the place. In a compiled loop it must be a literal, because its slot in the table is computed when
+        the loop is compiled.
 
     Notes
     -----
     Without a treatment it costs a compiled loop less than a nanosecond: a load, and a branch that is not taken.
-    Treatments are set before a loop begins; one that runs need not see a change.
+    Treatments are set before a loop begins; a loop that is running may miss a change.
     """
     if _actions:
         PLACES.enter(name)
 
 
 def received(program: Any, results: list[Any]) -> list[Any]:
-    """Return the results of a program that was `carried`."""
+    """Return the results of a program that may have been wrapped by `carried`."""
     return program.received(results) if isinstance(program, Enclosing) else results
 
 
 @functools.cache
 def _native() -> Callable[[int, int, int], int]:
-    """`act` for Python, which keeps the interpreter lock meanwhile, as the slower Python code would."""
+    """Return `act` for calls from Python; it holds the interpreter lock, as the slower Python code would."""
     return cast(
         "Callable[[int, int, int], int]",
         ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(machine_code(act).address),
@@ -142,31 +144,34 @@ def _address(function: Any) -> int:
 
 @functools.cache
 def _record(*words: int) -> NDArray[np.int64]:
-    """A record, which stays and never changes: a loop of another thread may be in it after the table has another."""
+    """Return a record, which is kept for ever and never changes.
+
+    A loop in another thread may still be using it after the table refers to another record.
+    """
     return np.array(words, np.int64)
 
 
 def now() -> int:
-    """Return nanoseconds of a clock: virtual ones within programs of an emulated machine."""
+    """Return the nanoseconds of a clock, which is virtual within programs of an emulated machine."""
     interpreter = here.interpreter
     return time.monotonic_ns() if interpreter is None else cast("_Virtual", interpreter).time()
 
 
 class Places:
-    """What is done at the named places of this process.
+    """The treatments set for the named places of this process.
 
     Attributes
     ----------
     table : int64 array
-        For each slot the address of a record, or 0; its pages are made when they are written.
+        For each slot, the address of a record, or 0. The system provides its pages when they are written.
     actions : dict of str to callable
-        What Python does when it comes to a place; always the same dictionary, so that a look at it costs little.
+        Functions that Python calls at places, by name. It is always the same dictionary, so that testing it is cheap.
     timer : Timer or None
-        Who measures the time between entering and leaving.
+        Measures the time between entering and leaving while places are counted; otherwise None.
     carrier : callable or None
-        What makes, of a program and a machine, a program that takes the treatments to the machine's processors.
+        Makes, from a program and a machine, a program that takes the treatments to the machine's processors.
     setting : lock
-        It is held while any of these is changed.
+        Held while any of these is changed.
     """
 
     def __init__(self) -> None:
@@ -175,17 +180,20 @@ class Places:
         self.timer: Timer | None = None
         self.carrier: Carrier | None = None
         self.setting = threading.RLock()
-        self._lock_word = np.zeros(16, np.int64)[8:]  # of LOCK, see `place_actions`; in a line that nothing else is in
+        self._lock_word = np.zeros(16, np.int64)[8:]  # of LOCK, see `place_actions`; on a cache line of its own
         self._orders: dict[str, Order] = {}
-        self._calls: dict[str, tuple[int, int, int]] = {}  # what `act` is given for a name: its record, its key
+        self._calls: dict[str, tuple[int, int, int]] = {}  # by name, the arguments of `act`: record, key, 0
         self._names: dict[int, str] = {}
         self._call_back = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(self._act_in_a_loop)
 
-    def __reduce__(self) -> str:  # by name, in programs that look at it
+    def __reduce__(self) -> str:  # by name, in programs that refer to it
         return "PLACES"
 
     def after_fork(self) -> None:
-        """Take away what the threads of the parent had in hand, which are not here."""
+        """Reset, in a forked child, what threads of the parent may have held: those threads do not exist here.
+
+        If the parent was counting places, its timer, its actions and its table are cleared.
+        """
         self.setting = threading.RLock()
         self._lock_word[0] = 0
         if self.timer is not None:
@@ -194,23 +202,24 @@ class Places:
             self.table[:] = 0
 
     def enter(self, name: str) -> None:
-        """Do what is to be done at a place; called where ``actions`` is not empty."""
+        """Carry out the action of a place; called only if ``actions`` is not empty."""
         action = self.actions.get(name) or self.actions.get(ANY)
         if action is not None:
             action(name)
 
     def orders(self) -> dict[str, Order]:
-        """Return what is set, by name."""
+        """Return the treatments that are set, by name."""
         return dict(self._orders)
 
     def install(self, wanted: Mapping[str, Order], interpreted: bool = False) -> None:
-        """Set the treatments of this process, in place of those that were set; while places are counted, set nothing.
+        """Replace the treatments of this process; while places are counted, do nothing.
 
         Parameters
         ----------
         wanted : mapping of str to Order
+            Treatments by the names of their places.
         interpreted : bool
-            Whether programs of an emulated machine run in this process: compiled loops then charge virtual time.
+            True if programs of an emulated machine run in this process; compiled loops then charge virtual time.
         """
         with self.setting:
             if self.timer is not None:
@@ -238,7 +247,10 @@ class Places:
         self._calls[name] = record.ctypes.data, key, 0
 
     def _act_here(self, name: str, in_a_loop: bool = False) -> None:
-        """Do what is set for a place, in Python: in real time, or in virtual where an emulated machine runs."""
+        """Carry out from Python the treatment that is set for a place.
+
+        It takes real time, or virtual time if an emulated machine runs.
+        """
         order = self._orders.get(name)
         if order is None:
             return
@@ -253,16 +265,19 @@ class Places:
             _native()(*self._calls[name])
 
     def _act_in_a_loop(self, address: int, key: int, name: int) -> int:
-        """Do what is set for a place where a compiled loop has Python act."""
-        known = self._names.get(key)  # else it is another name of this slot
-        with contextlib.suppress(Aborted):  # the loop meets it again at its next wait
+        """Carry out the treatment of a place that a compiled loop has come to, from Python."""
+        known = self._names.get(key)  # None if another name of this slot is meant
+        with contextlib.suppress(Aborted):  # the loop meets the abort again at its next wait
             if known is not None:
                 self._act_here(known, in_a_loop=True)
         return 0
 
     def carried(self, program: Any, machine: Any) -> Any:
-        """Return a program as it is sent to the processors of a machine: treated, or counted, if it is here."""
-        if (timer := self.timer) is not None:  # another thread may end the counting, or a block of treatments
+        """Return a program in the form in which it is sent to a machine's processors.
+
+        It is wrapped to count places, or to set treatments, if that is done here.
+        """
+        if (timer := self.timer) is not None:  # read once: another thread may reset it
             return timer.carried(program, machine)
         return program if (carrier := self.carrier) is None else carrier(program, machine)
 
@@ -271,5 +286,5 @@ PLACES = Places()
 carried = PLACES.carried
 _actions = PLACES.actions
 os.register_at_fork(after_in_child=PLACES.after_fork)
-if os.environ.get("SMP_TREATMENTS"):  # of a process that is treated from outside
+if os.environ.get("SMP_TREATMENTS"):  # treatments are set from outside this process
     imported_with_numba("smp.perturb.places.settings")

@@ -1,1 +1,1 @@
-"""Global arrays; one segment of shared memory and what lies in it: arrays, cells, the records of waiting threads."""
+"""Global arrays, and the segment of shared memory that holds arrays, cells and the records of waiting threads."""

@@ -1,8 +1,8 @@
-"""Global arrays: shape, dtype and a name for elements that all processors of a machine reach.
+"""Global arrays: a shape, a dtype and a name for elements that all processors of a machine can access.
 
-A program reads and writes a global array in supersteps, where the accesses are counted; indexing it directly on a
-processor is refused, because nothing would count it or order it.  Where the elements are is the business of the kind
-of machine (`Elements`): an array knows its shape and dtype without them.
+A program reads and writes a global array in supersteps, where the accesses are counted.  Indexing it directly on a
+processor is refused, because such accesses would be neither counted nor ordered.  The kind of machine determines
+where the elements are (`Elements`); an array knows its shape and dtype without them.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ Shape = int | Sequence[int]
 
 
 class Elements(Protocol):
-    """Where the elements of one global array are, for one process."""
+    """Access to the elements of one global array, for one process."""
 
     @property
     def rank(self) -> int | None:
-        """The processor that uses the array here; None in the parent."""
+        """Rank of the processor that uses the array here; None in the parent."""
 
     @property
     def view(self) -> NDArray[Any]:
-        """The array itself, without copy.
+        """The array itself, without a copy.
 
         Raises
         ------
         Unsupported
-            When no process has all of it.
+            If no process has all of it.
         """
 
     def read(self, index: Any) -> Any:
-        """Return ``array[index]``, in the parent; the array itself or a copy."""
+        """Return ``array[index]``, in the parent: the elements themselves or a copy."""
 
     def write(self, index: Any, values: Any) -> None:
         """Set ``array[index]``, in the parent."""
 
     def pickled(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Callable[..., GlobalArray], Any]:
-        """Return what makes the array where it is sent: a function and its arguments."""
+        """Return a function and its arguments, which make the array in the process to which it is sent."""
 
 
 def _no_operator(symbol: str) -> Callable[..., NoReturn]:
@@ -57,7 +57,7 @@ def _no_operator(symbol: str) -> Callable[..., NoReturn]:
 
 
 class GlobalArray:
-    """An array that all processors share, made by a machine or, collectively, by its processors.
+    """An array that all processors share. It is made by a machine or, collectively, by its processors.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class GlobalArray:
 
     @property
     def view(self) -> NDArray[Any]:
-        """The array itself, in this process, without copy; accesses through it are not counted.
+        """The array itself, in this process, without a copy; accesses through it are not counted.
 
         Raises
         ------
@@ -131,7 +131,7 @@ class GlobalArray:
         return f"GlobalArray(shape={self.shape}, dtype={self.dtype})"
 
     def stand_in(self) -> NDArray[Any]:
-        """Return an array of this shape and dtype that takes no memory, to check an index on; it is never written."""
+        """Return an array of this shape and dtype to check indices on; it takes no memory and is never written."""
         if self._stand_in is None:
             self._stand_in = np.broadcast_to(np.zeros((), self.dtype), self.shape)
         return self._stand_in
@@ -159,7 +159,7 @@ class GlobalArray:
 
 
 def checked(shape: Shape, dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return a clean (shape, dtype), or refuse at the border what no array can be."""
+    """Return the shape and the dtype in standard form; raise an error if no array can have them."""
     made = np.dtype(dtype)
     if made.hasobject:
         raise TypeError(f"a global array cannot hold Python objects (dtype {made}): they live in one process only")
@@ -174,4 +174,4 @@ def checked(shape: Shape, dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[A
             raise TypeError(f"the shape of a global array is made of integers, not of {n!r}")
         if n < 0:
             raise ValueError(f"the shape of a global array has a negative length: {shape!r}")
-    return tuple(int(n) for n in sizes) + made.shape, made.base  # of a dtype that is itself an array
+    return tuple(int(n) for n in sizes) + made.shape, made.base  # if the dtype is itself an array

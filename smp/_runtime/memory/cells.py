@@ -1,4 +1,4 @@
-"""Cells: words in shared memory, each with a full/empty bit, on which threads of all processors wait.
+"""Cells: words in shared memory, each with a full/empty bit, on which threads of all processors can wait.
 
                   waits until   leaves it    returns
     readfe        full          empty        the value
@@ -7,20 +7,22 @@
     writeef       empty         full
     writeff       full          full
     writexf       -             full
-    purge         -             empty        how many writers it released
+    purge         -             empty        the number of writers that it released
     fill          -             full
     fetch_add     full          full         the value before
 
-- When a cell is filled, all who wait in a readff (or writeff, fetch_add) are served, in the order in which they came,
-  and then exactly one readfe.  When it is emptied, exactly one writeef is.
-- A wait looks again ``retries`` times and then *traps*: it costs no CPU until it is served.  Among those that have
-  trapped the first come is served first, within each kind, and nobody overtakes them; one that still looks may lose its
-  turn to another once a look, so that after ``retries`` of them it cannot any more.  Nobody starves.
-- An operation that goes on in one state only acquires: what was written before the cell came into that state is seen
-  after it, also when the value is thrown away.  One that changes the state releases.  A value never tears.
-- A wait ends: served, by ``timeout`` (`WaitTimeout`), or when a processor fails (`Aborted`).
+- When a cell is filled, all threads that wait in a readff (or writeff, fetch_add) are served, in the order in which
+  they came, and then exactly one readfe.  When it is emptied, exactly one writeef is served.
+- A waiting operation looks again ``retries`` times and then *traps*: it then costs no CPU until it is served.
+  Operations that have trapped are served in the order in which they came, within each kind, and no other operation
+  overtakes them.  An operation that still looks may lose its turn to another once per look, so after ``retries`` looks
+  it cannot lose it any more.  No thread starves.
+- An operation that can proceed in only one state acquires: everything that was written before the cell came into that
+  state is seen after the operation, even if the value is discarded.  An operation that changes the state releases.  A
+  value never tears.
+- A wait ends when it is served, by ``timeout`` (`WaitTimeout`), or when a processor fails (`Aborted`).
 
-The same operations are functions of `smp.compiled`, for loops: ``readfe(cells, i)``.  The protocol stands in ``cell``.
+The same operations are functions of `smp.compiled`, for loops: ``readfe(cells, i)``.  The protocol is in ``cell``.
 
 Source: microbenchmarking the Tera MTA, section 3.2.
 """
@@ -54,16 +56,17 @@ SUPPORTED = tuple(
 class Cells:
     """An array of cells in the memory that all processors share; made by ``machine.cells`` or ``proc.cells``.
 
-    Every processor, every stream, the parent and compiled loops may use it; it is sent like a global array.
+    Every processor, every stream, the parent and compiled loops may use it. It can be sent to processors like a global
+    array.
 
     Attributes
     ----------
     dtype : numpy.dtype
-        Of the values.
+        Type of the values.
 
     Notes
     -----
-    An operation from Python takes one to two microseconds, one in a compiled loop some nanoseconds.
+    An operation takes one to two microseconds from Python, and some nanoseconds in a compiled loop.
 
     Examples
     --------
@@ -87,7 +90,7 @@ class Cells:
         threads.know(self)
 
     def _named(self, address: int) -> str:
-        """What the cell at an address is called, if it is one of these."""
+        """Return the name of the cell at an address; empty if it is none of these cells."""
         index, rest = divmod(address - self._address, self._bytes)
         return f"cell {index} of {self!r}" if rest == 0 and 0 <= index < self._n else ""
 
@@ -104,7 +107,11 @@ class Cells:
 
     @property
     def _native(self) -> tuple[int, int, int, int, int]:
-        """What a compiled loop gets: the address, that of this thread's record, words a cell, retry limit, length."""
+        """The integers that a compiled loop gets for the cells.
+
+        They are the address, the address of this thread's record, words per cell, the retry limit, and the number of
+        cells.
+        """
         own = self._threads.own()
         own.loops += 1
         return self._address, own.address, self._words, self._limit(own.words), self._n
@@ -113,7 +120,7 @@ class Cells:
         return self._retries if self._retries >= 0 else int(own[waiters.RETRIES])
 
     def _at(self, i: Any) -> int:
-        """The address of a cell."""
+        """Return the address of a cell."""
         index = operator.index(i)
         if not -self._n <= index < self._n:
             raise IndexError(f"cell {index} is out of bounds: there are {self._n}, from 0")
@@ -158,14 +165,14 @@ class Cells:
         return status == wait.OK, bits[0].item()
 
     def readfe(self, i: int, timeout: float | None = None) -> Any:
-        """Wait until cell ``i`` is full, leave it empty, return its value.
+        """Wait until cell ``i`` is full, set it to empty, and return its value.
 
         Parameters
         ----------
         i : int
-            Which cell; from the end when negative.
+            Index of the cell; a negative index counts from the end.
         timeout : float, optional
-            Seconds to wait at most.
+            Longest time to wait, in seconds.
 
         Returns
         -------
@@ -174,55 +181,58 @@ class Cells:
         Raises
         ------
         WaitTimeout
-            When it did not become full in time.
+            If the cell did not become full in time.
         IndexError
-            When there is no such cell.
+            If there is no such cell.
         """
         return self._do(cell.READFE, i, None, timeout)
 
     def readff(self, i: int, timeout: float | None = None) -> Any:
-        """Wait until cell ``i`` is full, leave it full, return its value; see `readfe`."""
+        """Wait until cell ``i`` is full, leave it full, and return its value; see `readfe`."""
         return self._do(cell.READFF, i, None, timeout)
 
     def readxx(self, i: int) -> Any:
-        """Return the value of cell ``i``, be it full or empty."""
+        """Return the value of cell ``i``, whether it is full or empty."""
         return self._try(cell.READXX, i, None)[1]
 
     def writeef(self, i: int, value: Any, timeout: float | None = None) -> None:
-        """Wait until cell ``i`` is empty, leave ``value`` in it and it full.
+        """Wait until cell ``i`` is empty, store ``value`` in it, and set it to full.
 
         Parameters
         ----------
         i : int
+            Index of the cell.
         value : number
-            Converted as NumPy converts it for an array of this dtype.
+            Value to store; converted as NumPy converts it for an array of this dtype.
         timeout : float, optional
-            Seconds to wait at most.
+            Longest time to wait, in seconds.
 
         Raises
         ------
         WaitTimeout
-            When it did not become empty in time.
+            If the cell did not become empty in time.
         IndexError, TypeError, ValueError, OverflowError
-            No such cell, or no such value.
+            If there is no such cell, or the value cannot be converted.
         """
         self._do(cell.WRITEEF, i, _given(value), timeout)
 
     def writeff(self, i: int, value: Any, timeout: float | None = None) -> None:
-        """Wait until cell ``i`` is full, and put ``value`` in the place of what is in it; see `writeef`."""
+        """Wait until cell ``i`` is full, and replace its value by ``value``; see `writeef`."""
         self._do(cell.WRITEFF, i, _given(value), timeout)
 
     def writexf(self, i: int, value: Any) -> None:
-        """Leave ``value`` in cell ``i`` and it full, whatever it was."""
+        """Store ``value`` in cell ``i`` and set it to full, whatever its state was."""
         self._do(cell.WRITEXF, i, _given(value), None)
 
     def purge(self, i: int, value: Any = 0) -> int:
-        """Leave ``value`` in cell ``i`` and it empty; a writeef that waits goes on at once, and fills it again.
+        """Store ``value`` in cell ``i`` and set it to empty.
+
+        A writeef that waits goes on at once, and fills the cell again.
 
         Returns
         -------
         int
-            How many writers it released: 1 or 0.
+            Number of writers that it released: 1 or 0.
         """
         own = self._threads.own()
         own.writes += 1
@@ -233,72 +243,73 @@ class Cells:
         return int(own.words[waiters.BITS])
 
     def fill(self, i: int) -> None:
-        """Leave cell ``i`` full, with the value that is in it."""
+        """Set cell ``i`` to full, with the value that is in it."""
         self._do(cell.FILL, i, None, None)
 
     def fetch_add(self, i: int, value: Any, timeout: float | None = None) -> Any:
-        """Wait until cell ``i`` is full, add to it, leave it full, return the value before; see `readfe`.
+        """Wait until cell ``i`` is full, add to its value, leave it full, and return the previous value; see `readfe`.
 
-        Integers wrap around; of bools the sum is whether one of them is true.
+        Integers wrap around. The sum of bools is true if one of them is true.
         """
         return self._do(self._add, i, _given(value), timeout)
 
     def try_readfe(self, i: int) -> tuple[bool, Any]:
-        """Do `readfe` if it need not wait; return whether it did, and the value."""
+        """Do `readfe` if it need not wait; return whether it was done, and the value."""
         return self._try(cell.READFE, i, None)
 
     def try_readff(self, i: int) -> tuple[bool, Any]:
-        """Do `readff` if it need not wait; return whether it did, and the value."""
+        """Do `readff` if it need not wait; return whether it was done, and the value."""
         return self._try(cell.READFF, i, None)
 
     def try_writeef(self, i: int, value: Any) -> bool:
-        """Do `writeef` if it need not wait; return whether it did."""
+        """Do `writeef` if it need not wait; return True if it was done."""
         return self._try(cell.WRITEEF, i, _given(value))[0]
 
     def try_writeff(self, i: int, value: Any) -> bool:
-        """Do `writeff` if it need not wait; return whether it did."""
+        """Do `writeff` if it need not wait; return True if it was done."""
         return self._try(cell.WRITEFF, i, _given(value))[0]
 
     def try_fetch_add(self, i: int, value: Any) -> tuple[bool, Any]:
-        """Do `fetch_add` if it need not wait; return whether it did, and the value before."""
+        """Do `fetch_add` if it need not wait; return whether it was done, and the previous value."""
         return self._try(self._add, i, _given(value))
 
     def peek(self, i: int) -> tuple[bool, Any]:
-        """Return whether cell ``i`` is full, and its value, of one and the same moment."""
+        """Return whether cell ``i`` is full, and its value, both at the same moment."""
         address, own = self._at(i), self._threads.own()
         full = self._threads.peeked(address)
         return bool(full), own.value(self.dtype)[0].item()
 
     def full_together(self, indices: Iterable[int]) -> bool:
-        """Return whether these cells are all full at one and the same moment."""
+        """Return True if all these cells were seen full at one and the same moment."""
         addresses = [self._at(i) for i in indices]
         states = [self._threads.state(address) for address in addresses]
         if not all(state & (cell.FULL | LOCKED) == cell.FULL for state in states):
             return False
-        # The same versions at a second look: none has changed between the last look of the first and this one's first.
+        # If a second pass reads the same states, with the same versions, no cell has changed between the last read of
+        # the first pass and the first read of the second.
         return states == [self._threads.state(address) for address in addresses]
 
     def counters(self) -> np.ndarray[Any, np.dtype[np.void]]:
-        """Return what the streams of the machine have done at cells so far.
+        """Return how often the streams of the machine have looked again and trapped at cells so far.
 
         Returns
         -------
         structured array
-            A row for each stream that has waited: ``rank`` (-1 for the parent), ``stream``, ``retries`` (looks after
-            the first one of a wait), ``traps``.
+            A row for each stream that has joined the machine: ``rank`` (-1 for the parent), ``stream``, ``retries``
+            (number of looks after the first one of a wait), ``traps``.
         """
         return counters(self._block.segment)
 
 
 def addition(dtype: np.dtype[Any]) -> int:
-    """The operation that adds values of a type."""
+    """Return the operation that adds values of a type."""
     if dtype.kind == "f":
         return ADD_FLOAT64 if dtype.itemsize == 8 else ADD_FLOAT32
     return ADD_BOOL if dtype.kind == "b" else ADD
 
 
 def counters(segment: Segment, rank: int | None = None) -> np.ndarray[Any, np.dtype[np.void]]:
-    """The counters of a machine's streams, or of one processor's."""
+    """Return the counters of a machine's streams, or of one processor's streams."""
     joined = int(segment.words(8 * wait.RECORDS, 1)[0])
     table = segment.words(int(segment.words(8 * wait.TABLE, 1)[0]), (joined + 1) * waiters.RECORD)
     records = table.reshape(-1, waiters.RECORD)[1:]
@@ -309,7 +320,7 @@ def counters(segment: Segment, rank: int | None = None) -> np.ndarray[Any, np.dt
 
 
 def checked_cells(n: Any, dtype: DTypeLike, padded: bool, retries: int | None) -> tuple[int, np.dtype[Any], int, int]:
-    """Return a clean (number, dtype, words a cell, retries), or refuse what no cells can be."""
+    """Return (number, dtype, words per cell, retries) in standard form; raise an error if they are invalid."""
     count = operator.index(n)
     if count < 0:
         raise ValueError(f"there are no {count} cells: give a number from 0")
@@ -322,7 +333,7 @@ def checked_cells(n: Any, dtype: DTypeLike, padded: bool, retries: int | None) -
 
 
 def cells_on(block: Block, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
-    """The cells on a block of this process's segment."""
+    """Return the cells on a block of this process's segment."""
     threads = block.segment.threads
     assert threads is not None, "a segment without streams"
     return Cells(block, n, dtype, words, retries, threads)
@@ -331,7 +342,7 @@ def cells_on(block: Block, n: int, dtype: np.dtype[Any], words: int, retries: in
 def make_cells(
     allocate: Callable[[int], Block], n: int, dtype: DTypeLike, full: bool, padded: bool, retries: int | None
 ) -> Cells:
-    """Make cells in the parent, on memory that is given out there."""
+    """Make cells in the parent, on memory that is allocated there."""
     count, made, words, limit = checked_cells(n, dtype, padded, retries)
     cells = cells_on(allocate(8 * words * count), count, made, words, limit)
     if full:
@@ -340,7 +351,7 @@ def make_cells(
 
 
 def make_full(cells: Cells) -> None:
-    """Fill new cells, which nobody else has yet, with zeros."""
+    """Set new cells, which no other thread has yet, to full, with the value 0."""
     np.asarray(cells._block).view(np.int64)[:: cells._words] = cell.FULL
 
 

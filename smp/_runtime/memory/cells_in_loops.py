@@ -1,10 +1,10 @@
 """Cells in compiled loops: the type of a `Cells` argument, and the operations on it; imported together with Numba.
 
-A loop is given five integers for it: the address of the cells, that of the calling thread's record, words a cell, the
-retry limit and how many cells there are.
+A loop is given five integers for the argument: the address of the cells, the address of the calling thread's record,
+words per cell, the retry limit, and the number of cells.
 
-The operations are those of ``cell``, between a conversion of the value to bits and back: what is
-quick becomes part of the loop, the rest is called in the runtime's own machine code, which compiles in no time.
+The operations are those of ``cell``, between a conversion of the value to bits and a conversion back.  Their quick
+part becomes part of the loop.  The rest is called in the runtime's own machine code, which takes no time to compile.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ for _name in _MEMBERS:
 _types = {dtype: CellsType(dtype) for dtype in SUPPORTED}
 
 
-# Numba asks a value for this attribute before anything else; a type of its own making would be made at each call.
+# Numba asks a value for this attribute first. A type determined in another way would be made again at each call.
 Cells._numba_type_ = property(lambda cells: _types[cells.dtype])  # type: ignore[attr-defined]
 
 
 @unbox(CellsType)
 def _unbox(kind: CellsType, cells: Any, context: Any) -> NativeValue:
-    """Ask for the integers, in the thread that calls the loop."""
+    """Get the integers, in the thread that calls the loop."""
     numbers = context.pyapi.object_getattr_string(cells, "_native")
     native = context.unbox(types.containers.UniTuple(types.int64, len(_MEMBERS)), numbers)
     struct = cgutils.create_struct_proxy(kind)(context.context, context.builder)
@@ -80,7 +80,7 @@ def _unbox(kind: CellsType, cells: Any, context: Any) -> NativeValue:
 
 @intrinsic
 def value_of(typing: Any, cells: Any, bits: Any) -> Any:
-    """The value that a cell's bits are."""
+    """Return the value that the bits of a cell stand for."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         made = context.get_value_type(cells.value)
@@ -96,7 +96,7 @@ def value_of(typing: Any, cells: Any, bits: Any) -> Any:
 
 @intrinsic
 def bits_of(typing: Any, cells: Any, value: Any) -> Any:
-    """The bits that stand for a value in a cell; the value is converted to the cells' type."""
+    """Convert a value to the cells' type, and return the bits that stand for it in a cell."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         bits = args[1]
@@ -109,7 +109,7 @@ def bits_of(typing: Any, cells: Any, value: Any) -> Any:
 
 @merged
 def _done(cells: Any, i: int, op: int, bits: int) -> int:
-    """Do an operation that may wait; return the bits that come out."""
+    """Do an operation that may wait; return the bits of its result."""
     address = cells._address + 8 * cells._words * i
     done, result = cell.quick(words_at(address, CELL_WORDS), 0, op, bits)
     if done:
@@ -119,7 +119,7 @@ def _done(cells: Any, i: int, op: int, bits: int) -> int:
 
 @inline
 def _insisted(cells: Any, address: int, op: int, bits: int) -> int:
-    """What `_done` does when it is not done at once."""
+    """Carry on with an operation that `_done` could not do at once."""
     own = record_at(cells._own)
     own[BITS] = bits
     status = call_at(own[OPERATE], address, cells._own, op, cells._limit, 0)
@@ -141,7 +141,7 @@ def _tried(cells: Any, i: int, op: int, bits: int) -> tuple[bool, int]:
 
 @inline
 def _peeked(cells: Any, i: int) -> tuple[bool, int]:
-    """Whether a cell is full, and its bits."""
+    """Return whether a cell is full, and its bits."""
     own = record_at(cells._own)
     full = call_at(own[PEEKED], cells._address + 8 * cells._words * i, cells._own, 0, 0, 0)
     return full != 0, own[BITS]
@@ -153,7 +153,7 @@ def _with_value(cells: Any, found: tuple[bool, int]) -> tuple[bool, Any]:
 
 
 def _adds(target: Any, i: Any, value: Any) -> Callable[..., Any]:
-    """The addition to a cell, or to an element of an array."""
+    """Return the implementation of the addition to a cell, or to an element of an array."""
     if not isinstance(target, CellsType):
 
         def add(target: Any, i: Any, value: Any) -> Any:
@@ -195,7 +195,7 @@ def _fills(cells: Any, i: Any) -> Callable[..., Any]:
 
 
 overloads(len, lambda cells: (lambda cells: cells._count) if isinstance(cells, CellsType) else None)
-# Numba wants functions of the same parameters for each.
+# Numba wants a function with the same parameters for each.
 overloads(functions.readfe, lambda cells, i: lambda cells, i: value_of(cells, _done(cells, i, READFE, 0)))
 overloads(functions.readff, lambda cells, i: lambda cells, i: value_of(cells, _done(cells, i, READFF, 0)))
 overloads(functions.readxx, lambda cells, i: lambda cells, i: value_of(cells, _tried(cells, i, READXX, 0)[1]))

@@ -1,4 +1,4 @@
-"""The shared memory of one machine: one anonymous segment, reserved large, filled as it is touched.
+"""The shared memory of one machine: one large anonymous segment, whose memory is provided when it is touched.
 
     ┌────────────┬──────────────────┬──────────────────────────────────────────────┐
     │ sync words │ boards and slots │ blocks of global arrays, page-aligned        │
@@ -6,12 +6,12 @@
     0            page               HEADER(p)                        physical memory
 
 A memfd has no name: when the last process that maps it dies, however it dies, the kernel frees it.  Every
-process maps the whole of it at its start, so an array is a pair (offset, shape) and making one sends nothing.
-Only the parent gives out blocks; a block is given back, and its memory with it, when its last array goes.
+process maps the whole segment when it starts, so an array is a pair (offset, shape), and making one sends nothing.
+Only the parent allocates blocks.  A block and its memory are freed when the last array on it is dropped.
 
-Where the system has set aside a pool of huge pages that holds as much as the rest of the memory, the segment lies
-there: the pool's pages are promised to it as a whole when it is made, since touching one that is not there is fatal,
-and so they stay with the machine until it ends.
+If the system has set aside a pool of huge pages that holds as much as the rest of the memory, the segment can be in
+the pool.  All its pages are then reserved when the segment is made, because touching a page that is not there is
+fatal.  So they belong to the machine until it ends.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ attached: dict[int, weakref.ref[Segment]] = {}
 
 
 def segment_of(inode: int) -> Segment | None:
-    """The segment of that inode, where this process maps it."""
+    """Return the segment with the given inode; None if this process does not map it."""
     found = attached.get(inode)
     return found() if found is not None else None
 
 
 class Block:
-    """A run of bytes of a segment; arrays on it keep it, and the last of them gives it back."""
+    """A range of bytes of a segment. Arrays on it keep it alive, and it is freed with the last of them."""
 
     def __init__(self, segment: Segment, offset: int, nbytes: int) -> None:
         self.offset, self.nbytes = offset, nbytes
@@ -70,32 +70,32 @@ class Segment:
     Parameters
     ----------
     fd : int or None
-        An inherited memfd to attach to; None makes a new one, whose blocks this process gives out.
+        An inherited memfd to attach to; None makes a new segment, whose blocks this process allocates.
     header : int
-        Bytes at the start that are not for arrays; only for a new one.
+        Number of bytes at the start that are not for arrays; only for a new segment.
     pool : bool
-        Whether a new one may lie in the system's pool of huge pages.
+        True if a new segment may be in the system's pool of huge pages.
 
     Attributes
     ----------
     pages : {"small", "transparent", "pool"}
-        What large blocks of a new one lie in: see `Pages`.
+        Kind of pages that large blocks of a new segment are in; see `Pages`.
     """
 
     def __init__(self, fd: int | None = None, header: int = PAGE, pool: bool = False) -> None:
         self.owner = os.getpid() if fd is None else 0
         pooled = _in_the_pool(header) if pool and fd is None else None
-        # A file object, which closes itself wherever it is dropped.
+        # A file object, because it closes itself when it is dropped.
         self.file, self._map = pooled or _in_ordinary_memory(fd, header)
         self.pages: Pages = "pool" if pooled else "transparent" if granted_to_shared_memory() else "small"
         about = os.fstat(self.file.fileno())
         self.size, self.id = about.st_size, about.st_ino
         self.address = int(np.frombuffer(self._map, np.uint8, 1).ctypes.data)
-        self.rank: int | None = None  # which processor this process is; None in the parent
-        self.threads: Threads | None = None  # those of this process
-        self.witness: Witness | None = None  # of what its arrays are used for
+        self.rank: int | None = None  # rank of the processor that this process is; None in the parent
+        self.threads: Threads | None = None  # the threads of this process
+        self.witness: Witness | None = None  # records how its arrays are used
         self._free: list[tuple[int, int]] = [(header, self.size - header)]  # (offset, bytes), ascending
-        self._blocks: dict[int, weakref.ref[Block]] = {}  # without callbacks, in which a Ctrl-C would be lost
+        self._blocks: dict[int, weakref.ref[Block]] = {}  # without callbacks: a Ctrl-C during a callback would be lost
         self._taken = 0
         self._lock = threading.Lock()
         self._returned: collections.deque[tuple[int, int]] = collections.deque()
@@ -108,16 +108,16 @@ class Segment:
         return np.frombuffer(self._map, np.int64, count, offset)
 
     def bytes_at(self, offset: int, count: int) -> memoryview:
-        """View bytes at an offset."""
+        """View ``count`` bytes at an offset."""
         return memoryview(self._map)[offset : offset + count]
 
     def block(self, offset: int, nbytes: int) -> Block:
-        """The block at an offset: in the parent the one that was given out, elsewhere a view of it.
+        """Return the block at an offset: in the parent the one that was allocated, elsewhere a view of it.
 
         Raises
         ------
         MachineError
-            In the parent, when it has been given back since.
+            In the parent, if it has been freed since.
         """
         if self.owner != os.getpid():
             return Block(self, offset, nbytes)
@@ -130,12 +130,12 @@ class Segment:
         return known
 
     def allocate(self, nbytes: int, what: str = "a global array") -> Block:
-        """Give out a block; its memory is zero and none of it touched.
+        """Allocate a block of zeroed memory; except in the pool, none of its memory has been touched.
 
         Raises
         ------
         OutOfSharedMemory
-            When it would not fit into the memory that is left, with what the machine holds already.
+            If the block does not fit into the memory that is left, given what the machine's arrays hold already.
         """
         length = max(PAGE, -(-nbytes // PAGE) * PAGE)
         align = HUGE if length >= HUGE else PAGE
@@ -156,14 +156,14 @@ class Segment:
         return block
 
     def _left(self) -> int:
-        """Return the bytes that can still be given out."""
+        """Return the number of bytes that can still be allocated."""
         if self.pages == "pool":
             return sum(space for _, space in self._free)
         untouched = max(0, self._taken - os.fstat(self.file.fileno()).st_blocks * 512)
         return max(0, available_memory() - untouched)
 
     def _run_of(self, length: int, align: int) -> int:
-        """Take the first free run that is long enough; return its offset."""
+        """Take ``length`` bytes from the first free run that is long enough; return their offset."""
         for k, (offset, space) in enumerate(self._free):
             start = -(-offset // align) * align
             if start + length <= offset + space:
@@ -179,36 +179,39 @@ class Segment:
                 self._map.madvise(mmap.MADV_HUGEPAGE, offset, nbytes // PAGE * PAGE)
 
     def _give_back(self, offset: int, length: int) -> None:
-        """Free a block's memory; runs whenever its last reference goes, be it in the middle of `allocate`."""
-        if os.getpid() != self.owner:  # a forked copy of the parent: not its memory to free
+        """Free a block's memory.
+
+        This runs whenever the last reference to the block goes, even in the middle of `allocate`.
+        """
+        if os.getpid() != self.owner:  # a forked copy of the parent must not free the memory
             return
         with HeldBack(finalizing=True):
             if self.pages != "pool":
                 with contextlib.suppress(OSError, ValueError):
                     self._map.madvise(mmap.MADV_REMOVE, offset, length)
-            elif not self.file.closed:  # no block follows where it is
+            elif not self.file.closed:  # once it is closed, no other block follows in this place
                 np.frombuffer(self._map, np.uint8, length, offset).fill(0)
             self._returned.append((offset, length))
 
     def _take_back(self) -> None:
-        """Enter the blocks that were given back into the list of free runs."""
+        """Enter the freed blocks into the list of free runs."""
         while self._returned:
             offset, length = self._returned.popleft()
             del self._blocks[offset]
             self._taken -= length
             k = bisect.bisect(self._free, (offset, length))
             self._free.insert(k, (offset, length))
-            for i in (k, k - 1):  # join with the run behind, then with the run before
+            for i in (k, k - 1):  # join with the run after it, then with the run before it
                 if 0 <= i < len(self._free) - 1 and sum(self._free[i]) == self._free[i + 1][0]:
                     self._free[i : i + 2] = [(self._free[i][0], self._free[i][1] + self._free[i + 1][1])]
 
     def close(self) -> None:
-        """Let go of the descriptor; the memory goes with the last array on it."""
+        """Close the descriptor; the memory is freed with the last array on it."""
         self.file.close()
 
 
 def _in_ordinary_memory(fd: int | None, header: int) -> tuple[io.FileIO, mmap.mmap]:
-    """Map an inherited memfd, or a new one that reserves as much as there is memory."""
+    """Map an inherited memfd, or a new one that reserves as much as the computer has memory."""
     file = io.FileIO(os.memfd_create("smp") if fd is None else fd, "r+")
     if fd is None:
         total = header + psutil.virtual_memory().total
@@ -224,7 +227,10 @@ def _in_ordinary_memory(fd: int | None, header: int) -> tuple[io.FileIO, mmap.mm
 
 
 def _in_the_pool(header: int) -> tuple[io.FileIO, mmap.mmap] | None:
-    """Map a new memfd in huge pages of the pool, all promised to it; None where it would hold less than the memory."""
+    """Map a new memfd in huge pages of the pool, all of them reserved.
+
+    Return None if the pool would hold less than the available memory, or if the pages cannot be reserved.
+    """
     size = -(-(header + available_memory()) // HUGE) * HUGE
     if size > pool_bytes():
         return None
@@ -232,5 +238,5 @@ def _in_the_pool(header: int) -> tuple[io.FileIO, mmap.mmap] | None:
         file = io.FileIO(os.memfd_create("smp", os.MFD_CLOEXEC | os.MFD_HUGETLB | os.MFD_HUGE_2MB), "r+")
         os.ftruncate(file.fileno(), size)
         return file, mmap.mmap(file.fileno(), size, mmap.MAP_SHARED)
-    except OSError:  # another process was quicker, or this kernel has no such files
+    except OSError:  # another process took the pages first, or this kernel has no such files
         return None

@@ -1,6 +1,6 @@
-"""The elements of a global array in a segment: a name that every process of the machine understands.
+"""Elements of global arrays in a segment, with a name that every process of the machine understands.
 
-The name is (segment, offset, bytes); each process works on the elements through its own mapping of the segment.
+The name is (segment, offset, bytes); each process accesses the elements through its own mapping of the segment.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ class SharedElements:
     Attributes
     ----------
     block : Block
+        Bytes of the segment that hold the elements.
     all : numpy.ndarray
         The array itself.
     """
@@ -62,12 +63,12 @@ def _attached(segment_id: int, offset: int, nbytes: int, shape: tuple[int, ...],
 
 
 def array_on(block: Block, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
-    """The global array on a block."""
+    """Return the global array on a block."""
     return GlobalArray(SharedElements(block, shape, dtype), shape, dtype)
 
 
 def elements_of(array: GlobalArray) -> SharedElements:
-    """The elements of an array of a machine with shared memory."""
+    """Return the elements of an array of a machine with shared memory."""
     elements = array._elements
     assert isinstance(elements, SharedElements), "an array of another kind of machine"
     return elements

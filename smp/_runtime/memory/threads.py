@@ -1,6 +1,6 @@
-"""The threads of one process as streams of a machine: the record of each, and what a machine provides to them.
+"""The threads of one process as streams of a machine: their records, and what a machine provides to them.
 
-A thread has a record from its first operation that may wait on; its fields are those of ``waiters``.
+A thread gets a record at its first operation that may wait.  The fields of a record are those of ``waiters``.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from ..loops.bits import ADD, ADD_BOOL, ADD_FLOAT32, ADD_FLOAT64
 from ..protocols import cell, waiters
 
 RETRIES = 1024
-"""Looks of a wait before it traps, when there is a CPU for each thread that can run; the Tera's own limit."""
+"""Number of looks before a wait traps, if there is a CPU for each thread that can run; the Tera's own limit."""
 FEW = 16
-"""The same when there are more threads than CPUs: whoever is waited for may need this one."""
+"""The same if there are more threads than CPUs: the awaited thread may need this thread's CPU."""
 NAMES = {
     cell.READFE: "readfe",
     cell.READFF: "readff",
@@ -28,7 +28,7 @@ NAMES = {
     ADD_FLOAT64: "fetch_add",
     ADD_FLOAT32: "fetch_add",
 }
-"""The operations on cells that wait, by their numbers."""
+"""Names of the operations on cells that may wait, by their numbers."""
 
 
 class Stream:
@@ -39,20 +39,21 @@ class Stream:
     words : int64 array
         The record (see `waiters`).
     address : int
-        Where it lies in this process.
+        Address of the record in this process.
     reads, writes, loops : int
-        Operations on cells from Python that give no value, and that give one; compiled loops that got cells.
+        Number of operations on cells from Python without a value, number of those with a value, and number of compiled
+        loops that were given cells.
     """
 
     def __init__(self, words: NDArray[np.int64]) -> None:
         self.words, self.address = words, int(words.ctypes.data)
-        self.thread = 0  # the Python thread that it is now
+        self.thread = 0  # id of the Python thread that is this stream now
         self._bits = words[waiters.BITS : waiters.BITS + 1].view(np.uint8)
         self._views: dict[np.dtype[Any], NDArray[Any]] = {}
         self.reads = self.writes = self.loops = 0
 
     def value(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """The value that goes into an operation and comes out of it, as an array of one element."""
+        """Return the value that goes into an operation and comes out of it, as an array of one element."""
         view = self._views.get(dtype)
         if view is None:
             view = self._views[dtype] = self._bits[: dtype.itemsize].view(dtype)
@@ -63,11 +64,11 @@ class Named(Protocol):
     """Something with words of shared memory on which streams wait."""
 
     def _named(self, address: int) -> str:
-        """What the word at an address is called, if it is one of these."""
+        """Return the name of the word at an address; empty if it is none of these words."""
 
 
 class Threads(Protocol):
-    """What a kind of machine provides to the threads of one process that wait on shared words."""
+    """The operations that a kind of machine provides to the threads of one process that wait on shared words."""
 
     retries: int
     streams: list[Stream]
@@ -76,34 +77,34 @@ class Threads(Protocol):
         """Note cells that this process has."""
 
     def watched(self) -> None:
-        """Have somebody tell what waits in this process."""
+        """Let a watch report what the threads of this process wait for."""
 
     def own(self) -> Stream:
-        """The calling thread's stream."""
+        """Return the calling thread's stream."""
 
     def operate(self, address: int, op: int, limit: int, deadline: int) -> int:
-        """Do an operation on a cell, its value in BITS; return the status."""
+        """Do an operation on a cell, with its value in BITS; return the status."""
 
     def tried(self, address: int, op: int) -> int:
-        """Look once."""
+        """Do an operation on a cell if it need not wait, with its value in BITS; return the status."""
 
     def peeked(self, address: int) -> int:
-        """Whether a cell is full, its value in BITS."""
+        """Return 1 if a cell is full, else 0; its value is then in BITS."""
 
     def state(self, address: int) -> int:
-        """The state word of a cell."""
+        """Return the state word of a cell."""
 
     def spawn(self, body: Callable[[], None]) -> None:
-        """Begin a further thread of this processor."""
+        """Start another thread of this processor."""
 
     def join_all(self) -> None:
-        """Wait until all that were spawned have ended."""
+        """Wait until all threads that were spawned have ended."""
 
     def acquire(self, own: Stream) -> int:
         """Get a stream of the thread's team; return the status."""
 
     def release(self, own: Stream) -> None:
-        """Give it back."""
+        """Release the stream."""
 
     def retire(self, own: Stream) -> None:
         """Take a free stream away from the team."""

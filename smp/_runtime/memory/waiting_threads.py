@@ -1,9 +1,9 @@
 """The streams of one process that have joined a machine: a record for each of its threads that waits.
 
-A thread joins at its first operation that may wait, and its record goes to another thread when it ends.  A process that
-is forked from this one has none of its records: its threads join anew, as the parent's do (rank -1).  What a stream
-does with cells from Python goes through here: on the host into machine code (`entry_points`), emulated into
-the interpreter.
+A thread joins at its first operation that may wait.  When the thread ends, its record goes to another thread.  A
+process that is forked from this one has none of its records: its threads join again, as threads of the parent (rank
+-1).  The operations of a stream on cells from Python go through this module: on the host to machine code
+(`entry_points`), on an emulated machine to the interpreter.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _ENTRIES = {
     waiters.PEEKED: "peeked",
 }
 OTHERS = {stream_slots.STREAM_WAIT: "a free stream"}
-_SLICE = 1_000_000_000  # ns: a sleeper's looks after a wake-up that a signal has eaten
-_ATTENTIVE_SLICE = 50_000_000  # ns: after which Python may handle its signals
+_SLICE = 1_000_000_000  # ns: after which a sleeper looks if a signal has swallowed its wake-up
+_ATTENTIVE_SLICE = 50_000_000  # ns: after which Python can handle its signals
 
 
 class _Mine(threading.local):
@@ -43,10 +43,10 @@ class _Mine(threading.local):
 
 
 class _Holder:
-    """Held by a thread, and dropped when it ends: then its record is free."""
+    """An object that a thread holds until it ends; when it is dropped, the thread's record becomes free."""
 
     def __init__(self, threads: WaitingThreads, stream: Stream) -> None:
-        self._threads, self._stream = weakref.ref(threads), stream  # which holds this one, by way of its thread
+        self._threads, self._stream = weakref.ref(threads), stream  # weak: it holds this object, through its thread
 
     def __del__(self) -> None:
         threads = self._threads()
@@ -55,21 +55,21 @@ class _Holder:
 
 
 class WaitingThreads:
-    """The threads of one process of the host; see `Threads`.
+    """The threads of one process on the host; see `Threads`.
 
     Parameters
     ----------
     rank : int
-        The processor; -1 for the parent.
+        Rank of the processor; -1 for the parent.
     retries : int
-        Looks before a wait traps.
+        Number of looks before a wait traps.
     entries : optional
-        The runtime's entry points: machine code (`entry_points.core`), or what stands in for it.
+        The runtime's entry points: machine code (`entry_points.core`), or what replaces it.
     """
 
     def __init__(self, segment: Segment, rank: int, retries: int, entries: Any = None) -> None:
         self.rank, self.retries = rank, retries
-        self._segment = weakref.ref(segment)  # which holds this
+        self._segment = weakref.ref(segment)  # weak, because the segment holds this object
         self._base, self._core = segment.address, core() if entries is None else entries
         self._mine = _Mine()
         self._free: collections.deque[Stream] = collections.deque()
@@ -81,7 +81,7 @@ class WaitingThreads:
         _all.add(self)
 
     def begin_anew(self) -> None:
-        """Forget the records, in a forked process: they are those of threads that it does not have."""
+        """Forget the records, in a forked process: they belong to threads that this process does not have."""
         self.rank, self._owner = -1, os.getpid()
         self.streams, self._mine = [], _Mine()
         self._free.clear()
@@ -125,25 +125,25 @@ class WaitingThreads:
         return Stream(words)
 
     def leave(self, stream: Stream) -> None:
-        """Let a stream's record go to another thread."""
-        if self._owner != os.getpid() or stream not in self.streams:  # another process has it
+        """Free a stream's record for another thread."""
+        if self._owner != os.getpid() or stream not in self.streams:  # another process has the record
             return
         stream.thread = 0
         stream.words[waiters.ACTIVE] = 0
         self._free.append(stream)
 
     def know(self, cells: Named) -> None:
-        """Note cells that this process has; from the first on, something may wait here that must be told about."""
+        """Note cells that this process has; from the first ones on, threads may wait here and need a watch."""
         self._cells.add(cells)
         self.watched()
 
     def watched(self) -> None:
-        """Have a watch in this process, if it is a processor's (see `watchdog`)."""
+        """Start a watch in this process, if it is a processor's process and has none (see `watchdog`)."""
         if self._watch is None and self.rank >= 0:
             self._watch = Watch(self._base, self._core.watch, self.streams, self._described)
 
     def _described(self, words: NDArray[np.int64]) -> str:
-        """What a stream waits for, where that is a cell known here."""
+        """Describe what a stream waits for; empty if that is not known here."""
         op, where = int(words[waiters.OP]), int(words[waiters.WHERE])
         found = (text for cells in list(self._cells) if (text := cells._named(where)))
         if op not in NAMES:
@@ -154,7 +154,7 @@ class WaitingThreads:
     def operate(self, address: int, op: int, limit: int, deadline: int) -> int:
         own = self.own()
         status = self._core.operate(address, own.address, op, limit, deadline)
-        while status == wait.CHANGING:  # a slice is over: here Python handles its signals
+        while status == wait.CHANGING:  # a slice is over: Python handles its signals here
             try:
                 status = self._core.finish(address, own.address, deadline)
             except BaseException:

@@ -1,10 +1,10 @@
-"""A worker's watch: a thread that tells the parent, when asked, whether anything in this process can still go on.
+"""A worker's watch: a thread that reports to the parent, when asked, whether any thread of the process can go on.
 
-The parent sees from the records that all streams of all processors wait.  What it cannot see is a thread of the
-program's own that has never waited.  So it asks: WATCH goes up, and every watch looks at the threads of its
-interpreter.  Into the record of each stream it writes what the stream waits for and at which line, then into WATCHED of
-the record of its processor's first stream what it was asked with: as it is if each thread is a stream that waits,
-negative if a thread runs.
+From the records, the parent sees that all streams of all processors wait.  It cannot see a thread that the program
+has started itself, and that has never waited.  So it asks: it raises WATCH, and every watch looks at the threads of
+its interpreter.  Into the record of each stream, the watch writes what the stream waits for, and at which line.  Then
+it writes the new value of WATCH into WATCHED of the record of its processor's first stream: unchanged if each thread
+is a stream that waits, negated if a thread runs.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ..protocols import waiters
 from ..source.lines import operation, where
 
 OURS = ("smp watch", "smp fork server", "smp kernel", "smp alarm")
-"""How the names of threads begin that are smp's own, and come near no cell of a program."""
-TEXT = 8 * (waiters.RECORD - waiters.PLACE) - 1  # bytes of text
+"""Prefixes of the names of smp's own threads, which do not touch the cells of a program."""
+TEXT = 8 * (waiters.RECORD - waiters.PLACE) - 1  # maximum number of bytes of the text
 
 
 class Waiter(Protocol):
-    """A stream and the Python thread that it is."""
+    """A stream, and the Python thread that is this stream."""
 
     words: NDArray[np.int64]
     thread: int
@@ -38,13 +38,13 @@ class Watch:
     Parameters
     ----------
     shared : int
-        The address of the words that all share.
+        Address of the words that all processors share.
     wait : callable
-        ``wait(shared, seen)`` waits until WATCH is no longer ``seen`` and returns what it is.
+        ``wait(shared, seen)`` waits until WATCH is no longer ``seen``, and returns its value.
     streams : sequence of Waiter
-        Those of the process, the program's first; it grows.
+        Streams of the process, which can become more; the program's own stream is the first.
     describe : callable
-        What a waiting stream waits for, as text, from its record.
+        Returns a text that says what a stream waits for, given its record.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Watch:
 
 
 def noted(words: NDArray[np.int64]) -> tuple[str, str]:
-    """What a record says that is waited for, and at which line."""
+    """Return what a record says that its stream waits for, and at which line."""
     text = words[waiters.PLACE :].tobytes().split(b"\0", 1)[0].decode(errors="replace")
     what, _, place = text.partition("\n")
     return what, place

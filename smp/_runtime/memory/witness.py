@@ -1,12 +1,12 @@
-"""Accesses to shared memory that are no steps of an emulated machine: who makes them, where.
+"""Accesses to shared memory that are not steps of an emulated machine, and the program lines that make them.
 
     load(view, i), ...                          a step: `Emulator.step` hands the primitive the plain array
     view[i], view += 1, np.sum(view), ...       no step: noted
     loop(view) of a loop made by ``local``      no step: noted
-    step.copy_out                               no step: noted where it overlaps another processor's
+    step.copy_out                               no step: noted if it overlaps another processor's
 
-An array that a program reaches is shown to it as a `Witnessed` one, which stands for a NumPy array and is none: even
-NumPy's C code has to ask for its elements.
+A program is given a `Witnessed` array for each array that it can reach.  A `Witnessed` array stands for a NumPy array
+but is not one, so that even NumPy's C code has to ask it for its elements.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Unseen(NamedTuple):
     Attributes
     ----------
     where : str
-        The program's line, ``"program.py:12"``.
+        The program's line, such as ``"program.py:12"``.
     array : str
-        What is accessed, ``"int64[4]"``.
+        The array that is accessed, such as ``"int64[4]"``.
     by : str
-        ``"array.view"``; ``"NumPy"``, of an array that ``setup`` returned; ``"the compiled loop total"``; or
-        ``"copy_out"``, where two processors write the same elements in one superstep.
+        The means of access: ``"array.view"``; ``"NumPy"``, for an array that ``setup`` returned; the loop, as in
+        ``"the compiled loop total"``; or ``"copy_out"``, if two processors write the same elements in one superstep.
     """
 
     where: str
@@ -53,12 +53,12 @@ class Unseen(NamedTuple):
 
 
 class Witness:
-    """What is noted of such accesses.
+    """Collects the accesses to shared memory that are not steps.
 
     Attributes
     ----------
     on : bool
-        Whether a program runs: no processor is there while ``setup`` and ``check`` make accesses.
+        True while a program runs. Accesses by ``setup`` and ``check`` are not noted: no processor runs then.
     """
 
     def __init__(self) -> None:
@@ -69,19 +69,19 @@ class Witness:
 
     @property
     def places(self) -> tuple[Unseen, ...]:
-        """What was noted, each place once."""
+        """The accesses that were noted, each place once."""
         return tuple(sorted(self._unseen))
 
     def begin(self) -> None:
-        """Begin another run; what was noted stays."""
+        """Begin another run; the accesses noted so far are kept."""
         self._writers.clear()
 
     def shown(self, array: NDArray[Any], by: str) -> Any:
-        """Return what stands for an array and has its accesses noted."""
+        """Return an object that stands for an array, and whose accesses are noted."""
         return Witnessed(self, array, _described(array), by)
 
     def shown_in(self, thing: Any) -> Any:
-        """Return NumPy arrays as `shown`, in tuples too; lists and dicts are changed in place."""
+        """Return NumPy arrays as `shown`, also those in tuples; lists and dicts are changed in place."""
         if type(thing) is np.ndarray:
             return self.shown(thing, "NumPy")
         if isinstance(thing, tuple):
@@ -106,7 +106,10 @@ class Witness:
             self._unseen.add(Unseen(place, array, by))
 
     def copied_out(self, array: NDArray[Any], index: Any, rank: int, turn: int) -> None:
-        """Note a copy-out that overlaps another processor's of the same turn: between the same two barriers."""
+        """Note a copy-out that overlaps another processor's in the same turn.
+
+        A turn is the time between two barriers.
+        """
         if array.ctypes.data not in self._writers:
             self._writers[array.ctypes.data] = np.full((2, *array.shape), -1)
         field = isinstance(index, str) or (isinstance(index, list) and any(isinstance(one, str) for one in index))
@@ -126,7 +129,7 @@ class _Array(np.ndarray[Any, Any]):
 
 
 class Witnessed:
-    """Stands for a NumPy array, is taken for one by ``isinstance``, and notes who wants its elements."""
+    """An object that stands for a NumPy array and passes ``isinstance`` as one; it notes accesses to its elements."""
 
     __slots__ = ("_array", "_by", "_described", "_witness")
 
@@ -134,7 +137,7 @@ class Witnessed:
         for name, value in zip(self.__slots__, (array, by, described, witness), strict=True):
             object.__setattr__(self, name, value)
 
-    @property  # type: ignore[misc]  # mypy wants it to be set, too
+    @property  # type: ignore[misc]  # mypy wants a setter, too
     def __class__(self) -> type:
         return _Array
 
@@ -175,7 +178,7 @@ class Witnessed:
 
 
 def plain(thing: Any) -> Any:
-    """Return the array that a witnessed one stands for, in tuples, lists and dicts too; anything else as it is."""
+    """Return the array that a witnessed one stands for, also in tuples, lists and dicts; anything else unchanged."""
     kind = type(thing)
     if kind is Witnessed:
         return thing._array
@@ -185,9 +188,9 @@ def plain(thing: Any) -> Any:
 
 
 def handed(loop: Callable[..., Any], args: Any, options: Any) -> tuple[Any, Any]:
-    """Return the arguments of a compiled loop as plain ones, and note who hands it witnessed arrays.
+    """Return the arguments of a compiled loop as plain ones; note the call if it passes witnessed arrays.
 
-    To be called by `Emulator.charge`, which the loop calls.
+    It must be called by `Emulator.charge`, which the loop calls.
     """
     arrays = list(_all_of((args, options)))
     for array in arrays:
@@ -196,7 +199,7 @@ def handed(loop: Callable[..., Any], args: Any, options: Any) -> tuple[Any, Any]
 
 
 def _all_of(things: Any) -> Iterator[Witnessed]:
-    """Yield the witnessed arrays among some things, and in tuples, lists and dicts of them."""
+    """Yield the witnessed arrays among some things, also those in tuples, lists and dicts."""
     for thing in things.values() if type(things) is dict else things:
         if type(thing) is Witnessed:
             yield thing
@@ -205,7 +208,10 @@ def _all_of(things: Any) -> Iterator[Witnessed]:
 
 
 def _by_numpy(function: Callable[..., Any], args: Any, options: Any) -> Any:
-    """Have NumPy use witnessed arrays; where it returns one of them, as ``+=`` does, it stays witnessed."""
+    """Apply a NumPy function to witnessed arrays.
+
+    If it returns one of them, as ``+=`` does, the result is that witnessed array.
+    """
     arrays = list(_all_of((args, options)))
     if function not in _LOOK:
         for array in arrays:
@@ -235,6 +241,6 @@ def _operator(name: str) -> Callable[..., Any]:
     return lambda *args, **options: _by_numpy(method, args, options)
 
 
-for _name, _method in vars(np.ndarray).items():  # Python looks operators up in the class
+for _name, _method in vars(np.ndarray).items():  # Python looks up operators in the class
     if callable(_method) and _name.startswith("__") and _name not in {*vars(Witnessed), *_OF_THE_CLASS}:
         setattr(Witnessed, _name, _operator(_name))

@@ -1,1 +1,1 @@
-"""What a program holds, written once over the port; its answers, and what can fail in its run."""
+"""The objects that a program uses, written once over the port; the answers and the failures of its processors."""

@@ -1,13 +1,13 @@
-"""One program on one processor, from its call to the answer; of every kind of machine.
+"""The run of one program on one processor, from its call to its answer; the same for every kind of machine.
 
     (program, args, kwargs) ─▶ program(Processor, *args, **kwargs) ─▶ Done or Stopped
                  reported on the way, as soon as it is known:         Raised or Mismatched
 
 A failure is reported at once, since a thread of the program may run on for a while, or without end.  The answer
-follows when all threads of the program have ended: then the processor can run the next program.
+follows when all threads of the program have ended; the processor can then run the next program.
 
-At the end of its program a processor takes part in one more barrier, "return": so one that returns while the others
-wait in a collective is found out by the barrier's own check.
+At the end of its program, a processor takes part in one more barrier, "return".  The barrier's own check thus detects
+a processor that returns while the others wait in a collective.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def answer(
     Parameters
     ----------
     call : callable
-        Returns the call; what it raises counts as raised by the program.
+        Returns the call.  An exception that it raises counts as raised by the program.
     still_here : callable
-        Looked at when the program has ended, however it did: raises, or does not come back, where nobody waits for an
-        answer any more.
+        Called when the program has ended, in whatever way.  It raises, or does not return, if no answer of this
+        process is expected any more.
     report : callable
-        Given a failure of the program.
+        Called with a failure of the program.
     streams : int
-        Of the processor's team.
+        Number of streams of the processor's team.
     """
     recorder = Recorder()
     processor = Processor(port, recorder, streams)
@@ -87,17 +87,17 @@ def answer(
             processor._dismiss()
         else:
             failure = processor._dismiss()
-            if failure is not None:  # of a thread: what the others waited for, most likely
+            if failure is not None:  # raised by a thread, for which the others most likely waited
                 report(raised(port, failure))
             elif cause == wait.MISMATCHED:  # raised by a compiled loop
                 report(_mismatched(port, "barrier in a compiled loop", error))
         if port.memory is not None:
-            port.memory.operations()  # of no interest, and not to be taken for those of the next run
+            port.memory.operations()  # discarded, so that they do not count for the next run
         return _STOPPED
 
 
-# A signal may interrupt what `answer` calls outside of smp's files.  The constructors of answers are generated and lie
-# in no file, so other functions of smp call them.
+# A signal may interrupt functions that `answer` calls outside of smp's files.  The constructors of answers are
+# generated and lie in no file, so `answer` calls them through other functions of smp.
 
 
 def _done(result: bytes, recorder: Recorder) -> Done:
@@ -113,7 +113,7 @@ def _mismatched(port: Port, collective: str, error: BaseException) -> Mismatched
 
 
 def raised(port: Port, error: BaseException) -> Raised:
-    """What is reported of a program that raised."""
+    """Return the report on a program that has raised an exception."""
     trace = error.__traceback__
     while trace is not None and is_ours(trace.tb_frame.f_code.co_filename) and trace.tb_next is not None:
         trace = trace.tb_next  # the runtime's own frames say nothing to the user
@@ -121,7 +121,7 @@ def raised(port: Port, error: BaseException) -> Raised:
     try:
         sent = dumps(error)
         loads(sent)
-    except BaseException:  # an exception that cannot travel, whatever its own methods raise: its text does
+    except BaseException:  # it cannot be sent, whatever its methods raise; its text can
         sent = b""
     try:
         said = str(error)
@@ -131,7 +131,7 @@ def raised(port: Port, error: BaseException) -> Raised:
 
 
 def place(port: Port, trace: TracebackType | None) -> Place:
-    """Where the innermost frame of the user's stands in the traceback, in which superstep."""
+    """Return where the innermost frame of the user's code stands in the traceback, and in which superstep."""
     file, line = innermost([(f.f_code.co_filename, number) for f, number in traceback.walk_tb(trace)])
     seen = port.diagnosis.place()
     return replace(seen, file=file or seen.file, line=line or seen.line)

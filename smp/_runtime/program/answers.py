@@ -1,6 +1,6 @@
-"""What a processor answers to a call.
+"""Answers of a processor to a call.
 
-A processor may report one failure while its program still runs, and ends each call with one of the first two:
+A processor may report one failure while its program still runs.  It ends each call with `Done` or `Stopped`:
 
     Done          the program has returned on all processors
     Stopped       the program has ended, here or elsewhere, by a failure
@@ -18,7 +18,7 @@ from .place import Place
 
 @dataclass(frozen=True)
 class Done:
-    """The pickled result of the program, and what was recorded of the processor (`Packed`)."""
+    """The pickled result of the program, and the record of the processor (`Packed`)."""
 
     result: bytes
     record: tuple[Any, ...]
@@ -42,7 +42,7 @@ class Raised:
 
 @dataclass(frozen=True)
 class Mismatched:
-    """The collective in which the processor was, and where."""
+    """The collective in which the processor was, and its place there."""
 
     collective: str
     place: Place
@@ -54,11 +54,11 @@ _CLASSES: tuple[type[Answer], ...] = (Done, Stopped, Raised, Mismatched)
 
 
 def packed(answer: Answer) -> tuple[Any, ...]:
-    """Return an answer as a tuple, whose pickle is read sooner than that of a class, which is looked up by its name."""
+    """Return an answer as a tuple, which unpickles faster than a class instance, whose class is looked up by name."""
     return (_CLASSES.index(type(answer)), *vars(answer).values())
 
 
 def unpacked(sent: tuple[Any, ...]) -> Answer:
-    """Return the answer that was `packed`."""
+    """Return the answer from the tuple that `packed` made of it."""
     answer: Answer = _CLASSES[sent[0]](*sent[1:])
     return answer

@@ -1,8 +1,9 @@
 """Collectives on numbers and arrays, written once over a port's ``exchange``.
 
-Every processor gets the blocks of all and folds them in the order of the ranks, so the same floats come out bit
-for bit on every processor and every repeat.  What must agree (operator, dtype, shape, root) is part of the
-barrier's signature: processors that do not agree find out at that barrier, all of them.
+Every processor gets the blocks of all processors and folds them in the order of the ranks.  The same floats therefore
+come out, bit for bit, on every processor and in every repeat.  The operator, dtype, shape and root, on which the
+processors must agree, are part of the barrier's signature.  If they do not agree, all processors find out at that
+barrier.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from .steps import Recorder
 
 Operator = np.ufunc | Callable[[Any, Any], Any]
 WORD = 8
-"""Bytes of what counts as an element where a value is sent as a pickle."""
+"""Bytes that count as one element of a value that is sent as a pickle."""
 
 
 class Exchange:
-    """A port's ``exchange`` that records what it moves: the processor writes its own block and reads those of all."""
+    """A port's ``exchange`` that records its traffic: the processor writes its own block and reads those of all."""
 
     def __init__(self, port: Port, recorder: Recorder) -> None:
         self.rank, self.size = port.rank, port.size
@@ -82,9 +83,9 @@ def _fold(op: Operator, blocks: list[NDArray[Any]]) -> Any:
 
 
 def _as_given(value: Any, total: Any) -> Any:
-    """A number for a number, an array for an array."""
+    """Return a number for a number, and an array for an array."""
     if isinstance(value, np.ndarray):
         made = np.asarray(total)
-        return made if made.flags.writeable else made.copy()  # not the block that came in
+        return made if made.flags.writeable else made.copy()  # a received block is read-only
     scalar = np.asarray(total)[()]
     return scalar.item() if isinstance(value, int | float | complex) and not isinstance(value, np.generic) else scalar

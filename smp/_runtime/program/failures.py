@@ -1,4 +1,4 @@
-"""What can fail in a run, and how it is reported.
+"""Failures that end a run, and the errors that report them.
 
 A failure names the processor, the exception or signal, the superstep and the line, and becomes the error that
 ``machine.run`` raises.
@@ -32,20 +32,21 @@ _FRAME = re.compile(r'File "(.+)", line (\d+)')
 
 
 class Failure(Exception):
-    """Something ended a run.
+    """A failure that ended a run.
 
     Attributes
     ----------
     kind : int
-        What it writes into the abort word.
+        Kind of abort that it writes into the abort word.
     rank : int
+        Processor that failed; -1 if the failure is not of one processor.
     """
 
     kind: int
     rank: int
 
     def error(self, answers: Mapping[int, Answer], size: int) -> SmpError:
-        """Return the error for the user, with what the other processors said."""
+        """Return the error for the user; ``answers`` has those of the other processors, by rank."""
         raise NotImplementedError
 
 
@@ -123,7 +124,7 @@ class Unmatched(Failure):
 
 
 class TimedOut(Failure):
-    """The run has not ended within its time; ``table`` says what each stream does."""
+    """The run did not end within its time; ``table`` shows what each stream does."""
 
     kind, rank = wait.TIMED_OUT, -1
 
@@ -152,9 +153,10 @@ class Deadlock(Failure):
 
 
 def first(failures: Iterable[Failure], abort_word: int) -> Failure:
-    """The failure that the abort word names; the first that was reported where it names none of them.
+    """Return the failure that the abort word names, or the first that was reported if it names none of them.
 
-    Of a deadlock, the exception of a thread is the better account, where there was one: the others waited for it.
+    Instead of a deadlock, the exception of a thread is returned if there is one, since the others waited for that
+    thread.
     """
     kind, rank = abort_word % 256, abort_word // 256 - 1
     reported = list(failures)
@@ -165,15 +167,15 @@ def first(failures: Iterable[Failure], abort_word: int) -> Failure:
 
 
 def _cause(sent: bytes) -> BaseException | None:
-    """The exception itself, where it comes out of its pickle."""
+    """Return the exception itself if it can be unpickled, else None."""
     try:
         cause = loads(sent) if sent else None
-    except BaseException:  # of a class that only the processors have, or whose own methods raise
+    except BaseException:  # only the processors have its class, or its methods raise
         return None
     return cause if isinstance(cause, BaseException) else None
 
 
 def _innermost(box: str, place: Place) -> Place:
-    """The place, with the line at which the crash handler found the program."""
+    """Return the place, with the line at which the crash handler found the program."""
     file, line = innermost([(file, int(line)) for file, line in reversed(_FRAME.findall(box))])
     return replace(place, file=file, line=line) if file else place

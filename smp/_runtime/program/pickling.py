@@ -1,11 +1,11 @@
-"""Programs, arguments and results as bytes: what is importable by name, everything else by value.
+"""Programs, arguments and results as bytes: importable objects by name, everything else by value.
 
-cloudpickle does it, with three rules of ours:
+cloudpickle does the conversion, with three rules of our own:
 
-- What lives in one process only is refused instead of copied (cloudpickle would read an open file).
-- A compiled loop travels with a name and a fingerprint of all that it calls: a worker that has it already does not
-  compile it again, and one that has another version of it does.
-- Source text that lies in no file travels behind a call:      call │ texts │ bytes of the texts, in _LENGTH bytes
+- An object that can live in one process only is refused instead of copied (cloudpickle would read an open file).
+- A compiled loop is sent with a name and a fingerprint of all that it calls.  A worker that already has this version
+  does not compile it again; a worker that has another version does.
+- Source text that lies in no file is sent after the call:       call │ texts │ bytes of the texts, in _LENGTH bytes
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 
 
 def _importable(loop: Any) -> bool:
-    """Whether a worker finds the loop by its module and name."""
+    """Return True if a worker finds the loop by its module and name."""
     found: Any = None if loop.__module__ == "__main__" else sys.modules.get(loop.__module__)
     for name in loop.__qualname__.split("."):
         found = getattr(found, name, None)
@@ -73,14 +73,14 @@ def _importable(loop: Any) -> bool:
 
 
 def dumps(obj: Any) -> bytes:
-    """Return the object as bytes, or raise whatever says that it cannot be."""
+    """Return the object as bytes, or raise an exception that says why it cannot be sent."""
     file = io.BytesIO()
     _Pickler(file).dump(obj)
     return file.getvalue()
 
 
 def loads(data: bytes | memoryview) -> Any:
-    """Return the object that `dumps` made these bytes of."""
+    """Return the object from the bytes that `dumps` made of it."""
     try:
         return pickle.loads(data)
     except ModuleNotFoundError as error:
@@ -95,7 +95,8 @@ def dump_call(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> by
     Raises
     ------
     NotPicklable
-        The message names the first part that cannot be sent: the program, what it closes over, an argument.
+        If a part of the call cannot be sent.  The message names the first such part: an argument, a variable or
+        global that the program uses, or the program.
     """
     file = io.BytesIO()
     pickler = _Pickler(file)
@@ -112,7 +113,7 @@ def dump_call(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> by
 
 
 def load_call(data: bytes | memoryview) -> Call:
-    """Return the call that `dump_call` made these bytes of."""
+    """Return the call from the bytes that `dump_call` made of it."""
     end = len(data) - _LENGTH
     titles.learn(pickle.loads(data[end - int.from_bytes(data[end:], "little") : end]))
     call: Call = loads(data)
@@ -120,7 +121,7 @@ def load_call(data: bytes | memoryview) -> Call:
 
 
 def load_result(rank: int, data: bytes) -> Any:
-    """Return what the program of a processor returned; NotPicklable names the processor."""
+    """Return the value that a processor's program returned; a NotPicklable error names the processor."""
     try:
         return loads(data)
     except SmpError as error:

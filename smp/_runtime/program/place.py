@@ -1,4 +1,4 @@
-"""Where a processor was: superstep, phase, source line."""
+"""Place of a processor in its program: superstep, phase, source line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PHASES = ("in the copy-in phase of", "in the compute phase of", "in the copy-ou
 
 @dataclass(frozen=True)
 class Place:
-    """Superstep, phase and source line of a processor; empty where it had none yet."""
+    """Superstep, phase and source line of a processor; empty if it has not reached any."""
 
     step: int | None = None
     label: str = ""

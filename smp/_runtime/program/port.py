@@ -1,18 +1,19 @@
-"""The border between programs and the kinds of machines, in one page.
+"""The interfaces between programs and the kinds of machines, all in this module.
 
 A program holds a `Processor`.  Its operations are written once, over three contracts, and know nothing else of a
 machine: no view, no segment, no kind.
 
-    Port             every kind       who and when       rank, size, clock
+    Port             every kind       identity, time     rank, size, clock
                                       global arrays      allocate, fill, get, put, fence
                                       synchronisation    synchronise, exchange
                                       a loop             call
-    SharedMemory     where there is   words for compiled loops, cells, streams, the pages of an array
+    SharedMemory     kinds with it    words for compiled loops, cells, streams, the pages of an array
     Diagnosis        as far as a      begin, mark, place          where the processor is
                      kind can         fail, cause, counters       how the run ends, and what waits have cost
 
-A machine holds `Processors`: one call at a time, and the arrays and cells of the parent.  A kind that cannot do
-something raises `Unsupported`, which names the way out; `without_memory` says it for what needs shared memory.
+A machine holds `Processors`, which run one call at a time and make the arrays and cells of the parent.  A kind that
+cannot do something raises `Unsupported`, whose message names an alternative; `without_memory` makes it for operations
+that need shared memory.
 """
 
 from __future__ import annotations
@@ -35,40 +36,40 @@ from .place import Place
 
 
 class Mismatch(Aborted):
-    """This processor takes part in another collective than the others; says in which."""
+    """This processor takes part in another collective than the others; the message names it."""
 
 
 class SharedMemory(Protocol):
-    """What one processor has of the memory that it shares with all others.
+    """The memory that a processor shares with all others, as this processor uses it.
 
     Attributes
     ----------
     threads : Threads
-        Those of this processor: its streams.
+        Threads of this processor: its streams.
     """
 
     threads: Threads
 
     def sync_here(self) -> NDArray[np.int64]:
-        """The words of this processor, for compiled loops of the calling thread (see ``wait``)."""
+        """Return the words of this processor, for compiled loops of the calling thread (see ``wait``)."""
 
     def touch(self, array: GlobalArray) -> None:
         """Touch this processor's share of the pages of a new array, so that they lie in its own memory."""
 
     def faults(self) -> int:
-        """Page faults of the calling thread so far; 0 where time is virtual or the system does not count them."""
+        """Return the page faults of the calling thread so far; 0 if time is virtual or they are not counted."""
 
     def hardware(self) -> Counters:
-        """Counters of the calling thread and of those that it starts."""
+        """Return counters of the calling thread and of the threads that it starts."""
 
     def operations(self) -> tuple[int, int, int]:
-        """What this processor has done with cells since the last call: reads, writes, and loops that got cells."""
+        """Return the reads and writes of cells since the last call, and the calls of loops that got cells."""
 
     def placement(self) -> float:
-        """Return the ns in which a line passes from one CPU to another, by the farthest neighbour.
+        """Return the time in ns in which a line passes to a neighbour's CPU; with two neighbours, the longer time.
 
-        The neighbours take part at about the same time.  NaN where one does not, where processors take turns on a CPU
-        or time is virtual.
+        The neighbours take part at about the same time.  NaN if none of them does, if processors take turns on a CPU,
+        or if time is virtual.
         """
 
     def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
@@ -76,27 +77,27 @@ class SharedMemory(Protocol):
 
 
 class Diagnosis:
-    """What a processor notes for those who must say how a run has failed; here nothing."""
+    """Notes of a processor, from which others explain how a run has failed.  This base class notes nothing."""
 
     def begin(self, program: Callable[..., object]) -> None:
-        """Note the program: all there is before its first superstep or collective."""
+        """Note the program, the only place that is known before its first superstep or collective."""
 
     def mark(self, step: int, phase: int, label: str) -> None:
         """Note the superstep, its phase, and the user's line."""
 
     def place(self) -> Place:
-        """Where the processor is."""
+        """Return where the processor is."""
         return Place()
 
     def fail(self) -> None:
-        """Have the run end everywhere, because the program has failed here."""
+        """Make the run end on all processors, because the program has failed here."""
 
     def cause(self) -> int:
-        """Why the run ends: a kind of abort (see ``wait``); 0 while it goes on."""
+        """Return why the run ends, as a kind of abort (see ``wait``); 0 while it goes on."""
         return 0
 
     def counters(self) -> NDArray[np.void]:
-        """The retries and traps of this processor's streams."""
+        """Return the retries and traps of this processor's streams."""
         return np.zeros(0, COUNTERS)
 
 
@@ -106,7 +107,7 @@ class Port(Protocol):
     Attributes
     ----------
     rank, size : int
-        Which processor this is, of how many.
+        Number of this processor, from 0, and number of all processors.
     """
 
     rank: int
@@ -114,19 +115,19 @@ class Port(Protocol):
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """What this processor notes for the case that the run fails."""
+        """Notes of this processor that explain a failure of the run."""
 
     @property
     def memory(self) -> SharedMemory | None:
-        """The memory that all processors share; None where there is none."""
+        """The memory that all processors share; None if they share none."""
 
     def clock(self) -> float:
-        """Seconds of a clock that all processors share."""
+        """Return the seconds of a clock that all processors share."""
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
-        """Make a global array of zeros; every processor calls it alike and gets the same one.
+        """Make a global array of zeros.  Every processor makes the same call and gets the same array.
 
-        It can be used after the next barrier.
+        The array can be used after the next barrier.
         """
 
     def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
@@ -139,7 +140,7 @@ class Port(Protocol):
         """Set ``array[index]``, at the latest in `fence`; the index and the values have been checked."""
 
     def fence(self) -> None:
-        """End what this processor has put: everything is in place when this returns."""
+        """Complete this processor's `put` calls: all their values are in place when this returns."""
 
     def synchronise(self, description: str, timeout: float | None = None) -> None:
         """Wait until all processors are here, with the same description.
@@ -147,41 +148,42 @@ class Port(Protocol):
         Raises
         ------
         Mismatch
-            When another processor has another description.
+            If another processor has another description.
         Aborted
-            When another processor has failed.
+            If another processor has failed.
         WaitTimeout
-            When they have not come in time.  The processor stays counted in: the same call again goes on waiting.
+            If the others have not come in time.  The processor stays counted in: the same call again goes on waiting.
         """
 
     def exchange(self, description: str, block: bytes) -> list[bytes]:
-        """Give every processor the blocks of all, by rank; raises as `synchronise`."""
+        """Give every processor the blocks of all, by rank; raises the errors of `synchronise`."""
 
     def call(self, loop: Callable[..., Any], arrays: Sequence[GlobalArray], args: Sequence[Any]) -> Any:
-        """Run an inner loop on global arrays, as this machine runs it, and return what it returns.
+        """Run an inner loop on global arrays, in the way of this machine, and return the loop's result.
 
         Raises
         ------
         Unsupported
-            When the loop cannot be given these arrays here.
+            If the loop cannot be given these arrays here.
         """
 
 
 class Processors(Protocol):
-    """The processors of one machine, as its parent has them.
+    """The processors of one machine, as its parent process uses them.
 
     Attributes
     ----------
     kind : str
-        What the machine calls itself.
+        Name of the kind of machine.
     size : int
-        Processors.
+        Number of processors.
     closed : str
-        Why there is no machine any more, once that is so.
+        Reason why the machine is closed; empty while it is open.
     first_touch : bool
         Whether pages of an array lie in the memory of the processor that touches them first.
     pages : str
-        What large arrays lie in, where that is known: "small", "transparent" huge or the system's "pool" of huge pages.
+        Kind of pages of large arrays, if it is known: "small", "transparent" huge pages, or the system's "pool" of
+        huge pages.
     """
 
     kind: str
@@ -198,29 +200,29 @@ class Processors(Protocol):
         Parameters
         ----------
         message : bytes
-            For `load_call`.
+            The pickled call, for `load_call`.
         streams : int
-            Of each processor's team.
+            Number of streams of each processor's team.
         ctrl_c : HeldBack
-            Has Ctrl-C while the call runs.
+            Holds back Ctrl-C while the call runs.
         timeout, helpers
             See `Machine.run`.
 
         Returns
         -------
         answers : list of Done
-            By rank.
+            Answers by rank.
         arrays : object
-            Keeps the arrays that processors have made, until the results are out of their pickles.
+            Keeps the arrays that processors have made, until the results are unpickled.
 
         Raises
         ------
         ProgramError, WaitTimeout
-            What failed first.
+            The failure that came first.
         KeyboardInterrupt
-            After the processors have stopped.
+            On Ctrl-C, after the processors have stopped.
         MachineClosed
-            When there is no machine any more.
+            If the machine is closed.
         """
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
@@ -230,17 +232,17 @@ class Processors(Protocol):
         """Make cells; see `Machine.cells`."""
 
     def trace(self) -> Sequence[tuple[int, int, str, str]]:
-        """The steps of the last run."""
+        """Return the steps of the last run."""
 
     def stop(self) -> None:
-        """End a call that another thread waits for, and wait until it has ended; no other call begins."""
+        """End a call that another thread waits for, and wait until it has ended; no further call begins."""
 
     def close(self, why: str) -> None:
         """End the processors."""
 
 
 def must_agree(shape: tuple[int, ...], dtype: np.dtype[Any], out: NDArray[Any]) -> None:
-    """Refuse to read a part of an array into an array of another shape or dtype."""
+    """Raise an error unless a part of an array has the same shape and dtype as the array ``out``."""
     if shape != out.shape or dtype != out.dtype:
         raise ValueError(
             f"copy_in of {dtype}{list(shape)} into out={out.dtype}{list(out.shape)}: shape and dtype must agree"
@@ -257,7 +259,7 @@ _WAYS_OUT = {
 
 
 def without_memory(what: str) -> Unsupported:
-    """Return the error for something that needs memory which all processors share, with the way out."""
+    """Return the error for something that needs memory shared by all processors; it names an alternative."""
     return Unsupported(
         f"{what} needs memory that all processors share, and those of this machine share none: {_WAYS_OUT[what]}, or "
         "open smp.host() or smp.emulated()"

@@ -1,4 +1,4 @@
-"""A run as text: its time, the first of its supersteps, its collectives outside of copies."""
+"""The text of a run: its time, its first supersteps, and its collectives outside of copies."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _supersteps(run: Repeated) -> Table:
 
 
 def _spreads(run: Repeated) -> list[float]:
-    """The distance between the quartiles of each superstep, over its median."""
+    """Return the distance between the quartiles of each superstep's times, divided by their median."""
     rows = run.spread()
     whole = rows[rows["phase"] == WHOLE]
     return list((whole["high"] - whole["low"]) / np.where(whole["median"] > 0.0, whole["median"], np.nan))

@@ -1,4 +1,4 @@
-"""What an SPMD program holds: its rank, its supersteps, its collectives, its compiled loops' words."""
+"""The object through which an SPMD program uses its processor: rank, supersteps, collectives, streams, arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .streams import CEILING, Pool
 from .superstep import Superstep
 
 MOST = 1024
-"""Processors of one machine, and streams of one processor."""
+"""Largest number of processors of one machine, and of streams of one processor."""
 
 
 class Processor:
@@ -29,7 +29,7 @@ class Processor:
     Attributes
     ----------
     rank, size : int
-        Which processor this is, of how many.
+        Number of this processor, from 0, and number of all processors.
     """
 
     def __init__(self, port: Port, recorder: Recorder, streams: int = 1) -> None:
@@ -42,39 +42,39 @@ class Processor:
 
     @property
     def sync(self) -> NDArray[np.int64]:
-        """What compiled loops need for `smp.compiled.barrier`, `wait` and `aborted`, in the calling thread."""
+        """Words that compiled loops of the calling thread need for `smp.compiled.barrier`, `wait`, `aborted`."""
         return self._shared_memory("proc.sync").sync_here()
 
     @property
     def team(self) -> Pool:
-        """The pool of this processor, with as many streams as ``machine.run(..., streams=s)`` says, or `smp.host`."""
+        """The pool of this processor.  ``machine.run(..., streams=s)`` or `smp.host` sets its number of streams."""
         if self._team is None:
             self._team = self.streams(self._streams)
         return self._team
 
     def streams(self, n: int, *, grow: bool = False, ceiling: int | None = None, retire: float | None = None) -> Pool:
-        """Make a pool of streams: so many threads of this processor run at a time (see `smp.Pool`).
+        """Make a pool of streams, which sets how many threads of this processor run at a time (see `smp.Pool`).
 
         Parameters
         ----------
         n : int
-            Streams to begin with.
+            Number of streams to begin with.
         grow : bool
-            Whether a stream is added when a thread is ready and none is free.
+            Whether a stream is added when a thread is ready and no stream is free.
         ceiling : int, optional
-            The most streams it grows to; 128 if not given.
+            Largest number of streams to which the pool grows; by default 128, or ``n`` if that is more.
         retire : float, optional
-            Seconds after which a stream with nothing to do ends; the pool does not shrink below ``n``.
+            Seconds after which a stream with nothing to do ends.  The pool does not shrink below ``n`` streams.
 
         Returns
         -------
         Pool
-            To be used in a ``with`` block; one that is not ends with the program.
+            The pool, to be used in a ``with`` block.  A pool that is not closed ends with the program.
 
         Raises
         ------
         TypeError, ValueError
-            Numbers of streams that make no sense.
+            If a number of streams or seconds is not valid.
         """
         least = checked_number("streams", n)
         if ceiling is not None and not grow:
@@ -89,12 +89,12 @@ class Processor:
         return pool
 
     def _finish(self) -> None:
-        """Wait for all threads of all pools; raise what one raised that nobody asked for."""
+        """Wait for all threads of all pools; raise an exception of a thread whose result was not requested."""
         for pool in self._pools:
             pool.close()
 
     def _dismiss(self) -> BaseException | None:
-        """End the streams of a program that has failed; return what one of its threads raised that nobody asked for."""
+        """End the streams of a program that has failed; return a thread's exception that was not requested, if any."""
         for pool in self._pools:
             pool.dismiss()
         memory = self._port.memory
@@ -109,12 +109,15 @@ class Processor:
         raise NotPicklable(f"processor {self.rank} stays in its process; send what is needed of it, such as its rank")
 
     def block(self, n: int) -> slice:
-        """Return this processor's share of ``range(n)``: even, in order, the first ones longer by one.
+        """Return this processor's share of ``range(n)``.
+
+        The shares follow one another in the order of the ranks.  If they cannot all have the same length, the first
+        ones are longer by one.
 
         Raises
         ------
         TypeError, ValueError
-            When ``n`` is not a whole number from 0.
+            If ``n`` is not a whole number from 0.
 
         Examples
         --------
@@ -128,31 +131,31 @@ class Processor:
         return share(operator.index(n), self.rank, self.size)
 
     def superstep(self, label: str = "", *, counted: bool = True) -> Superstep:
-        """Begin a superstep: copy-in, compute, copy-out, with a barrier after each (see `smp.Processor.superstep`).
+        """Make a superstep: copy-in, compute, copy-out, with a barrier after each (see `Superstep`).
 
         Parameters
         ----------
         label : str
-            Its name in ``run.steps``; the same on all processors, at most 32 characters are kept.
+            Name of the superstep in ``run.steps``.  It is the same on all processors; at most 32 characters are kept.
         counted : bool
-            Whether ``step`` counts all that its copies access.  Without it the superstep has no interval: give False
-            where loops also read what they write, or go through ``array.view``.
+            Whether ``step`` counts all accesses of its copies.  If False, the superstep has no interval.  Give False
+            if loops also read the words that they write, or if they use ``array.view``.
         """
         self._steps += 1
         return Superstep(self._port, self._recorder, self._steps - 1, str(label), counted)
 
     def count(self, reads: int = 0, writes: int = 0, itemsize: int = 8) -> None:
-        """Count accesses that the runtime does not see: of `array.view`, and of compiled loops.
+        """Count accesses that the runtime does not see: those by `array.view`, and those of compiled loops.
 
-        They are in the interval of the program as a whole (``run.interval(whole=True)``), and in no superstep's counts.
-        One thread of a processor calls this at a time.
+        They are part of the interval of the program as a whole (``run.interval(whole=True)``), and of no superstep's
+        counts.  Only one thread of a processor may call this at a time.
 
         Parameters
         ----------
         reads, writes : int
-            Elements that this processor has read from and written to global memory since it counted last.
+            Elements that this processor has read from and written to global memory since its last call of `count`.
         itemsize : int
-            Bytes of an element.
+            Bytes of one element.
         """
         stated = self._recorder.stated
         stated[0] += reads
@@ -161,54 +164,55 @@ class Processor:
         stated[3] += writes * itemsize
 
     def barrier(self, timeout: float | None = None) -> None:
-        """Wait until every processor is here.
+        """Wait until every processor has arrived here.
 
         Parameters
         ----------
         timeout : float, optional
-            Seconds to wait at most.
+            Longest time to wait, in seconds.
 
         Raises
         ------
         WaitTimeout
-            When the others have not come in time.  A program that catches it stays counted in at this barrier: its
-            next ``barrier`` goes on waiting there, and it must call that before any other collective.
+            If the other processors have not arrived in time.  A program that catches it stays counted in at this
+            barrier.  Its next ``barrier`` goes on waiting there, and the program must call that before any other
+            collective.
         """
         self._port.synchronise("barrier", timeout)
 
     def broadcast(self, value: Any, root: int = 0) -> Any:
-        """Return processor ``root``'s value on all; anything that can be pickled."""
+        """Return processor ``root``'s value on all processors; the value may be anything that can be pickled."""
         return collectives.broadcast(self._exchange, value, root)
 
     def reduce(self, value: Any, op: Operator = np.add) -> Any:
-        """Return ``value`` combined over all processors, in rank order, on all.
+        """Return the values of all processors, combined in rank order, on every processor.
 
         Parameters
         ----------
         value : number or ndarray
-            Of the same dtype and shape on all processors.
+            This processor's value, of the same dtype and shape on all processors.
         op : NumPy ufunc or callable of two arguments
-            Associative.  Integers wrap around as NumPy's do.
+            Associative operator.  Integers wrap around as NumPy's do.
 
         Returns
         -------
         number or ndarray
-            The same bits on every processor and every repeat.
+            The combined value, with the same bits on every processor and in every repeat.
         """
         return collectives.reduce(self._exchange, value, op)
 
     def scan(self, value: Any, op: Operator = np.add) -> Any:
-        """Return ``value`` combined over processors 0 to this one; see `reduce`."""
+        """Return the values of processors 0 to this one, combined in rank order; see `reduce`."""
         return collectives.scan(self._exchange, value, op)
 
     def gather(self, value: Any) -> list[Any]:
-        """Return the values of all processors, by rank, on all; anything that can be pickled."""
+        """Return the values of all processors, by rank, on all; the values may be anything that can be pickled."""
         return collectives.gather(self._exchange, value)
 
     def empty(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
-        """Make a global array; all processors call it alike and get the same one.
+        """Make a global array.  All processors make the same call and get the same array.
 
-        It lives until the run ends, or longer where the program returns it.
+        The array lives until the run ends, or longer if the program returns it.
         """
         array = self._port.allocate(*checked(shape, dtype))
         self._touch(array)
@@ -223,7 +227,7 @@ class Processor:
         padded: bool = False,
         retries: int | None = None,
     ) -> Cells:
-        """Make cells; all processors call it alike and get the same ones.  See `Machine.cells`."""
+        """Make cells.  All processors make the same call and get the same cells.  See `Machine.cells`."""
         memory = self._shared_memory("cells")
         count, made, words, limit = checked_cells(n, dtype, padded, retries)
         array = self._port.allocate((words * count,), np.dtype(np.int64))
@@ -235,7 +239,7 @@ class Processor:
         return cells
 
     def counters(self) -> NDArray[np.void]:
-        """Return the retries and traps of this processor's streams; see `Cells.counters`."""
+        """Return the numbers of retries and traps of this processor's streams; see `Cells.counters`."""
         return self._port.diagnosis.counters()
 
     def zeros(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
@@ -248,7 +252,7 @@ class Processor:
         return self._filled(self.empty(shape, values.dtype if dtype is None else dtype), values)
 
     def array(self, data: ArrayLike) -> GlobalArray:
-        """Make a global array with a copy of ``data``, which is the same on all processors; see `empty`."""
+        """Make a global array with a copy of ``data``, which must be the same on all processors; see `empty`."""
         local = np.asarray(data)
         return self._filled(self.empty(local.shape, local.dtype), local)
 
@@ -258,13 +262,13 @@ class Processor:
         return array
 
     def _touch(self, array: GlobalArray) -> None:
-        """Touch this processor's share of a new array, where it matters who does so first."""
+        """Touch this processor's share of a new array, if the processors share memory."""
         memory = self._port.memory
         if memory is not None:
             memory.touch(array)
 
     def _shared_memory(self, what: str) -> SharedMemory:
-        """The memory that all processors share, or `Unsupported` for what needs it."""
+        """Return the memory that all processors share, or raise `Unsupported` for ``what``, which needs it."""
         memory = self._port.memory
         if memory is None:
             raise without_memory(what)
@@ -272,7 +276,7 @@ class Processor:
 
 
 def checked_number(what: str, number: Any) -> int:
-    """Return a number of processors or streams, or say why it is none."""
+    """Return a number of processors or streams, or raise an error that says why it is not valid."""
     if isinstance(number, bool) or not isinstance(number, int | np.integer):
         raise TypeError(f"{what} must be a whole number, not {number!r}")
     if not 1 <= number <= MOST:
@@ -281,7 +285,7 @@ def checked_number(what: str, number: Any) -> int:
 
 
 def share(n: int, rank: int, size: int) -> slice:
-    """The part of ``range(n)`` that is processor ``rank``'s."""
+    """Return the part of ``range(n)`` that belongs to processor ``rank``."""
     each, rest = divmod(n, size)
     start = rank * each + min(rank, rest)
     return slice(start, start + each + (rank < rest))

@@ -1,4 +1,4 @@
-"""What a run leaves: the programs' results and the record of every superstep."""
+"""The outcome of a run: the program's results and the record of every superstep."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class Run(Repeated):
-    """The outcome of ``machine.run``: the results, and what was recorded.
+    """The outcome of ``machine.run``: the results of the program and its record.
 
-    Where the program was repeated, the results, ``steps``, ``collectives`` and the timeline are of the last repeat;
-    `summary`, the printed table and `interval` have the medians of all.
+    If the program was repeated, the results, ``steps``, ``collectives`` and the timeline are those of the last
+    repeat; `summary`, the printed table and `interval` have the medians of all repeats.
 
     Attributes
     ----------
     results : list
-        What the program returned, one per processor.
+        Values that the program returned, one per processor.
     steps, collectives, seconds, wall, size, dropped
         See `Repeat`.
     repeats, warmup
         See `Repeated`.
     kind : {"host", "emulated"}
-        The kind of machine that ran it: an emulated machine's seconds are of virtual time.
+        Kind of the machine that ran the program.  The seconds of an emulated machine are virtual time.
     """
 
     def __init__(self, results: list[Any], repeats: Sequence[Repeat], kind: str = "host", warmup: int = 0) -> None:
@@ -39,28 +39,31 @@ class Run(Repeated):
         self.results, self.kind = results, kind
 
     def interval(self, profile: Profile | None = None, *, whole: bool | None = None) -> Interval:
-        """Return where each superstep stands between the best and the worst that the machine could have made of it.
+        """Compare the time of each superstep with the best and the worst time that are predicted for its accesses.
 
         Parameters
         ----------
         profile : Profile, optional
-            Of `smp.Profile.load`; without one, the one last measured on this computer.
+            Profile of the machine (see `smp.Profile.load`); by default the one measured last on this computer.
         whole : bool, optional
-            Whether the program is taken as a whole, as one row: its time on the slowest processor, local work and
-            waits included, and all accesses that were counted.  By default a program without supersteps is.
+            Whether to take the program as a whole, as one row: its time on the slowest processor, local work and
+            waits included, and all accesses that were counted.  By default this is done for a program without
+            supersteps.
 
         Returns
         -------
         Interval
-            Per superstep and in total h_r, h_w, M, measured, good, bad and random seconds of copy-in and copy-out, the
-            measured compute time, Loc, M/G and a verdict: a table when printed, arrays when computed with.  Its notes
-            say what else explains the times: page faults, a `compute()` that was not called, collectives.
+            For each superstep and in total: h_r, h_w, M, the measured, good, bad and random seconds of copy-in and
+            copy-out, the measured compute time, Loc, M/G and a verdict.  It prints as a table and has arrays to
+            compute with.  Its notes name other causes of the times: page faults, a `compute()` that was not called,
+            collectives.
 
         Raises
         ------
         ProfileError
-            When no profile of this computer has been measured yet; says which command makes one.  When the profile is
-            of another kind of machine than the run: virtual time and this computer's time cannot be compared.
+            If no profile of this computer has been measured yet; the message shows which command makes one.  Also if
+            the profile is of another kind of machine than the run, since virtual time and this computer's time cannot
+            be compared.
         """
         from smp.profiles.moved import moved_note
         from smp.profiles.profile import Profile
@@ -87,7 +90,7 @@ class Run(Repeated):
         return found.noting(*(whole_program.notes(self, found) if as_one else interval_notes.notes(self, found)))
 
     def __str__(self) -> str:
-        from .printed_run import run_text  # most runs are not printed, and their processors print none
+        from .printed_run import run_text  # imported only when a run is printed, which most runs are not
 
         return run_text(self)
 

@@ -1,13 +1,13 @@
-"""The record of supersteps: what each processor did in each, and when.
+"""Record of supersteps: what each processor did in each of them, and when.
 
-A processor keeps one row of numbers for each superstep it ends (`Recorder`); the run joins the rows of all
+A processor keeps one row of numbers for each superstep that it ends (`Recorder`).  The run joins the rows of all
 processors into the structured array that users see (`STEP`) and into a timeline of phases (`SPAN`).
 
     began      in_done  in_passed     done  passed       out_done  ended        clock of the seven stamps
       ├─ copy-in ─┤ wait ├── compute ───┤ wait ├─ copy-out ─┤ wait ├
       ├──── copy_in ─────┼────── compute ──────┼───── copy_out ────┤            seconds of STEP
 
-A phase lasts until its barrier lets go: that is the time the machine charges for it.
+A phase lasts until its barrier lets the processor pass: that is the time the machine charges for it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LIMIT = 1_000_000
-"""Supersteps that a processor records in one run, at 152 bytes each; further ones are counted only."""
+"""Number of supersteps that a processor records in one run, at 152 bytes each; further ones are only counted."""
 COPY_IN, COMPUTE, COPY_OUT, ENDED = 0, 1, 2, 3
 PHASES = ("copy_in", "compute", "copy_out")
 
@@ -69,17 +69,17 @@ SUMMARY = np.dtype(
 _COLUMNS = (
     19  # step, label, four counts, footprint, chain, bytes of loops, seven stamps, page faults of both copies, marks
 )
-UNCOUNTED, FORGOTTEN, LARGE = 1, 2, 4  # marks; large: a loop copies out of an array that is worth a look
+UNCOUNTED, FORGOTTEN, LARGE = 1, 2, 4  # marks; LARGE: a loop copies out to an array of WORTH_A_LOOK bytes or more
 
 Exchanges = list[tuple[str | None, str, int, list[float]]]
 Hardware = tuple[dict[str, int], dict[str, str]]
-"""Events by the hardware's counters, and why others were not counted."""
+"""Counts of events by the hardware's counters, and for other events the reason why they were not counted."""
 Placement = tuple[float, float]
-"""The hand-over of a line to a neighbour before and after the program, in ns; NaN where it is not known."""
+"""Time of a hand-off of a line to a neighbour, in ns, before and after the program; NaN if it is not known."""
 
 
 class Packed(NamedTuple):
-    """The record of a processor as it travels, namely as a plain tuple: the pickle of a class takes longer to read."""
+    """The record of a processor as it is sent, as a plain tuple: the pickle of a class instance loads more slowly."""
 
     rows: bytes
     labels: list[str]
@@ -93,7 +93,7 @@ class Packed(NamedTuple):
 
 
 class Begun:
-    """What the recorder knows of a superstep that has begun and not ended."""
+    """Counts of the superstep that a processor is in."""
 
     __slots__ = ("_bytes_read", "_bytes_written", "_label", "_phase", "_reads", "_step", "_writes")
     _step: int
@@ -106,22 +106,22 @@ class Begun:
 
 
 class Recorder:
-    """What is recorded of one processor in one run.
+    """Record of one processor in one run.
 
     Attributes
     ----------
     going_on : Begun or None
         The superstep that has begun and not ended.
     calm : set of (str, int)
-        Labels and phases of supersteps that had no page fault, though they copied much: no further one is looked at.
+        Labels and phases of supersteps that copied much without a page fault.  Their faults are not counted again.
     seconds : float
-        What the program took.
+        Time that the program took.
     stated : list of int
         Accesses that the program has counted itself: reads, writes, and their bytes.
     cells : tuple of int
-        Reads and writes of cells from Python, and loops that got cells.
+        Numbers of reads and writes of cells from Python, and of calls of loops that got cells.
     hardware : Hardware or None
-        What was counted by the hardware, where that was asked for.
+        Counts by the hardware's counters, if they were requested.
     placement : Placement
     """
 
@@ -147,7 +147,7 @@ class Recorder:
         stamps: Sequence[float],
         seen: Sequence[int] = (0, 0, 0),
     ) -> None:
-        """Record one superstep: the seven counts of STEP; seven stamps; page faults of both copies, marks."""
+        """Record one superstep: the seven counts of STEP; seven stamps; the page faults of both copies, and marks."""
         if len(self._rows) >= self._limit:
             self.dropped += 1
             return
@@ -155,7 +155,7 @@ class Recorder:
         self._rows.extend((step, number, *counts, *stamps, *seen))
 
     def exchanged(self, name: str, itemsize: int, bytes_read: int, bytes_written: int, seconds: float) -> None:
-        """Record a collective: its words count where its seconds do, in a copy-in or in a row of its own."""
+        """Record a collective.  Its words count where its seconds do: in a copy-in, or in a row of its own."""
         within = self.going_on
         if within is not None and within._phase == COPY_IN:
             within._reads += -(-bytes_read // itemsize)
@@ -183,7 +183,7 @@ ORDER = np.dtype([("step", np.int64), ("label", "U32")])
 
 
 def sequence(pack: Packed) -> NDArray[np.void]:
-    """Return the numbers and labels of a processor's supersteps, in order: an ORDER array."""
+    """Return the numbers and labels of a processor's supersteps, in order, as an ORDER array."""
     rows = np.frombuffer(pack.rows, np.float64).reshape(-1, _COLUMNS)
     found = np.zeros(len(rows), ORDER)
     found["step"], found["label"] = rows[:, 0], np.array([*pack.labels, ""])[rows[:, 1].astype(np.intp)]
@@ -191,19 +191,19 @@ def sequence(pack: Packed) -> NDArray[np.void]:
 
 
 def joined(packs: Sequence[Packed]) -> tuple[NDArray[np.void], NDArray[np.void], int]:
-    """Join the processors' records.
+    """Join the records of all processors.
 
     Parameters
     ----------
     packs : sequence
-        Of processor 0, 1, ...
+        Records of processors 0, 1, ...
 
     Returns
     -------
     steps : STEP array
-        Ordered by superstep, then rank.
+        A row for each superstep and processor, ordered by superstep, then rank.
     spans : SPAN array
-        Three phases a superstep and processor, in seconds of one clock.
+        Three rows for each superstep and processor, one for each phase, in seconds of one clock.
     dropped : int
         The largest number of supersteps that a processor did not record.
     """
@@ -238,10 +238,10 @@ def joined(packs: Sequence[Packed]) -> tuple[NDArray[np.void], NDArray[np.void],
 
 
 def set_others(rows: NDArray[np.void], inverse: NDArray[np.intp], words: NDArray[np.int64], name: str) -> None:
-    """Set the second most words of any processor, and those of all but the one with the most."""
+    """Set the second largest number of words of any processor, and the sum of all but the largest."""
     order = np.lexsort((-words, inverse))
     step, ordered = inverse[order], words[order]
-    place = np.arange(len(step)) - np.searchsorted(step, step)  # among the processors of a superstep, the most first
+    place = np.arange(len(step)) - np.searchsorted(step, step)  # among the processors of a superstep, largest first
     rows["next_" + name][step[place == 1]] = ordered[place == 1]
     np.add.at(rows["other_" + name], step[place > 0], ordered[place > 0])
 
@@ -249,12 +249,13 @@ def set_others(rows: NDArray[np.void], inverse: NDArray[np.intp], words: NDArray
 def summary(steps: NDArray[np.void], spans: NDArray[np.void]) -> NDArray[np.void]:
     """Return one row for each superstep: h_r, h_w, M in elements and bytes, and the seconds of its phases.
 
-    Next to these stand the elements of the processors other than the busiest (`smp.models.supersteps.cost.Others`), and
-    the footprint: the bytes of all arrays that a processor copies from or to; the chain: the most reads of any
-    processor of which each waits for the one before; and the bytes that loops read, the most of any and those of all.
+    A row also has the elements of the processors other than the busiest (`smp.models.supersteps.cost.Others`).
+    Further columns are the footprint (the bytes of all arrays that a processor copies from or to), the chain (the
+    reads of which each waits for the one before), and the bytes that loops read.  Of all three, a row has the largest
+    value of any processor, and of the bytes of loops also the sum over all processors.
 
-    A phase takes as long as its slowest processor works, and then the barrier: the shortest wait of any.  So
-    processors that come late to a superstep do not lengthen its copy-in.
+    A phase takes as long as the slowest processor works in it, plus the time of the barrier, which is the shortest
+    wait of any processor.  So processors that come late to a superstep do not lengthen its copy-in.
 
     Parameters
     ----------

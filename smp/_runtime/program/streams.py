@@ -1,19 +1,19 @@
-"""Streams: how many threads of a processor run at a time; and threads: the work that is given to them.
+"""Streams, which limit how many threads of a processor run at a time, and threads, the work that is given to them.
 
     pool.start(fn) ─▶ queue ─▶ a stream runs it ─▶ done                      at most n threads run at any moment
                         ▲            │ traps: waits longer than its retry limit, and gives its stream up
                         └── served ◀─┘ its cell has changed: it waits for a stream again, in turn
 
-Any number of threads may be started.  Each that has begun is an operating-system thread of this process (a *carrier*),
-whatever it waits for; a carrier that has ended its thread takes the next.  While threads are queued, one carrier more
-than run waits for a stream on their behalf, so that a stream which a trap sets free is never left idle.
+Any number of threads may be started.  Each thread that has begun is an operating-system thread of this process (a
+*carrier*), whatever it waits for.  A carrier whose thread has ended takes the next thread.  While threads are queued,
+at least one spare carrier waits for a stream on their behalf, so a stream that a trap sets free is never left idle.
 
 Compiled loops (`smp.stream`, `smp.local`) run without the interpreter lock: the streams of one processor run them in
 parallel, on all CPUs that the processor may use.  Threads of plain Python work alike, and run as the interpreter lets
-them: by turns, or in parallel where Python is built free-threaded.
+them: alternately, or in parallel if Python is built free-threaded.
 
-A thread that looks at a cell again and again, retrying or polling, lets another that is ready have its stream at every
-64th look: on one stream, who polls does not starve who would fill the cell.
+A thread that looks at a cell again and again, retrying or polling, gives its stream to a ready thread at every 64th
+look.  With one stream, a polling thread therefore cannot starve the thread that will fill the cell.
 
 Source: microbenchmarking the Tera MTA, sections 2 and 3.3.
 """
@@ -43,18 +43,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 CEILING = 128
-"""Streams to which a pool grows, where nothing else is said: those of a processor of the MTA."""
+"""Default number of streams to which a pool grows: the number of streams of a processor of the MTA."""
 
 
 class Thread(Generic[R]):
-    """A thread that was started on a pool: its result to come."""
+    """A thread that was started on a pool, and its future result."""
 
     def __init__(self, threads: Threads, work: Callable[[], R]) -> None:
         self._threads, self._work = threads, work
         self._words = np.zeros(cell.CELL_WORDS, np.int64)  # a cell, private to the processor: full when it has ended
         self._value: R | None = None
         self.error: BaseException | None = None
-        self.asked = False  # whether somebody has taken note of how it ended
+        self.asked = False  # True once its result was requested or its exception raised
 
     def __repr__(self) -> str:
         state = "running or waiting" if not self.done() else "done" if self.error is None else f"raised {self.error!r}"
@@ -64,21 +64,21 @@ class Thread(Generic[R]):
         raise NotPicklable("a thread stays in its process; send its result")
 
     def done(self) -> bool:
-        """Return whether it has ended."""
+        """Return True if the thread has ended."""
         return bool(self._words[0] & cell.FULL)
 
     def result(self, timeout: float | None = None) -> R:
-        """Wait until it has ended; return what its function returned, or raise what that raised.
+        """Wait until the thread has ended; return its function's result, or raise its function's exception.
 
         Parameters
         ----------
         timeout : float, optional
-            Seconds to wait at most.
+            Longest time to wait, in seconds.
 
         Raises
         ------
         WaitTimeout
-            When it has not ended in time.
+            If the thread has not ended in time.
         """
         self.wait(timeout)
         self.asked = True
@@ -87,7 +87,7 @@ class Thread(Generic[R]):
         return cast("R", self._value)
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until it has ended, however it does; see `result`."""
+        """Wait until the thread has ended, with a result or an exception; see `result`."""
         deadline = 0 if timeout is None else _wait.deadline_after(timeout, clock())
         limit = int(self._threads.own().words[waiters.RETRIES])
         status = self._threads.operate(int(self._words.ctypes.data), cell.READFF, limit, deadline)
@@ -98,10 +98,10 @@ class Thread(Generic[R]):
 
     @calls_programs
     def run(self, note: Callable[[Thread[R]], None]) -> None:
-        """Run it, in the calling thread, and have it noted before anybody can know that it has ended."""
+        """Run the work in the calling thread, and call ``note`` before any other thread can know that it has ended."""
         try:
             self._value = self._work()
-        except BaseException as error:  # whatever it is: it travels to who asks for the result
+        except BaseException as error:  # of any kind: `result` raises it again
             self.error = error
         del self._work
         note(self)
@@ -111,7 +111,8 @@ class Thread(Generic[R]):
 class Pool:
     """A pool of streams on one processor; made by ``proc.streams``, or ``proc.team``.
 
-    Used in a ``with`` block, it waits at the end for all its threads, and raises what one raised that nobody asked for.
+    At the end of its ``with`` block, the pool waits for all its threads.  It raises the exception of a thread whose
+    result was not requested.
 
     Examples
     --------
@@ -135,27 +136,27 @@ class Pool:
             n,
             ceiling,
         )
-        self._lock = threading.Lock()  # of what follows; nothing is waited for while it is held
+        self._lock = threading.Lock()  # for the fields below; no thread waits while it holds the lock
         self._queue: collections.deque[Thread[Any]] = collections.deque()
         self._idle: list[Stream] = []
-        self._spare = 0  # carriers on their way to a stream, for a thread of the queue
+        self._spare = 0  # carriers on their way to a stream, each for a queued thread
         self._live: set[Thread[Any]] = set()  # threads that have not ended
         self._failed: list[Thread[Any]] = []
         self._closing = False
 
     @property
     def streams(self) -> int:
-        """How many streams there are."""
+        """Number of streams in the pool."""
         return int(self._team[stream_slots.STREAMS])
 
     @property
     def ready(self) -> int:
-        """How many threads wait for a stream."""
+        """Number of threads that wait for a stream."""
         return len(self._queue) + max(0, int(self._team[stream_slots.READY]) - self._spare)
 
     @property
     def trapped(self) -> int:
-        """How many threads have given their stream up until they are served."""
+        """Number of threads that have given up their stream until they are served."""
         return int(self._team[stream_slots.TRAPPED])
 
     def __repr__(self) -> str:
@@ -174,12 +175,12 @@ class Pool:
             self.close()
 
     def start(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Thread[R]:
-        """Start a thread: it runs once a stream is free.
+        """Start a thread, which runs once a stream is free.
 
         Parameters
         ----------
         function : callable
-            Called as ``function(*args, **kwargs)``, in this process: nothing is copied.
+            Called as ``function(*args, **kwargs)`` in this process; nothing is copied.
 
         Returns
         -------
@@ -200,18 +201,19 @@ class Pool:
     def start_when(
         self, cells: Cells, indices: int | Sequence[int], function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
     ) -> Thread[R]:
-        """Start a thread that runs once all these cells are full, at the same time; it leaves them as they are.
+        """Start a thread that runs once all these cells are full at the same time; it leaves them as they are.
 
         Parameters
         ----------
         cells : Cells
         indices : int or sequence of int
+            Numbers of the cells.
         function : callable
-            As of `start`.
+            Called as by `start`.
         """
         chosen = [indices] if isinstance(indices, int | np.integer) else list(indices)
         for i in chosen:
-            cells.peek(i)  # an index that is none is told here
+            cells.peek(i)  # raises here if the index is not valid
 
         def when_full() -> R:
             while not cells.full_together(chosen):
@@ -222,12 +224,12 @@ class Pool:
         return self.start(when_full)
 
     def map(self, function: Callable[[Any], R], items: Iterable[Any]) -> list[R]:
-        """Run ``function(item)`` for every item, a thread each; return the results in their order."""
+        """Run ``function(item)`` for every item, a thread each; return the results in the order of the items."""
         threads = [self.start(function, item) for item in items]
         return [thread.result() for thread in threads]
 
     def close(self) -> None:
-        """Wait for all threads; raise what one raised that nobody asked for.  The streams end."""
+        """Wait for all threads and end the streams; raise the exception of a thread whose result was not requested."""
         while self._live:
             for thread in list(self._live):
                 thread.wait()
@@ -238,7 +240,7 @@ class Pool:
                 raise thread.error
 
     def dismiss(self) -> None:
-        """Let the carriers end, each after its thread."""
+        """Let each carrier end after its thread."""
         with self._lock:
             self._closing = True
             carriers, self._idle = self._idle, []
@@ -246,16 +248,16 @@ class Pool:
         self._engage(list(carriers))
 
     def failure(self) -> BaseException | None:
-        """What a thread raised that nobody has asked for."""
+        """Return the exception of a thread whose result was not requested; None if there is none."""
         errors = (thread.error for thread in self._failed if not thread.asked)
         return next((error for error in errors if error is not None), None)
 
     def _wanted(self) -> int:
-        """How many more carriers the queue needs: one for each stream that is free, one in any case."""
+        """Return how many more carriers the queue needs: one for each free stream, and at least one."""
         return min(len(self._queue), max(1, int(self._team[stream_slots.FREE]))) - self._spare
 
     def _engaged(self) -> list[Stream | None]:
-        """Carriers to send after the queue: an idle one, or None for a new one, each.  Called with the lock."""
+        """Return a carrier for each one that the queue needs: an idle one, or None for a new one.  Needs the lock."""
         wanted = max(0, self._wanted())
         self._spare += wanted
         return [self._idle.pop() if self._idle else None for _ in range(wanted)]
@@ -268,7 +270,7 @@ class Pool:
                 self._threads.unpark(carrier)
 
     def _carry(self) -> None:
-        """What a carrier does: get a stream, run a thread of the queue on it, and again."""
+        """Run a carrier: get a stream, run a queued thread on it, and repeat."""
         own = self._threads.own()
         own.words[waiters.TEAM], own.words[waiters.RETRIES] = self._team.ctypes.data, self._retries
         while self._threads.acquire(own) == _wait.OK:
@@ -295,12 +297,12 @@ class Pool:
                 self._failed.append(thread)
 
     def _again(self, own: Stream) -> bool:
-        """Go after the queue again, at once or when it needs one more; False when this carrier is to end."""
+        """Wait until the queue needs this carrier again, if it does not yet; return False if the carrier is to end."""
         with self._lock:
             if self._wanted() > 0:
                 self._spare += 1
                 return True
-            if self._closing or own.words[waiters.OP] != 0:  # left in a queue, in a run that has failed
+            if self._closing or own.words[waiters.OP] != 0:  # still in a queue, in a run that has failed
                 return False
             begin_park(own)
             self._idle.append(own)
@@ -313,7 +315,7 @@ class Pool:
                     self._idle.remove(own)
             if retired:
                 self._threads.retire(own)
-            else:  # engaged at this very moment
+            else:  # engaged at the last moment
                 status = self._threads.park(own, 0)
         end_park(own)
         return status == _wait.OK
@@ -327,7 +329,7 @@ def begin_park(own: Stream) -> None:
 
 
 def end_park(own: Stream) -> None:
-    """Note that a carrier goes on."""
+    """Note that a carrier is at work again."""
     own.words[waiters.OP] = 0
     own.words[waiters.WAITS] += 1
     own.words[waiters.STATUS] = waiters.IDLE

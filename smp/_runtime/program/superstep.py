@@ -1,4 +1,4 @@
-"""Supersteps: copy-in, compute, copy-out, with a barrier after each, that count their own accesses.
+"""Supersteps, which count their own accesses: copy-in, compute, copy-out, each followed by a barrier.
 
     with proc.superstep("label") as step:
         local = step.copy_in(array, index)      copy-in    global -> local, counted as reads
@@ -30,13 +30,13 @@ from .steps import COMPUTE, COPY_IN, COPY_OUT, ENDED, FORGOTTEN, LARGE, UNCOUNTE
 
 PHASES = ("copy-in", "compute", "copy-out", "ended")
 WORTH_A_LOOK = 1 << 16
-"""Bytes from which page faults are counted: to ask the system for them takes most of a microsecond."""
+"""Bytes of a copy from which page faults are counted: asking the system for them takes most of a microsecond."""
 Arrays = GlobalArray | tuple[GlobalArray, ...]
 Reads = TypeVar("Reads", int, tuple[int, int])
 
 
 class Superstep(Begun):
-    """One superstep of one processor; made by ``proc.superstep(label)``, used in a ``with`` block."""
+    """One superstep of one processor.  ``proc.superstep(label)`` makes it; use it in a ``with`` block."""
 
     __slots__ = (
         "_before",
@@ -57,7 +57,7 @@ class Superstep(Begun):
         self._reads = self._writes = self._bytes_read = self._bytes_written = self._faults_in = self._chain = (
             self._loop_bytes
         ) = 0
-        self._before = -1  # page faults before the copies of a phase, where they are counted
+        self._before = -1  # page faults before the copies of a phase; -1 if they are not counted
         self._marks = 0 if counted else UNCOUNTED
         self._deferred: list[Callable[[], None]] = []
         self._stamps: list[float] = []
@@ -95,12 +95,12 @@ class Superstep(Begun):
         return 0 if memory is None else memory.faults()
 
     def _look(self, phase: int, nbytes: int) -> None:
-        """Begin to count the page faults of a phase, before the first copy that is worth it."""
+        """Begin to count the page faults of a phase, before its first copy that is large enough."""
         if nbytes >= WORTH_A_LOOK and self._before < 0 and (self._label, phase) not in self._recorder.calm:
             self._before = self._faults()
 
     def _looked(self, phase: int) -> int:
-        """Return the page faults of a phase that has ended, in which they were counted."""
+        """Return the page faults of a phase that has ended and in which they were counted."""
         faults, self._before = self._faults() - self._before, -1
         if not faults:
             self._recorder.calm.add((self._label, phase))
@@ -115,19 +115,19 @@ class Superstep(Begun):
         index : anything NumPy takes
             A slice, an integer, an integer array, a tuple, a boolean mask.
         out : ndarray, optional
-            Local array of the right shape and dtype to read into; spares making a new one.
+            Local array of the right shape and dtype to read into, so that no new one has to be made.
 
         Returns
         -------
         ndarray
-            A local copy; its number of elements is counted as reads.
+            A local copy.  Its number of elements is counted as reads.
 
         Raises
         ------
         PhaseError
             After ``compute()``.
         IndexError, ValueError, TypeError
-            What NumPy says of the index, or of ``out``.
+            If NumPy does not accept the index, or if ``out`` does not fit.
         """
         self._must_be(COPY_IN, "copy_in")
         self._look(COPY_IN, _global(array).nbytes if out is None else getattr(out, "nbytes", 0))
@@ -138,22 +138,23 @@ class Superstep(Begun):
         return local
 
     def copy_in_by(self, loop: Callable[..., Reads], array: Arrays, *args: Any) -> Reads:
-        """Read by a compiled loop of one's own, where the indices are known only on the way.
+        """Read with a compiled loop of your own, which may find the indices as it goes.
 
         Parameters
         ----------
         loop : callable
-            Called as ``loop(array, *args)``, or ``loop(array, array, ..., *args)`` for a tuple of arrays, which are
-            NumPy's there.  It may only read the global arrays, and returns how many elements it read; or a pair: how
-            many, and the chain, the most of these reads of which each waits for what the one before has brought.  An
-            interval charges a read of the chain the latency of memory, since it cannot overlap with the others.
+            Called as ``loop(array, *args)``, or as ``loop(array, array, ..., *args)`` for a tuple of arrays.  It gets
+            them as NumPy arrays and may only read them.  It returns the number of elements that it has read, or a
+            pair of that number and the chain.  The chain is the largest number of these reads of which each waits for
+            the data that the one before has brought.  Since the reads of a chain cannot overlap, an interval charges
+            each of them the latency of memory.
         array : GlobalArray or tuple of GlobalArray
-            The first says how many bytes an element has.
+            The arrays to read.  The dtype of the first one sets the bytes of an element.
 
         Returns
         -------
         int or (int, int)
-            What the loop returned.
+            The value that the loop returned.
         """
         self._must_be(COPY_IN, "copy_in_by")
         arrays = _several(array)
@@ -168,7 +169,7 @@ class Superstep(Begun):
         return returned
 
     def compute(self) -> None:
-        """End copy-in: wait for all processors; from here on only local data."""
+        """End copy-in: wait for all processors.  From here on, use only local data."""
         self._must_be(COPY_IN, "compute")
         self._end_phase("copy-in")
         if self._before >= 0:
@@ -178,20 +179,21 @@ class Superstep(Begun):
     def copy_out(self, array: GlobalArray, index: Any, values: Any) -> None:
         """Write ``array[index] = values`` once all processors have ended their computation.
 
-        The values and the index are kept by reference: do not change them before the superstep ends.  Where
-        processors write the same element, one of their values stands, whole where it has at most 8 bytes.
+        The values and the index are kept by reference: do not change them before the superstep ends.  If several
+        processors write the same element, the value of one of them stays, and it is whole if it has at most 8 bytes.
 
         Parameters
         ----------
         array : GlobalArray
         index : anything NumPy takes
         values : array_like
-            Of a shape that fits the index, as NumPy broadcasts; the elements of the target are counted as writes.
+            Values of a shape that NumPy can broadcast to that of the target.  The elements of the target are counted
+            as writes.
 
         Raises
         ------
         IndexError, ValueError, TypeError
-            At once, when the index or the values do not fit.
+            At once, if the index or the values do not fit.
         """
         self._must_be(COMPUTE, "copy_out")
         shape, dtype = _target(_global(array), index)
@@ -207,15 +209,15 @@ class Superstep(Begun):
         self._bytes_written += size * dtype.itemsize
 
     def copy_out_by(self, loop: Callable[..., int], array: Arrays, *args: Any) -> None:
-        """Write by a compiled loop of one's own, once all processors have ended their computation.
+        """Write with a compiled loop of your own, once all processors have ended their computation.
 
         Parameters
         ----------
         loop : callable
-            Called as `copy_in_by` does; it may only write the global arrays, and returns how many elements it
-            wrote.
+            Called as the loop of `copy_in_by` is.  It may only write the global arrays, and returns the number of
+            elements that it has written.
         array : GlobalArray or tuple of GlobalArray
-            The first says how many bytes an element has.
+            The arrays to write.  The dtype of the first one sets the bytes of an element.
         """
         self._must_be(COMPUTE, "copy_out_by")
         arrays = _several(array)
@@ -234,7 +236,7 @@ class Superstep(Begun):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._recorder.going_on = None
-        deferred, self._deferred = self._deferred, []  # a write holds this superstep, which must not hold the write
+        deferred, self._deferred = self._deferred, []  # a write refers to this superstep, which must not refer to it
         if kind is not None:
             return
         if self._phase == COPY_IN:
@@ -274,7 +276,7 @@ def _counted(count: Any, verb: str) -> int:
 
 
 def _chained(returned: Any) -> tuple[int, int]:
-    """How many elements a loop says that it read, and how many of these wait for one another."""
+    """Return the number of elements that a loop reports as read, and how many of these wait for one another."""
     if not isinstance(returned, tuple):
         return _counted(returned, "read"), 0
     if len(returned) != 2:
@@ -286,7 +288,7 @@ def _chained(returned: Any) -> tuple[int, int]:
 
 
 def _target(array: GlobalArray, index: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and dtype of ``array[index]``, raising what NumPy raises; an integer array is not gathered."""
+    """Return the shape and dtype of ``array[index]``, or raise NumPy's errors; an integer array is not gathered."""
     if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and array.ndim == 1:
         length = len(array)
         if index.size and not (-length <= index.min() and index.max() < length):
@@ -297,14 +299,14 @@ def _target(array: GlobalArray, index: Any) -> tuple[tuple[int, ...], np.dtype[A
 
 
 def _fitting(values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The values as an array that can be assigned to a part of that shape and dtype."""
+    """Return the values as an array that can be assigned to a part of the given shape and dtype."""
     local = np.asarray(values)
     plain = not hasattr(values, "dtype")
     if plain and (dtype.names or (dtype.kind == "u" and local.dtype.kind == "i")):
-        local = np.asarray(values, dtype)  # Python's own numbers have no sign or size of their own
+        local = np.asarray(values, dtype)  # Python numbers have no fixed sign or size
     if local.dtype.kind == "O" or not np.can_cast(local.dtype, dtype, "same_kind"):
         raise TypeError(f"copy_out of {local.dtype} into a global array of {dtype}: convert with astype first")
-    extra = max(0, local.ndim - len(shape))  # as NumPy does, further axes in front are let go if they are 1 long
+    extra = max(0, local.ndim - len(shape))  # as in NumPy, extra axes in front are dropped if they are 1 long
     fits = local.shape[:extra] == (1,) * extra and all(
         n in (1, m) for n, m in zip(local.shape[extra:][::-1], shape[::-1], strict=False)
     )

@@ -1,4 +1,4 @@
-"""The table of who waits: what each stream does, at which line, and since when."""
+"""Table of the streams of a run: what each of them waits for, at which line, and since when."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RUNS = "(runs)"
 
 
 class Sleeper(Protocol):
-    """An emulated stream: whose it is, on which word it sleeps (0: it runs), since when, and its greenlet."""
+    """An emulated stream: its processor, the word on which it sleeps (0: it runs), since when, and its greenlet."""
 
     rank: int
     index: int
@@ -24,7 +24,7 @@ class Sleeper(Protocol):
 
 
 class Row(NamedTuple):
-    """What one stream does: what it waits in, or `RUNS`; at which line; since when."""
+    """State of one stream: the operation in which it waits, or `RUNS`; its line; since when."""
 
     processor: str
     stream: str
@@ -34,7 +34,7 @@ class Row(NamedTuple):
 
 
 def rows_of(streams: Sequence[Sleeper], running: FrameType | None = None) -> list[Row]:
-    """The rows of emulated streams; ``running`` is the frame of the one that runs."""
+    """Return the rows of emulated streams; ``running`` is the frame of the stream that runs."""
     rows = []
     for s in streams:
         frame = s.greenlet.gr_frame or (running if s.greenlet else None)  # no frame before it begins
@@ -44,8 +44,8 @@ def rows_of(streams: Sequence[Sleeper], running: FrameType | None = None) -> lis
 
 
 def table_of(rows: Sequence[Row]) -> str:
-    """The rows as text."""
-    from smp._output import terminal  # few runs come to this
+    """Return the rows as the text of a table."""
+    from smp._output import terminal  # imported here, since few runs need it
     from smp._output.table import Table, text
 
     columns = [text(name) for name in ("processor", "stream", "waits in", "at", "since")]
@@ -53,11 +53,11 @@ def table_of(rows: Sequence[Row]) -> str:
 
 
 def deadlock_text(rows: Sequence[Row]) -> str:
-    """The text of a deadlock."""
+    """Return the text that reports a deadlock."""
     which = "the only stream left waits" if len(rows) == 1 else f"all {len(rows)} streams wait"
     return f"deadlock: {which} for what no stream can do any more\n{table_of(rows)}"
 
 
 def deadlock(streams: Sequence[Sleeper]) -> DeadlockError:
-    """The error for emulated streams that all sleep."""
+    """Return the error for emulated streams that all sleep."""
     return DeadlockError(deadlock_text(rows_of(streams)))

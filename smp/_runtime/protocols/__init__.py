@@ -1,1 +1,1 @@
-"""What happens on shared words: waiting, the barrier, the cell, the slots of streams; and its machine code."""
+"""The protocols on shared words: waiting, the barrier, the cell and the slots of streams; and their machine code."""

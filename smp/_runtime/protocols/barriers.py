@@ -1,22 +1,25 @@
-"""The barrier of a machine: a word that counts and sums, two by turns, and no other store.
+"""The barrier of a machine: two words, used alternately, each of which counts arrivals and sums signatures.
 
-    BARRIER, by turns   │ sum of the signatures, 32 bits │ arrivals, 32 │     only ever added to, modulo 2^64
+    BARRIER, two words  │ sum of the signatures, 32 bits │ arrivals, 32 │     only ever added to, modulo 2^64
 
     arrive in round k                                 wait
     W         = BARRIER + 16 (k mod 2)                spin, then block, until the arrivals of W
     EXPECTED += SIZE (1 + 2^32 s)    (private)        are those of EXPECTED; then
     fetch_add(W, 1 + 2^32 s)                          W != EXPECTED  ->  abort(MISMATCHED):
-    the last: SLEEPERS > 0  ->  wake all              somebody is in another collective
+    the last: SLEEPERS > 0  ->  wake all              a processor is in another collective
 
-``s`` is the signature of the collective, 30 bits: with it the one atomic addition that a barrier needs anyway also
-tells the processors whether all take part in the same one (a wrong sum can come out right once in 2^30).  The
-addition of the last to arrive is what ends the round: no second store follows it, so with two processors the line
-travels twice, to the last arriver and back.
+``s`` is the signature of the collective, 30 bits.  Because of it, the one atomic addition that a barrier needs anyway
+also shows the processors whether all of them take part in the same collective.  (A wrong sum can come out right by
+chance, once in 2^30.)  The addition of the last processor to arrive is what ends the round.  No second store follows
+it, so with two processors the cache line travels twice, to the last arriver and back.
 
-Two words by turns, because one is read until the round is over and must not be added to meanwhile: the word of round
-k is added to again in round k + 2, at which nobody arrives before all have arrived at k + 1, that is, left round k.
-The addition is sequentially consistent and comes before SLEEPERS is read, and a waiter counts itself in before the
-kernel compares the arrivals: one of the two sees the other.  ``docs/models/barrier.pml`` checks it.
+There are two words, because a word is read until its round is over, and must not be added to meanwhile.  The word of
+round k is added to again in round k + 2.  No processor arrives in round k + 2 before all have arrived in round k + 1,
+and a processor that has arrived in round k + 1 has left round k.
+
+The addition is sequentially consistent, and comes before SLEEPERS is read.  A waiter adds itself to SLEEPERS before
+the kernel compares the arrivals.  So one of the two sees the other.  The model ``docs/models/barrier.pml`` checks
+this.
 """
 
 from __future__ import annotations
@@ -53,7 +56,7 @@ ARRIVALS = 0xFFFFFFFF  # mask
 
 @functools.lru_cache(maxsize=4096)
 def signature(description: str) -> int:
-    """Thirty bits that stand for the description of a collective, the same in every process."""
+    """Return a 30-bit number that stands for the description of a collective, the same in every process."""
     return zlib.crc32(description.encode()) & 0x3FFFFFFF
 
 
@@ -62,7 +65,7 @@ IN_A_LOOP = signature("barrier in a compiled loop")
 
 @inline
 def arrive(sync: Words, sign: int) -> int:
-    """Arrive at the barrier, without waiting; return the round, which `passed` takes."""
+    """Arrive at the barrier without waiting; return the round, an argument of `passed`."""
     shared = shared_of(sync)
     k = sync[ROUND]
     mine = 1 + (sign << 32)
@@ -77,14 +80,17 @@ def arrive(sync: Words, sign: int) -> int:
 
 @inline
 def passed(sync: Words, k: int) -> bool:
-    """Whether all have arrived in round ``k``, the last in which this processor has."""
+    """Return True if all have arrived in round ``k``, the last round in which this processor has arrived."""
     word = load(shared_of(sync), BARRIER + 16 * (k % 2))
     return bool((word - sync[EXPECTED + k % 2]) & ARRIVALS == 0)
 
 
 @inline
 def await_passed(sync: Words, k: int, deadline: int) -> int:
-    """Wait until `passed`; return OK, ABORTED or EXPIRED.  ABORTED too if not all were in the same collective."""
+    """Wait until `passed`; return OK, ABORTED or EXPIRED.
+
+    The result is ABORTED also if not all processors were in the same collective.
+    """
     shared, i = shared_of(sync), BARRIER + 16 * (k % 2)
     expected = sync[EXPECTED + k % 2]
     status = spun(shared, i, ARRIVALS, expected & ARRIVALS, True, sync)
@@ -102,7 +108,7 @@ def await_passed(sync: Words, k: int, deadline: int) -> int:
 
 @inline
 def note(sync: Words, i: int, expected: int, deadline: int) -> None:
-    """Note in a record that its stream sleeps here, for whoever looks for a deadlock; or, with 0, that it goes on."""
+    """Note in a record that its stream sleeps here, for the deadlock check; or, if all is 0, that it goes on."""
     if sync[RECORD_AT] != 0:
         own = record_at(sync[RECORD_AT])
         own[BARRIER_AT], own[BARRIER_SUM] = i, expected
@@ -114,7 +120,8 @@ def note(sync: Words, i: int, expected: int, deadline: int) -> None:
 def synchronise(sync: Words, sign: int, deadline: int) -> int:
     """Arrive and wait; return OK, ABORTED or EXPIRED.
 
-    After an abort nobody arrives any more: a program that went on regardless would be counted twice in a round.
+    After an abort, no processor arrives any more: a program that went on regardless would be counted twice in a
+    round.
     """
     if aborted(sync):
         return ABORTED
@@ -128,12 +135,12 @@ def barrier(sync: Words) -> None:
     Parameters
     ----------
     sync : int64 array
-        ``proc.sync``.
+        The processor's own words, ``proc.sync``.
 
     Raises
     ------
     Aborted
-        When another processor fails, or is in another collective.
+        If another processor fails, or is in another collective.
     """
     if synchronise(sync, IN_A_LOOP, 0) != OK:
         raise Aborted

@@ -1,28 +1,32 @@
-"""The protocol of a full/empty cell, on its two words: a state word and a value word of raw bits.
+"""The protocol of a full/empty cell, which consists of a state word and a value word of raw bits.
 
     state word  │ version 30 │ B 16 │ A 16 │ LOCKED │ FULL │
 
     A, B        queues of trapped streams (numbers of records, see ``waiters``):
-                A   those who will leave the cell full: readff, writeff, fetch_add
-                B   those who will change it: readfe while it is empty, writeef while it is full
+                A   those that will leave the cell full: readff, writeff, fetch_add
+                B   those that will change it: readfe while it is empty, writeef while it is full
     hence       full: A is empty, and only writeefs are in B;  empty: no writeef waits
 
-    a change    load; compare_exchange to LOCKED; value and queues are the holder's alone; store_release of the value,
-                store_release of the new state, with the next version
-    a look      readff, readxx, peek: load state, load value, load state again; the same state: they belong together
-    a fill      under the lock: all of A in their order - a readff is given the value, a writeff replaces it, a
-                fetch_add adds to it; then the first of B, a readfe, is given it, and the cell stays empty; without one
-                it is full
+    a change    load; compare_exchange to LOCKED; value and queues then belong to the holder alone; store_release of
+                the value, store_release of the new state, with the next version
+    a look      readff, readxx, peek: load state, load value, load state again; if the state is the same, the value
+                belongs to it
+    a fill      under the lock: serve all of A in their order - a readff is given the value, a writeff replaces it, a
+                fetch_add adds to it; then the first of B, a readfe, is given it, and the cell stays empty; without a
+                readfe the cell is full
     an empty    under the lock: the first of B, a writeef, puts its value in, and the cell stays full
     a wait      looks again, as often as the retry limit says; then it *traps*: locks, looks a last time, queues,
                 unlocks, gives its stream up and sleeps until it is served
 
-Whoever fills or empties a cell serves the trapped directly, in the order in which they came, with the cell locked: no
-other can come between, so none that has trapped is ever overtaken within its kind, and one that still retries loses at
-most one turn a look.  They are told when the cell is unlocked again.
+A stream that fills or empties a cell serves the trapped streams itself, in the order in which they came, while the
+cell is locked.  No other stream can come between.  So a trapped stream is never overtaken within its kind, and a
+stream that still retries loses at most one turn per look.  The served streams are notified after the cell is
+unlocked.
 
-The compare_exchange acquires, for every operation that goes on in one state only, and the last store_release releases,
-for every one that changes it: a cell is a fence.  ``docs/models/cells.pml`` is the model of it.
+A cell is a fence.  Every operation that can proceed in only one state acquires, by its compare_exchange (a readff by
+its loads, a trapped stream by its load of STATUS).  Every operation that changes the state releases, by its last
+store_release or, if it does not lock (see `quick`), by its compare_exchange.  ``docs/models/cells.pml`` is the model
+of the protocol.
 
 Source: microbenchmarking the Tera MTA, sections 3.2 and 3.2.1 (two queues, the retry limit, the trap).
 """
@@ -57,15 +61,15 @@ from .waiters import (
 FULL = 1
 A_AT, B_AT = 2, 18
 VERSION = 1 << 34
-QUEUES = VERSION - (1 << A_AT)  # mask of both
+QUEUES = VERSION - (1 << A_AT)  # mask of both queues
 CELL_WORDS = 2
-READFE, READFF, READXX, WRITEEF, WRITEFF, WRITEXF, PURGE, FILL = 1, 2, 3, 4, 5, 6, 7, 8  # then ADD and its like
-MUST_WAIT, BUSY = 4, 5  # what one look finds, beside OK
+READFE, READFF, READXX, WRITEEF, WRITEFF, WRITEXF, PURGE, FILL = 1, 2, 3, 4, 5, 6, 7, 8  # then ADD and the like
+MUST_WAIT, BUSY = 4, 5  # results of one look, in addition to OK
 
 
 @inline
 def can(op: int, word: int) -> bool:
-    """Whether an operation can go on in this state."""
+    """Return True if an operation can proceed in this state."""
     if op == WRITEEF:
         return word & FULL == 0
     if op in (READFE, READFF, WRITEFF) or op >= ADD:
@@ -75,11 +79,12 @@ def can(op: int, word: int) -> bool:
 
 @merged
 def quick(words: Words, k: int, op: int, bits: int) -> tuple[bool, int]:
-    """Do what most operations find possible: the cell is as they need it, and nobody waits or is at it.
+    """Do an operation in the most frequent case: the cell is in the state that it needs, and no stream is in the way.
 
-    `attempt` would do the same.  This is little enough to become part of the caller's loop.  It does not lock: the
-    value that readfe loads between two looks at the same version is that version's, and writeef changes both words at
-    once, so that the line need not come back for the end of a critical section.
+    Return True and the result if it was done; otherwise False, and nothing has changed. `attempt` would do the same,
+    but this function is small enough to become part of the caller's loop. It does not lock. A readfe loads the value
+    between two looks at the same version, so the value is that of this version. A writeef changes both words at once.
+    So the line need not come back for the end of a critical section.
     """
     word = load(words, k)
     if op == READFE and word & (QUEUES | LOCKED | FULL) == FULL:
@@ -96,7 +101,11 @@ def quick(words: Words, k: int, op: int, bits: int) -> tuple[bool, int]:
 
 @inline
 def attempt(words: Words, k: int, op: int, bits: int, own: Words) -> tuple[int, int]:
-    """Look once: (OK, result) of an operation that went on, or (MUST_WAIT, 0), or (BUSY, 0): somebody was at it."""
+    """Look once, and do the operation if it can proceed.
+
+    Return (OK, result) if it was done, (MUST_WAIT, 0) if the state does not allow it, or (BUSY, 0) if another stream
+    held the lock or changed the cell meanwhile.
+    """
     word = load(words, k)
     if word & LOCKED != 0:
         return BUSY, 0
@@ -112,9 +121,9 @@ def attempt(words: Words, k: int, op: int, bits: int, own: Words) -> tuple[int, 
 
 @inline
 def change(words: Words, k: int, word: int, op: int, bits: int, own: Words) -> int:
-    """Carry an operation out on a cell locked as ``word``, unlock it, tell whom it serves; return the result.
+    """Carry out an operation on a cell locked as ``word``, unlock it, and notify the streams that it serves.
 
-    That is the value before, or for PURGE how many writers it released.
+    Return the value before the operation, or for PURGE the number of writers that it released.
     """
     before = words[k + 1]
     value, result, full = before, before, word & FULL
@@ -136,7 +145,7 @@ def change(words: Words, k: int, word: int, op: int, bits: int, own: Words) -> i
         store_release(words, k, state)
         return int(result)
     a, b = (word >> A_AT) & NUMBER, (word >> B_AT) & NUMBER
-    first_a, first_b = 0, 0  # whom it serves
+    first_a, first_b = 0, 0  # first records of the streams that it serves
     table = table_of(own)
     if fills:
         first_a, a = a, 0
@@ -166,7 +175,7 @@ def change(words: Words, k: int, word: int, op: int, bits: int, own: Words) -> i
 
 @inline
 def met(table: Words, r: int, value: int) -> int:
-    """Serve a waiter that leaves the cell full; return the value after it."""
+    """Serve a waiter that leaves the cell full; return the value of the cell afterwards."""
     op, bits = table[r * RECORD + OP], table[r * RECORD + BITS]
     if op == WRITEFF:
         return int(bits)
@@ -178,9 +187,10 @@ def met(table: Words, r: int, value: int) -> int:
 def operate(
     words: Words, k: int, op: int, bits: int, own: Words, limit: int, deadline: int, where: int
 ) -> tuple[int, int]:
-    """Do an operation, waiting as long as it must; the status and the result.
+    """Do an operation, and wait as long as it must; return the status and the result.
 
-    ``where`` is the cell's address, for people.  CHANGING comes to streams that are ATTENTIVE: go on with `finish`.
+    ``where`` is the cell's address, for messages. The status can be CHANGING if the stream is ATTENTIVE; the caller
+    then continues with `finish`.
     """
     done, result = quick(words, k, op, bits)
     if done:
@@ -192,13 +202,13 @@ def operate(
 def insist(
     words: Words, k: int, op: int, bits: int, own: Words, limit: int, deadline: int, where: int
 ) -> tuple[int, int]:
-    """Look, look again ``limit`` times, trap."""
+    """Look, look again up to ``limit`` times, then trap; return the status and the result."""
     status, result = attempt(words, k, op, bits, own)
     if status == OK:
         return status, result
     shared = words_at(own[SHARED], SHARED_WORDS)
     for look in range(limit):
-        pause()  # also lets the line be: who polls it all the time takes it away in the middle of a hand-over
+        pause()  # also leaves the line alone: constant polling takes it away in the middle of a hand-off
         if look % TURN == TURN - 1:
             give_way(own)
         own[RETRIED] += 1
@@ -213,7 +223,7 @@ def insist(
 @inline
 def trap(words: Words, k: int, op: int, bits: int, own: Words, deadline: int, where: int) -> tuple[int, int]:
     """Queue at the cell, give the stream up, and sleep until served."""
-    if own[OP] != 0:  # a record that was left in a queue, of a run that has failed
+    if own[OP] != 0:  # its record was left in a queue, in a run that has failed
         return ABORTED, 0
     word = lock(words, k, own, True)
     if word == FAILED:
@@ -233,14 +243,14 @@ def trap(words: Words, k: int, op: int, bits: int, own: Words, deadline: int, wh
 
 @inline
 def finish(words: Words, k: int, own: Words, deadline: int) -> tuple[int, int]:
-    """The end of a trap: wait until served, or withdraw; then take a stream again."""
+    """Finish a trap: wait until served, or withdraw; then take a stream again."""
     status = sleep(own, deadline, own[ATTENTIVE] != 0)
     if status == CHANGING:
         return status, 0
     if status != OK:
         left = withdraw(words, k, own)
         if left == ABORTED:
-            return ABORTED, 0  # as it is: a record that may be in a queue waits for nothing else
+            return ABORTED, 0  # left as it is: a record that may be in a queue waits for nothing else
         status = OK if left == CHANGING else status
     end_wait(own)
     if acquire(own, 1) != OK:
@@ -250,7 +260,11 @@ def finish(words: Words, k: int, own: Words, deadline: int) -> tuple[int, int]:
 
 @inline
 def withdraw(words: Words, k: int, own: Words) -> int:
-    """Leave the cell's queue; return OK, CHANGING if it was too late: this stream is served, or ABORTED: who knows."""
+    """Leave the cell's queue; return OK, CHANGING or ABORTED.
+
+    CHANGING means that it was too late: this stream is served. ABORTED means that the outcome is unknown, because
+    another stream seems to have been killed while it held the lock, or before it notified this stream.
+    """
     word = lock(words, k, own, True)
     if word == FAILED:
         return ABORTED
@@ -265,7 +279,7 @@ def withdraw(words: Words, k: int, own: Words) -> int:
     if rest >= 0:
         return OK
     shared, looks = words_at(own[SHARED], SHARED_WORDS), 0
-    while not served(own):  # whoever has taken it off the queue is about to tell it, or has been killed
+    while not served(own):  # the stream that took it off the queue is about to notify it, or was killed
         looks += 1
         if looks > 1_000_000 and load(shared, DEATHS) != 0:
             return ABORTED
@@ -275,7 +289,10 @@ def withdraw(words: Words, k: int, own: Words) -> int:
 
 @inline
 def tried(words: Words, k: int, op: int, bits: int, own: Words) -> tuple[int, int]:
-    """Look until nobody is at the cell; (OK, result), or (MUST_WAIT, 0)."""
+    """Look until no other stream is at the cell; return (OK, result) or (MUST_WAIT, 0).
+
+    Return (ABORTED, 0) if the holder of the lock seems to have been killed.
+    """
     status, result = attempt(words, k, op, bits, own)
     looks = 0
     while status == BUSY:
@@ -297,7 +314,10 @@ def tried(words: Words, k: int, op: int, bits: int, own: Words) -> tuple[int, in
 
 @inline
 def peeked(words: Words, k: int, own: Words) -> tuple[bool, int]:
-    """Whether the cell is full, and its value, of one moment."""
+    """Return whether the cell is full, and its value, both at the same moment.
+
+    If the holder of the lock seems to have been killed, return False and the value that is there.
+    """
     looks = 0
     while True:
         word = load(words, k)

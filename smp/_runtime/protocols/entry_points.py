@@ -1,13 +1,13 @@
-"""The runtime's own entry points as machine code that needs no Numba to be called.
+"""The runtime's own entry points, as machine code that can be called without Numba.
 
 Importing Numba and setting up its compiler takes about half a second; loading finished machine code through
 LLVM takes some milliseconds.  So these few functions are compiled once, kept in a file with the code of
-loops, and loaded by every process; programs whose loops are Numba's pay for Numba themselves.
+loops, and loaded by every process.  Only programs that have loops of their own pay for Numba.
 
-Every argument and result is an int64.  The first is the address of what the call is about: for the barrier the
-processor's own words, for ``abort`` and ``join`` the shared ones (see ``wait``), for cells the cell, for streams the
-stream's record.  The value of a cell goes in and out through BITS of the record.  The calls release the interpreter
-lock.
+Every argument and result is an int64.  The first argument is the address of what the call works on.  It is that of
+the processor's own words for the barrier and ``probe``, of the shared words for ``abort``, ``join``, ``rouse`` and
+``watch`` (see ``wait``), of the cell for cells, and of the stream's record for streams.  The value of a cell is
+passed in and out through BITS of the record.  The calls release the interpreter lock.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from . import cell, placement, stream_slots, wait, waiters
 from .waiters import BITS, record_at
 
 Entry = Callable[..., int]
-_LENGTH = 8  # bytes of the length before each object of the file, little-endian
+_LENGTH = 8  # bytes of the length, little-endian, before each object in the file
 
 
 def arrive(address: int, sign: int) -> int:
@@ -175,7 +175,7 @@ class Core:
 
 
 def _store_path() -> Path:
-    """Where the object files are kept."""
+    """Return the path of the file in which the object files are kept."""
     import llvmlite.binding as llvm
 
     cpu = f"{llvm.get_host_cpu_name()}{llvm.get_host_cpu_features().flatten()}"
@@ -184,14 +184,14 @@ def _store_path() -> Path:
 
 
 def _made(path: Path) -> list[bytes]:
-    """Compile the entry points and keep them."""
+    """Compile the entry points, keep them, and return the object files."""
     objects = [compiler.object_code(function, arguments) for function, arguments in Core._entries]
     kept_code.write(path, b"".join(len(code).to_bytes(_LENGTH, "little") + code for code in objects))
     return objects
 
 
 def _kept(path: Path) -> list[bytes] | None:
-    """The kept object files, or None where there are none or they are damaged."""
+    """Return the object files that were kept, or None if they are absent or damaged."""
     data = kept_code.read(path)
     if data is None:
         return None
@@ -205,7 +205,7 @@ def _kept(path: Path) -> list[bytes] | None:
 
 @functools.cache
 def core() -> Core:
-    """Return the entry points, compiled if this is the first time ever on this computer."""
+    """Return the entry points; compile them if this is the first time ever on this computer."""
     import llvmlite.binding as llvm
 
     path = _store_path()

@@ -1,16 +1,16 @@
-"""How near to each other two processors' CPUs lie: the time in which a line passes from one to the other.
+"""The distance between two processors' CPUs, measured as the time in which a cache line passes from one to the other.
 
-A virtual machine's host may move its CPUs between cores, and what two of them share then costs another price.  The
-hand-over of a line is the quickest thing that shows it: a few microseconds tell how they lie at that moment.
+A virtual machine's host may move its CPUs between cores, which changes the cost of what two of them share.  The
+hand-off of a line is the quickest way to see it: a few microseconds show how two CPUs are placed at that moment.
 
     TURN of a pair      processor on side 0            processor on side 1
                         store 1                        look until it is 1
                         look until it is 2             store 2
-                        look until it is 3 ...         look until ...          the turns go on from probe to probe
+                        store 3 ...                    look until it is 3 ...  the turns go on from probe to probe
 
-Each probe has turns of its own, from the number of probes that both have begun in this run, so a turn that one side
-gave up is never taken for one of the next.  Neither side waits longer than PATIENCE: a partner that does not come, or
-leaves the CPU, costs the reading and nothing else.
+Each probe has its own turns, numbered from the number of probes that both processors have begun in this run.  So a
+turn that one side gave up is never mistaken for a turn of the next probe.  Neither side waits longer than PATIENCE:
+if a partner does not come, or leaves the CPU, only this reading is lost.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ..loops.atomics import Words, clock, load, store, words_at
 from ..loops.compiler import inline
 from .wait import ABORT, PROBES, SHARED, SHARED_WORDS
 
-TURNS_AT = SHARED_WORDS  # words, behind those of `wait` on the same page
-APART = 16  # words from a pair's turn to the next: two lines, since CPUs fetch them in twos
-PAIRS = 24  # of them; processors beyond are not probed
+TURNS_AT = SHARED_WORDS  # words, after those of `wait` on the same page
+APART = 16  # words from one pair's turn to the next: two lines, since CPUs fetch lines in pairs
+PAIRS = 24  # number of pairs; processors beyond are not probed
 PLACEMENT_WORDS = TURNS_AT + APART * PAIRS
-BLOCKS, TRIPS = 4, 6  # a probe is the quickest of some blocks of some round trips
+BLOCKS, TRIPS = 4, 6  # a probe is the fastest of BLOCKS blocks of TRIPS round trips each
 PATIENCE = 100_000  # ns
-LOOKS = 64  # between two looks at the clock
+LOOKS = 64  # at the turn, between two looks at the clock
 UNKNOWN = -1
 
 
@@ -41,17 +41,18 @@ def _awaited(words: Words, turn: int, value: int, deadline: int) -> bool:
 
 @inline
 def hand_over(sync: Words, pair: int, side: int, number: int) -> int:
-    """Probe one pair of processors; return picoseconds of a hand-over, one way, or UNKNOWN.
+    """Probe one pair of processors; return the picoseconds of a hand-off, one way, or UNKNOWN.
 
     Parameters
     ----------
     sync : int64 array
-        ``proc.sync``.
+        The processor's own words, ``proc.sync``.
     pair : int
-        Which turn the two use.
+        Number of the pair, which determines the turn that the two use.
     side : {0, 1}
+        Side of this processor.
     number : int
-        Of the probe, the same on both sides and never used before in this run.
+        Number of the probe, the same on both sides and never used before in this run.
     """
     if pair >= PAIRS:
         return UNKNOWN
@@ -86,10 +87,10 @@ def hand_over(sync: Words, pair: int, side: int, number: int) -> int:
 
 @inline
 def probe(sync: Words, rank: int, size: int) -> int:
-    """Probe the neighbours of a processor, all processors at the same time; return the farthest, in picoseconds.
+    """Probe the neighbours of a processor, all processors at the same time; return the slower hand-off in picoseconds.
 
-    First each even processor with the next, then each odd one: two hand-overs whatever the number of processors.
-    UNKNOWN where there is no neighbour, or none that came.
+    First each even processor is paired with the next, then each odd one. So each processor takes part in two probes
+    at most, whatever the number of processors. Return UNKNOWN if there is no neighbour, or none that came.
     """
     farthest = UNKNOWN
     for odd in range(min(2, size - 1)):

@@ -1,15 +1,16 @@
-"""The streams of one processor: so many threads run at a time, the others wait their turn, first come first served.
+"""The streams of one processor: at most STREAMS threads run at a time, and the others wait, first come first served.
 
-    LOCK       the lock of the words, and the queue of those who wait for a stream (a word as of a cell, see ``cell``)
-    FREE       streams that nobody runs on; above 0 only while nobody waits
-    STREAMS    all of them, from FLOOR to CEILING
-    READY      how many wait in the queue     TRAPPED    threads that gave up their stream until they are served
+    LOCK       the lock of the words, and the queue of threads that wait for a stream (like a word of a cell: ``cell``)
+    FREE       number of streams that no thread runs on; above 0 only while no thread waits
+    STREAMS    number of all streams, from FLOOR to CEILING
+    READY      number of threads in the queue
+    TRAPPED    number of threads that gave up their stream until they are served
 
     acquire    take a free stream, or add one up to CEILING, or queue and sleep
     release    hand the stream to the first in the queue, or leave it free
     retire     take a free stream away, down to FLOOR
 
-The words are private to the processor, but for the queue's records; only the holder of LOCK changes them.
+The words are private to the processor, except for the queue's records; only the holder of LOCK changes them.
 """
 
 from __future__ import annotations
@@ -41,21 +42,21 @@ TEAM_WORDS = 16
 LOCKED = 2  # bit of a word that is locked
 FIRST = 2  # shift to the number of the first in its queue
 NUMBER = 0xFFFF  # mask of a number
-FAILED = -1  # no word that is not locked looks like this
+FAILED = -1  # differs from every word that is not locked
 
-STREAM_WAIT, PARKED = 32, 33  # operations of a record that waits for a stream, that has nothing to do
-TURN = 64  # polls in vain after which a thread lets another have its stream
-_LOOKS = 64  # looks at a lock before a moment's sleep: its holder is not on a CPU
-_NAP = 50_000  # ns of it
-_NAPS = 2_000  # after which, in a run in which a processor was killed, the holder is taken for dead
+STREAM_WAIT, PARKED = 32, 33  # OP of a record that waits for a stream, or that has nothing to do
+TURN = 64  # unsuccessful polls after which a thread lets another have its stream
+_LOOKS = 64  # looks at a lock before each short sleep: a holder that takes this long is not on a CPU
+_NAP = 50_000  # ns of this sleep
+_NAPS = 2_000  # sleeps after which, in a run in which a processor was killed, the holder is presumed dead
 
 
 @inline
 def lock(words: Words, k: int, own: Words, mortal: bool) -> int:
-    """Lock ``words[k]``; return it as it was, or FAILED if its holder seems to have been killed.
+    """Lock ``words[k]``; return the word as it was, or FAILED if the lock's holder seems to have been killed.
 
-    Not before a processor has been: a holder who is only off the CPU comes back to the lock.  The streams of a team
-    cannot outlive each other, so that its lock does not fail.
+    The result is FAILED only if ``mortal``, and after a processor has been killed: a holder that is only off the CPU
+    comes back and unlocks. The streams of a team cannot outlive each other, so the lock of a team does not fail.
     """
     shared = words_at(own[SHARED], SHARED_WORDS)
     looks = 0
@@ -73,7 +74,7 @@ def lock(words: Words, k: int, own: Words, mortal: bool) -> int:
 
 @inline
 def acquire(own: Words, after_trap: int) -> int:
-    """Get a stream of this thread's team, if it has one; return OK, or ABORTED without it.
+    """Get a stream of this thread's team, if it has a team; return OK, or ABORTED if it got none.
 
     ``after_trap`` is 1 for a thread that gave its stream up when it trapped, else 0.
     """
@@ -90,7 +91,7 @@ def acquire(own: Words, after_trap: int) -> int:
         team[STREAMS] += 1
         store_release(team, LOCK, word)
         return OK
-    if own[OP] != 0:  # left in another queue, in a run that has failed
+    if own[OP] != 0:  # its record was left in another queue, in a run that has failed
         store_release(team, LOCK, word)
         return ABORTED
     begin_wait(own, STREAM_WAIT, 0, clock(), 0)
@@ -104,7 +105,7 @@ def acquire(own: Words, after_trap: int) -> int:
             team[READY] -= 1
             word = rest << FIRST
         else:
-            status = OK  # served meanwhile: the stream is there, and word of it comes
+            status = OK  # served meanwhile: it has the stream, and the notification is on its way
         store_release(team, LOCK, word)
         while status == OK and not served(own):
             pause()
@@ -114,7 +115,7 @@ def acquire(own: Words, after_trap: int) -> int:
 
 @inline
 def release(own: Words, trap: int) -> None:
-    """Give up the stream of this thread's team, if it has one; ``trap`` is 1 for a thread that traps, else 0."""
+    """Give up the stream of this thread's team, if it has a team; ``trap`` is 1 for a thread that traps, else 0."""
     if own[TEAM] == 0:
         return
     team, table = words_at(own[TEAM], TEAM_WORDS), table_of(own)
@@ -134,7 +135,7 @@ def release(own: Words, trap: int) -> None:
 
 @inline
 def retire(own: Words) -> None:
-    """Take a free stream away from this thread's team, if it has more than the least."""
+    """Take a free stream away from this thread's team, if the team has more than FLOOR."""
     team = words_at(own[TEAM], TEAM_WORDS)
     word = lock(team, LOCK, own, False)
     if team[FREE] > 0 and team[STREAMS] > team[FLOOR]:
@@ -145,9 +146,9 @@ def retire(own: Words) -> None:
 
 @inline
 def polled(own: Words) -> None:
-    """Note a look that changed nothing; every so often, let another thread that is ready have the stream.
+    """Count a look that changed nothing; every TURN looks, let another thread that is ready have the stream.
 
-    So a thread that polls a cell does not keep the one that would fill it from the only stream.
+    With one stream, a polling thread thus cannot starve the thread that will fill the cell.
     """
     own[POLLS] += 1
     if own[POLLS] % TURN == 0:
@@ -156,7 +157,7 @@ def polled(own: Words) -> None:
 
 @inline
 def give_way(own: Words) -> None:
-    """Let another thread have the stream, if one is ready."""
+    """Let another thread of the team have the stream, if one is ready."""
     if own[TEAM] != 0 and words_at(own[TEAM], TEAM_WORDS)[READY] > 0:
         release(own, 0)
         acquire(own, 0)

@@ -1,18 +1,20 @@
-"""Waiting for a shared word to change: spin, then block; until a deadline; never past an abort.
+"""Waiting for a shared word to change: a wait spins, then blocks. It ends at its deadline or an abort at the latest.
 
-Every processor has a few private words of its own (``sync``, int64), the first of which is the address of those that
-all share.  The shared ones lie on lines of their own, so that spinning on one disturbs nobody:
+Every processor has a few private words of its own (``sync``, int64).  The first of them is the address of the words
+that all processors share.  The shared words on which threads wait lie on different cache lines, so that spinning on
+one does not disturb the use of another:
 
     shared     written by                               read by
-    ABORT      compare_exchange from 0, by whoever      every wait, at each look
-               fails first
-    DEATHS     the parent, when a processor has ended   who finds a lock that nobody frees
-    BARRIER    see ``barrier``: two words, by turns
-    SLEEPERS   see ``barrier``
-    RECORDS    fetch_add, by a stream that joins        `abort`, and whoever looks for a deadlock
-    TABLE      the machine's maker, once: how many      every stream that joins
-               bytes behind these words the records
-               lie (``waiters``)
+    ABORT      compare_exchange from 0, by the thread   every wait, at each look
+               that reports the first failure
+    DEATHS     the parent, when a processor has ended   a waiter for a lock that is not released
+               or is about to be killed
+    BARRIER    see ``barriers``: two words, alternately
+    SLEEPERS   see ``barriers``
+    RECORDS    fetch_add, by a stream that joins        `abort`, and the deadlock check
+    TABLE      the machine's maker, once: distance in   every stream that joins, all that read records
+               bytes from these words to the records
+               (``waiters``)
     WATCH      fetch_add, by the parent that asks       the watches (``watchdog``)
 
     private    SHARED (the address), SIZE (processors), RETRIES (looks before a wait blocks), SLICE (ns of the longest
@@ -20,10 +22,10 @@ all share.  The shared ones lie on lines of their own, so that spinning on one d
                (see ``barriers``), PROBES (see ``placement``); written by the processor itself, between runs, in its
                barrier or in its probe
 
-ABORT holds 0, or ``kind + 256 * (rank + 1)`` of the first failure; it is cleared by the parent when every processor is
-idle.  A stream that waits in a queue stores its status before it looks at ABORT, and `abort` stores ABORT before it
-looks for those who wait: one of the two sees the other.  At the barrier, a waiter that slept through the wake-up of an
-abort finds it at the end of its slice.
+ABORT holds 0, or ``kind + 256 * (rank + 1)`` of the first failure; the parent clears it when every processor is idle.
+A stream that waits in a queue stores its status before it looks at ABORT, and `abort` stores ABORT before it looks
+for waiting streams.  So one of the two sees the other.  At the barrier, a waiter that misses the wake-up of an abort
+finds the abort at the end of its slice.
 """
 
 from __future__ import annotations
@@ -36,29 +38,29 @@ from .waiters import IDLE, NUDGE, RECORD, STATE, STATUS, TABLE_WORDS, served
 from .waiters import SHARED as SHARED_AT
 from .waiters import SLICE as LONGEST
 
-ABORT, DEATHS, BARRIER, SLEEPERS = 0, 1, 16, 48  # BARRIER and BARRIER + 16, by turns
+ABORT, DEATHS, BARRIER, SLEEPERS = 0, 1, 16, 48  # BARRIER and BARRIER + 16, alternately
 RECORDS, TABLE, WATCH = 56, 57, 58
-OF_A_RUN = 56  # so many of them, from the first, begin each run as 0
+OF_A_RUN = 56  # the first 56 words are zeroed at the start of each run
 SHARED_WORDS = 64
-SHARED, SIZE, RETRIES, SLICE, RECORD_AT, ROUND, EXPECTED = 0, 1, 2, 3, 4, 5, 6  # EXPECTED and EXPECTED + 1, by turns
+SHARED, SIZE, RETRIES, SLICE, RECORD_AT, ROUND, EXPECTED = 0, 1, 2, 3, 4, 5, 6  # EXPECTED and EXPECTED + 1, alternately
 PROBES = 8
 PRIVATE_WORDS = 9
 
 OK, ABORTED, EXPIRED, CHANGING = 0, 1, 2, 3
 RAISED, DIED, MISMATCHED, INTERRUPTED, DEADLOCKED, TIMED_OUT = 1, 2, 3, 4, 5, 6  # kinds of abort
-WHOLE = -1  # mask of a word all of whose bits are waited on
-BARE = 64  # looks without a pause: a pause takes longer than a line takes to come from the next CPU
+WHOLE = -1  # mask for a wait on all bits of a word
+BARE = 64  # looks without a pause: a pause takes longer than the transfer of a line from the next CPU
 MOMENT = 20_000_000  # ns: the longest sleep of a processor between two looks at ABORT
-EVER = 1 << 62  # ns: of a sleep that only a wake-up ends; no deadline is later
+EVER = 1 << 62  # ns: the length of a sleep that only a wake-up ends; no deadline is later
 
 
 def deadline_after(timeout: float | None, now: int) -> int:
-    """The deadline, in ns of `clock`, of a wait of so many seconds that begins now; 0 where it may last for ever.
+    """Return the deadline, in ns of `clock`, of a wait of ``timeout`` seconds from ``now``; 0 if it has no limit.
 
     Raises
     ------
     TypeError, ValueError
-        When the timeout is no number from 0.
+        If the timeout is not a number of at least 0.
     """
     if timeout is None:
         return 0
@@ -71,28 +73,28 @@ def deadline_after(timeout: float | None, now: int) -> int:
 
 @inline
 def shared_of(sync: Words) -> Words:
-    """The words that all processors share."""
+    """Return the words that all processors share."""
     return words_at(sync[SHARED], SHARED_WORDS)
 
 
 @inline
 def aborted(sync: Words) -> bool:
-    """Whether another processor has failed: to be looked at in spin loops of one's own, so that they end.
+    """Return True if another processor has failed; a program's own spin loops must call it, so that they end.
 
     Parameters
     ----------
     sync : int64 array
-        ``proc.sync``.
+        The processor's own words, ``proc.sync``.
     """
     return bool(load(shared_of(sync), ABORT) != 0)
 
 
 @inline
 def abort(address: int, kind: int, rank: int) -> int:
-    """Record the first failure and wake all who wait; return the cause that stands.
+    """Record the first failure and wake all waiting threads; return the cause that stands.
 
-    ``address`` is that of the shared words.  Whoever has stored ABORT may die before it has woken anybody: the parent,
-    which sees it die, calls this again.
+    ``address`` is that of the shared words. The thread that has stored ABORT may die before it has woken any other.
+    The parent, which sees it die, calls this again.
     """
     shared = words_at(address, SHARED_WORDS)
     cause = kind + 256 * (rank + 1)
@@ -101,7 +103,7 @@ def abort(address: int, kind: int, rank: int) -> int:
     futex_wake(shared, BARRIER + 16, 1 << 30)
     table = words_at(address + shared[TABLE], TABLE_WORDS)
     for r in range(1, load(shared, RECORDS) + 1):
-        if load(table, r * RECORD + STATUS) & STATE != IDLE:  # one that is served, too: its server may be dead
+        if load(table, r * RECORD + STATUS) & STATE != IDLE:  # also if SERVED: the server may be dead
             fetch_add(table, r * RECORD + STATUS, NUDGE)
             futex_wake(table, r * RECORD + STATUS, 1)
     return cause if before == 0 else before
@@ -109,7 +111,10 @@ def abort(address: int, kind: int, rank: int) -> int:
 
 @inline
 def spun(words: Words, i: int, mask: int, value: int, equal: bool, sync: Words) -> int:
-    """Look, RETRIES times at most, whether the masked word equals ``value``, or not; OK, ABORTED or CHANGING."""
+    """Look at the masked word, RETRIES times at most, until it equals ``value``, or differs if ``equal`` is False.
+
+    Return OK if that was seen, ABORTED after an abort, and CHANGING otherwise.
+    """
     shared = shared_of(sync)
     for look in range(sync[RETRIES]):
         if (load(words, i) & mask == value) == equal:
@@ -123,9 +128,10 @@ def spun(words: Words, i: int, mask: int, value: int, equal: bool, sync: Words) 
 
 @inline
 def blocked(words: Words, i: int, mask: int, value: int, equal: bool, sync: Words, deadline: int) -> int:
-    """Sleep, in slices, until what `spun` looks for; ``deadline`` in ns of `clock`, 0 for none.
+    """Sleep, in slices, until the word is as `spun` wants it; return OK, ABORTED or EXPIRED.
 
-    The kernel compares the low 32 bits with those seen here: what is waited for must change them.
+    ``deadline`` is in ns of `clock`, 0 for none. The kernel compares the low 32 bits of the word with those seen
+    here, so the awaited change must change these bits.
     """
     shared = shared_of(sync)
     while True:
@@ -139,14 +145,17 @@ def blocked(words: Words, i: int, mask: int, value: int, equal: bool, sync: Word
             left = deadline - clock()
             if left <= 0:
                 return EXPIRED
-            if left < slice_ns:  # not min(): it brings an exception for an empty sequence with it
+            if left < slice_ns:  # not min(), which includes an exception for an empty sequence
                 slice_ns = left
         futex_wait(words, i, seen, slice_ns)
 
 
 @inline
 def wait_while(words: Words, i: int, value: int, sync: Words, deadline: int) -> int:
-    """Wait while ``words[i]`` is ``value``: spin, then block until `futex_wake` on it; OK, ABORTED or EXPIRED."""
+    """Wait while ``words[i]`` is ``value``; return OK, ABORTED or EXPIRED.
+
+    The wait spins, then blocks until a `futex_wake` on the word.
+    """
     status = spun(words, i, WHOLE, value, False, sync)
     if status == CHANGING:
         status = blocked(words, i, WHOLE, value, False, sync, deadline)
@@ -155,9 +164,9 @@ def wait_while(words: Words, i: int, value: int, sync: Words, deadline: int) -> 
 
 @inline
 def sleep(own: Words, deadline: int, once: bool) -> int:
-    """Sleep until this stream is served; return OK, ABORTED or EXPIRED, and CHANGING after one slice if ``once``.
+    """Sleep until this stream is served; return OK, ABORTED or EXPIRED, or CHANGING after one slice if ``once``.
 
-    Whoever serves it wakes it; the slices only look after a wake-up that some signal has eaten.
+    The stream that serves it also wakes it. The slices only guard against a wake-up that a signal has swallowed.
     """
     shared = words_at(own[SHARED_AT], SHARED_WORDS)
     while True:

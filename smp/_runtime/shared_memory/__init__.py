@@ -1,1 +1,1 @@
-"""What all machines with shared memory have: their port, boards, and what their streams wait for."""
+"""The parts that all machines with shared memory have in common: port, boards, and the waits of their streams."""

@@ -1,4 +1,4 @@
-"""What a processor with shared memory notes for the parent: its board, and the abort word."""
+"""The notes of a processor with shared memory for the parent: its board, and the abort word."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .memory import ProcessorMemory
 
 
 class BoardDiagnosis(Board, Diagnosis):
-    """See `Diagnosis`; ``core`` has the entry points."""
+    """Diagnosis by a board in shared memory (see `Diagnosis`); ``core`` has the entry points."""
 
     def __init__(self, memory: ProcessorMemory, rank: int, core: Any) -> None:
         super().__init__(memory.segment, boards_at(rank))

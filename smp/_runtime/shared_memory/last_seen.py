@@ -1,7 +1,8 @@
-"""Where each processor was last seen: a few words and a line of text in shared memory, one board a processor.
+"""Boards that show where each processor was last seen: a few words and a line of text in shared memory.
 
-Only the processor itself writes its board; the parent reads it when the processor has failed.  A reader may find
-a half-written line of a processor that was killed meanwhile: it is for people, nothing depends on it.
+Each processor has a board of its own.  Only the processor itself writes it; the parent reads it when the processor
+has failed.  If a processor is killed while it writes, a reader may find half a line.  The text is for people, and
+nothing depends on it.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ class Board:
         self._last_code: CodeType | None = None
 
     def clear(self) -> None:
-        """Forget the run before."""
+        """Forget the previous run."""
         self._words[:] = -1
         self._last_label, self._last_code = "", None
         self._label[0] = self._place[0] = 0
 
     def begin(self, program: Callable[..., object]) -> None:
-        """Note the program's own first line: all there is before its first superstep or collective."""
-        code = getattr(getattr(program, "func", program), "__code__", None)  # of a partial, its function's
+        """Note the program's own first line, the only place known before its first superstep or collective."""
+        code = getattr(getattr(program, "func", program), "__code__", None)  # for a partial, that of its function
         if code is not None:
             _write(self._place, code.co_filename)
             self._words[2] = code.co_firstlineno
@@ -44,7 +45,7 @@ class Board:
 
     def mark(self, step: int, phase: int, label: str) -> None:
         """Note the superstep, its phase, and the user's line."""
-        if label != self._last_label:  # before the step: one that is killed here has no step without its label
+        if label != self._last_label:  # before the step: a processor killed here shows no step without its label
             _write(self._label, label)
             self._last_label = label
         self._words[0] = step
@@ -64,7 +65,7 @@ class Board:
         self._words[2] = frame.f_lineno
 
     def seen(self) -> Place:
-        """Where the processor was last seen."""
+        """Return where the processor was last seen."""
         step, phase, line = (int(word) for word in self._words[:3])
         return Place(None if step < 0 else step, _read(self._label), max(phase, 0) % 4, _read(self._place), line)
 

@@ -1,4 +1,4 @@
-"""Where things lie in the header of a machine's segment.
+"""Layout of the header of a machine's segment.
 
 sync words │ a board for each processor │ two slots for each │ records of streams
 """
@@ -13,20 +13,20 @@ SLOT = 1 << 16  # bytes; longer blocks are exchanged in several rounds
 
 
 def boards_at(rank: int) -> int:
-    """Offset of a processor's board."""
+    """Return the offset of a processor's board."""
     return PAGE + rank * BOARD
 
 
 def slots_at(size: int) -> int:
-    """Offset of the first slot."""
+    """Return the offset of the first slot."""
     return -(-boards_at(size) // PAGE) * PAGE
 
 
 def records_at(size: int) -> int:
-    """Offset of the table of records."""
+    """Return the offset of the table of records."""
     return slots_at(size) + 2 * size * SLOT
 
 
 def header(size: int) -> int:
-    """Bytes of the segment's header for so many processors; a record takes memory once a stream has it."""
+    """Return the bytes of the segment's header for ``size`` processors; a record takes memory once a stream has it."""
     return records_at(size) + 8 * TABLE_WORDS

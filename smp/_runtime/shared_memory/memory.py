@@ -1,4 +1,4 @@
-"""What one processor has of its machine's segment: its own words, its streams, cells, pages."""
+"""One processor's part of its machine's segment: its own words, its streams, cells, pages."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from ..protocols.placement import UNKNOWN
 
 
 class ProcessorMemory:
-    """See `SharedMemory`.
+    """The shared memory of a machine as one processor uses it; see `SharedMemory`.
 
     Parameters
     ----------
     segment : Segment
-        With its threads.
+        The machine's segment, with the threads of this process.
     retries : int
-        Looks before a wait blocks.
+        Number of looks after which a waiting thread blocks.
 
     Attributes
     ----------
     shared, sync : int64 array
-        The words that all processors share, and those of this one (see ``wait``).
+        The words that all processors share, and the words of this processor (see ``wait``).
     """
 
     def __init__(self, segment: Segment, rank: int, size: int, retries: int) -> None:
@@ -55,7 +55,7 @@ class ProcessorMemory:
         self.segment.ask_for_huge_pages(block.offset, block.nbytes)
         octets: NDArray[np.uint8] = np.asarray(block)
         mine = share(octets.size, self._rank, self._size)
-        octets[mine][::PAGE] = 0  # which they are already
+        octets[mine][::PAGE] = 0  # the octets are 0 already
 
     def faults(self) -> int:
         return page_faults()
@@ -72,7 +72,7 @@ class ProcessorMemory:
         return reads, writes, loops
 
     def placement(self) -> float:
-        if self._size < 2 or not self.sync[wait.RETRIES]:  # where waits do not spin, processors share CPUs
+        if self._size < 2 or not self.sync[wait.RETRIES]:  # if waits do not spin, processors share CPUs
             return math.nan
         found = core().probe(self.sync.ctypes.data, self._rank, self._size)
         return math.nan if found == UNKNOWN else found / 1e3
@@ -81,6 +81,6 @@ class ProcessorMemory:
         return cells_on(elements_of(array).block, n, dtype, words, retries)
 
     def new_run(self) -> None:
-        """Forget the run before; the parent has cleared the barrier."""
+        """Forget the previous run; the parent has cleared the barrier."""
         self.sync_here()
         self.sync[wait.ROUND :] = 0

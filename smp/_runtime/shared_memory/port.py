@@ -1,7 +1,8 @@
-"""The port of all machines with shared memory: one segment holds the arrays and all that the processors wait for.
+"""Port of all machines with shared memory: one segment holds the arrays and all words that the processors wait for.
 
-``exchange`` uses the two slots of each processor in turn.  Round k is written to slot k % 2, published by a barrier and
-read.  The slot is written again in round k + 2, after the barrier of round k + 1, at which all have read round k.
+``exchange`` uses the two slots of each processor alternately.  Round k is written to slot k % 2, published by a
+barrier and read.  The slot is written again in round k + 2.  This is after the barrier of round k + 1, at which all
+processors have read round k.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .diagnosis import BoardDiagnosis
 from .layout import SLOT, slots_at
 from .memory import ProcessorMemory
 
-_LENGTH = 8  # the slot opens with the length of the whole block
+_LENGTH = 8  # bytes at the start of a slot, which hold the length of the whole block
 
 
 class SharedMemoryPort:
@@ -37,9 +38,9 @@ class SharedMemoryPort:
     Parameters
     ----------
     ask : callable
-        ``ask(nbytes) -> offset`` has the parent give out a block; used by processor 0 only.
+        ``ask(nbytes) -> offset`` asks the parent for a block of memory; only processor 0 calls it.
     entries : optional
-        The runtime's entry points: machine code (`entry_points.core`), or what stands in for it.
+        The runtime's entry points: machine code (`entry_points.core`), or a substitute for it.
     """
 
     def __init__(
@@ -54,13 +55,13 @@ class SharedMemoryPort:
         self._address = memory.sync.ctypes.data
         self._main = threading.get_ident()  # the thread that runs the program
         self.doing = ""
-        self._overdue: int | None = None  # ticket of a barrier at which a wait timed out: the arrival stands
+        self._overdue: int | None = None  # ticket of a barrier at which a wait timed out: the arrival still counts
 
     def clock(self) -> float:
         return time.perf_counter()
 
     def now(self) -> int:
-        """Nanoseconds of the clock in which deadlines are told."""
+        """Return the nanoseconds of the clock that deadlines use."""
         return time.monotonic_ns()
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
@@ -84,7 +85,7 @@ class SharedMemoryPort:
         elements = elements_of(array).all
         if out is None:
             part = elements[index]
-            if not isinstance(part, np.ndarray):  # one element: a scalar of NumPy's forgets lengths and byte order
+            if not isinstance(part, np.ndarray):  # one element: a NumPy scalar loses lengths and byte order
                 return np.array(part, array.dtype)
             return part if part.base is None else part.copy()  # an index array has made a copy already
         if isinstance(index, np.ndarray) and index.dtype.kind in "iu" and array.ndim == 1:
@@ -100,7 +101,7 @@ class SharedMemoryPort:
         elements_of(array).all[index] = values
 
     def fence(self) -> None:
-        """Nothing: what is stored is in place, and a barrier publishes it."""
+        """Do nothing: stored values are in place already, and a barrier publishes them."""
 
     def _arrive(self, description: str) -> int:
         if self._overdue is not None:
@@ -131,11 +132,11 @@ class SharedMemoryPort:
             self._ended(status, timeout)
 
     def _on_a_stream(self) -> bool:
-        """Whether another thread of the processor's calls than the one that runs the program."""
+        """Return True if the calling thread is another than the one that runs the program."""
         return threading.get_ident() != self._main
 
     def _from_a_stream(self, description: str) -> int:
-        """Synchronise for the processor from another thread of it, which gives its stream up meanwhile."""
+        """Synchronise for the processor from another of its threads, which gives up its stream meanwhile."""
         own = self.memory.threads.own()
         self.memory.threads.release(own)
         self.memory.sync_here()
@@ -154,7 +155,7 @@ class SharedMemoryPort:
         self._overdue = ticket
         try:
             self._wait_for(ticket, timeout)
-        except Aborted:  # nothing to go on with
+        except Aborted:  # the run has failed: no wait can go on
             self._overdue = None
             raise
         self._overdue = None
@@ -192,7 +193,7 @@ class SharedMemoryPort:
         return loop(*[array.view for array in arrays], *args)
 
     def new_run(self) -> None:
-        """Forget the run before; the parent has cleared the barrier."""
+        """Forget the previous run; the parent has cleared the barrier."""
         self.memory.new_run()
         self._round = 0
         self._overdue = None

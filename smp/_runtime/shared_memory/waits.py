@@ -1,4 +1,4 @@
-"""What the streams of a machine wait for, read by the parent from their records (see ``waiters``)."""
+"""Waits of the streams of a machine, which the parent reads from their records (see ``waiters``)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Records = NDArray[np.int64]
 
 
 class Waits:
-    """The records of one machine.
+    """The records of one machine's streams, as its parent reads them.
 
     Parameters
     ----------
     segment : Segment
     size : int
-        Processors.
+        Number of processors.
     seen : callable
-        Where a processor was last seen, by its rank.
+        Returns where a processor was last seen, by its rank.
     """
 
     def __init__(self, segment: Segment, size: int, seen: Callable[[int], Place]) -> None:
@@ -36,18 +36,18 @@ class Waits:
         self._shared = segment.words(0, wait.SHARED_WORDS)
 
     def running(self) -> Records:
-        """Return the records of the processors' streams."""
+        """Return the records of the processors' streams; none if a wait began or ended while they were copied."""
         joined = int(self._shared[wait.RECORDS])
         words = self._segment.words(int(self._shared[wait.TABLE]), (joined + 1) * waiters.RECORD)
         live = words.reshape(-1, waiters.RECORD)[1:]
         table = live.copy()
-        if (live[:, waiters.WAITS] != table[:, waiters.WAITS]).any():  # what was copied is not of one wait
+        if (live[:, waiters.WAITS] != table[:, waiters.WAITS]).any():  # a wait began or ended during the copy
             return live[:0]
         running: Records = table[(table[:, waiters.ACTIVE] != 0) & (table[:, waiters.RANK] >= 0)]
         return running
 
     def all_wait(self, records: Records) -> bool:
-        """Return whether every stream of every processor waits, without a deadline."""
+        """Return True if every stream of every processor waits, without a deadline."""
         ops, status = records[:, waiters.OP], records[:, waiters.STATUS] & waiters.STATE
         queued = (ops != 0) & (status == waiters.WAITING) & ((records[:, waiters.UNTIL] == 0) | (ops == PARKED))
         at = records[:, waiters.BARRIER_AT]
@@ -56,21 +56,25 @@ class Waits:
         return len(np.unique(records[:, waiters.RANK])) == self._size and bool(waits.all())
 
     def named(self, records: Records) -> bytes:
-        """Return what is the same at two looks if the same waits go on; nothing where some stream does not wait."""
+        """Return bytes that are the same at two looks if the same waits go on; none if some stream does not wait."""
         return records[:, [waiters.INDEX, waiters.WAITS]].tobytes() if self.all_wait(records) else b""
 
     def all_private(self, records: Records, private: Collection[Block]) -> bool:
-        """Return whether all cells that are waited for lie in these blocks, or belong to a processor alone."""
+        """Return True if all cells that are waited for lie in these blocks, or belong to one processor alone."""
         cells = records[~np.isin(records[:, waiters.OP], (0, PARKED))][:, [waiters.WHERE, waiters.SHARED]]
         offsets = cells[:, 0] - cells[:, 1]
-        outside = (offsets < 0) | (offsets >= self._segment.size)  # of a thread or a team: its processor's own
+        outside = (offsets < 0) | (offsets >= self._segment.size)  # of a thread or a team, private to its processor
         return all(
             bool(out) or any(block.offset <= offset < block.offset + block.nbytes for block in private)
             for out, offset in zip(outside, offsets, strict=True)
         )
 
     def rows(self, records: Records, asked: int) -> list[Row]:
-        """Return what each stream does; its line is what the watches noted when they were ``asked``."""
+        """Return a row for each stream that shows what it does.
+
+        The watches have noted the operations and lines when they were ``asked``.  If a processor's watch has not
+        answered that, its rows show where the processor was last seen.
+        """
         shown = records[records[:, waiters.OP] != PARKED]
         shown = shown[np.lexsort((shown[:, waiters.STREAM], shown[:, waiters.RANK]))]
         answers = dict(zip(records[:, waiters.RANK].tolist(), abs(answers_of(records)).tolist(), strict=False))
@@ -91,6 +95,6 @@ class Waits:
 
 
 def answers_of(records: Records) -> NDArray[np.int64]:
-    """Return what the watch of each processor has answered last (see ``watchdog``)."""
+    """Return the last answer of each processor's watch (see ``watchdog``)."""
     answers: NDArray[np.int64] = records[records[:, waiters.STREAM] == 0][:, waiters.WATCHED]
     return answers

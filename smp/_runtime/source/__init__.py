@@ -1,1 +1,1 @@
-"""A user's source lines: the titles of notebook cells, and whose line a frame is at."""
+"""A user's source lines: the titles of notebook cells, and the user's line at which a frame is."""

@@ -1,11 +1,11 @@
-"""Whereabouts, for people: the user's own line in a stack, and what was called there.
+"""The user's own line in a stack of calls, and the operation that was called there.
 
-It also says where an exception may be raised by a signal: in a user's code that a program runs, with nothing of smp's
+It also determines where a signal may raise an exception: in a user's code that a program runs, with nothing of smp's
 own work in between.
 
     answer ── program ── its functions ── a library        may        (the innermost frame is on the right)
     answer ── program ── step.copy_in ── ...               may not    the runtime would be left half done
-    answer ── program ── a loop of smp.stream, emulated    may        the frames between do nothing of their own
+    answer ── program ── a loop of smp.stream, emulated    may        the frames between do no work of their own
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ _LIBRARIES = tuple(
     os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 
-_programs: dict[int, CodeType] = {}  # of functions that call a program, by identity: to hash a code takes a while
-_wrappers: dict[int, CodeType] = {}  # of functions that call a function of the user's, and do nothing else then
+_programs: dict[int, CodeType] = {}  # of functions that call a program, by id: hashing a code object is slow
+_wrappers: dict[int, CodeType] = {}  # of functions that call a user's function, and do nothing else meanwhile
 
 
 def calls_programs(function: F) -> F:
-    """Note a function of smp's that calls programs: what they raise, it handles."""
+    """Register a function of smp that calls programs, and handles the exceptions that they raise."""
     _programs[id(function.__code__)] = function.__code__
     return function
 
 
 def wraps_users(function: F) -> F:
-    """Note a function of smp's that only wraps one of the user's."""
+    """Register a function of smp that only wraps a user's function."""
     _wrappers[id(function.__code__)] = function.__code__
     return function
 
 
 def runs_a_program(frame: FrameType) -> bool:
-    """Whether a frame is of a function that calls programs: what is beyond it is not the program."""
+    """Return True if a frame is of a function that calls programs; frames beyond it are not the program's."""
     return id(frame.f_code) in _programs
 
 
 def in_a_program(frame: FrameType | None) -> bool:
-    """Whether a frame is of a user's code in a program, with nothing of smp's own work in between."""
-    if frame is None or id(frame.f_code) in _programs:  # not in the program, but before or after it
+    """Return True if a frame is of a user's code in a program, with nothing of smp's own work in between."""
+    if frame is None or id(frame.f_code) in _programs:  # before or after the program, not in it
         return False
     while frame is not None:
         code = frame.f_code
@@ -62,28 +62,33 @@ def in_a_program(frame: FrameType | None) -> bool:
 
 
 def is_ours(filename: str) -> bool:
-    """Whether a source file belongs to smp's runtime."""
+    """Return True if a source file belongs to smp's runtime."""
     return filename.startswith(_ours)
 
 
 def count_as_ours(folder: str) -> None:
-    """Count the files of a folder as smp's own: those of a kind of machine that lives outside of smp."""
+    """Count the files of a folder as smp's own. It contains a kind of machine that is not part of smp."""
     global _ours
     _ours = (*_ours, os.path.join(folder, ""))
 
 
 def is_a_librarys(filename: str) -> bool:
-    """Whether a source file belongs to Python or to an installed package."""
+    """Return True if a source file belongs to Python or to an installed package."""
     return filename.startswith((*_LIBRARIES, "<frozen "))
 
 
 def innermost(frames: Sequence[tuple[str, int]]) -> tuple[str, int]:
-    """The file and line to name of a traceback, innermost frame last: the user's own before a library's.
+    """Return the file and line to report for a traceback: the user's innermost frame, or else a library's.
+
+    Parameters
+    ----------
+    frames : sequence of (str, int)
+        File and line of each frame, innermost frame last.
 
     Returns
     -------
     tuple of str and int
-        Empty where all of it is the runtime's.
+        Empty file name and 0 if all frames are the runtime's.
     """
     theirs = [frame for frame in frames if not is_ours(frame[0])]
     own = [frame for frame in theirs if not is_a_librarys(frame[0])]
@@ -91,7 +96,7 @@ def innermost(frames: Sequence[tuple[str, int]]) -> tuple[str, int]:
 
 
 def _frames(frame: FrameType | None) -> list[FrameType]:
-    """The frames of a stream, innermost first, those of its program only."""
+    """Return the frames of a stream that belong to its program, innermost first."""
     found = []
     while frame is not None and id(frame.f_code) not in _programs:
         found.append(frame)
@@ -100,13 +105,17 @@ def _frames(frame: FrameType | None) -> list[FrameType]:
 
 
 def where(frame: FrameType | None) -> str:
-    """The user's own source line in these frames."""
+    """Return the user's own source line in the stack of this frame; empty if there is none."""
     file, line = innermost([(f.f_code.co_filename, f.f_lineno) for f in reversed(_frames(frame))])
     return titles.place(file, line) if file else ""
 
 
 def operation(frame: FrameType | None) -> str:
-    """What the user's code called of the runtime: a collective by its description, else the function by its name."""
+    """Return the operation of the runtime that the user's code has called.
+
+    The result is the description of a collective, or else the name of a function, with the index if it works on a
+    cell.
+    """
     called = cell = ""
     for f in _frames(frame):
         if not is_ours(f.f_code.co_filename):

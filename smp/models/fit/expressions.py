@@ -1,13 +1,13 @@
-"""Expressions of a model's inputs, as text: checked once, then a Python, a NumPy and a C function.
+"""Expressions of a model's inputs as text, checked once and turned into Python, NumPy and C.
 
     "n * log2(n)"    ->  n * log2(n)                 of numbers, in Python
                          multiply(n, np.log2(n))     of arrays
                          n * log2(n)                 in C
 
-Text can be stored, printed and compared; what it may hold is little enough to be read aloud: numbers, the inputs,
-``+ - * / **``, comparisons, ``and or not`` between them, ``a if c else b`` and the functions of `FUNCTIONS`.  A
-comparison counts as 1 where it holds, else as 0.  Powers are powers of floats everywhere: those of Python's integers
-have no bound, and ``9**9**9`` would not end.
+Text can be stored, printed and compared. An expression may hold only numbers, the inputs, ``+ - * / **``, comparisons,
+``and or not`` between them, ``a if c else b`` and the functions of `FUNCTIONS`. A comparison counts as 1 if it holds,
+and as 0 otherwise. Powers are powers of floats everywhere: powers of Python's integers have no bound, and ``9**9**9``
+would not end.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     "min": min,
     "sqrt": math.sqrt,
 }
-"""What an expression may call; ``min`` and ``max`` take two arguments or more, the others one."""
+"""Functions that an expression may call; ``min`` and ``max`` take two or more arguments, the others one."""
 _ARRAY_FUNCTIONS = {name: getattr(np, name) for name in FUNCTIONS if name not in ("min", "max")} | {
     "min": lambda *given: functools.reduce(np.minimum, given),
     "max": lambda *given: functools.reduce(np.maximum, given),
-    "_float": np.float64,  # of Python's own floats 1 / 0 would raise
+    "_float": np.float64,  # with Python's own floats 1 / 0 would raise
     "_where": np.where,
     "_both": np.logical_and,
     "_either": np.logical_or,
@@ -60,9 +60,9 @@ _C_WORDS = (
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"
 )
 LONGEST = 1_000
-"""Characters of an expression."""
+"""The most characters that an expression may have."""
 RESERVED = frozenset([*FUNCTIONS, *_C_NAMES.values(), "pow", "inf", *keyword.kwlist, *_C_WORDS.split()])
-"""What cannot name an input or a function, in Python or in C."""
+"""Words that cannot name an input or a function, in Python or in C."""
 
 
 class Expression:
@@ -71,24 +71,24 @@ class Expression:
     Parameters
     ----------
     text : str
-        Such as ``"n * log2(n)"`` or ``"ceil(bits / digit)"``.
+        Text such as ``"n * log2(n)"`` or ``"ceil(bits / digit)"``.
     inputs : sequence of str
-        The names it may use.
+        Names of the inputs that it may use.
 
     Attributes
     ----------
     python, c : str
-        Of numbers in Python, of doubles in C.
+        The expression of numbers in Python, and of doubles in C.
     shown : str
-        To be read: with ``**``.
+        The expression for readers, with ``**``.
     names, calls : frozenset of str
-        The inputs that it uses, and the functions that its Python text does.
+        The inputs that it uses, and the functions that its Python text calls.
 
     Raises
     ------
     ModelError
-        It does not parse, is too long, names what is no input, or holds what no expression may, or a power of numbers
-        that no float can hold.
+        The text does not parse, is too long, uses a name that is not an input, holds syntax that no expression may
+        hold, or a power of numbers that is larger than a float can be.
 
     Examples
     --------
@@ -131,17 +131,18 @@ class Expression:
         return f"<expression {self.text}>"
 
     def of(self, inputs: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
-        """Evaluate it over arrays.
+        """Evaluate the expression over arrays.
 
         Parameters
         ----------
         inputs : mapping of name to array_like
-            Of shapes that broadcast with each other.
+            Arrays of shapes that broadcast with each other.
 
         Returns
         -------
         ndarray of float64
-            Of the inputs' common shape; a condition is 0 or 1.  What is not defined (log of 0) is NaN or infinite.
+            An array of the inputs' common shape. A condition is 0 or 1. A value that is not defined (log of 0) is NaN
+            or infinite.
         """
         values = {name: np.asarray(given, np.float64) for name, given in inputs.items()}
         shape = np.broadcast_shapes(*(value.shape for value in values.values()))
@@ -149,13 +150,13 @@ class Expression:
 
 
 def python_function(name: str, parameters: Sequence[str], body: str) -> Callable[..., float]:
-    """Compile a function of numbers that returns the value of an expression's `python` text, or of a sum of such."""
+    """Compile a function of numbers that returns the value of an expression's `python` text, or of a sum of them."""
     made: Callable[..., float] = compiled_function(name, parameters, f"return {body}", {})
     return made
 
 
 def compiled_function(name: str, parameters: Sequence[str], body: str, space: Mapping[str, Any]) -> Callable[..., Any]:
-    """Compile a Python function from its lines, made of checked expressions, with more names to call."""
+    """Compile a Python function from its lines of checked expressions; ``space`` holds further names to call."""
     known: dict[str, Any] = {"__builtins__": {}, "inf": math.inf, "pow": math.pow, **FUNCTIONS, **space}
     exec(f"def {name}({', '.join(parameters)}):\n    {body}", known)
     made: Callable[..., Any] = known[name]
@@ -163,7 +164,7 @@ def compiled_function(name: str, parameters: Sequence[str], body: str, space: Ma
 
 
 def _check(node: ast.AST, text: str, inputs: Sequence[str]) -> None:
-    """Raise `ModelError` for what an expression may not hold."""
+    """Raise `ModelError` if a tree holds a node that an expression may not hold."""
     if isinstance(node, ast.Constant):
         value: Any = node.value
         fine = type(value) in (int, float) and abs(value) <= sys.float_info.max
@@ -197,12 +198,12 @@ def _check(node: ast.AST, text: str, inputs: Sequence[str]) -> None:
 
 
 def _named(node: ast.AST) -> set[str]:
-    """The names in a tree."""
+    """Return the names in a tree."""
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def _compiled(tree: ast.expr) -> CodeType:
-    """A checked tree as code for arrays."""
+    """Return a checked tree as code for arrays."""
     return compile(_emit(tree, in_c=False), "<expression>", "eval")
 
 
@@ -212,7 +213,7 @@ def _value(code: CodeType, values: Mapping[str, NDArray[np.float64]]) -> Any:
 
 
 class _Powers(ast.NodeTransformer):
-    """Writes powers as calls of ``pow``, which in `math` and in C is one of floats."""
+    """Writes powers as calls of ``pow``, which in `math` and in C takes floats."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
@@ -222,7 +223,7 @@ class _Powers(ast.NodeTransformer):
 
 
 def _is_condition(node: ast.expr) -> bool:
-    """Whether its value is true or false."""
+    """Return True if the value of a node is true or false."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return True
     return isinstance(node, ast.Compare | ast.BoolOp)
@@ -233,7 +234,7 @@ def _emit(node: ast.expr, in_c: bool) -> str:
     emit = functools.partial(_emit, in_c=in_c)
 
     def number(part: ast.expr) -> str:
-        """A part to calculate with: NumPy adds two conditions to one, and C divides them as integers."""
+        """Return a part as a number: as conditions, NumPy would add two to one, and C would divide them as integers."""
         return f"(1.0 * {emit(part)})" if _is_condition(part) else emit(part)
 
     match node:
@@ -269,7 +270,7 @@ def _emit(node: ast.expr, in_c: bool) -> str:
 
 
 def _grouped(tree: ast.expr) -> str:
-    """The expression in Python, in brackets where a factor before it would bind to its first part only."""
+    """Return the expression in Python, in brackets if a factor before it would bind to its first part only."""
     text = ast.unparse(tree)
     return text if isinstance(tree, ast.Constant | ast.Name | ast.Call) else f"({text})"
 

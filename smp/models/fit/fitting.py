@@ -1,7 +1,9 @@
-"""From measured points to a model: the median of each, the relevant terms, the trial on points kept apart.
+"""Fitting of a model to measured points: medians, relevant terms, and verification on points kept apart.
 
-    points, raw timings  ->  medians  ->  fitted to the first     ->  irrelevant terms out, one at a time
-                                          tried on the rest       ->  MRE; a warning above 10%
+    points, raw timings  ->  medians  ->  fitted to some points   ->  irrelevant terms out, one at a time
+                                          verified on the others  ->  MRE; a warning above 10%
+
+MRE is the mean relative error.
 
 Source: Brewer, Portable High-Performance Supercomputing, sections 2.3 and 3.6.
 """
@@ -24,11 +26,11 @@ from .specification import Specification
 from .stepwise import select
 
 TOLERATED = 0.10
-"""Mean relative error on points not fitted above which a model comes with a warning."""
+"""Mean relative error, on points that were not fitted, above which a model comes with a warning."""
 
 
 class ModelWarning(UserWarning):
-    """A model can be used, but not without a word."""
+    """Warns that the model is usable, with a caveat."""
 
 
 def fit_model(
@@ -47,9 +49,9 @@ def fit_model(
     raw : sequence of n sequences of float
         All timings of each point, in seconds; the median is taken.
     verification : ndarray (n,) bool
-        Points that are kept apart, to try the model on.
+        True for points that are kept apart, to verify the model on.
     machine : mapping, optional
-        What was measured, kept with the model.
+        Description of the measured machine, kept with the model.
 
     Returns
     -------
@@ -63,14 +65,15 @@ def fit_model(
     Warns
     -----
     ModelWarning
-        The mean relative error on the points kept apart is above 10%.
+        If the mean relative error on the points kept apart is above 10%.
     """
     seconds = np.array([np.median(timings) for timings in raw])
     fitted = ~verification
     columns = np.column_stack([term.of(points) for term in specification.expressions.values()])
     names = tuple(specification.expressions)
     check_enough(specification, int(fitted.sum()))
-    # What a parameter is set by stays: without the term that rises, or that falls, its best value would be an end.
+    # Terms of a parameter (a keyword) are never removed: its best value is where a rising and a falling term balance.
+    # Without one of the two it would be an end of the range.
     steers = [bool(set(term.names) & set(specification.keywords)) for term in specification.expressions.values()]
     kept = [name for name, steering in zip(names, steers, strict=True) if steering]
     chosen = select(columns[fitted], seconds[fitted], names, keep=kept, nonnegative=steers, reweighted=True)

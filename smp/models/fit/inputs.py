@@ -1,11 +1,12 @@
-"""Inputs of a model: which values they take, on the grid that it is fitted on and at random between.
+"""Inputs of a model: the values of the grid that it is fitted on, and random values in the same range.
 
     "100..1e6"              geometric: 12 values of equal ratios
-    "linear 0..1 x 5 real"  so many values of equal distances, not rounded to whole numbers
+    "linear 0..1 x 5 real"  5 values at equal distances, not rounded to whole numbers
     "powers 1..1024"        powers of two
-    "4, 8, 64"              these
+    "4, 8, 64"              these values
 
-Random values come from the whole range, uniform on the scale of the grid: of their logarithms, where it is geometric.
+Random values come from the whole range, uniform on the scale of the grid: if the grid is geometric, their logarithms
+are uniform.
 
 Source: Brewer, Portable High-Performance Supercomputing, section 3.2 (loop nest, iteration variables).
 """
@@ -26,7 +27,7 @@ from smp.errors import ModelError
 from .expressions import RESERVED
 
 COUNT, MOST = 12, 100_000
-"""Values of a grid whose text gives no number; the most that one may have."""
+"""Number of values of a grid whose text gives no number; the most values that a grid may have."""
 Values = NDArray[np.float64]
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(
@@ -43,12 +44,12 @@ class Input:
     ----------
     name : str
     text : str
-        As it was written: `parse` reads it.
+        The range as it was written: `parse` reads it.
     spacing : {"geometric", "linear", "powers", "listed"}
     grid : tuple of float
-        Ascending: the values of the loop nest.
+        The values of the loop nest, ascending.
     whole : bool
-        Whether only whole numbers make sense.
+        True if only whole numbers make sense.
     """
 
     name: str
@@ -65,12 +66,12 @@ class Input:
         ----------
         name : str
         text : str
-            ``[geometric | linear | powers] low..high [x count] [real]``, or numbers with commas between.
+            ``[geometric | linear | powers] low..high [x count] [real]``, or numbers separated by commas.
 
         Raises
         ------
         ModelError
-            It reads otherwise, the range is empty, or the name would not do in a Python or C function.
+            The text has another form, the range is empty, or the name is not allowed in a Python or C function.
 
         Examples
         --------
@@ -134,7 +135,7 @@ class Input:
         return self.grid[-1]
 
     def draw(self, rng: np.random.Generator, count: int) -> Values:
-        """Return random values of the range, shape (count,); listed ones and powers come from the grid itself."""
+        """Return random values of the range, shape (count,); listed values and powers come from the grid itself."""
         if self.spacing in ("listed", "powers"):
             return rng.choice(self.grid, count)
         if self.spacing == "linear":
@@ -145,7 +146,7 @@ class Input:
 
 
 def nest(inputs: Sequence[Input]) -> dict[str, Values]:
-    """Return all combinations of the inputs' grids, the first outermost: for each input, its values.
+    """Return all combinations of the inputs' grids, as an array of values for each input; the first is outermost.
 
     Examples
     --------
@@ -168,7 +169,7 @@ def parsed(ranges: Mapping[str, str]) -> tuple[Input, ...]:
     Raises
     ------
     ModelError
-        None at all, or one that does not read.
+        No range at all, or one that cannot be read.
     """
     if not ranges:
         raise ModelError("a model needs an input: give a mapping of names to ranges, such as {'n': '100..1e6'}")

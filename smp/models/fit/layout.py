@@ -1,4 +1,4 @@
-"""The layout of a model as JSON: see `documents`."""
+"""Layout of a model as JSON, checked as `smp._computer.documents` describes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from smp._computer.documents import Count, NotNegative, Number, Positive, Record
 
 Real = Annotated[float, Field(allow_inf_nan=True)]
-"""Of a fit, in which numbers may be left open."""
+"""Number of a fit; infinite or NaN if the fit leaves it open."""
 Texts = Annotated[dict[str, str], Field(min_length=1)]
 
 

@@ -1,11 +1,11 @@
-"""Least squares that says what it cannot tell: singular values, null spaces, signs.
+"""Least squares that reports which coefficients the data leave open: singular values, null spaces, signs.
 
-    columns / norm  ->  U S V'  ->  drop S <= 1e-10 S_max  ->  the smallest solution, its variance, what is left open
+    columns / norm  ->  U S V'  ->  drop S <= 1e-10 S_max  ->  the smallest solution, its variance, open directions
                         |
-                        +->  small S: their vectors in V name the terms that cannot be told apart
+                        +->  small S: their vectors in V name the terms that cannot be separated
 
-The columns come in equilibrated, each divided by its norm: otherwise singular values say more about
-units than about data.
+The columns arrive equilibrated, each divided by its norm. Otherwise the singular values would say more about the units
+than about the data.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ from .._types import BoolArray, FloatArray
 
 CUTOFF = 1e-10  # singular values up to this share are rounding, not data; NIST's hardest set, Filip, reaches 2e-10
 CONDITION = 1e3  # beyond this ratio of singular values, three digits of data leave no digit of a coefficient
-_TOUCHED = 1e-6  # a term has weight in a null space from this component on: rounding leaves about 1e-10
-_SUPPORT = 0.1  # a term takes part in a nearly null combination from this component of a unit vector on
+_TOUCHED = 1e-6  # a component above this is weight of a term in a null space: rounding leaves about 1e-10
+_SUPPORT = 0.1  # a component of a unit vector above this makes a term part of a nearly null combination
 _RIDGE = 1e-8  # its square is one rounding error, see `free_terms`
 
 
@@ -56,16 +56,16 @@ def checked_system(
 
 
 class Solution(NamedTuple):
-    """What the rows say of k coefficients.
+    """Solution for k coefficients, with the directions that the rows leave open.
 
     Attributes
     ----------
     values : ndarray (k,) float64
         The smallest of the solutions.
     spread : ndarray (k, rank) float64
-        ``spread @ spread.T`` is their covariance per unit of residual variance.
+        ``spread @ spread.T`` is the covariance of the coefficients per unit of residual variance.
     null : ndarray (k, k - rank) float64
-        Directions in which the coefficients may move without a trace in the rows.
+        Directions in which the coefficients may move without a change in the rows.
     """
 
     values: FloatArray
@@ -94,12 +94,12 @@ def solve(scaled: FloatArray, target: FloatArray) -> Solution:
 
 
 def touches(rows: FloatArray, null: FloatArray) -> BoolArray:
-    """Say which rows (m, k) see a move along one of the null directions (k, j): they cannot be predicted."""
+    """Return True for rows (m, k) that a move along a null direction (k, j) changes: they cannot be predicted."""
     return np.asarray((np.abs(rows @ null) > _TOUCHED * (np.abs(rows) @ np.abs(null))).any(axis=1))
 
 
 def identify(scaled: FloatArray) -> tuple[float, BoolArray, BoolArray]:
-    """Say which terms the rows cannot tell apart.
+    """Find the terms that the rows cannot separate.
 
     Parameters
     ----------
@@ -111,10 +111,10 @@ def identify(scaled: FloatArray) -> tuple[float, BoolArray, BoolArray]:
     condition : float
         Largest over smallest singular value; infinite when one is below the cut-off.
     unidentified : ndarray (k,) bool
-        Terms with weight in the null space, and terms that support a combination whose singular value
-        is more than `CONDITION` times below the largest.
+        Terms with weight in the null space, and terms that take part in a combination whose singular value is more than
+        `CONDITION` times smaller than the largest.
     linked : ndarray (k, k) bool
-        Pairs of unidentified terms that take part in the same such combination, each term with itself.
+        Pairs of unidentified terms that take part in the same such combination; each such term is paired with itself.
     """
     values, right = np.linalg.svd(scaled, full_matrices=False)[1:]
     lost = values <= CUTOFF * values[0]
@@ -122,14 +122,14 @@ def identify(scaled: FloatArray) -> tuple[float, BoolArray, BoolArray]:
     left_open = np.linalg.norm(right[lost], axis=0) > _TOUCHED
     condition = np.inf if lost.any() else float(values[0] / values[-1])
     unidentified = left_open | (np.abs(right[weak & ~lost]) > _SUPPORT).any(axis=0)
-    # Equal singular values leave their vectors free to turn, and mix pairs; the projector on them stays.
+    # Vectors of equal singular values may turn within their space, which mixes pairs; the projector on it is unique.
     projector = np.abs(right[weak].T @ right[weak])
     linked = (projector > _SUPPORT**2) & np.outer(unidentified, unidentified)
     return condition, unidentified, linked | np.diag(unidentified)
 
 
 def free_terms(scaled: FloatArray, target: FloatArray, bounded: BoolArray) -> BoolArray:
-    """Find the terms that stay free when the bounded ones must not be negative.
+    """Find the terms that stay free if the bounded ones must not be negative.
 
     Parameters
     ----------
@@ -146,9 +146,9 @@ def free_terms(scaled: FloatArray, target: FloatArray, bounded: BoolArray) -> Bo
 
     Notes
     -----
-    Bounded-variable least squares (Stark and Parker 1995). A ridge of 1e-8 keeps every subproblem of
-    full rank, as the algorithm assumes; it moves a singular value s by less than 1e-16 / s, so it decides
-    only between sets that fit equally well.
+    Bounded-variable least squares (Stark and Parker 1995). A ridge of 1e-8 keeps every subproblem at full rank, as the
+    algorithm assumes. It moves a singular value s by less than 1e-16 / s, so it only decides between sets that fit
+    equally well.
     """
     if not bounded.any():
         return np.ones(len(bounded), dtype=bool)
@@ -162,7 +162,7 @@ def free_terms(scaled: FloatArray, target: FloatArray, bounded: BoolArray) -> Bo
         max_iter=10 * count,
     )
     free = np.asarray(found.active_mask == 0)
-    # Where sets fit equally well, rounding may leave a bounded term just below zero: hold it too.
+    # If sets fit equally well, rounding may leave a bounded term just below zero: hold it too.
     while (below := _most_negative(scaled, target, bounded, free)) is not None:
         free[below] = False
     return free
@@ -174,7 +174,7 @@ def r_squared(matrix: FloatArray, measured: FloatArray, weights: FloatArray, squ
     base = np.average(measured, weights=weights**2) if constant else 0.0
     around = weights * (measured - base)
     total = float(around @ around)
-    # All y equal: the constant explains them, and the ratio would be rounding over rounding.
+    # If all y are equal, the constant explains them, and the ratio would be rounding over rounding.
     return 1.0 - squares / total if total > 1e-28 * len(measured) * base**2 * weights.max() ** 2 else 1.0
 
 

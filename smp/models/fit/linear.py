@@ -1,12 +1,12 @@
 """Linear models: a linear combination of named terms, fitted on the relative error.
 
-    rows / y  ->  columns / norm  ->  least squares  ->  coefficients, intervals, and what is not known
+    rows / y  ->  columns / norm  ->  least squares  ->  coefficients, intervals, and unidentified terms
     (relative)    (equilibrated)
 
-Times span orders of magnitude, so an error of 1 us matters at 5 us and not at 5 ms: each row is
-divided by its measured value. Terms come in units as far apart as a constant and a count of words,
-so each column is divided by its norm. What the data cannot tell apart is named in `Fit.unidentified`,
-not silently spread.
+Times span orders of magnitude, so an error of 1 us matters at 5 us and not at 5 ms: each row is divided by its
+measured value. Terms have units as different as those of a constant and a count of words, so each column is divided by
+its norm. Terms that the data cannot separate are named in `Fit.unidentified`; their price is not silently divided
+between them.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from .least_squares import checked_system, free_terms, identify, r_squared, solv
 CONFIDENCE = 0.95
 
 _REWEIGHTINGS = 2
-_FAR = 2.0  # the factor by which a prediction may change a weight: it may be far off, or below zero
+_FAR = 2.0  # largest factor by which a prediction may change a weight, as it may be far off, or below zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +36,20 @@ class Fit:
     terms : tuple of str
         Names of the k terms.
     coefficients : ndarray (k,) float64
-        In units of y per unit of the term. Where terms are unidentified, the smallest of the
-        equivalent solutions (in the equilibrated columns): their sum predicts, each alone means nothing.
+        Coefficients in units of y per unit of the term. If terms are unidentified, this is the smallest of the
+        equivalent solutions (in the equilibrated columns): their sum predicts, and each alone means nothing.
     errors : ndarray (k,) float64
-        Standard errors; 0 for held terms, infinite where the data leave a coefficient open.
+        Standard errors; 0 for held terms, infinite if the data leave a coefficient open.
     low, high : ndarray (k,) float64
-        95% interval of each coefficient (Student t; variance from the residuals on the scale of the
-        fit). Cut at zero where the term was asked to be non-negative. Held terms have ``low = high = 0``.
+        95% interval of each coefficient (Student t; variance from the residuals on the scale of the fit). It is cut at
+        zero for terms that must not be negative. Held terms have ``low = high = 0``.
     held : tuple of str
         Terms that the constraint set to zero: without it they would be negative. They have no interval.
     unidentified : tuple of str
-        Terms that these data cannot tell apart.
+        Terms that these data cannot separate.
     linked : ndarray (k, k) bool
-        Pairs of unidentified terms that cannot be told from each other, or from each other and more;
-        each with itself.
+        Pairs of unidentified terms that cannot be separated from each other, alone or together with further terms;
+        each such term is paired with itself.
     condition : float
         Largest over smallest singular value of the equilibrated columns; infinite below the cut-off.
     count : int
@@ -57,16 +57,15 @@ class Fit:
     freedom : int
         Degrees of freedom of the residuals: n less the rank of the free columns.
     relative : bool
-        Whether the fit is on the relative error.
+        True if the fit is on the relative error.
     residual : float
-        Residual standard deviation on the scale of the fit (0.03 is 3% where the fit is relative).
+        Residual standard deviation on the scale of the fit (0.03 is 3% if the fit is relative).
     r_squared : float
-        Share explained beyond the best constant, or beyond zero when no term is constant, on the scale
-        of the fit.
+        Share explained beyond the best constant, or beyond zero if no term is constant, on the scale of the fit.
     average, maximum : float
         Average and largest absolute relative error.
     mre : float
-        Geometric mean of 1 + absolute relative error, less 1.
+        Mean relative error: geometric mean of 1 + absolute relative error, less 1.
     spread : ndarray (k, rank) float64
         ``residual**2 * spread @ spread.T`` is the covariance; rows of held terms are 0.
     null : ndarray (k, j) float64
@@ -97,20 +96,20 @@ class Fit:
     def covariance(self) -> FloatArray:
         """Covariance (k, k) of the coefficients; 0 for held terms, `errors` squared on the diagonal.
 
-        Where that is infinite the entries beside it are those of the smallest solution.
+        In the row and the column of an infinite diagonal entry, the other entries are those of the smallest solution.
         """
-        with np.errstate(invalid="ignore"):  # 0 * inf where there are no degrees of freedom
+        with np.errstate(invalid="ignore"):  # 0 * inf if there are no degrees of freedom
             found = self.residual**2 * (self.spread @ self.spread.T)
         np.fill_diagonal(found, self.errors**2)
         return np.asarray(found)
 
     def predict(self, columns: ArrayLike) -> FloatArray:
-        """Evaluate the model.
+        """Evaluate the model for n rows.
 
         Parameters
         ----------
         columns : array_like (n, k)
-            One column a term, in the order of `terms`.
+            One column per term, in the order of `terms`.
 
         Returns
         -------
@@ -135,19 +134,19 @@ class Fit:
         Returns
         -------
         low, high : ndarray (n,) float64
-            Infinite for a row that needs coefficients which the data leave open, and for all rows where
-            there were as many measurements as terms.
+            Infinite for a row that needs coefficients that the data leave open, and for all rows if there were as many
+            measurements as terms.
 
         Raises
         ------
         FitError
-            The number of columns is not the number of terms, or a confidence that is no probability.
+            The number of columns is not the number of terms, or the confidence is not a probability.
 
         Notes
         -----
-        Half its width is ``t * sqrt(noise**2 + x' covariance x)``. The noise of a new measurement is
-        `residual`, of the prediction where the fit is relative. Nominal 95% cover 94 to 96% where the
-        noise is normal; with relative noise above some 10% that needs a reweighted fit, see `fit`.
+        Half the width of the interval is ``t * sqrt(noise**2 + x' covariance x)``. The noise of a new measurement is
+        `residual`, or `residual` times the prediction if the fit is relative. Nominal 95% intervals cover 94 to 96% if
+        the noise is normal. With relative noise above about 10%, that needs a reweighted fit, see `fit`.
 
         Examples
         --------
@@ -190,18 +189,18 @@ def fit(
     Parameters
     ----------
     columns : array_like (n, k)
-        One column a term; n >= k. A constant term is a column of ones.
+        One column per term; n >= k. A constant term is a column of ones.
     y : array_like (n,)
-        Measured values; above zero when `relative`.
+        Measured values; above zero if `relative`.
     terms : sequence of k str
         Names of the terms.
     nonnegative : sequence of k bool, optional
-        Terms whose coefficient must not fall below zero. Default: none.
+        True for terms whose coefficient must not fall below zero. Default: none.
     relative : bool
         Minimise the squares of the relative errors (default) or of the absolute ones.
     reweighted : bool
-        Divide the rows by what a first fit predicts instead of by what was measured: for data that
-        scatter by more than about 3%. Needs `relative`.
+        Divide the rows by the predictions of a first fit instead of by the measured values: for data that scatter by
+        more than about 3%. Needs `relative`.
 
     Returns
     -------
@@ -210,19 +209,21 @@ def fit(
     Raises
     ------
     FitError
-        Shapes that do not agree, fewer rows than terms, values that are not finite, or y <= 0 in a
-        relative fit; an absolute fit asked to be reweighted.
+        Shapes that do not agree, fewer rows than terms, values that are not finite, or y <= 0 in a relative fit. Also
+        if an absolute fit is to be reweighted.
 
     Notes
     -----
-    O(n k^2), about 0.15 ms for 100 rows of 5 terms. Dividing by a measured value that is off by a random
-    share s pulls all coefficients down by about 2 s^2: 0.02% at s = 1%, 2% at s = 10%. That is little for
-    medians, and what comes out has the least error relative to the measurements, by which models are
-    judged; so it is the default. But the bias does not shrink with more rows as the intervals do: 60 rows
-    at s = 10% leave 84% in a coefficient's 95% interval, 49% at s = 20%. A reweighted fit keeps 95%. It is
-    done twice, the second time for the residual's sake; no weight moves by more than a factor of two.
+    O(n k^2), about 0.15 ms for 100 rows of 5 terms.
 
-    The intervals hold for the terms as they are kept: choosing them by a constraint narrows them.
+    Dividing by a measured value that is off by a random share s pulls all coefficients down by about 2 s^2: 0.02% at
+    s = 1%, 2% at s = 10%. That is little for medians. The result has the least error relative to the measurements, by
+    which models are judged, so this is the default. But the bias does not shrink with more rows as the intervals do:
+    with 60 rows, the 95% interval of a coefficient covers it in 84% of cases at s = 10%, and in 49% at s = 20%. A
+    reweighted fit keeps 95%. The rows are reweighted twice, the second time for the sake of the residual. No weight
+    changes by more than a factor of two.
+
+    The intervals hold for the terms that are kept: if a constraint chooses the terms, it narrows the intervals.
 
     Examples
     --------
@@ -257,7 +258,7 @@ def _fitted(
 ) -> Fit:
     rows, target = matrix * weights[:, None], measured * weights
     norms = np.linalg.norm(rows, axis=0)
-    norms[norms == 0.0] = 1.0  # a column of zeros stays one, and comes out as unidentified
+    norms[norms == 0.0] = 1.0  # a column of zeros stays one, and its term is found to be unidentified
     scaled = rows / norms
 
     condition, unidentified, linked = identify(scaled)
@@ -265,7 +266,7 @@ def _fitted(
     found = solve(scaled[:, free], target)
 
     def in_place(part: FloatArray) -> FloatArray:
-        """Put zeros in the rows of held terms, and undo the equilibration."""
+        """Insert zeros in the rows of held terms, and undo the equilibration."""
         whole = np.zeros((len(terms), *part.shape[1:]))
         whole[free] = part
         return np.asarray((whole.T / norms).T)
@@ -305,7 +306,7 @@ def _fitted(
 
 
 def _quantile(freedom: int, confidence: float) -> float:
-    """Return how many standard errors half an interval has (Student t)."""
+    """Return half the width of an interval, in standard errors (Student t)."""
     return float(stdtrit(freedom, (1.0 + confidence) / 2.0))
 
 
@@ -314,5 +315,5 @@ def _names(terms: Sequence[str], chosen: BoolArray) -> tuple[str, ...]:
 
 
 def mean_relative_error(off: ArrayLike) -> float:
-    """Return the geometric mean of 1 + absolute relative error, less 1, of absolute relative errors."""
+    """Return the mean of absolute relative errors: the geometric mean of 1 + error, less 1."""
     return float(np.expm1(np.log1p(off).mean()))

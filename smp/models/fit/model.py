@@ -1,10 +1,10 @@
-"""A calibrated model: a linear combination of expressions of its inputs that predicts a time.
+"""Calibrated model: a linear combination of expressions of its inputs that predicts a time.
 
     sort(n) = 1.2e-06 + 4.5e-10 n*log2(n)          s, for n = 100..1e6
-              └ coefficients, with covariance      └ where it was measured
+              └ coefficients, with covariance      └ measured range
 
-It predicts a number by a compiled closed function, arrays by NumPy, and with an interval; it is JSON, a formula, and a
-function in Python or C.
+The model predicts single numbers with a compiled closed function and arrays with NumPy, and it gives an interval. It
+can be written as JSON, as a formula, and as a function in Python or C.
 
 Source: Brewer, Portable High-Performance Supercomputing, sections 2.2 and 3.6.
 """
@@ -30,20 +30,21 @@ REDO = "calibrate again"
 
 @dataclass(frozen=True)
 class Quality:
-    """How well a model does.
+    """Quality of a model's fit and of its predictions.
 
     Attributes
     ----------
     count, verified : int
-        Points that it was fitted to, and others that it was tried on.
+        Number of points that it was fitted to, and of other points that it was verified on.
     r_squared : float
-        Of the fit, on the relative scale.
+        R² of the fit, on the relative scale.
     mre_fit, mre : float
-        Geometric mean of 1 + absolute relative error, less 1: of the fit, and on the points that were not fitted.
+        Mean relative error (geometric mean of 1 + absolute relative error, less 1) of the fit, and on the points that
+        were not fitted.
     worst : float
         Largest absolute relative error on the points that were not fitted.
     log : str
-        Which terms were removed, in order, and why.
+        Terms that were removed, in order, each with the reason.
     """
 
     count: int
@@ -57,7 +58,7 @@ class Quality:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """What a model was made from.
+    """Measurements that a model was made from.
 
     Attributes
     ----------
@@ -65,9 +66,9 @@ class Samples:
     seconds : ndarray (n,) float64
         The median of each point's timings.
     raw : list of n lists of float
-        All its timings, in the order they were taken.
+        All timings of each point, in the order in which they were taken.
     verification : ndarray (n,) bool
-        Points that were kept apart from the fit.
+        True for points that were kept apart from the fit.
     """
 
     inputs: dict[str, FloatArray]
@@ -84,25 +85,26 @@ class Model:
     ----------
     name : str
     inputs : tuple of Input
-        With the ranges that were measured.
+        Inputs with the ranges that were measured.
     terms : dict of name to Expression
-        Those that are relevant.
+        The relevant terms.
     coefficients : ndarray (k,) float64
         Seconds per unit of each term.
     covariance : ndarray (k, k) float64
+        Covariance of the coefficients.
     residual : float
         Standard deviation of a measurement, relative to its prediction.
     freedom : int
-        Degrees of freedom that it was estimated with.
+        Degrees of freedom with which `residual` was estimated.
     when : str
-        The condition outside which it predicts infinity.
+        Condition on the inputs. If it does not hold, the model predicts infinity.
     quality : Quality
     machine : dict
-        What it was calibrated on, with versions of the software.
+        The computer on which the model was calibrated, with versions of the software.
     samples : Samples or None
     predict : callable
-        ``predict(n, ...)`` of numbers, by position or name: seconds, or infinity where the condition does not hold.
-        About 0.2 us.  Where a term is not defined it raises as Python does (``log2(0)``: ValueError).
+        ``predict(n, ...)`` of numbers, by position or name: seconds, or infinity if the condition does not hold. Takes
+        about 0.2 us. If a term is not defined, it raises the error that Python raises (``log2(0)``: ValueError).
 
     Examples
     --------
@@ -147,7 +149,7 @@ class Model:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The inputs' names."""
+        """Names of the inputs."""
         return tuple(given.name for given in self.inputs)
 
     @property
@@ -166,7 +168,7 @@ class Model:
         return np.stack([term.of(inputs) for term in self.terms.values()], axis=-1)
 
     def of(self, inputs: Mapping[str, ArrayLike]) -> FloatArray:
-        """Predict many.
+        """Predict the seconds for arrays of inputs.
 
         Parameters
         ----------
@@ -176,30 +178,32 @@ class Model:
         Returns
         -------
         ndarray of float64, seconds
-            Of the inputs' common shape; infinite where the condition does not hold.
+            An array of the inputs' common shape; infinite where the condition does not hold.
         """
         made = self._columns(inputs) @ self.coefficients
         return np.where(self.applies(inputs), made, np.inf)
 
     def applies(self, inputs: Mapping[str, ArrayLike]) -> NDArray[np.bool_]:
-        """Say where the condition holds."""
+        """Return True where the condition holds."""
         self._check(inputs)
         return np.asarray(Expression(self.when or "1", self.names).of(inputs) != 0)
 
     def interval(self, inputs: Mapping[str, ArrayLike], confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Return between which times a new measurement falls with this probability.
+        """Return the bounds between which a new measurement falls with the given probability.
 
         Parameters
         ----------
         inputs : mapping of name to array_like
+            All the inputs, of shapes that broadcast with each other.
         confidence : float
+            Probability, between 0 and 1.
 
         Returns
         -------
         low, high : ndarray of float64, seconds
             Infinite where the condition does not hold.
         """
-        from scipy.special import stdtrit  # SciPy takes a while to import, and predictions do without it
+        from scipy.special import stdtrit  # SciPy takes a while to import, and predictions do not need it
 
         columns = self._columns(inputs)
         predicted = columns @ self.coefficients
@@ -209,12 +213,12 @@ class Model:
         return low, high
 
     def extrapolates(self, **inputs: float) -> tuple[str, ...]:
-        """Return the inputs that lie outside what was measured."""
+        """Return the names of the inputs that lie outside their measured ranges."""
         self._check(inputs)
         return tuple(g.name for g in self.inputs if not g.low <= inputs[g.name] <= g.high)
 
     def formula(self) -> str:
-        """Return the sum of the terms as one reads it, in seconds."""
+        """Return the sum of the terms in readable form, in seconds."""
         pairs = zip(self.coefficients.tolist(), self.terms.values(), strict=True)
         parts = [f"{'-' if c < 0 else '+'} {abs(c):.4g} {'' if t.text == '1' else t.shown}".strip() for c, t in pairs]
         return " ".join(parts).removeprefix("+ ")
@@ -248,7 +252,7 @@ class Model:
         )
 
     def c(self) -> str:
-        """Return the source of a C function of doubles that predicts seconds; it needs ``math.h``."""
+        """Return the source of a C function of doubles that predicts seconds; the source needs ``math.h``."""
         summed = _sum([(c, term.c) for c, term in zip(self.coefficients.tolist(), self.terms.values(), strict=True)])
         if self.when:
             summed = f"{Expression(self.when, self.names).c} ? {summed} : INFINITY"
@@ -258,7 +262,7 @@ class Model:
         )
 
     def to_json(self, samples: bool = True) -> dict[str, Any]:
-        """Return it as plain JSON, with or without what it was made from."""
+        """Return the model as plain JSON, with or without its samples."""
         made: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
@@ -284,12 +288,12 @@ class Model:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Model:
-        """Return the model that `to_json` made this of.
+        """Return the model from the JSON that `to_json` returned.
 
         Raises
         ------
         ModelError
-            No model, one of a later version, or a damaged one.
+            Data that are not a model, or a model of a later version, or a damaged one.
         """
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise ModelError(f"this is no model of smp: its format is not {FORMAT!r}")
@@ -297,7 +301,7 @@ class Model:
             raise ModelError(
                 f"the model is of version {data.get('version')!r}, this smp reads up to {VERSION}: upgrade it"
             )
-        from smp._computer.documents import check  # Pydantic takes a while to import, and a new model does without it
+        from smp._computer.documents import check  # Pydantic takes a while to import, and a new model does not need it
 
         from .layout import ModelLayout
 
@@ -309,7 +313,7 @@ class Model:
 
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> Model:
-        """Return a model from JSON whose layout is right; its ranges and expressions may yet be wrong."""
+        """Return a model from JSON whose layout is right; its ranges and expressions may still be wrong."""
         inputs, taken = parsed(data["inputs"]), data.get("samples")
         names = [given.name for given in inputs]
         return cls(
@@ -341,6 +345,6 @@ def _sum(pairs: Sequence[tuple[float, str]]) -> str:
 
 
 def _identifier(name: str) -> str:
-    """A name for a function in Python and in C."""
+    """Return a function name that is valid in Python and in C."""
     made = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name)
     return f"{made}_" if made in RESERVED else f"_{made}" if made[:1].isdigit() else made or "_"

@@ -1,4 +1,4 @@
-"""The best whole number for a parameter, by bisection on a model: where it is zero, or where it is least.
+"""Search for the best whole number for a parameter, by bisection: a root or a minimum of a model.
 
     integer_root       two costs that must balance:     f = one - other, one sign change
     integer_minimum    one cost that first falls, then rises:  the sign of f(x + 1) - f(x)
@@ -17,14 +17,14 @@ def integer_root(bottom: int, top: int, f: Callable[[int], float]) -> int:
     Parameters
     ----------
     bottom, top : int
-        The range, both ends in it.
+        The range, including both ends.
     f : callable
-        Of one whole number; monotonic, or with one change of sign.
+        Function of one whole number; monotonic, or with one change of sign.
 
     Returns
     -------
     int
-        The last x before the change of sign, or a root itself; ``bottom - 1`` if ``f`` is negative everywhere,
+        The last x before the change of sign, or a root itself. ``bottom - 1`` if ``f`` is negative everywhere,
         ``top + 1`` if it is positive everywhere.
 
     Raises
@@ -51,7 +51,7 @@ def integer_root(bottom: int, top: int, f: Callable[[int], float]) -> int:
         return top
     if (first > 0) == (last > 0):
         return top + 1 if first > 0 else bottom - 1
-    low, high = bottom, top  # f(low) has the sign of the first, f(high) that of the last
+    low, high = bottom, top  # f(low) has the sign of first, f(high) that of last
     while high - low > 1:
         middle = (low + high) // 2
         value = f(middle)
@@ -67,10 +67,10 @@ def integer_minimum(bottom: int, top: int, f: Callable[[int], float]) -> int:
     Parameters
     ----------
     bottom, top : int
-        The range, both ends in it.
+        The range, including both ends.
     f : callable
-        Of one whole number; falling, then rising, with flat pieces; infinite at most towards the top.  With more than
-        one minimum, one of them is found.
+        Function of one whole number that falls, then rises. It may have flat pieces, and may be infinite only towards
+        the top. With more than one minimum, one of them is found.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def integer_minimum(bottom: int, top: int, f: Callable[[int], float]) -> int:
 
     Notes
     -----
-    2 log2(top - bottom) evaluations; for a flat piece of k that it meets, 2 log2(k) more.
+    2 log2(top - bottom) evaluations, and 2 log2(k) more for each flat piece of k numbers that the search meets.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def integer_minimum(bottom: int, top: int, f: Callable[[int], float]) -> int:
     while bottom < top:
         middle, beyond = (bottom + top) // 2, (bottom + top) // 2 + 1
         here, there = f(middle), f(beyond)
-        if here == there:  # which way it goes is seen where the flat piece ends
+        if here == there:  # the direction shows only at the end of the flat piece
             beyond = _end_of_flat(beyond, top, here, f)
             there = f(beyond)
         if here <= there:
@@ -105,7 +105,7 @@ def integer_minimum(bottom: int, top: int, f: Callable[[int], float]) -> int:
 
 
 def _end_of_flat(start: int, top: int, level: float, f: Callable[[int], float]) -> int:
-    """The first x after a start on this level that is not on it, or the top."""
+    """Return the first x after ``start`` whose value differs from ``level``, or the top."""
     low, high, stride = start, min(start + 1, top), 1
     while high < top and f(high) == level:
         stride *= 2

@@ -1,7 +1,7 @@
-"""What a model is to be made of: one line of it is one model.
+"""Specification of a model: its inputs, its terms, and the task to measure. One line specifies one model.
 
     Specification("sort", {"n": "100..1e6"}, ["n", "n * log2(n)"], np.sort, setup=lambda n: (random_keys(n),))
-                   name    inputs            terms                 task     what the task is given
+                   name    inputs            terms                 task     makes the task's arguments
 
 `smp.calibrate` measures the task over the loop nest of its inputs and fits the terms.
 
@@ -20,45 +20,45 @@ from .expressions import Expression
 from .inputs import Input, parsed
 
 CONSTANT = "1"
-"""The term that every model has, unless it is found irrelevant."""
+"""Term that every model has, unless it is found irrelevant."""
 
 
 @dataclass(frozen=True)
 class Specification:
-    """A task, what its time may depend on, and over which ranges to find out.
+    """A task to measure, the inputs and terms that its time may depend on, and the ranges of the inputs.
 
     Parameters
     ----------
     name : str
     inputs : mapping of name to text
-        Ranges, see `smp.models.fit.inputs.Input.parse`; the first is the outermost loop.
+        Ranges of the inputs, see `smp.models.fit.inputs.Input.parse`; the first is the outermost loop.
     terms : sequence of text, or mapping of name to text
-        Expressions of the inputs, see `smp.models.fit.expressions`; a constant is added.  Give all that might matter:
-        irrelevant ones are removed.
+        Expressions of the inputs, see `smp.models.fit.expressions`; a constant is added. Give all terms that might
+        matter: irrelevant ones are removed.
     task : callable
-        What is timed: called with what ``setup`` returns, without one with the inputs.  With a machine, an SPMD
-        program.
+        The function to time. It is called with the arguments that ``setup`` returns or, without ``setup``, with the
+        inputs. With a machine, the task is an SPMD program.
     setup : callable, optional
-        Called with the inputs, by name, before each timing; with a machine, the machine comes first.  Returns a tuple
+        Called with the inputs, by name, before each timing; with a machine, the machine comes first. Returns a tuple
         of arguments.
     cleanup : callable, optional
         Called with the same arguments after each timing.
     when : text, optional
-        A condition on the inputs outside which the task is neither measured nor predicted.
+        Condition on the inputs. If it does not hold, the task is neither measured nor predicted.
     keywords : sequence of str, optional
-        Inputs that go to the task as keyword arguments, and not to ``setup``: parameters.
+        Parameters: inputs that go to the task as keyword arguments, and not to ``setup``.
     points : int, optional
-        If the loop nest has more, this many of it are chosen at random.
+        Number of points of the loop nest that are chosen at random, if the nest has more.
     loops : mapping of name to text, optional
-        The loop nest, where it does not run over the inputs themselves but over what ``setup`` makes data from; the
+        The loop nest, if it runs over other values than the inputs: the values from which ``setup`` makes the data. The
         keywords must be among them.
     of : callable, with ``loops``
-        Takes what ``setup`` returns and tells the inputs of it, in order and without the keywords.
+        Takes the arguments that ``setup`` returns, and returns their inputs in order, without the keywords.
 
     Raises
     ------
     ModelError
-        A range, a term or the condition does not read, or a keyword is no input.
+        A range, a term or the condition that cannot be read, or a keyword that is not an input.
 
     Examples
     --------

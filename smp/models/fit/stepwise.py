@@ -1,13 +1,13 @@
-"""Which terms a model needs: those that the data do not call for are removed, one at a time.
+"""Choice of the terms of a model: terms that the data do not support are removed, one at a time.
 
     fit  ->  is every term's interval clear of zero, and none mistaken for another?  -- yes -->  done
      ^                                   | no
      +--  without the least relevant  <--+
 
-A term's relevance is its coefficient by half the width of its 95% interval. Of all single terms, the one
-of the least relevance is also the one whose loss raises the squares of the residuals least. Removing one
-changes the others: of two terms that say nearly the same, both can look irrelevant while they are there
-together, and one is not once the other is gone.
+A term's relevance is its coefficient divided by half the width of its 95% interval. The term of the least relevance is
+also the term whose removal raises the squares of the residuals least. Removing a term changes the others: of two terms
+that say nearly the same, both can look irrelevant while they are in the model together, and one becomes relevant once
+the other is gone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from smp.errors import FitError
 from .._types import FloatArray
 from .linear import Fit, fit
 
-_ROUNDING = 1e-9  # of the measured value: what a term never adds more than is no more than rounding
+_ROUNDING = 1e-9  # a term that never adds more than this part of the measured value is only rounding
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,11 @@ class Removed:
     ----------
     term : str
     coefficient, low, high : float
-        What it was fitted to last, and the 95% interval.
+        Its last fitted coefficient, and the 95% interval.
     relevance : float
-        The coefficient by half the width of its interval, from 0; up to 1 is irrelevant.
+        The coefficient divided by half the width of its interval, 0 or more; a term of 1 or less is irrelevant.
     why : str
+        Reason for the removal.
     """
 
     term: str
@@ -53,18 +54,18 @@ class Removed:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """A model of the terms that were kept; printed, the log of the others.
+    """A model of the terms that were kept; printed as a log of the removed terms.
 
     Attributes
     ----------
     fit : Fit
-        Of the terms that were kept, in the order given.
+        Fit of the terms that were kept, in the order given.
     kept : tuple of int
-        Their places among the columns given: ``fit.predict(columns[:, kept])``.
+        Indices of these terms among the given columns: ``fit.predict(columns[:, kept])``.
     removed : tuple of Removed
-        In the order in which they went.
+        The removed terms, in the order of removal.
     doubtful : tuple of str
-        Terms that are in the fit though they are not relevant: asked to be kept, or the last.
+        Terms that are in the fit although they are not relevant: they had to be kept, or only one term was left.
     """
 
     fit: Fit
@@ -87,21 +88,22 @@ def select(
     relative: bool = True,
     reweighted: bool = False,
 ) -> Selection:
-    """Fit a linear model and remove what is irrelevant, one term at a time with a refit after each.
+    """Fit a linear model and remove irrelevant terms, one at a time with a refit after each.
 
-    A term goes when its 95% interval includes zero, when it cannot be told apart from others, or when a
-    constraint holds it at zero. The least relevant goes first; of several that are equally so (as all are that
-    are the same but for a factor), the one given last. So give simple terms first.
+    A term is removed if its 95% interval includes zero, if it cannot be separated from others, or if a constraint holds
+    it at zero. The least relevant term is removed first; of several that are equally relevant (as terms are that differ
+    only by a factor), the one given last. So give simple terms first.
 
     Parameters
     ----------
     columns : array_like (n, k)
-        One column a term, n > k.
+        One column per term, n > k.
     y : array_like (n,)
-        Measured values; above zero when `relative`.
+        Measured values; above zero if `relative`.
     terms : sequence of k str
+        Names of the terms.
     keep : collection of str
-        Terms that are never removed. At least one term stays anyhow.
+        Terms that are never removed. At least one term stays in any case.
     nonnegative, relative, reweighted
         As `smp.models.fit.linear.fit` takes them.
 
@@ -112,17 +114,17 @@ def select(
     Raises
     ------
     FitError
-        As `fit` raises it; no more rows than terms, so that nothing is left to judge by; the same name twice;
-        or a name to keep that is no term.
+        As `fit` raises it; also if there are no more rows than terms, so that the terms cannot be judged, if a name
+        occurs twice, or if a name to keep is not a term.
 
     Notes
     -----
-    At most k fits. Chance has its part: an irrelevant term stays in about 5% of cases, and one whose true
-    coefficient is just twice half its interval goes in about 2.5%.
+    At most k fits. Chance plays a part: an irrelevant term stays in about 5% of cases, and a term whose true
+    coefficient is just twice half its interval is removed in about 2.5%.
 
-    Source: Brewer, Portable High-Performance Supercomputing, section 3.6.2 and figure 3-9. There the variance
-    is that of the absolute residuals also where the weights are relative (equations 12 and 28); here it is on
-    the scale of the fit: over three decades of times the other makes the intervals 1.8 times too wide.
+    Source: Brewer, Portable High-Performance Supercomputing, section 3.6.2 and figure 3-9. There the variance is that
+    of the absolute residuals even if the weights are relative (equations 12 and 28). Here it is on the scale of the
+    fit: over three decades of times, the variance of the absolute residuals makes the intervals 1.8 times too wide.
 
     Examples
     --------
@@ -171,7 +173,7 @@ def select(
 
 
 def _relevance(model: Fit, matrix: FloatArray, measured: FloatArray) -> list[float]:
-    """Return each coefficient by half its interval, lowered where the term is lost in rounding."""
+    """Return each coefficient divided by half its interval, lowered if the term is lost in rounding."""
     size = np.abs(model.coefficients)
     scale = measured[:, None] if model.relative else np.abs(measured).max()
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -182,7 +184,7 @@ def _relevance(model: Fit, matrix: FloatArray, measured: FloatArray) -> list[flo
 
 
 def _removed(model: Fit, i: int, relevance: float) -> Removed:
-    """Return the record of a removal, its cause first of all what says most."""
+    """Return the record of a removal, with the most informative reason that applies."""
     term, low, high = model.terms[i], float(model.low[i]), float(model.high[i])
     others = [other for j, other in enumerate(model.terms) if model.linked[i, j] and j != i]
     if term in model.held:

@@ -1,22 +1,27 @@
-"""LoPC: LogP with the cost of contention, for threads that ask each other and wait for the answer.
+"""LoPC: LogP with the cost of contention, for threads that send each other requests and wait for the replies.
 
     LogP    W + S_l + S_o + S_l + S_o                 work, wire, request handler, wire, reply handler
-    LoPC    R_w + S_l + R_q + S_l + R_y               each with what it waits for others; C is the difference
+    LoPC    R_w + S_l + R_q + S_l + R_y               each R with its waits for others; C is the difference
 
-Handlers interrupt the thread of their node, and wait for each other in a FIFO. From W, S_l, S_o and P, the parameters
-of LogP, and optionally the C² of the handlers' times, mean value analysis gives throughput, response time and its
-parts, utilisations and queues. All times are in one unit, whichever it is.
+The parameters of LogP are W, the work of a thread between two requests; S_l, the latency of a trip over the wire; S_o,
+the time that a handler occupies its node; and P, the number of nodes. LoPC replaces the times of the work, the request
+handler and the reply handler by their response times R_w, R_q and R_y, which include waiting. C is the contention.
+
+Handlers interrupt the thread of their node, and wait for each other in a FIFO. From W, S_l, S_o and P, and optionally
+C², the squared coefficient of variation of the handlers' times, mean value analysis gives the throughput, the response
+time and its parts, utilisations and queues. All times are in the same unit, which may be any.
 
     general           any work, any pattern, any number of hops (appendix A)
-    all_to_all        everybody asks everybody alike (chapter 5): bounds, a rule of thumb; most_contention
-    client_server     some nodes serve the others (chapter 6); throughput_curve for every number of them
-    best_servers      how many should (equation 6.8, and what is best on small machines too); arrival_curve
+    all_to_all        every node sends to every other alike (chapter 5): bounds, a rule of thumb; most_contention
+    client_server     some nodes serve the others (chapter 6); throughput_curve for every number of servers
+    best_servers      the best number of servers (equation 6.8, and the best on small machines too); arrival_curve
     matrix_vector     a worked example (chapter 3)
     simulate          the same machine, event by event, with confidence intervals
 
-A protocol processor, which runs the handlers beside the thread, is the thesis' shared memory: R_w = W.
+A protocol processor runs the handlers while the thread continues its work. It is the thesis' model of shared memory:
+R_w = W.
 
-Source: M. Frank, "LoPC: Modeling Contention in Parallel Algorithms", MIT, 1997. docs/lopc.md says how far the model
+Source: M. Frank, "LoPC: Modeling Contention in Parallel Algorithms", MIT, 1997. docs/lopc.md reports how far the model
 is from the simulation.
 """
 

@@ -1,10 +1,12 @@
-"""Homogeneous all-to-all communication in the LoPC model (chapter 5): every node asks every other alike.
+"""Homogeneous all-to-all communication in the LoPC model (chapter 5): every node sends to every other alike.
 
-The load of a node is u = S_o / R by requests and as much by replies, so that the model is one equation of u,
+R is the time of a cycle, S_o that of a handler, S_l that of the wire. Requests load a node by u = S_o / R, and replies
+by as much, so the model is one equation for u,
 
     R(u) = R_w(u) + 2 S_l + R_q(u) + R_y(u) = S_o / u        falling on the right, rising on the left: one solution
 
-R_w = (W + S_o Q_q) / (1 - u), or W where a protocol processor runs the handlers.
+The work W between two requests takes R_w = (W + S_o Q_q) / (1 - u), or W if a protocol processor runs the handlers. Q_q
+is the queue of requests. R_q and R_y are the times of a request and of a reply, waiting included.
 """
 
 from __future__ import annotations
@@ -16,25 +18,25 @@ from dataclasses import dataclass
 from .node import checked_scalars, handlers
 
 SATURATED = (math.sqrt(5.0) - 1.0) / 2.0
-"""The u at which 1 - u - u² is 0 and the queue without an average."""
+"""The u at which 1 - u - u² is 0, so that the queue has no average."""
 
 
 @dataclass(frozen=True)
 class AllToAll:
-    """What the model says of one of many like threads, in the units of its arguments.
+    """Solution of the model for one of many identical threads, in the units of its arguments.
 
     Attributes
     ----------
     throughput : float
-        Cycles a unit of time by each thread; P of them have P times as much.
+        Cycles per unit of time by each thread; P threads together have P times as many.
     response : float
         R, the time of a cycle.
     work, request, reply : float
-        R_w, R_q and R_y.
+        R_w, R_q and R_y: the parts of R for the work, the request and the reply, waiting included.
     utilisation : float
-        U_q = U_y: the share of a node's time that requests take, and replies as much.
+        U_q = U_y: the share of a node's time that requests take; replies take the same share.
     request_queue, reply_queue : float
-        Q_q and Q_y at a node.
+        Q_q and Q_y, the average numbers of requests and replies at a node.
     logp : float
         R without contention, W + 2 S_l + 2 S_o.
     rule : float
@@ -72,13 +74,13 @@ def all_to_all(
     work : float
         W, the average work of a thread between two requests.
     latency : float
-        S_l, of each trip through the network.
+        S_l, the time of each trip through the network.
     occupancy : float
-        S_o, of a handler.
+        S_o, the time of a handler.
     variation : float
         C², the squared coefficient of variation of the handlers' times: 1 exponential, 0 constant.
     protocol_processor : bool
-        Handlers run beside the thread, on hardware of their own (shared memory): R_w = W.
+        True if handlers run on hardware of their own while the thread continues its work (shared memory): R_w = W.
 
     Returns
     -------
@@ -91,24 +93,24 @@ def all_to_all(
 
     Notes
     -----
-    All times are in one unit, whichever it is. The number of processors does not matter: of each thread's requests,
-    a node gets one in P, from P threads. Takes 0.2 ms.
+    All times are in the same unit, which may be any. The number of processors P does not matter: a node gets one in P
+    of each thread's requests, from P threads. Takes 0.2 ms.
 
     With L = W + 2 S_l + 2 S_o, without a protocol processor and for every C² >= 0,
 
         (L + S_o + sqrt((L + S_o)² - 8 S_l S_o)) / 2  <=  R  <=  L + (k - 2) S_o
 
-    where k S_o is R for W = S_l = 0: 3.452 for C² = 0, where the thesis has 3.46, 3.94 for 1, 4.31 for 2. Both bounds
-    follow from C / S_o = (1 - u) (R_w' + R_q + R_y) / S_o - 1 - 2 u S_l / S_o, R_w' being R_w for W = 0: the first
-    term grows with u from 2, and u is largest without work and wire. The lower one is tight for much work and for
-    much wire; LogP's L, the thesis' bound, lies below it. With a protocol processor, L <= R <= L + (k - 2) S_o, with
-    its own k.
+    where k S_o is R for W = S_l = 0. For C² = 0, k is 3.452, and the thesis has 3.46; for C² = 1 it is 3.94, for
+    C² = 2 it is 4.31. Both bounds follow from C / S_o = (1 - u) (R_w' + R_q + R_y) / S_o - 1 - 2 u S_l / S_o, where
+    R_w' is R_w for W = 0: the first term grows with u from 2, and u is largest without work and wire. The lower bound
+    is tight for much work and for much wire; LogP's L, the thesis' bound, lies below it. With a protocol processor,
+    L <= R <= L + (k - 2) S_o, with a k of its own.
 
     Source: M. Frank, "LoPC: Modeling Contention in Parallel Algorithms", 1997, equations 4.1 to 5.12.
 
     Examples
     --------
-    Figure 5-2's handlers, with no work and no wire in between: contention costs 1.45 handlers.
+    The handlers of figure 5-2, without work and wire between them: contention costs 1.45 handlers.
 
     >>> found = all_to_all(0.0, 0.0, 200.0, variation=0.0)
     >>> found.logp, round(found.response, 3), round(found.contention / 200.0, 3)
@@ -145,7 +147,9 @@ def all_to_all(
 
 
 def most_contention(variation: float, *, protocol_processor: bool = False) -> float:
-    """Return the most that contention can cost a cycle, in handlers: k - 2 of `all_to_all`, C / S_o for W = S_l = 0.
+    """Return the most that contention can cost a cycle, in times of a handler.
+
+    It is k - 2 of `all_to_all`: C / S_o for W = S_l = 0.
 
     Examples
     --------
@@ -170,7 +174,7 @@ def _bounds(logp: float, s_l: float, s_o: float, c2: float, protocol_processor: 
 
 
 def _rising_root(f: Callable[[float], float]) -> float:
-    """Return the root of a function that rises from below 0 to infinity on the u that a node can bear, by bisection."""
+    """Return the root, by bisection, of a function that rises from below 0 to infinity from u = 0 to `SATURATED`."""
     low, high = 0.0, SATURATED
     while low < (middle := (low + high) / 2.0) < high:
         if f(middle) < 0.0:

@@ -1,9 +1,11 @@
-"""Clients and servers in the LoPC model (chapter 6): how many nodes of a machine should serve.
+"""Clients and servers in the LoPC model (chapter 6): throughput for each number of nodes that serve.
 
     P_c clients ── W ──► S_l ──► one of P_s servers, at random ──► S_l ──► reply handler ──► the client again
 
-Nobody asks a client, so that its thread is never interrupted and its reply never waits. A server's queue is
-Q_s = U_s R_s / S_o, with R_s = S_o (1 + a U_s) / (1 - U_s), a = (C² - 1) / 2, which makes the model a quadratic in U_s.
+A client works for W between two requests, S_l is the time of a trip through the network, and S_o that of a handler. No
+node sends requests to a client, so its thread is never interrupted and its reply never waits. A server is busy for the
+share U_s of its time, and a request takes R_s there. Its queue is Q_s = U_s R_s / S_o, with
+R_s = S_o (1 + a U_s) / (1 - U_s) and a = (C² - 1) / 2, which makes the model a quadratic equation in U_s.
 """
 
 from __future__ import annotations
@@ -19,25 +21,25 @@ from .node import checked_scalars
 
 @dataclass(frozen=True, eq=False)
 class ClientServer:
-    """What the model says of clients and servers, in the units of its arguments; n numbers of servers.
+    """Solutions of the model for n numbers of servers, in the units of its arguments.
 
     Attributes
     ----------
     clients, servers : ndarray (n,) float64
-        P_c and P_s.
+        P_c and P_s, the numbers of clients and of servers.
     throughput : ndarray (n,)
-        X, cycles a unit of time by all clients.
+        X, cycles per unit of time by all clients together.
     response : ndarray (n,)
         R, the time of a client's cycle.
     request : ndarray (n,)
-        R_s, a request's time at its server.
+        R_s, a request's time at its server, waiting included.
     utilisation, queue : ndarray (n,)
-        U_s and Q_s of a server.
+        U_s and Q_s of a server: the share of its time that requests take, and the average number of requests there.
     logp : float
         R without contention, W + 2 S_l + 2 S_o.
     upper : ndarray (n,)
-        The most that the throughput can be: servers that never rest, P_s / S_o, or clients that never wait,
-        P_c / (W + 2 S_l + 2 S_o).
+        Upper bound of the throughput: the smaller of P_s / S_o, if servers are always busy, and
+        P_c / (W + 2 S_l + 2 S_o), if clients never wait.
     """
 
     clients: FloatArray
@@ -66,13 +68,13 @@ def client_server(
     work : float
         W, the average work of a client between two requests.
     latency : float
-        S_l, of each trip through the network.
+        S_l, the time of each trip through the network.
     occupancy : float
-        S_o, of a handler.
+        S_o, the time of a handler.
     processors : int
-        P, of all nodes.
+        P, the number of all nodes.
     servers : array_like of int
-        P_s, from 1 to P - 1: one number or as many as are asked for.
+        P_s, the number of servers, from 1 to P - 1; one number, or an array of numbers to solve for.
     variation : float
         C², the squared coefficient of variation of the handlers' times: 1 exponential, 0 constant.
 
@@ -88,10 +90,10 @@ def client_server(
 
     Notes
     -----
-    All times are in one unit, whichever it is. In closed form: 30 us.
+    All times are in the same unit, which may be any. The solution is in closed form: 30 us.
 
     Source: M. Frank, "LoPC: Modeling Contention in Parallel Algorithms", 1997, chapter 6. For the throughput of
-    servers that never rest, the thesis prints P_s S_o where P_s / S_o is meant.
+    servers that are always busy, the thesis prints P_s S_o; it means P_s / S_o.
 
     Examples
     --------
@@ -133,5 +135,5 @@ def client_server(
 def throughput_curve(
     work: float, latency: float, occupancy: float, processors: int, *, variation: float = 1.0
 ) -> ClientServer:
-    """Return what `client_server` says of every number of servers, from 1 to P - 1 (figure 6-2)."""
+    """Return the solutions of `client_server` for every number of servers, from 1 to P - 1 (figure 6-2)."""
     return client_server(work, latency, occupancy, processors, np.arange(1, processors), variation=variation)

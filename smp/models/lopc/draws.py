@@ -1,7 +1,7 @@
-"""The random numbers of a simulated machine: for each thread and purpose a stream of its own.
+"""Random numbers of a simulated machine, with a separate stream for each thread and purpose.
 
-So two settings that are simulated from one seed meet the same luck: the i-th cycle of a thread has the same work, the
-same handlers and the same turns of its route in both (common random numbers), and their difference is theirs.
+So two settings that are simulated from the same seed see common random numbers: the i-th cycle of a thread draws the
+same work, the same handlers and the same route in both. A difference in the results then comes from the settings.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from .._types import FloatArray
 
 BLOCK = 512
-"""Numbers drawn at once."""
+"""Count of random numbers drawn at once."""
 EXACT = 1e-9
-"""A sum of visits is taken as a whole number where it is one to so much."""
+"""Relative distance up to which a sum of visits is taken as a whole number."""
 
 
 class Purpose(IntEnum):
-    """What a stream of random numbers is for."""
+    """Purpose of a stream of random numbers."""
 
     WORK = 0
     HANDLERS = 1
@@ -31,7 +31,10 @@ class Purpose(IntEnum):
 
 
 def times(seed: int, thread: int, purpose: Purpose, variation: float) -> Callable[[], float]:
-    """Return what draws times of mean 1 and the given C²: constant for 0, exponential for 1, else of a gamma law."""
+    """Return a function that draws times of mean 1 and squared coefficient of variation C².
+
+    The times are constant for C² = 0, exponential for 1, and otherwise follow a gamma distribution.
+    """
     if variation == 0.0:
         return repeat(1.0).__next__
     generator = _generator(seed, thread, purpose)
@@ -40,20 +43,21 @@ def times(seed: int, thread: int, purpose: Purpose, variation: float) -> Callabl
 
 
 class Route:
-    """Where a thread's requests go.
+    """Route of a thread's requests through the nodes.
 
     Attributes
     ----------
     hops : callable
-        Returns how many hops the next request makes.
+        Returns the number of hops that the next request makes.
     node : callable
         Returns the node of the next hop.
 
     Parameters
     ----------
     visits : ndarray (P,)
-        The thread's row of V.
+        The thread's row of V: the average visits of its request at each node.
     seed, thread : int
+        Seed of the simulation and number of the thread.
     """
 
     def __init__(self, visits: FloatArray, seed: int, thread: int) -> None:

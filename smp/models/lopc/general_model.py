@@ -4,9 +4,10 @@
        ▲                                                                                         │
        └─────────────────────────────────────────────────────────────────────────────────────────┘
 
-Given the threads' throughputs X, each node's load is known, so every response time, so R: the model is the system
-X_c R_c(X) = 1. It is solved by Newton's method for log X, each step cut until no queue is without an average and
-the residual falls.
+W_c is the work of thread c between two requests, V_ck the average visits of its request at node k, and S_l the latency
+of the wire. The threads' throughputs X determine the load of each node, hence every response time, hence R_c, the time
+of thread c's cycle. So the model is the system X_c R_c(X) = 1. It is solved by Newton's method for log X. Each step is
+cut until every queue has an average and the residual falls.
 """
 
 from __future__ import annotations
@@ -23,32 +24,32 @@ from .node import handlers
 from .setting import Setting, checked_setting
 
 TOLERANCE, ROUNDING = 1e-13, 1e-10
-"""Of X_c R_c = 1, relative: asked for, and accepted where rounding allows no better."""
+"""Relative residuals of X_c R_c = 1: the one asked for, and the one accepted if rounding allows no better."""
 STEPS = 200
 CUTS = 0.5 ** np.arange(30)
-"""Of Newton's step, tried in turn."""
+"""Fractions of Newton's step that are tried in turn."""
 
 
 @dataclass(frozen=True, eq=False)
 class General:
-    """What the model says of each of P threads and nodes, in the units of its arguments.
+    """Solution of the model for P threads and nodes, in the units of its arguments.
 
     Attributes
     ----------
     throughput : ndarray (P,)
-        X_c, compute/request cycles a unit of time; 0 for a node without a thread.
+        X_c, compute/request cycles per unit of time; 0 for a node without a thread.
     response : ndarray (P,)
         R_c, the time of a cycle; infinite for a node without a thread.
     work : ndarray (P,)
-        R_w, the thread's part of it: its work and what handlers take in between.
+        R_w, the thread's part of the cycle: its work and the handlers that interrupt it.
     request : ndarray (P,)
-        R_q of a request at each node, waiting included.
+        R_q, the time of a request at each node, waiting included.
     reply : ndarray (P,)
-        R_y of a reply at each node.
+        R_y, the time of a reply at each node, waiting included.
     request_utilisation, reply_utilisation : ndarray (P,)
-        U_q and U_y of each node.
+        U_q and U_y, the shares of each node's time that request and reply handlers take.
     request_queue, reply_queue : ndarray (P,)
-        Q_q and Q_y, those in service included.
+        Q_q and Q_y, the average numbers of requests and replies at each node, those in service included.
     logp : ndarray (P,)
         R_c without contention.
     """
@@ -66,7 +67,7 @@ class General:
 
     @property
     def contention(self) -> FloatArray:
-        """C of each thread: R less what LogP charges; NaN for a node without a thread."""
+        """C of each thread: R less the cycle's time by LogP; NaN for a node without a thread."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.response - self.logp)
 
@@ -87,16 +88,16 @@ def general(
     work : array_like (P,)
         W_c, the average work of thread c between two requests; ``inf`` for a node without a thread.
     visits : array_like (P, P)
-        V_ck, how often a request of thread c is handled at node k, on average. Rows may sum to anything: above
-        1 where requests go on from node to node, to 0 where a request is only a wire time and a reply.
+        V_ck, the average number of times that a request of thread c is handled at node k. Rows may have any sum: above
+        1 if requests go on from node to node, 0 if a request is only a wire time and a reply.
     latency : float
-        S_l, of each trip through the network.
+        S_l, the time of each trip through the network.
     occupancy : float or array_like (P,)
-        S_o, of a handler; one for all nodes or one for each.
+        S_o, the time of a handler; one for all nodes or one for each.
     variation : float
         C², the squared coefficient of variation of the handlers' times: 1 exponential, 0 constant.
     protocol_processor : bool
-        Handlers run beside the thread, on hardware of their own (shared memory): R_w = W.
+        True if handlers run on hardware of their own while the thread continues its work (shared memory): R_w = W.
 
     Returns
     -------
@@ -107,19 +108,19 @@ def general(
     ValueError
         Shapes that do not agree, numbers that are negative or NaN, or a thread whose cycle takes no time.
     NotConverged
-        No fixed point found; tells the residual.
+        No fixed point was found; the message gives the residual.
 
     Notes
     -----
-    All times are in one unit, whichever it is. That there is only one solution is not proved; from other starts no
-    other was found in 1,000 random settings. O(P³) for each of 5 to 60 steps: about 1 ms for 64 nodes.
+    All times are in the same unit, which may be any. It is not proved that there is only one solution; in 1,000 random
+    settings, other starting points led to no other solution. O(P³) for each of 5 to 60 steps: about 1 ms for 64 nodes.
 
     Source: M. Frank, "LoPC: Modeling Contention in Parallel Algorithms", 1997, equations A.1 to A.10 and, for C²,
     5.9 and 5.10.
 
     Examples
     --------
-    Two nodes that ask each other, and a third that hears of every fourth request on the way back:
+    Two nodes send requests to each other, and every fourth request also visits a third node on the way back:
 
     >>> found = general([100.0, 100.0, float("inf")], [[0, 1, 0.25], [1, 0, 0.25], [0, 0, 0]], 10.0, 20.0)
     >>> found.logp[:2].tolist(), found.response[:2].round(3).tolist()
@@ -130,7 +131,7 @@ def general(
 
 
 class _Equations:
-    """The system h(x) = x + log R(exp x) = 0 of x = log X, for the threads that there are."""
+    """The system h(x) = x + log R(exp x) = 0 for x = log X, over the nodes that have a thread."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -140,15 +141,15 @@ class _Equations:
         self.w = setting.work[self.threads]
 
     def loads(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return u and y of each node."""
-        with np.errstate(over="ignore", invalid="ignore"):  # a step may lead too far: it is not taken then
+        """Return u and y of each node, its utilisations by request and by reply handlers."""
+        with np.errstate(over="ignore", invalid="ignore"):  # a step may lead too far: then it is not taken
             throughput = np.exp(x)
             y = np.zeros_like(self.s_o)
             y[self.threads] = throughput
             return self.s_o * (throughput @ self.v), self.s_o * y
 
     def responses(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return R of each thread, and its derivative by each x; infinite where a queue has no average."""
+        """Return R of each thread and its derivative by each x; R is infinite if a queue has no average."""
         u, y = self.loads(x)
         count = len(self.threads)
         if not ((u * (1.0 + y) < 1.0) & np.isfinite(y)).all():
@@ -172,7 +173,7 @@ class _Equations:
         return response, slope * np.exp(x)
 
     def solve(self) -> FloatArray:
-        """Return x by Newton's method, from a load that every node can bear."""
+        """Return x by Newton's method, starting from a load that every node can bear."""
         x = -np.log(self.setting.logp[self.threads])
         u, y = self.loads(x)
         x -= np.log(max(1.0, 4.0 * float((u * (1.0 + y)).max())))
@@ -188,7 +189,7 @@ class _Equations:
                 found = _largest(tried + np.log(response))
                 if found < (1.0 - 0.1 * cut) * off:
                     break
-            else:  # no way down: what is left is rounding, or there is no solution
+            else:  # no cut reduces the residual: it is rounding, or there is no solution
                 break
             x, off = tried, found
         if off <= ROUNDING:
@@ -199,7 +200,7 @@ class _Equations:
         )
 
     def solution(self) -> General:
-        """Solve, and return all that follows."""
+        """Solve the system, and return all results of the model."""
         x = self.solve()
         u, y = self.loads(x)
         at, s_o, setting = handlers(u, y, self.setting.variation), self.s_o, self.setting

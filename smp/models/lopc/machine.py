@@ -1,12 +1,13 @@
-"""The machine that is simulated: its nodes and threads between two events, and the loop over the events.
+"""The simulated machine: its nodes and threads between two events, and the loop over the events.
 
-A thread has one event to come, so the heap holds an entry a thread and every event replaces itself by the next:
+Each thread has one coming event, so the heap holds one entry per thread, and the thread's next event replaces it:
 
     its work ends (unless handlers have come in between: then later)  ──►  request arrives  ──► ...
     ──►  reply arrives  ──►  its work ends
 
-Handlers need no event of their own. A node's handlers are all done at `free`: one that arrives at t is done
-at max(t, free) + S. And one that comes while a thread is at work, or before it has begun, puts the end off by its S.
+Handlers need no events of their own. All handlers of a node are done at its time `free`, so a handler that arrives at t
+and takes S is done at max(t, free) + S. A request handler that comes while the node's thread is at work, or before its
+work has begun, puts off the end of the work by S.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from .draws import Purpose, Route, times
 from .setting import Setting
 
 PARTS = ("response", "thread_wait", "request_wait", "reply_wait")
-"""What is added up over cycles."""
+"""Names of the times that are added up over cycles."""
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What has been added up since the start.
+    """Sums since the start of the simulation.
 
     Attributes
     ----------
     now : float
-        The time.
+        Simulated time.
     sums : ndarray (4,)
-        `PARTS`, over all cycles.
+        Sums of `PARTS` over all cycles.
     cycles : ndarray (P,)
-        Of each thread.
+        Number of finished cycles of each thread.
     requests, replies : ndarray (P,)
-        Time of the handlers at each node.
+        Total time of the request and of the reply handlers at each node.
     """
 
     now: float
@@ -61,7 +62,7 @@ class Machine:
         self.free = [0.0 for _ in nodes]
         self.ready = [0.0 for _ in nodes]
         self.ends = [self.work[c] * self.draw_work[c]() if c in self.routes else inf for c in nodes]
-        self.alone = list(self.ends)  # when they would have ended without handlers in between
+        self.alone = list(self.ends)  # when the work would have ended without handlers in between
         self.put_off = [0.0 for _ in nodes] if setting.protocol_processor else self.ends  # by handlers that come
         self.heap = [(self.ends[c], c, -1, c) for c in threads]
         heapify(self.heap)
@@ -71,11 +72,11 @@ class Machine:
         self.requests, self.replies = [0.0 for _ in nodes], [0.0 for _ in nodes]
 
     def state(self) -> State:
-        """Return what has been added up so far."""
+        """Return the sums so far."""
         return State(self.now, *map(np.array, (self.sums, self.cycles, self.requests, self.replies)))
 
     def run(self, cycles: int) -> None:
-        """Go on until so many cycles more have ended."""
+        """Continue until the given number of further cycles have ended."""
         heap, latency, occupancy, work = self.heap, self.latency, self.occupancy, self.work
         draw_work, draw_handler, routes = self.draw_work, self.draw_handler, self.routes
         free, ready, ends, alone, put_off = self.free, self.ready, self.ends, self.alone, self.put_off
@@ -85,7 +86,7 @@ class Machine:
         while cycles:
             now, c, hops, node = heap[0]
             if hops < 0:  # the thread's work ends
-                if ends[c] > now:  # no: handlers have come in between
+                if ends[c] > now:  # not yet: handlers have come in between
                     heapreplace(heap, (ends[c], c, -1, c))
                     continue
                 thread_wait += now - alone[c]

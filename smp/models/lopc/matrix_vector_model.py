@@ -2,8 +2,9 @@
 
     y = A x, A of N x N with its rows dealt out to P processors in turn, x on all of them
 
-Each processor takes the dot products of its N / P rows, and puts each result to the P - 1 others, one at a time, each
-put a request that is answered. So n = N / P (P - 1) requests with W = N / (P - 1) multiply-adds between them.
+Each processor takes the dot products of its N / P rows, and puts each result to the P - 1 others, one at a time. Each
+put is a request that is answered. So there are n = N / P (P - 1) requests with W = N / (P - 1) multiply-adds between
+them.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ class MatrixVector:
     Attributes
     ----------
     operations : int
-        m, multiply-adds of the processor with the most rows.
+        m, the multiply-adds of the processor with the most rows.
     requests : int
-        n, requests that it makes.
+        n, the requests that it makes.
     work : float
-        W, time of work between two requests.
+        W, the time of work between two requests.
     cycle : AllToAll
-        What the model says of one of them.
+        The model's solution for one compute/request cycle.
     lopc, logp, lower, upper : float
-        The time of the whole: n times the model's R, LogP's, and R's bounds.
+        Times of the whole multiplication: n times the model's R, LogP's R, and the bounds of R.
     """
 
     operations: int
@@ -50,30 +51,31 @@ def matrix_vector(
     Parameters
     ----------
     size : int
-        N, rows and columns.
+        N, the number of rows and of columns.
     processors : int
-        P, 2 or more.
+        P, the number of processors, 2 or more.
     multiply_add : float
         Time of one multiply-add.
     latency, occupancy : float
-        S_l and S_o, in the same unit.
+        S_l and S_o, the times of a trip through the network and of a handler, in the same unit.
     variation : float
-        C² of the handlers' times.
+        C², the squared coefficient of variation of the handlers' times.
 
     Returns
     -------
     MatrixVector
-        Where P does not divide N, of the processor with the most rows.
+        If P does not divide N, the times are those of the processor with the most rows.
 
     Raises
     ------
     ValueError
-        Fewer than 2 processors or 1 row, or what `all_to_all` raises.
+        Fewer than 2 processors or 1 row; also as `all_to_all` raises it.
 
     Notes
     -----
-    The model knows the average work between two requests only. Here it comes in one piece before P - 1 requests in a
-    row, of all processors at about the same time; the more they keep in step, the more they wait for each other.
+    The model knows only the average work between two requests. In this program the work comes in one piece before P - 1
+    requests in a row, and all processors send these at about the same time. The more closely the processors stay in
+    step, the more they wait for each other.
 
     Source: M. Frank, "LoPC: Modeling Contention in Parallel Algorithms", 1997, chapter 3.
 

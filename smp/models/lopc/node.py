@@ -1,16 +1,18 @@
-"""One node of the LoPC model: how long its handlers and its thread take under a load, and the checks of what is given.
+"""One node of the LoPC model: the times of its handlers under a load, and the checks of arguments.
 
     requests  u = S_o * (requests a unit of time)  ─┐
-                                                    ├─► FIFO of handlers, each S_o ─► the thread, when there is none
+                                                    ├─► FIFO of handlers, each S_o ─► the thread, if there is none
     replies   y = S_o * (replies a unit of time)   ─┘
 
-Bard's approximation: whoever arrives finds the average queue. With a = (C² - 1) / 2 for what is left of the
-handler in service (section 5.2), and in units of S_o,
+By Bard's approximation, an arriving message finds the average queue. The term a = (C² - 1) / 2 corrects for the rest of
+the handler in service (section 5.2); C² is the squared coefficient of variation of the handlers' times. R_q and R_y are
+the response times of a request and of a reply, Q_q and Q_y the queues of requests and of replies. In units of S_o, the
+time of a handler,
 
     R_q = 1 + Q_q + Q_y + a (u + y)        Q_q = u R_q        Q_y = y R_y
     R_y = 1 + Q_q + a u
 
-which is linear in R_q and R_y, so that both are given by u and y alone.
+This is linear in R_q and R_y, so u and y alone determine both.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class Handlers:
     request_u, request_y : float or ndarray
         Derivatives of `request` by u and by y.
     reply_u, reply_y : float or ndarray
-        Derivatives of `reply`.
+        Derivatives of `reply` by u and by y.
     """
 
     request: Any
@@ -53,9 +55,9 @@ def handlers(u: Any, y: Any, variation: float) -> Handlers:
     Parameters
     ----------
     u, y : float or ndarray
-        Utilisation by request and by reply handlers, with ``u (1 + y) < 1``: beyond, the queue has no average.
+        Utilisations by request and by reply handlers, with ``u (1 + y) < 1``: beyond that the queue has no average.
     variation : float
-        C² of the handlers' times.
+        C², the squared coefficient of variation of the handlers' times.
     """
     a = (variation - 1.0) / 2.0
     free = 1.0 - u - u * y
@@ -78,7 +80,7 @@ def checked_times(**given: ArrayLike) -> Mapping[str, FloatArray]:
     Raises
     ------
     ValueError
-        One that is negative, infinite or NaN.
+        A number that is negative, infinite or NaN.
     """
     made = {name: np.asarray(values, dtype=np.float64) for name, values in given.items()}
     for name, values in made.items():
@@ -93,7 +95,7 @@ def checked_scalars(**given: float) -> tuple[float, ...]:
     Raises
     ------
     ValueError
-        One that is negative, infinite, NaN or not a single number.
+        A value that is negative, infinite, NaN or not a single number.
     """
     made = checked_times(**given)
     for name, value in made.items():

@@ -1,9 +1,11 @@
-"""Who asks whom, as `general` and `simulate` take it: the work and the visits of each thread.
+"""Patterns of requests for `general` and `simulate`: the work and the visits of each thread.
 
-all_to_all_pattern      everybody everybody else alike
-client_server_pattern   the first nodes the last, which have no thread
+all_to_all_pattern      every thread sends to every other node alike
+client_server_pattern   the first nodes send to the last ones, which have no thread
 
 simulate(*client_server_pattern(1000.0, 32, 4), latency, occupancy)
+
+The visits V_ck are the average number of times that a request of thread c is handled at node k.
 """
 
 from __future__ import annotations
@@ -21,9 +23,9 @@ def all_to_all_pattern(work: float, processors: int) -> Pattern:
     Parameters
     ----------
     work : float
-        W of every thread.
+        W, the work of every thread between two requests.
     processors : int
-        P, 2 or more.
+        P, the number of nodes, 2 or more.
 
     Returns
     -------
@@ -46,16 +48,16 @@ def all_to_all_pattern(work: float, processors: int) -> Pattern:
 
 
 def client_server_pattern(work: float, processors: int, servers: int) -> Pattern:
-    """Return the pattern of chapter 6: each request goes to one of the last P_s nodes, which ask nobody.
+    """Return the pattern of chapter 6: each request goes to one of the last P_s nodes, which send no requests.
 
     Parameters
     ----------
     work : float
-        W of every client.
+        W, the work of every client between two requests.
     processors : int
-        P, of all nodes.
+        P, the number of all nodes.
     servers : int
-        P_s, from 1 to P - 1.
+        P_s, the number of servers, from 1 to P - 1.
 
     Returns
     -------

@@ -1,9 +1,10 @@
-"""How many of P nodes should serve the others.
+"""Choice of the number of nodes, out of P, that should serve the others.
 
-Bard's approximation lets an arriving request find the average queue of all clients, itself among them. For many
-clients that is next to nothing; of three clients it is a third. The arrival theorem itself says: the average queue
-of a machine with one client fewer. Going up from no client, it gives the throughput of any number of servers,
-exactly for C² = 1, and so which number is best on small machines too.
+By Bard's approximation, an arriving request finds the average queue of all clients, and is itself one of them. With
+many clients its own part of the queue is negligible; with three clients it is a third. The arrival theorem itself says
+that the request finds the average queue of a machine with one client fewer. Applied client by client, starting from
+none, it gives the throughput for any number of servers. The result is exact for C² = 1 (C² is the squared coefficient
+of variation of the handlers' times). So it finds the best number of servers on small machines too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .node import checked_scalars
 
 @dataclass(frozen=True)
 class Servers:
-    """How many of P nodes should serve.
+    """Best numbers of servers among P nodes.
 
     Attributes
     ----------
@@ -30,7 +31,7 @@ class Servers:
     servers : int
         The whole number that is best by the arrival theorem with one client fewer. Take this one.
     throughput : float
-        With so many servers, by the arrival theorem.
+        Throughput with `servers` servers, by the arrival theorem.
     """
 
     ideal: float
@@ -47,11 +48,11 @@ def best_servers(work: float, latency: float, occupancy: float, processors: int,
     work : float
         W, the average work of a client between two requests.
     latency : float
-        S_l, of each trip through the network.
+        S_l, the time of each trip through the network.
     occupancy : float
-        S_o, of a handler.
+        S_o, the time of a handler.
     processors : int
-        P, of all nodes, 2 or more.
+        P, the number of all nodes, 2 or more.
     variation : float
         C², the squared coefficient of variation of the handlers' times: 1 exponential, 0 constant.
 
@@ -66,10 +67,10 @@ def best_servers(work: float, latency: float, occupancy: float, processors: int,
 
     Notes
     -----
-    All times are in one unit, whichever it is. O(P²): 0.2 ms for 32 nodes.
+    All times are in the same unit, which may be any. O(P²): 0.2 ms for 32 nodes.
 
-    Source: M. Frank, "LoPC: Modeling Contention in Parallel Algorithms", 1997, equation 6.8. The thesis rounds it;
-    on machines of 4 to 16 nodes that can cost a tenth of the throughput (docs/lopc.md has the figures).
+    Source: M. Frank, "LoPC: Modeling Contention in Parallel Algorithms", 1997, equation 6.8. The thesis rounds its
+    result; on machines of 4 to 16 nodes that can cost a tenth of the throughput (docs/lopc.md has the figures).
 
     Examples
     --------
@@ -105,8 +106,8 @@ def arrival_curve(
     Returns
     -------
     ndarray (P - 1,) float64
-        Cycles a unit of time by all clients. Exact for C² = 1 (handlers' times exponential), whatever the law
-        of the work; for other C² with the residual life of section 5.2.
+        Cycles per unit of time by all clients together. Exact for C² = 1 (exponential times of the handlers) and any
+        distribution of the work; for other C², corrected by the residual life of section 5.2.
 
     Notes
     -----
@@ -125,7 +126,7 @@ def arrival_curve(
     queue, busy, found = (np.zeros(processors - 1) for _ in range(3))
     for clients in range(1, processors):
         request = s_o * (1.0 + queue + a * busy)
-        request = np.maximum(request, clients * s_o / servers - away)  # C² < 1: or servers would do more than they can
+        request = np.maximum(request, clients * s_o / servers - away)  # for C² < 1: or utilisations would exceed 1
         throughput = clients / (away + request)
         queue, busy = throughput * request / servers, throughput * s_o / servers
         found[processors - clients - 1] = throughput[processors - clients - 1]

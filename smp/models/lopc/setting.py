@@ -1,4 +1,4 @@
-"""What `general` solves and `simulate` runs: a machine and what its threads ask of it, checked once for both."""
+"""Setting that `general` solves and `simulate` runs: a machine and its threads' requests, checked once for both."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from .node import checked_scalars, checked_times
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """A machine and what its threads ask of it, checked; all times in one unit.
+    """A checked machine and the requests of its threads; all times are in the same unit.
 
     Attributes
     ----------
     work : ndarray (P,)
-        W_c; infinite for a node without a thread.
+        W_c, the work of thread c between two requests; infinite for a node without a thread.
     visits : ndarray (P, P)
-        V_ck; rows of nodes without a thread are zero.
+        V_ck, the average visits of a request of thread c at node k; rows of nodes without a thread are zero.
     latency : float
-        S_l.
+        S_l, the time of each trip through the network.
     occupancy : ndarray (P,)
-        S_o of each node.
+        S_o, the time of a handler, of each node.
     variation : float
-        C² of the handlers' times.
+        C², the squared coefficient of variation of the handlers' times.
     protocol_processor : bool
+        True if handlers run on hardware of their own while the thread continues its work.
     """
 
     work: FloatArray
@@ -44,7 +45,7 @@ class Setting:
 
     @property
     def logp(self) -> FloatArray:
-        """R_c without contention, (P,): what LogP charges; infinite for a node without a thread."""
+        """R_c without contention, (P,): the cycle's time by LogP; infinite for a node without a thread."""
         return self.work + self.visits @ (self.latency + self.occupancy) + self.latency + self.occupancy
 
 
@@ -56,7 +57,7 @@ def checked_setting(
     variation: float,
     protocol_processor: bool,
 ) -> Setting:
-    """Return the arguments of `general` as arrays; raises as it does."""
+    """Return the arguments of `general` as a checked `Setting`; raises as `general` does."""
     w, v = np.array(work, dtype=np.float64), np.array(visits, dtype=np.float64)
     if w.ndim != 1 or not w.size or v.shape != (w.size, w.size):
         raise ValueError(

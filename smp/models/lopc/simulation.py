@@ -1,12 +1,13 @@
-"""An event-driven simulation of the machine that LoPC models, to check the model with.
+"""Event-driven simulation of the machine that LoPC models, to check the model with.
 
     each node     a FIFO of handlers, each run to its end; below them in priority the thread, interrupted and resumed
     each thread   work ──► a request that visits some nodes, a wire time before each ──► a wire time, a reply handler
                   at home ──► work
 
-A cycle's request makes n hops, n being the sum of the thread's row of V, or the whole numbers around it in such
-proportion that it is so on average; each hop goes to node k with probability V_ck over that sum, whatever went before.
-So node k is visited V_ck times on average. A request that makes no hop is a wire time and a reply.
+The request of a cycle makes n hops. On average n is the sum of the thread's row of the visits V: if the sum is not a
+whole number, n is drawn from the two whole numbers around it. Each hop goes to node k with probability V_ck over that
+sum, independently of earlier hops. So node k is visited V_ck times on average. A request that makes no hop is a wire
+time and a reply.
 """
 
 from __future__ import annotations
@@ -23,29 +24,29 @@ from .node import checked_scalars
 from .setting import checked_setting
 
 WARM_UP = 10
-"""Cycles that are counted for one that is not."""
+"""Number of counted cycles for each cycle of the warm-up, which is not counted."""
 
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """What a simulated machine did once it was warm, in the units of the arguments.
+    """Results of a simulated machine after its warm-up, in the units of the arguments.
 
     Attributes
     ----------
     throughput : Estimate
-        Cycles a unit of time by all threads.
+        Cycles per unit of time by all threads together.
     response : Estimate
         R, the mean time of a cycle over all threads.
     contention : Estimate
-        C, what a cycle waits for others; much less noisy than R less what LogP charges.
+        C, the time that a cycle waits for others; much less noisy than the difference of R and LogP's time.
     thread_wait, request_wait, reply_wait : Estimate
-        Its parts: the model's R_w - W, the sum of V_ck (R_q - S_o), and R_y - S_o.
+        The parts of C: the model's R_w - W, the sum of V_ck (R_q - S_o), and R_y - S_o.
     each : ndarray (P,)
         Throughput of each thread.
     request_utilisation, reply_utilisation : ndarray (P,)
         Share of its time that each node spent in request and in reply handlers.
     cycles : int
-        How many were counted.
+        Number of cycles that were counted.
     """
 
     throughput: Estimate
@@ -78,16 +79,17 @@ def simulate(
     Parameters
     ----------
     work, visits, latency, occupancy, variation, protocol_processor
-        As `general` takes them. Handlers' times are constant for C² = 0, exponential for 1, else of a gamma law.
+        As `general` takes them. Handlers' times are constant for C² = 0, exponential for 1, and otherwise follow a
+        gamma distribution.
     work_variation : float
-        C² of the threads' work, by the same laws. The wire time is constant.
+        C² of the threads' work, with the same distributions. The wire time is constant.
     cycles : int
-        Compute/request cycles to count, by all threads together. A tenth as many, and one a thread, are done before
-        and not counted: the machine starts with all threads at work, and is to be warm.
+        Compute/request cycles to count, by all threads together. A warm-up of a tenth as many cycles, and one more per
+        thread, is not counted, because the machine starts with all threads at work.
     batches : int
-        For the confidence intervals: the cycles are cut into so many batches, which are taken as independent.
+        Number of batches into which the cycles are cut. The confidence intervals take the batches as independent.
     seed : int
-        Settings simulated from one seed meet the same random numbers.
+        Seed of the random numbers. Settings simulated from the same seed see the same random numbers.
 
     Returns
     -------
@@ -96,16 +98,17 @@ def simulate(
     Raises
     ------
     ValueError
-        As `general`; no thread at all; fewer than 2 batches, or of fewer cycles than there are threads.
+        As `general` raises it; also if there is no thread, if there are fewer than 2 batches, or if a batch has fewer
+        cycles than there are threads.
 
     Notes
     -----
-    About 1 us for each trip through the network and for each work.
-    Where two things happen at the same time, the thread with the lower number goes first.
+    Takes about 1 us for each trip through the network and for each piece of work.
+    If two events happen at the same time, the thread with the lower number goes first.
 
     Examples
     --------
-    Two clients in turn at one server, all times constant: the server never rests.
+    Two clients alternate at one server, and all times are constant: the server is always busy.
 
     >>> found = simulate([0, 0, float("inf")], [[0, 0, 1], [0, 0, 1], [0, 0, 0]], 0.0, 10.0, variation=0.0, cycles=1000)
     >>> round(found.throughput.mean, 6), round(found.response.mean, 6)

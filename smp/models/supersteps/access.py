@@ -1,12 +1,13 @@
-"""The SMP cost study's functions of the access families: fitted on one suite, validated on the others.
+"""Cost functions of the SMP cost study for a family of access patterns: fitted on one suite, validated on the others.
 
     family    fitted on   sets             functions
     good      suite 1     R0, R1, all      H, HM, HrHw, HrHwM-c
     bad       suite 2     all              H, HM, HrHw, HrHwM
 
-R0 holds the supersteps whose h fits a processor's own cache, R1 the rest (SMP study, section 4.2). The
-functions are in `cost`, the suites in `suites`, the study's tables in `published`; all can be imported
-from here.  Those by which a machine's costs are predicted are chosen in `forms`.
+The set R0 holds the supersteps whose h fits a processor's own cache, R1 the rest (SMP study, section 4.2). Here h is
+the larger of h_r and h_w, the most words that any processor reads and writes. The functions are in `cost`, the suites
+in `suites`, the study's tables in `published`; all can be imported from here. The functions that predict a machine's
+costs are chosen in `forms`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +53,7 @@ Row = dict[str, Any]  # a row of a profile's JSON
 
 
 class _Fitted(NamedTuple):
-    """A fit, and the knees that were taken from its data, if any were looked for."""
+    """A fit, and the knees that were found in its data, or None if none were looked for."""
 
     fit: Fit
     knees: tuple[float, ...] | None
@@ -68,28 +69,28 @@ def fit_family(
 ) -> tuple[list[Row], list[Row]]:
     """Fit the cost functions of a family on one suite and validate them on the others.
 
-    Where the usual suite leaves more terms unidentified than suite 3 does, suite 3 is fitted instead:
-    with one processor, reads equal writes throughout suites 1 and 2. With one processor M is h_r + h_w
-    in every superstep, so HrHwM and HrHwM-c do without its term.
+    If the usual suite leaves more terms unidentified than suite 3 does, suite 3 is fitted instead: with one processor,
+    reads equal writes throughout suites 1 and 2. With one processor M is h_r + h_w in every superstep, so HrHwM and
+    HrHwM-c have no term for M.
 
     Parameters
     ----------
     family : {"good", "bad"}
     p : int
-        Processors.
+        Number of processors.
     suites : mapping of suite number to Measured
     tiers : sequence of float
-        The knees of HrHwM-c in words, ascending, and infinity. By default they are taken from the data.
+        The knees of HrHwM-c in words, ascending, and infinity. By default they are found in the data.
     private : float, optional
-        Capacity of the largest cache of a processor's own, in words. Default: the largest finite tier.
+        Words that the largest cache of a processor's own holds. Default: the largest finite tier.
 
     Returns
     -------
     functions : list of dict
         ``family, p, name, set, fit_suite, terms, coefficients, low, high, unidentified, condition,
-        count, h_range``, and ``knees`` where they were taken from the data: plain JSON; coefficients and their 95%
-        intervals in seconds a word (L: seconds). None stands for an infinite bound or condition. ``low = high = 0``
-        marks a term that the sign constraint holds at zero.
+        count, h_range``, and ``knees`` if they were found in the data, all plain JSON. Coefficients and their 95%
+        intervals are in seconds per word (L: in seconds). None stands for an infinite bound or condition.
+        ``low = high = 0`` marks a term that the sign constraint holds at zero.
     validation : list of dict
         ``family, p, name, set, suite, average, maximum, count``: errors relative to the measured times,
         on the suites that the function was not fitted on (the paper's tables 5 to 8).
@@ -148,10 +149,10 @@ def _fit(name: str, p: int, part: Measured, tiers: Sequence[float], label: str) 
     terms = terms_for(name, p, reached)
     if len(part.seconds) < len(terms) + SPARE:
         return None
-    # A negative cost of an access makes no sense: more accesses would be cheaper. Nor does a negative L
-    # where small supersteps are in the set, since it is what an empty one costs. In R1 it is only the
-    # offset of a line far from zero, below zero when accesses in cache cost less than those beyond (as in
-    # the paper's tables 1 and 2); forcing it up would tilt the slopes, and `predict` stops at zero.
+    # A negative cost of an access makes no sense: more accesses would be cheaper. Nor does a negative L if small
+    # supersteps are in the set, since L is the cost of an empty one. In R1, L is only the offset of a line far from
+    # zero. It is below zero when accesses in cache cost less than those beyond, as in the paper's tables 1 and 2.
+    # Forcing it up would tilt the slopes, and `predict` stops at zero.
     signs = [term != "L" or label != "R1" for term in terms]
     matrix = matrix_of(terms, part.hr, part.hw, part.m, levels, part.others)
     return _Fitted(fit(matrix, part.seconds, terms, signs), own)

@@ -1,4 +1,4 @@
-"""The cost functions: seconds of a superstep's global accesses.
+"""Cost functions: the seconds that a superstep's global accesses take.
 
     H         L + gh h                                  h = max(h_r, h_w)
     HM        L + gh h + gM M
@@ -8,17 +8,21 @@
     HrHwO     L + ghr h_r + ghw h_w + gor o_r + gow o_w         o: of all other processors together
     ...-c     every h_r and h_w, n or o of the function split at knees
 
-The first four are the SMP cost study's (section 4.2), and so is HrHwM-c.  HrHwN and HrHwO say what contention costs.
-A line that two processors write is far dearer than a line that one does; M, which adds reads and writes of all, cannot
-tell how many of them there are.  In the Bad family word k of every processor lies in line k, so two processors at least
-write n_w lines.  With two processors N and O are the same.
+h_r and h_w are the most words that any processor reads and writes, and M is the reads plus the writes of all
+processors. L is the constant, in seconds; each coefficient g is the price of a word.
 
-A knee is a number of words from which on a word has another price: where a processor's words no longer fit a level
-of memory.  With knees at c_1 and c_2, h_r is split into h_r1 = min(h_r, c_1), h_r2 = min(h_r, c_2) - h_r1, and the rest
-h_r3; so are h_w, n and o.  With one knee at the size of a cache, HrHwM-c has the study's hrc, hrm, hwc and hwm.
+The first four functions and HrHwM-c are the SMP cost study's (section 4.2). HrHwN and HrHwO price contention. A line
+that two processors write is far dearer than a line that one processor writes. M, which adds the reads and writes of
+all processors, does not show how many such lines there are. In the Bad family word k of every processor lies in line k,
+so at least two processors write each of n_w lines. With two processors N and O are the same.
 
-A function with fewer pairs of split terms than there are levels takes its last as unbounded: so sizes that reach no
-further are fitted without inventing a price for what was not measured.
+A knee is a number of words from which a further word has another price, because a processor's words no longer fit a
+level of memory. With knees at c_1 and c_2, h_r is split into h_r1 = min(h_r, c_1), h_r2 = min(h_r, c_2) - h_r1, and
+the rest h_r3; h_w, n and o are split in the same way. With one knee at the size of a cache, HrHwM-c has the study's
+hrc and hwc, the words in the cache, and hrm and hwm, the words in memory.
+
+A function with fewer pairs of split terms than there are levels takes its last pair as unbounded. So sizes that reach
+no further are fitted without inventing a price for words that were not measured.
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ _SPLIT = ("ghr", "ghw", "gnr", "gnw", "gor", "gow")
 SPLIT_AT_KNEES = "-c"
 Name = Literal["H", "HM", "HrHw", "HrHwM", "HrHwN", "HrHwO", "HrHwM-c", "HrHwN-c", "HrHwO-c"]
 NAMES: tuple[Name, ...] = get_args(Name)
-"""Of all functions."""
+"""Names of all functions."""
 
 
 class Others(NamedTuple):
@@ -54,9 +58,9 @@ class Others(NamedTuple):
     Attributes
     ----------
     next_reads, next_writes : ndarray (n,) float64
-        The second most that any processor reads, writes: n_r and n_w.
+        The second-largest number of words that any processor reads, writes: n_r and n_w.
     other_reads, other_writes : ndarray (n,) float64
-        What all processors but the one that reads, writes most do together: o_r and o_w.
+        Words that all processors together read, write, except for the one that reads, writes most: o_r and o_w.
     """
 
     next_reads: FloatArray
@@ -66,27 +70,27 @@ class Others(NamedTuple):
 
     @classmethod
     def of(cls, reads: ArrayLike, writes: ArrayLike) -> Others:
-        """Count them.
+        """Count them from the words of every processor.
 
         Parameters
         ----------
         reads, writes : array_like (n, p)
-            Words of every processor in every superstep.
+            Words that every processor reads, writes in every superstep.
         """
         counts = [np.sort(np.atleast_2d(np.asarray(words, np.float64)), axis=1)[:, ::-1] for words in (reads, writes)]
         second = [words[:, 1] if words.shape[1] > 1 else np.zeros(len(words)) for words in counts]
         return cls(*second, *(words[:, 1:].sum(1) for words in counts))
 
     def times(self, factor: ArrayLike) -> Others:
-        """Return multiples of the words, as where they are counted in another unit."""
+        """Return the words times a factor, as when they are counted in another unit."""
         return Others(*(words * np.asarray(factor, np.float64) for words in self))
 
     @classmethod
     def assumed(cls, hr: ArrayLike, hw: ArrayLike, m: ArrayLike) -> Others:
-        """Return the most that they can be where h_r, h_w and M are all that is known, reads and writes in proportion.
+        """Return the largest counts possible if only h_r, h_w and M are known.
 
-        They are exact for processors that all do the same, and for two of which one does a fraction of what the other
-        does.
+        The words of the other processors are split into reads and writes in proportion to h_r and h_w. The counts are
+        exact if all processors do the same, and for two processors of which one does a fraction of what the other does.
         """
         reads, writes, total = (np.asarray(words, np.float64) for words in (hr, hw, m))
         rest, both = np.maximum(total - reads - writes, 0.0), np.maximum(reads + writes, 1.0)
@@ -95,12 +99,12 @@ class Others(NamedTuple):
 
 
 def others_of(supersteps: NDArray[np.void]) -> Others | None:
-    """Return the words of the processors other than the busiest, in elements; None where they are not recorded.
+    """Return the words of the processors other than the busiest, in elements; None if they are not recorded.
 
     Parameters
     ----------
     supersteps : structured array
-        Of `Run.summary`.
+        Supersteps as in `Run.summary`.
     """
     if not {*Others._fields} <= {*(supersteps.dtype.names or ())}:
         return None
@@ -108,7 +112,7 @@ def others_of(supersteps: NDArray[np.void]) -> Others | None:
 
 
 def split(name: str) -> bool:
-    """Return whether a function has knees."""
+    """Return True if a function has knees."""
     return name.endswith(SPLIT_AT_KNEES)
 
 
@@ -120,7 +124,7 @@ def term_names(name: str, levels: int = 1) -> tuple[str, ...]:
     name : str
         One of `NAMES`.
     levels : int
-        Of a function with knees: one more than it has knees.
+        Number of levels of a function with knees: one more than its number of knees.
 
     Raises
     ------
@@ -147,11 +151,11 @@ def columns(
     name : str
         One of `NAMES`.
     hr, hw, m : array_like (n,)
-        Words.
+        h_r, h_w and M of each superstep, in words.
     tiers : sequence of float
-        The knees in words, ascending, and infinity.  Only functions with knees read them; none is one level.
+        The knees in words, ascending, and infinity. Only functions with knees read them; an empty one is one level.
     others : Others, optional
-        By default what `Others.assumed` says.
+        Words of the processors other than the busiest; by default those of `Others.assumed`.
 
     Returns
     -------
@@ -211,7 +215,7 @@ def matrix_of(
 
 
 def levels_of(function: Mapping[str, Any], tiers: Sequence[float] = ()) -> Sequence[float]:
-    """Return the knees of a fitted function, and infinity; ``tiers`` where it has none of its own."""
+    """Return the knees of a fitted function, and infinity; ``tiers`` if it has no knees of its own."""
     knees = function.get("knees")
     return tiers if knees is None else (*knees, np.inf)
 
@@ -229,14 +233,14 @@ def predict(
     Parameters
     ----------
     function : mapping
-        With "terms" and "coefficients", and "knees" where it has some, as `smp.models.supersteps.access.fit_family`
+        With "terms" and "coefficients", and "knees" if it has some, as `smp.models.supersteps.access.fit_family`
         returns it.
     hr, hw, m : array_like (n,)
-        Words.
+        h_r, h_w and M of each superstep, in words.
     tiers : sequence of float
-        The tiers that it was fitted with, where it has no knees of its own.
+        The tiers that it was fitted with, if it has no knees of its own.
     others : Others, optional
-        By default what `Others.assumed` says.
+        Words of the processors other than the busiest; by default those of `Others.assumed`.
 
     Returns
     -------

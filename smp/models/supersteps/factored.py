@@ -1,14 +1,14 @@
-"""Factored models: what a program costs, in terms of the fitted models of the machine that runs it.
+"""Factored models: a program's time as a sum of amounts from the program times prices of the machine that runs it.
 
     amounts (from the program)      words of tier 1    words of tier 2    barriers
     prices (from the machine)     x           ghr1               ghr2      barrier
                                   ────────────────────────────────────────────────
                                   =  seconds of each superstep, and in total
 
-A `Charge` is one submodel: a cost function (see `cost`), what the runtime adds, local computation.  A
-`Factored` is their sum.  Nothing is fitted here: once the machine has been measured, every program whose accesses are
-known has a model.  As the prices enter linearly, its derivatives are the amounts themselves, exact, wherever no charge
-is cut at zero.
+A `Charge` is one submodel: a cost function (see `cost`), the time that the runtime adds, or local computation. A
+`Factored` is the sum of such charges. This module fits nothing: once the machine has been measured, every program whose
+accesses are known has a model. Because the prices enter linearly, the derivatives of the time are the amounts
+themselves, exactly, wherever no charge is cut at zero.
 
 Source: Brewer, Portable High-Performance Supercomputing, sections 5.2.1 and 8.1.
 """
@@ -30,21 +30,23 @@ from .._types import FloatArray
 from .cost import Others, levels_of, matrix_of
 
 Change = Mapping[str, float]
-"""Factors of prices by name; a name with ``*``, ``?`` or ``[...]`` stands for all that it matches."""
+"""Factors of prices, by name; a name with ``*``, ``?`` or ``[...]`` stands for all names that it matches."""
 
 
 class Derivative(NamedTuple):
-    """How much a program's time depends on one price.
+    """Derivative of a program's time by one price.
 
     Attributes
     ----------
     term : str
+        Name of the price.
     price : float
-        Seconds for each; the average where submodels that share the name differ (the cost functions of two p, say).
+        Seconds for one unit of the term. If submodels that share the name have different prices (say, cost functions
+        for two numbers of processors), this is their average.
     amount : float
-        How many of them the program is charged: d time / d price.
+        Number of units that the program is charged: d time / d price.
     share : float
-        Of the time, ``price * amount / time``: d log time / d log price, the elasticity.
+        Share of the time, ``price * amount / time``: d log time / d log price, the elasticity.
     """
 
     term: str
@@ -61,9 +63,9 @@ class Charge:
     ----------
     terms : tuple of k str
     prices : ndarray (k,) float64
-        Seconds for each.
+        Seconds for one unit of each term.
     amounts : ndarray (n, k) float64
-        Of each superstep.
+        Number of units of each term in each superstep.
     """
 
     terms: tuple[str, ...]
@@ -72,7 +74,7 @@ class Charge:
 
     @classmethod
     def flat(cls, term: str, price: float, amounts: ArrayLike) -> Charge:
-        """Return a charge of a single term: so many of something in each of n supersteps."""
+        """Return a charge of a single term: its price, and its amount in each of n supersteps."""
         return cls((term,), np.array([price], np.float64), np.asarray(amounts, np.float64).reshape(-1, 1))
 
     @classmethod
@@ -88,7 +90,7 @@ class Charge:
         weights: ArrayLike = 1.0,
         prefix: str = "",
     ) -> Charge:
-        """Return what a fitted cost function charges for the accesses of n supersteps.
+        """Return the charge of a fitted cost function for the accesses of n supersteps.
 
         Parameters
         ----------
@@ -97,7 +99,7 @@ class Charge:
         weights : array_like, scalar or (n,)
             Share of this function in each superstep's charge, zero or more.
         prefix : str
-            Put before the names of its terms.
+            Text to put before the names of its terms.
         """
         matrix = matrix_of(function["terms"], hr, hw, m, levels_of(function, tiers), others)
         share = np.broadcast_to(np.asarray(weights, np.float64), len(matrix))
@@ -105,11 +107,11 @@ class Charge:
         return cls(names, np.asarray(function["coefficients"], np.float64), matrix * share[:, None])
 
     def seconds(self, factors: FloatArray | float = 1.0) -> FloatArray:
-        """Return the seconds of each superstep, with the prices times some factors."""
+        """Return the seconds of each superstep, with the prices multiplied by the factors."""
         return np.maximum(self.amounts @ (self.prices * factors), 0.0)
 
     def scaled(self, factor: ArrayLike) -> Charge:
-        """Return the charge for so many times the amounts; a factor for all supersteps, or one for each."""
+        """Return the charge for the amounts times a factor; one factor for all supersteps, or one for each."""
         return Charge(self.terms, self.prices, self.amounts * np.reshape(np.asarray(factor, np.float64), (-1, 1)))
 
 
@@ -119,12 +121,12 @@ class Factored:
     Parameters
     ----------
     charges : iterable of Charge
-        All of the same n supersteps.
+        Charges for the same n supersteps.
 
     Raises
     ------
     FitError
-        No charges, or of different numbers of supersteps.
+        No charges, or charges for different numbers of supersteps.
 
     Examples
     --------
@@ -149,7 +151,7 @@ class Factored:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """The names of the prices, each once."""
+        """Names of the prices, each once."""
         return tuple(dict.fromkeys(term for charge in self.charges for term in charge.terms))
 
     def seconds(self, change: Change | None = None) -> FloatArray:
@@ -158,8 +160,8 @@ class Factored:
         Parameters
         ----------
         change : mapping of str to float, optional
-            What to multiply prices by: ``{"barrier": 0.5, "gh*": 2}`` is a barrier that takes half as long, and
-            accesses that take twice as long.  Where several names match a term, by all of them.
+            Factors of prices: ``{"barrier": 0.5, "gh*": 2}`` is a barrier that takes half as long, and
+            accesses that take twice as long. If several names match a term, its price is multiplied by all factors.
 
         Returns
         -------
@@ -183,7 +185,7 @@ class Factored:
         Raises
         ------
         FitError
-            As `seconds`; and where the time before is zero.
+            As `seconds` raises it; also if the time before the change is zero.
         """
         before = self.total()
         if not before > 0.0:
@@ -193,13 +195,13 @@ class Factored:
         return self.total(change) / before
 
     def derivatives(self) -> list[Derivative]:
-        """Return how much the time depends on each price, the largest share first.
+        """Return the derivative of the time by each price, the largest share first.
 
         Returns
         -------
         list of Derivative
-            Exact.  The shares sum to 1 where the model takes any time.  A charge that is cut at zero in a superstep has
-            no part in it: there a small change of its prices changes nothing.
+            Exact derivatives. The shares sum to 1 if the model takes any time. A charge that is cut at zero in a
+            superstep is not counted there, because a small change of its prices changes nothing.
         """
         found: dict[str, list[tuple[float, float]]] = {term: [] for term in self.terms}
         for charge in self.charges:
@@ -216,7 +218,7 @@ class Factored:
         return sorted(rows, key=lambda row: -abs(row.share))
 
     def scaled(self, factor: ArrayLike) -> Factored:
-        """Return the model of so many times the time, of all supersteps or of each."""
+        """Return the model of the time multiplied by a factor; one factor for all supersteps, or one for each."""
         return Factored(charge.scaled(factor) for charge in self.charges)
 
     def __add__(self, other: Factored) -> Factored:
@@ -237,19 +239,19 @@ class Factored:
 
 
 def between(good: Factored, bad: Factored, loc: ArrayLike) -> Factored:
-    """Return the model of a program that lies at ``loc`` between two: ``loc`` times good and the rest of bad.
+    """Return the model between good and bad at a degree of locality: ``loc`` times good plus ``1 - loc`` times bad.
 
     Parameters
     ----------
     good, bad : Factored
-        Of the same supersteps.
+        Models of the same supersteps.
     loc : array_like, scalar or (n,)
         Degree of locality, from 0 to 1 (`smp.models.supersteps.locality.loc`), of all supersteps or of each.
 
     Raises
     ------
     FitError
-        Another ``loc``: beyond its ends the interval says nothing.
+        A ``loc`` outside 0 to 1: beyond its ends the interval says nothing.
     """
     share = np.asarray(loc, np.float64)
     if not ((share >= 0.0) & (share <= 1.0)).all():

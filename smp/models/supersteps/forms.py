@@ -1,12 +1,13 @@
-"""Which form of cost function holds on a machine: fitted on one suite, chosen by another, its error found on the third.
+"""Choice of the form of cost function: fitted on one suite, chosen by another, its error found on the third.
 
     fit      choose    error printed
-    2        1         on suite 3            a turn: no error is printed of data that fitted or chose
-    2        3         on suite 1            another
+    2        1         on suite 3            a turn: its error is on data that neither fitted nor chose the form
+    2        3         on suite 1            another turn
     2        1 and 3   none                  the form that predicts
 
-All forms are fitted on suite 2, whose patterns are drawn at random.  Suite 1 will not do: in it the second most of any
-processor is nothing, all or a fixed fraction of the most, and so its price cannot be separated from others.
+All forms are fitted on suite 2, whose patterns are drawn at random. Suite 1 is not suitable: in it the second-largest
+count of any processor is zero, equal to the largest, or a fixed fraction of it, so its price cannot be separated from
+the other prices.
 
 """
 
@@ -40,9 +41,9 @@ class Form:
     fit : Fit
         Its terms, coefficients and their intervals.
     knees : tuple of float
-        In words, ascending.
+        Knees in words, ascending.
     h_range : tuple of 2 float
-        The least and the most words that a processor moves in what it was fitted on.
+        The least and the largest h (the larger of h_r and h_w, in words) in the supersteps that it was fitted on.
     off : dict of int to ndarray
         By suite, the relative error on each of its supersteps.
     """
@@ -54,13 +55,13 @@ class Form:
     off: dict[int, FloatArray]
 
     def error(self, *suites: int) -> float:
-        """Return the mean over some suites of its average error on each."""
+        """Return the mean, over the given suites, of its average error on each suite."""
         return float(np.mean([self.off[suite].mean() for suite in suites]))
 
 
 @dataclass(frozen=True)
 class Turn:
-    """The error of the form that one suite chose, on a suite that neither fitted nor chose it."""
+    """Error of the form that one suite chose, on a suite that neither fitted nor chose it."""
 
     name: Name
     chosen_by: int
@@ -90,13 +91,13 @@ def fit_forms(p: int, suites: Mapping[int, Measured]) -> list[Form]:
     Parameters
     ----------
     p : int
-        Processors.
+        Number of processors.
     suites : mapping of suite number to Measured
 
     Returns
     -------
     list of Form
-        Without those that have too many terms for what was measured.
+        The fitted forms. Forms that have too many terms for the number of measured supersteps are left out.
 
     Raises
     ------
@@ -105,8 +106,8 @@ def fit_forms(p: int, suites: Mapping[int, Measured]) -> list[Form]:
 
     Notes
     -----
-    One processor's M is h_r + h_w, so its functions do without it.  Its reads equal its writes in suite 2, and so it is
-    suite 3 that is fitted.  A few hundred small least-squares problems for a form with knees: about 0.1 s.
+    With one processor M is h_r + h_w, so the functions have no term for M. Its reads equal its writes in suite 2, so
+    suite 3 is fitted instead. A form with knees takes a few hundred small least-squares problems: about 0.1 s.
     """
     on = FITTED_ON if p > 1 else 3
     if on not in suites:
@@ -131,7 +132,7 @@ def _fitted(name: Name, p: int, part: Measured, suites: Mapping[int, Measured], 
 
 
 def chosen(forms: list[Form], *by: int) -> Form:
-    """Return the form with the least average error on some suites; of equals the simplest.
+    """Return the form with the least average error on the given suites; of equals, the simplest.
 
     Raises
     ------
@@ -144,12 +145,12 @@ def chosen(forms: list[Form], *by: int) -> Form:
 
 
 def turns(forms: list[Form]) -> list[Turn]:
-    """Return the errors of the choice: one suite chooses, another, that did neither fit nor choose, says the error.
+    """Return the errors of the choice: one suite chooses the form, and the error is its error on another suite.
 
     Parameters
     ----------
     forms : list of Form
-        As `fit_forms` returns them.
+        As `fit_forms` returns them; their errors are on suites that they were not fitted on.
     """
     suites = sorted(forms[0].off) if forms else []
     made = []

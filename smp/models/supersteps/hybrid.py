@@ -2,10 +2,11 @@
 
     time = alpha + beta * factored + gamma * work
 
-A factored model leaves out what arises where its parts meet: loops, caches that one superstep leaves warm for the next,
-local computation.  Measured runs set these coefficients: alpha and beta as in the thesis, and gamma, seconds of local
-computation for each unit of a kernel's own count of it.  Without gamma, beta has to stand for accesses and computation
-at once, whose ratio changes with n and p.  For another machine the coefficients are left as they are.
+A factored model leaves out effects that arise where its parts meet: loops, caches that one superstep leaves warm for
+the next, local computation. The coefficients are fitted to measured runs. Alpha and beta are those of the thesis.
+Gamma is the seconds of local computation for each unit of work, as the kernel counts it. Without gamma, beta would have
+to cover accesses and computation together, and their ratio changes with n and p. For another machine the same
+coefficients are used.
 
 Source: Brewer, Portable High-Performance Supercomputing, section 8.1.3.
 """
@@ -39,15 +40,15 @@ class Hybrid:
     beta : float
         Seconds for each second of the factored model.
     gamma : float
-        Seconds for each unit of local work; 0 where no work was given.
+        Seconds for each unit of local work; 0 if no work was given.
     low, high : tuple of 3 floats
         95% intervals of alpha, beta and gamma; None stands for an infinite bound.
     unidentified : tuple of str
-        Coefficients that the runs cannot tell apart.
+        Coefficients that the runs cannot separate.
     count : int
-        Runs that it was calibrated with.
+        Number of runs that it was calibrated with.
     mre : float
-        Of those: geometric mean of 1 + absolute relative error, less 1.
+        Mean relative error of these runs: geometric mean of 1 + absolute relative error, less 1.
     """
 
     alpha: float
@@ -60,14 +61,14 @@ class Hybrid:
     mre: float
 
     def predict(self, factored: ArrayLike, work: ArrayLike = 0.0) -> FloatArray:
-        """Return seconds.
+        """Return the predicted seconds of n runs.
 
         Parameters
         ----------
         factored : array_like (n,)
-            Seconds by the factored model.
+            Seconds of each run by the factored model.
         work : array_like (n,)
-            Local work; of no consequence where gamma is 0.
+            Units of local work of each run; without effect if gamma is 0.
 
         Returns
         -------
@@ -80,7 +81,7 @@ class Hybrid:
     def of(self, factored: Factored, work: float = 0.0) -> Factored:
         """Return the hybrid as a factored model: charges times beta, and the prices "alpha" and "local work".
 
-        Its total is `predict`'s; alpha and the work are shared evenly among the supersteps.
+        Its total is the time that `predict` returns; alpha and the work are shared evenly among the supersteps.
         """
         n = len(factored.seconds())
         rest = [("alpha", self.alpha, 1.0), ("local work", self.gamma, work)]
@@ -93,12 +94,12 @@ class Hybrid:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Hybrid:
-        """Read what `to_json` returned, also after a way through a file.
+        """Read the JSON that `to_json` returned, also after it has been stored in a file.
 
         Raises
         ------
         FitError
-            Something is missing, or not known.
+            An attribute is missing, or not known.
         """
         lists = {name: tuple(data[name]) for name in ("low", "high", "unidentified") if name in data}
         try:
@@ -115,9 +116,9 @@ def calibrate(factored: ArrayLike, seconds: ArrayLike, work: ArrayLike | None = 
     factored : array_like (n,)
         Seconds of each run by the factored model.
     seconds : array_like (n,)
-        Measured; above zero.
+        Measured seconds of each run, above zero.
     work : array_like (n,), optional
-        Local work of each run; by default there is no gamma.
+        Units of local work of each run; by default there is no gamma.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The prediction interval of each superstep: measured, good, bad, and where it lies (SMP paper, section 5.2).
+"""Prediction interval of each superstep, from good to bad, and the measured time in it (SMP paper, section 5.2).
 
-Measured and predicted times are of communication, copy-in and copy-out: the models predict nothing else. The
-measured time of local computation stands next to them. Only for the time of a whole program it is added, to the
+Measured and predicted times are of communication alone, copy-in and copy-out: the models predict nothing else. The
+measured time of local computation is listed next to them. It is added only for the time of a whole program, to the
 measured time and to all predictions alike (figure 3 of the paper).
 """
 
@@ -38,9 +38,9 @@ class Accesses:
     Attributes
     ----------
     hr, hw : ndarray (n,)
-        The most that any processor reads, writes.
+        h_r and h_w: the most that any processor reads, writes.
     m : ndarray (n,)
-        Reads plus writes of all processors.
+        M: the reads plus the writes of all processors.
     """
 
     hr: NDArray[Any]
@@ -49,12 +49,12 @@ class Accesses:
 
 
 class Whole(NamedTuple):
-    """Seconds of a whole program, its measured local computation included in each (figure 3 of the SMP paper).
+    """Seconds of a whole program; each includes its measured local computation (figure 3 of the SMP paper).
 
     Attributes
     ----------
     measured, good, bad, random : float
-        `random` is NaN where it is not predicted.
+        Measured and predicted seconds; `random` is NaN if it is not predicted.
     """
 
     measured: float
@@ -65,7 +65,7 @@ class Whole(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """Measured and predicted times of n supersteps; printed, a table with a total.
+    """Measured and predicted times of n supersteps; printed as a table with a total.
 
     Attributes
     ----------
@@ -73,24 +73,25 @@ class Interval:
         Number of the superstep; -1 in a total, and of a program as a whole.
     label : ndarray (n,) str
     elements, bytes : Accesses
-        h_r, h_w and M.
+        h_r, h_w and M in elements and in bytes.
     copy_in, compute, copy_out : ndarray (n,) float64
         Measured seconds of each phase.
     measured : ndarray (n,) float64
-        Seconds of copy-in and copy-out; of several repeats the median.
+        Seconds of copy-in and copy-out together; the median if there are several repeats.
     good, bad, random : ndarray (n,) float64
-        Seconds predicted for the same. `random` is NaN where it is not predicted, and all three are, and printed as
-        "-", where the counts do not hold all accesses.
+        Seconds predicted for copy-in and copy-out together. `random` is NaN if it is not predicted. All three are NaN,
+        and printed as "-", if the counts do not hold all accesses.
     loc, m_over_g : ndarray (n,) float64
-        NaN, and printed as "-", where M < 10^4 or there is no prediction: see `smp.models.supersteps.locality.place`.
+        Degree of locality, and measured over good. NaN, and printed as "-", if M < 10^4 or there is no prediction: see
+        `smp.models.supersteps.locality.place`.
     inside : ndarray (n,) bool
     verdict : ndarray (n,) str
         As the functions of these names return them, with the larger of `bad` and `random` as the bad end:
         a machine that prefetches along lines can charge more for scattered words than for the bad pattern.
     notes : tuple of str
-        What the predictions rest on, where that is not what was asked for, and what else explains the times.
+        The basis of the predictions, if it is not the one that was asked for, and other explanations of the times.
     samples : ndarray (r, n) float64, optional
-        Seconds of copy-in and copy-out in each of r repeats.
+        Seconds of copy-in and copy-out together in each of r repeats.
     """
 
     step: NDArray[np.int64]
@@ -131,7 +132,7 @@ class Interval:
 
     @property
     def total(self) -> "Interval":
-        """All supersteps as one: counts, measured and predicted times summed (one row)."""
+        """All supersteps as one row: the sums of the counts and of the measured and predicted times."""
 
         def added(values: NDArray[Any]) -> NDArray[Any]:
             return np.atleast_1d(values.sum())
@@ -152,7 +153,7 @@ class Interval:
 
     @property
     def spread(self) -> FloatArray:
-        """The distance between the quartiles of the measured times, over their median; NaN without repeats."""
+        """The distance between the quartiles of the measured times, divided by their median; NaN without repeats."""
         if self.samples is None:
             return np.full(len(self), np.nan)
         low, middle, high = np.quantile(self.samples, (0.25, 0.5, 0.75), axis=0)
@@ -162,36 +163,36 @@ class Interval:
     def whole(self) -> Whole:
         """The program with its local computation: the sums of measured and predicted times, each with the compute time.
 
-        Loc is the same with and without it; M/G is of communication alone, as everywhere.
+        Loc is the same with and without the compute time; M/G is of communication alone, as everywhere.
         """
         return Whole(*(float((t + self.compute).sum()) for t in (self.measured, self.good, self.bad, self.random)))
 
     def repeated(self, samples: FloatArray) -> "Interval":
-        """Return the same with the medians of several repeats as the measured times.
+        """Return the interval with the medians of several repeats as the measured times.
 
         Parameters
         ----------
         samples : ndarray (r, n) float64
-            Seconds of copy-in and copy-out in each repeat.
+            Seconds of copy-in and copy-out together in each repeat.
         """
         return replace(self, samples=samples, measured=np.median(samples, axis=0))._placed()
 
     def without(self, rows: BoolArray) -> "Interval":
-        """Return the same without predictions for some supersteps, whose counts do not hold all accesses."""
+        """Return the interval without predictions for the given supersteps, whose counts do not hold all accesses."""
         good, bad, random = (np.where(rows, np.nan, seconds) for seconds in (self.good, self.bad, self.random))
         return replace(self, good=good, bad=bad, random=random)._placed()
 
     def _placed(self) -> "Interval":
-        """Return the same, placed again between its ends."""
+        """Return the interval with Loc, M/G, inside and verdict found again from its times."""
         worst = np.fmax(self.bad, self.random)
         return replace(self, **place(self.measured, self.good, worst, self.m)._asdict())
 
     def noting(self, *notes: str) -> "Interval":
-        """Return the same with further notes; empty ones are left out."""
+        """Return the interval with further notes; empty ones are left out."""
         return replace(self, notes=(*self.notes, *(note for note in notes if note)))
 
     def table(self) -> Printed:
-        """Return a row for each superstep, the middle of many left out, a total, and that with local computation."""
+        """Return a table: each superstep (of many, the first and the last ones), the total, and the whole program."""
         gap: Row = ["...", *[""] * (len(_COLUMNS) - 1)]
         rows = _few([self._cells(i) for i in range(len(self))], gap)
         if (self.step >= 0).any():
@@ -235,18 +236,18 @@ def interval(
     bad: ArrayLike,
     random: ArrayLike | None = None,
 ) -> Interval:
-    """Set the measured supersteps against their predictions.
+    """Compare measured supersteps with their predictions.
 
     Parameters
     ----------
     step : array_like (n,) of int
     label : sequence of n str
     elements, bytes : Accesses
-        Counts of the n supersteps.
+        Counts of the n supersteps, in elements and in bytes.
     copy_in, compute, copy_out : array_like (n,)
         Measured seconds of each phase.
     good, bad, random : array_like (n,)
-        Predicted seconds of copy-in and copy-out together. Without `random`, there is no such column.
+        Predicted seconds of copy-in and copy-out together. Without `random`, the table has no such column.
 
     Returns
     -------

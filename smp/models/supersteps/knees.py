@@ -1,10 +1,10 @@
-"""The knees of a cost function, from the data: where a word begins to have another price.
+"""Knees of a cost function, found in the data: numbers of words from which a further word has another price.
 
     none, one, two of some candidates  ─▶  least squares with each  ─▶  the least criterion
 
-The caches that a system reports are no guide: a virtual machine's are often not those of its host, and others use them
-too.  One more knee is taken only where it explains enough: each further term costs what the Bayesian information
-criterion charges for it.
+The caches that a system reports are no guide: a virtual machine often reports other caches than those of its host, and
+other programs use them too. One more knee is taken only if it explains enough: each further term costs what the
+Bayesian information criterion charges for it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .measured import Measured
 MOST_KNEES = 2
 CANDIDATES = 20
 """Numbers of words at which a knee is tried, spread geometrically over those measured."""
-SPARE = 2  # supersteps beyond the number of terms below which nothing is fitted: no error to speak of
+SPARE = 2  # supersteps needed beyond the number of terms: with fewer, nothing is fitted, as the error is unknown
 
 
 def terms_for(name: str, p: int, levels: int) -> tuple[str, ...]:
-    """Return the terms of a function with p processors: the M of one is h_r + h_w, no third term next to these."""
+    """Return the terms of a function with p processors; with one, M is h_r + h_w and has no term next to these."""
     redundant = ("gM",) if p == 1 and name.startswith("HrHw") else ()
     return tuple(term for term in term_names(name, levels) if term not in redundant)
 
@@ -37,19 +37,20 @@ def matrix_for(terms: tuple[str, ...], part: Measured, knees: tuple[float, ...])
 
 
 def find_knees(name: str, p: int, part: Measured) -> tuple[float, ...]:
-    """Return the knees of a function in words, ascending; none where none explains enough.
+    """Return the knees of a function in words, ascending; empty if no knee explains enough.
 
     Parameters
     ----------
     name : str
         A function with knees, of `smp.models.supersteps.cost.NAMES`.
     p : int
-        Processors.
+        Number of processors.
     part : Measured
+        Supersteps to fit.
 
     Notes
     -----
-    A hundred small least-squares problems: about 0.02 s.
+    About two hundred small least-squares problems: about 0.02 s.
     """
     n = len(part.seconds)
     sizes = part.h[part.h > 0]

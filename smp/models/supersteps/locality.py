@@ -1,11 +1,12 @@
-"""Where a measured time lies between its good and its bad prediction (SMP paper, section 5.2).
+"""Loc and M/G: the place of a measured time between its good and its bad prediction (SMP paper, section 5.2).
 
 good t_g             measured t_m                           bad t_b
   |----------------------o--------------------------------------|
  Loc 1                                                        Loc 0
  M/G 1                 M/G = t_m / t_g
 
-All three times are of communication alone, copy-in and copy-out: the models predict nothing else.
+Loc is the degree of locality, and M/G is measured over good. All three times are of communication alone, copy-in and
+copy-out: the models predict nothing else.
 """
 
 from typing import NamedTuple
@@ -15,17 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._types import BoolArray, FloatArray
 
-# Below this M a superstep is mostly barrier and noise: Loc and M/G of it would say nothing.
+# Below this M a superstep is mostly barrier and noise: its Loc and M/G would say nothing.
 SMALL = 10_000
-# The largest average error of the paper's best functions: closer than this to an end is at that end.
+# The largest average error of the paper's best functions: a time closer than this to an end counts as at that end.
 TOLERANCE = 0.07
-# Loc alone is near 1 for any sensible program, the bad end being so far away; so "as good" asks for M/G too.
+# Loc alone is near 1 for any sensible program, because the bad end is far away; so "as good" depends on M/G too.
 AS_GOOD = 1.25
 NEAR_GOOD, NEAR_BAD = 0.75, 0.25
 
 
 class Place(NamedTuple):
-    """Where n measured times lie.
+    """Places of n measured times in their intervals.
 
     Attributes
     ----------
@@ -42,9 +43,9 @@ class Place(NamedTuple):
 
 
 def place(t_m: ArrayLike, t_g: ArrayLike, t_b: ArrayLike, m: ArrayLike) -> Place:
-    """Return Loc, M/G, whether the interval holds the measured time, and a verdict; parameters as of `verdict`.
+    """Return Loc, M/G, True if the interval holds the measured time, and a verdict; parameters as for `verdict`.
 
-    Loc and M/G are NaN where M < 10^4: such a superstep takes little more than its barriers, so both would be noise.
+    Loc and M/G are NaN if M < 10^4: such a superstep takes little more than its barriers, so both would be noise.
 
     Examples
     --------
@@ -71,8 +72,7 @@ def loc(t_m: ArrayLike, t_g: ArrayLike, t_b: ArrayLike) -> FloatArray:
     Returns
     -------
     ndarray (n,) float64
-        1 at the good prediction, 0 at the bad; above 1 and below 0 outside the interval; NaN where
-        good is not below bad.
+        1 at the good prediction, 0 at the bad; above 1 or below 0 outside the interval; NaN if good is not below bad.
 
     Examples
     --------
@@ -85,19 +85,19 @@ def loc(t_m: ArrayLike, t_g: ArrayLike, t_b: ArrayLike) -> FloatArray:
 
 
 def m_over_g(t_m: ArrayLike, t_g: ArrayLike) -> FloatArray:
-    """Return measured over good, t_m / t_g; infinite, or NaN for 0 / 0, where good is zero."""
+    """Return measured over good, t_m / t_g; infinite if good is zero, or NaN for 0 / 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.asarray(t_m, dtype=np.float64) / np.asarray(t_g, dtype=np.float64))
 
 
 def inside(t_m: ArrayLike, t_g: ArrayLike, t_b: ArrayLike) -> BoolArray:
-    """Return whether ``t_g <= t_m <= t_b``, with no tolerance."""
+    """Return True if ``t_g <= t_m <= t_b``, with no tolerance."""
     measured = np.asarray(t_m, dtype=np.float64)
     return np.asarray((measured >= np.asarray(t_g)) & (measured <= np.asarray(t_b)))
 
 
 def verdict(t_m: ArrayLike, t_g: ArrayLike, t_b: ArrayLike, m: ArrayLike) -> NDArray[np.str_]:
-    """Say in words where a measured time lies.
+    """Describe in words where a measured time lies.
 
     Parameters
     ----------
@@ -109,10 +109,10 @@ def verdict(t_m: ArrayLike, t_g: ArrayLike, t_b: ArrayLike, m: ArrayLike) -> NDA
     Returns
     -------
     ndarray (n,) str
-        The first that holds of
+        The first of these that holds
 
         =======================  =======================================
-        not counted              t_g or t_b is NaN: no prediction, for counts do not hold all accesses
+        not counted              t_g or t_b is NaN: no prediction, because the counts do not hold all accesses
         too small to tell        M < 10^4
         good and bad are alike   t_b <= t_g
         faster than good         t_m < t_g by more than 7%

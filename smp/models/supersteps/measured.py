@@ -1,4 +1,4 @@
-"""What was measured of one suite of access patterns: counts and times, one superstep a row."""
+"""Measured counts and times of one suite of access patterns, one row per superstep."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Measured:
     Attributes
     ----------
     hr, hw, m : ndarray (n,) float64
-        Most reads and most writes of a processor, and reads plus writes of all, in words.
+        h_r and h_w, the most reads and the most writes of any processor, and M, the reads plus writes of all, in words.
     seconds : ndarray (n,) float64
-        Copy-in and copy-out together, above zero.
+        Measured times of copy-in and copy-out together, above zero.
     others : Others, optional
-        Words of the processors other than the busiest; by default what `Others.assumed` says.
+        Words of the processors other than the busiest; by default those of `Others.assumed`.
 
     Raises
     ------

@@ -1,11 +1,11 @@
-"""What a phase of a superstep takes at one size, by what it took at others.
+"""Correction of a phase's modelled time at one size by its measured times at other sizes.
 
 measured over modelled, log
-    |        o          at sizes that were measured: that ratio, as well as a run repeats
-    |   o  ,' `  o      between them: on the line; how far the inner ones lie from the line
-    | ,'                between their own neighbours says how far that may be off
-    +----------------   beyond them: that of the nearest, and how much ratios change with the size
-                 log n
+    |        o          at a measured size: the measured ratio, as exact as runs repeat
+    |   o  ,' `  o      between measured sizes: on the line. It may be off by as much as the
+    | ,'                inner ratios lie off the line between their own neighbours
+    +----------------   beyond them: the ratio at the nearest size. It may be off by more,
+                 log n  because the ratios change with the size
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Doubt(NamedTuple):
     Attributes
     ----------
     error : float
-        Standard error of the logarithm; infinite where the measured sizes do not say.
+        Standard error of the logarithm; infinite if there are too few measured sizes to estimate it.
     freedom : float
-        Degrees of freedom that it rests on; infinite where none is needed.
+        Degrees of freedom of the estimate; infinite at a measured size, where nothing is estimated.
     """
 
     error: float
@@ -38,12 +38,12 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True)
 class Trend:
-    """The ratios of one phase by size.
+    """Ratios of measured to modelled seconds of one phase, by size.
 
     Attributes
     ----------
     sizes : ndarray (k,)
-        Logarithms, ascending.
+        Logarithms of the measured sizes, ascending.
     ratios : ndarray (k,)
         Logarithms of measured over modelled seconds.
     """
@@ -56,7 +56,7 @@ class Trend:
         return float(np.interp(size, self.sizes, self.ratios))
 
     def misfits(self) -> list[float]:
-        """Return how far each inner ratio lies from the line between its neighbours; of two, half their difference."""
+        """Return each inner ratio's distance from the line between its neighbours; of two, half their difference."""
         if len(self.sizes) == 2:
             return [float(np.diff(self.ratios)[0]) / 2]
         found = []
@@ -67,7 +67,7 @@ class Trend:
         return found
 
     def slopes(self) -> list[float]:
-        """Return how much the ratio changes with the logarithm of the size, from each size to the next."""
+        """Return the slope of the ratio over the logarithm of the size, from each size to the next."""
         points = zip(self.sizes.tolist(), self.ratios.tolist(), strict=True)
         return [(high - low) / (right - left) for (left, low), (right, high) in pairwise(points)]
 
@@ -78,14 +78,15 @@ def doubt(trends: Sequence[Trend], size: float) -> Doubt:
     Parameters
     ----------
     trends : sequence of Trend
-        Of phases that were measured at the same sizes, one or more.
+        Trends of one or more phases that were measured at the same sizes.
     size : float
-        Its logarithm.
+        Logarithm of the size.
 
     Returns
     -------
     Doubt
-        None at a size that was measured; elsewhere one for all phases, which have few sizes each.
+        An error of zero at a measured size. At other sizes one doubt for all phases together, because each phase has
+        few sizes.
     """
     sizes = trends[0].sizes
     if np.isclose(sizes, size).any():

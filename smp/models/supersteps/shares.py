@@ -1,11 +1,12 @@
-"""Which part of a program's time its accesses, barriers, runtime and computation take, by the phases of its supersteps.
+"""Shares of a program's time: accesses, barriers, runtime and computation, from the phases of its supersteps.
 
-    copies  =  accesses + two barriers + the rest of what the runtime adds
+    copies  =  accesses + two barriers + the rest of the time that the runtime adds
     compute =  a barrier + local computation
 
-What the runtime adds is known from its least to its most.  What the copies take beyond it is accesses, which the good
-and the bad end price together: where they lie between the ends is the run's own Loc.  Where few words move, the
-runtime hides them: they are then known to lie between the ends, and no better.
+The time that the runtime adds is known as an interval, from its least to its most. The copies spend the rest of their
+time on accesses. The good and the bad cost function price the accesses together: their time lies between the two ends,
+at the run's own Loc (1 at the good end, 0 at the bad one). If few words move, the time that the runtime adds hides
+theirs; it is then known only to lie between the ends.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ WIDEST = 0.5
 """A share whose interval is wider is not determined."""
 PERCENTILES = (2.5, 97.5)
 HIDDEN = 0.5
-"""Where hidden accesses are taken to lie, of the way from the good to the bad end."""
+"""Assumed place of hidden accesses, as a part of the way from the good to the bad end."""
 
 
 class Share(NamedTuple):
-    """Which part of the time something takes.
+    """Share of the time, with its interval.
 
     Attributes
     ----------
     value : float
     low, high : float
-        95% interval.
+        Ends of the 95% interval.
     """
 
     value: float
@@ -43,12 +44,12 @@ class Share(NamedTuple):
 
     @property
     def determined(self) -> bool:
-        """Whether the interval is narrow enough to say something."""
+        """True if the interval is no wider than `WIDEST`."""
         return self.high - self.low <= WIDEST
 
 
 class Parts(NamedTuple):
-    """Seconds by what they are spent on; the last axis of each array is that of n supersteps."""
+    """Seconds spent on accesses, barriers, runtime and computation; the last axis of each array is n supersteps."""
 
     memory: FloatArray
     barrier: FloatArray
@@ -63,18 +64,18 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """What a machine charges for some supersteps.
+    """Times that a machine charges for n supersteps.
 
     Attributes
     ----------
     good, bad : Factored
-        Accesses alone, at both ends.
+        Models of the accesses alone, at both ends.
     barrier : float
-        Seconds; 0 where none was measured.
+        Seconds of one barrier; 0 if none was measured.
     added : tuple of 2 floats
         The least and the most seconds that the runtime adds to a superstep, two barriers included.
     hidden : ndarray (n,) bool
-        Supersteps of too few accesses to tell them from what the runtime adds.
+        True for supersteps with too few accesses to separate their time from the time that the runtime adds.
     """
 
     good: Factored
@@ -86,7 +87,7 @@ class Machine:
     def split(
         self, copies: FloatArray, compute: FloatArray, added: ArrayLike | None = None, place: ArrayLike = HIDDEN
     ) -> Parts:
-        """Return what measured phases are spent on.
+        """Split the measured times of phases into their parts.
 
         Parameters
         ----------
@@ -95,7 +96,7 @@ class Machine:
         added : array_like (..., 1), optional
             Seconds that the runtime adds to a superstep; by default half way from its least to its most.
         place : array_like (..., 1)
-            Where hidden accesses lie, from 0, the good end, to 1.
+            Place of hidden accesses between the ends, from 0, the good end, to 1, the bad end.
         """
         good, bad = self._ends()
         left = copies - (sum(self.added) / 2 if added is None else np.asarray(added))
@@ -106,14 +107,14 @@ class Machine:
         return Parts(memory, waits + third, copies - memory - waits, compute - third)
 
     def model(self, parts: Parts, work: float) -> Factored:
-        """Return the model whose supersteps take what these parts do, price by price.
+        """Return the factored model whose supersteps take the same seconds as these parts, split by price.
 
         Parameters
         ----------
         parts : Parts
-            Of n supersteps.
+            Seconds of n supersteps.
         work : float
-            Units of local work in all of them, above zero.
+            Units of local work in all supersteps together, above zero.
         """
         good, bad = self._weights(parts.memory)
         amounts = {"barrier": parts.barrier.sum() / self.barrier if self.barrier else 0.0}
@@ -126,14 +127,14 @@ class Machine:
         return self.good.scaled(good) + self.bad.scaled(bad) + Factored(charges)
 
     def by_price(self, memory: FloatArray, factors: Mapping[str, FloatArray] | None = None) -> dict[str, FloatArray]:
-        """Return what of the accesses goes to each price, all supersteps together.
+        """Return the seconds of the accesses that go to each price, over all supersteps.
 
         Parameters
         ----------
         memory : ndarray (..., n)
-            Seconds.
+            Seconds of the accesses of each superstep.
         factors : mapping of str to ndarray (..., 1), optional
-            What prices are multiplied by; the seconds stay, so only their parts change.
+            Factors of prices, by name. The seconds of each superstep stay the same, so only their split changes.
         """
         weights = self._weights(memory)
         found = {
@@ -150,7 +151,7 @@ class Machine:
         return good, np.maximum(good, bad)
 
     def _weights(self, memory: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """How often the good end, and how often the bad one, makes up the seconds of each superstep's accesses."""
+        """Return the multiples of the good and of the bad end whose sum is the seconds of each superstep's accesses."""
         good, bad = self._ends()
         width = np.where(bad > good, bad - good, 1.0)
         loc = np.where(bad > good, np.clip((bad - memory) / width, 0.0, 1.0), 1.0)
@@ -160,14 +161,14 @@ class Machine:
 
 
 def share(part: float, of: float, drawn: FloatArray) -> Share:
-    """Return a share with its interval, from what it may be as well."""
+    """Return a share with its 95% interval, from values drawn for that share."""
     low, high = np.percentile(drawn, PERCENTILES)
     value = part / of
     return Share(value, min(float(low), value), max(float(high), value))
 
 
 def _by_term(model: Factored) -> dict[str, FloatArray]:
-    """The seconds of each superstep that go to each price, where a charge is not cut at zero."""
+    """Return the seconds of each superstep that go to each price; 0 if the charge is cut at zero."""
     found: dict[str, FloatArray] = {}
     for charge in model.charges:
         each = charge.amounts * charge.prices

@@ -1,12 +1,13 @@
-"""The access patterns that are measured: suites 1, 2 and 3 of the SMP paper (section 4.1).
+"""Access patterns to measure: suites 1, 2 and 3 of the SMP paper (section 4.1).
 
     kind            reads of a processor           writes of a processor
     like-gather     h on the first x, else 0       floor(h x / p) on all
     like-scatter    floor(h x / p) on all          h on the first x, else 0
     vary            h on the first x, else 0       h on the first x, else 0
 
-Suite 1 is these patterns for 1 <= x < p, and once for x = p, where the three coincide. Suite 2 keeps of
-each its largest reads and writes of a processor and draws the rest at random; suite 3 keeps its total.
+Suite 1 is these patterns for 1 <= x < p, and one pattern for x = p, for which the three coincide. Here p is the number
+of processors and h the size in words. Suites 2 and 3 have a pattern for each pattern of suite 1. Suite 2 keeps the most
+reads and the most writes of any processor and draws the rest at random; suite 3 keeps the total.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +20,7 @@ from smp.errors import FitError
 
 Counts = NDArray[np.int64]
 
-T_MAX = 2_000_000  # most words that a processor reads, and most that it writes, in one superstep
+T_MAX = 2_000_000  # the most words that a processor reads, and the most that it writes, in one superstep
 
 H0 = tuple(5_000 * i for i in range(1, 11))
 H1 = tuple(50_000 * i for i in range(1, 11))
@@ -27,8 +28,8 @@ H2 = tuple(550_000 + 150_000 * i for i in range(10))
 
 KINDS = ("like-gather", "like-scatter", "vary")
 
-# Both are members of H0, H1 and H2, spaced roughly geometrically: on the relative scale, uniform sizes
-# would leave the small supersteps to a handful of points.
+# "quick" and "default" are members of H0, H1 and H2, spaced roughly geometrically: the fits are on the relative scale,
+# and uniform sizes would leave only a handful of points for the small supersteps.
 _SIZES = {
     "quick": (5_000, 15_000, 50_000, 150_000, 300_000, 550_000),
     "default": (
@@ -42,16 +43,16 @@ _SIZES = {
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """How many words each processor reads and writes in one superstep.
+    """Numbers of words that each processor reads and writes in one superstep.
 
     Attributes
     ----------
     kind : str
-        "like-gather", "like-scatter" or "vary": the suite-1 pattern it is, or was drawn from.
+        "like-gather", "like-scatter" or "vary": the suite-1 pattern that it is, or was drawn from.
     x, h : int
         Parameters of that pattern.
     reads, writes : ndarray (p,) int64
-        Words.
+        Words that each processor reads, writes.
     """
 
     kind: str
@@ -62,17 +63,17 @@ class Pattern:
 
     @property
     def hr(self) -> int:
-        """Most reads of a processor, in words."""
+        """h_r: the most reads of any processor, in words."""
         return int(self.reads.max())
 
     @property
     def hw(self) -> int:
-        """Most writes of a processor, in words."""
+        """h_w: the most writes of any processor, in words."""
         return int(self.writes.max())
 
     @property
     def m(self) -> int:
-        """Reads and writes of all processors together, in words."""
+        """M: the reads plus the writes of all processors, in words."""
         return int(self.reads.sum() + self.writes.sum())
 
 
@@ -82,7 +83,7 @@ def sizes(mode: str) -> tuple[int, ...]:
     Parameters
     ----------
     mode : {"quick", "default", "full"}
-        "full" is the paper's H0, H1 and H2 whole (29 sizes: H0 and H1 share 50,000).
+        "full" is all of the paper's H0, H1 and H2 (29 sizes: H0 and H1 share 50,000).
 
     Raises
     ------
@@ -105,17 +106,17 @@ def suite(number: int, p: int, sizes: Iterable[int], rng: np.random.Generator, m
         Suite 2: the reads of each processor are uniform integers from 0 to the largest of the suite-1
         pattern, and one processor, drawn at random, reads exactly that many; the writes likewise.
 
-        Suite 3: the reads and writes of all processors together are as many as in the suite-1 pattern.
-        They are cut at uniformly random places into 2 p counts, the reads and the writes of each
-        processor. No count exceeds ``most``: what does is cut again and dealt to those with room.
+        Suite 3: the reads and writes of all processors together are as many as in the suite-1 pattern. They are cut
+        at uniformly random places into 2 p counts, the reads and the writes of each processor. No count exceeds
+        ``most``: the excess is cut again and added to the counts that have room.
     p : int
-        Processors, at least 1.
+        Number of processors, at least 1.
     sizes : iterable of int
         The sizes h, from 1 to ``most`` words.
     rng : numpy.random.Generator
-        Source of suites 2 and 3.
+        Random source of suites 2 and 3.
     most : int
-        Words; the study's by default.
+        The most words that a processor reads, and the most that it writes; the study's by default.
 
     Returns
     -------
@@ -125,7 +126,7 @@ def suite(number: int, p: int, sizes: Iterable[int], rng: np.random.Generator, m
     Raises
     ------
     FitError
-        A number, p or size out of range.
+        A suite number, p or size out of range.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""What trials show: effects, their uncertainty, gains, the next step, as numbers, text and plots."""
+"""Analysis of trials: effects, their uncertainty, gains, and the next step, as numbers, text and plots."""

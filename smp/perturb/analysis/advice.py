@@ -1,4 +1,4 @@
-"""The next step of the screening (steps 5 and 6 of section 2.1): which factors to drop, keep, split or fold over."""
+"""Next steps of the screening (steps 5 and 6 of section 2.1): which factors to drop, keep, split or fold over."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .effects import Analysis
 from .interactions import likely_pairs, saturations
 
 _DOMINATES = 3.0  # times the next largest effect
-_MANY = 1_000  # replicates: more are no advice
-_SCATTERS, _CHANCE = 3.0, 1e-4  # times as much as without the delay; how often noise would make it so
+_MANY = 1_000  # replicates; more are not advised
+_SCATTERS, _CHANCE = 3.0, 1e-4  # ratio to the scatter without the delay; probability that noise alone makes it
 
 
 class Step(NamedTuple):
-    """What to do about one factor, and why."""
+    """Advice about one factor, with the reason."""
 
     factor: str
     action: str
@@ -34,39 +34,39 @@ class Step(NamedTuple):
 def next_steps(
     analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, float], worth: float = WORTH
 ) -> list[Step]:
-    """Return a step for each factor, or two, in their order.
+    """Return one or more steps for each factor, in the order of the factors.
 
-    drop: neither the factor nor an interaction of it is significant, and an effect worth having is excluded.
-    undecided: they are not significant, and an effect worth having is not excluded either; the reason says how many
+    drop: neither the factor nor any of its interactions is significant, and an effect worth having is excluded.
+    undecided: they are not significant, and an effect worth having is not excluded either. The reason says how many
     more replicates, or how much longer a delay, would decide.
-    keep: it is; improve the place, or screen again with finer factors.
-    split: it is, and far beyond all others: find out which part of the place it is.
-    fold over: what is measured may as well be an interaction, or another one.
-    search: its delay makes the program faster: search over levels (`smp.perturb.experiments.search`).
-    smaller delay: it hides the effect of another factor, or its trials scatter so much more than the others that small
-    effects are lost.
+    keep: the factor or one of its interactions is significant. Improve the place, or screen again with finer factors.
+    split: the effect is significant, and far larger than all others. Find out which part of the place causes it.
+    fold over: the measured effect may be an interaction, or a different interaction, instead.
+    search: the delay makes the program faster. Search over levels (`smp.perturb.experiments.search`).
+    smaller delay: the delay hides the effect of another factor. Or its trials scatter so much more than the others that
+    small effects are lost.
 
     Parameters
     ----------
     analysis : Analysis
     delayed, spent : mapping of float
-        Of each factor: the delay that its treatment adds to a run, and the time in its place without delays, both in
-        the unit of the response and as for `gains`.  NaN, or a factor that is missing, stands for a treatment without
-        a length, and for a time that is not known.
+        For each factor, the delay that its treatment adds to a run, and the time in its place without delays. Both are
+        in the unit of the response, as for `gains`. If a factor is missing or NaN, its treatment has no known length,
+        or the time in its place is not known.
     worth : float
-        A place is worth improving that would save this share of a run if it took no time; its effect is the effect
-        worth having (see `smp.perturb.analysis.detectable.worth_having`).
+        Share of a run. A place that would save this share if it took no time is worth improving; its effect is the
+        effect worth having (see `smp.perturb.analysis.detectable.worth_having`).
 
     Raises
     ------
     ValueError
-        For a share that is not above 0.
+        If the share is not above 0.
     """
     if not 0 < worth < math.inf:
         raise ValueError(f"a place that saves {worth} of a run: what is worth having is a share above 0, as 0.05")
     given, analysis = analysis, analysis.readable()
     scale = analysis.mean / given.mean if given.mean else 1.0
-    worse = -1 if analysis.name == "throughput" else 1  # the sign of an effect that is for the worse
+    worse = -1 if analysis.name == "throughput" else 1  # the sign of a harmful effect
     effects = {factor: analysis.effect(factor) for factor in analysis.design.factors}
     ranked = sorted(effects, key=lambda factor: -abs(effects[factor]))
     pairs = likely_pairs(analysis)
@@ -120,7 +120,7 @@ def next_steps(
 
 
 def _deciding(found: Power) -> str:
-    """Return what would decide."""
+    """Return the number of replicates or the longer delay that would decide, as text."""
     if math.isinf(found.replicates):
         return "the treatment adds nothing to a run"
     replicates = f"{found.replicates:,} more replicates"
@@ -132,12 +132,12 @@ def _deciding(found: Power) -> str:
 
 
 def steps_table(steps: list[Step]) -> Printed:
-    """Return the steps."""
+    """Return a table of the steps."""
     return Printed("", [text(name) for name in ("factor", "step", "why")], steps)
 
 
 def _scatters(analysis: Analysis, factor: str) -> float:
-    """Return how many times as much as the others the trials with a delay scatter; 0 where it is not clearly more."""
+    """Return the ratio of the scatter with a delay to the scatter without it; 0 if it is not clearly larger than 1."""
     freedom = (analysis.replications - 1) * analysis.design.trials // 2
     if not freedom:
         return 0.0
@@ -150,7 +150,7 @@ def _scatters(analysis: Analysis, factor: str) -> float:
 
 
 def _doubt(analysis: Analysis, word: str) -> str:
-    """Return the interactions, of two factors with significant effects both, that a significant effect may be."""
+    """Return interactions that a significant effect may be instead; both factors of each have significant effects."""
     design = analysis.design
     found = [
         other

@@ -1,12 +1,12 @@
-"""What an experiment could have shown: effects worth having, and what decides about those that do not show.
+"""Effects that an experiment could have shown: those worth having, and what decides about those that do not show.
 
     0           half-width            worth            half-width: of the interval of an effect, `Analysis.expanded`
-    ├───────────────┼───────────────────┼──▶ effect    worth: the effect that a place would have that is worth improving
+    ├───────────────┼───────────────────┼──▶ effect    worth: the effect of a place that is just worth improving
      effect + half-width < worth                       excluded: the place may be dropped
                      effect > half-width               significant
                      neither of the two                undecided
 
-A half-width of half the worth leaves nothing undecided: an effect is then larger than that or excluded.
+If the half-width is half the worth, nothing is undecided: an effect is either larger than that, or excluded.
 """
 
 from __future__ import annotations
@@ -19,39 +19,40 @@ from scipy.special import chdtri  # chi-squared; scipy.stats would take half a s
 from .effects import Analysis, mark
 
 WORTH = 0.05
-"""Of a run: a place is worth improving that would save so much of it if the place took no time."""
+"""Share of a run: a place that would save this share if it took no time is worth improving."""
 _DOUBT = 0.1
 
 
 class Power(NamedTuple):
-    """What trials could have shown of one factor."""
+    """Effect worth having of one factor, and what the trials show or need to decide about it."""
 
     worth: float
     """The effect worth having, in the unit of the response."""
     excluded: bool
-    """Whether the interval of the effect excludes that it is so large, either way."""
+    """True if the interval of the effect excludes an effect worth having, of either sign."""
     replicates: float
-    """How many more of them would decide; infinite where none would."""
+    """Number of additional replicates that would decide; infinite if none would."""
     times: float
-    """How many times the delay would decide; infinite where none would, NaN for a treatment without a length."""
+    """Factor by which a longer delay would decide; infinite if none would, NaN for a treatment without a length."""
 
 
 def worth_having(run: float, delayed: float, spent: float, share: float = WORTH) -> float:
-    """Return the effect of a place that would save a share of a run if it took no time.
+    """Return the effect of a place that would save the given share of a run if it took no time.
 
     Such a place has a sensitivity of ``share * run / spent``, and its effect is that many times the delay.
 
     Parameters
     ----------
     run : float
-        The response without delays.
+        Response without delays.
     delayed : float
         Seconds that the treatment adds to a run; NaN for a treatment without a length, whose effect is compared with
         the run itself.
     spent : float
-        Seconds in the place, as it is, counted in the same way; 0 where that is not known: then the place may take all
-        of the run.
+        Seconds in the place as it is, counted in the same way. If that is not known, 0: then the place may take all of
+        the run.
     share : float
+        Share of a run that the place would save.
     """
     if math.isnan(delayed):
         return share * run
@@ -59,12 +60,12 @@ def worth_having(run: float, delayed: float, spent: float, share: float = WORTH)
 
 
 def excluded(effect: float, half_width: float, worth: float) -> bool:
-    """Whether the interval of an effect lies within the effects that are not worth having."""
+    """Return True if the interval of an effect lies within the effects that are not worth having."""
     return abs(effect) + half_width < worth
 
 
 def power(analysis: Analysis, factor: str, delayed: float, spent: float, share: float = WORTH) -> Power:
-    """Say what the trials could have shown of one factor; see `worth_having`."""
+    """Return what the trials could have shown of one factor; see `worth_having`."""
     half_width = max(analysis.expanded, analysis.rounding)
     worth = worth_having(float(analysis.means.min()), delayed, spent, share)
     out = excluded(analysis.effect(factor), half_width, worth)
@@ -75,12 +76,12 @@ def power(analysis: Analysis, factor: str, delayed: float, spent: float, share: 
 
 
 def _cautious(analysis: Analysis) -> float:
-    """Return an S that the true one exceeds once in ten times: the trials to come may be noisier than these."""
+    """Return an S that the true one exceeds once in ten times: later trials may be noisier than these."""
     return analysis.uncertainty * math.sqrt(analysis.freedom / float(chdtri(analysis.freedom, 1 - _DOUBT)))
 
 
 def _more(analysis: Analysis, half_width: float) -> int:
-    """How many more replicates make the half-width so small."""
+    """Return how many more replicates would make the half-width this small."""
     blocks = len(set(analysis.blocks.tolist()))
     alone = _cautious(analysis) * math.sqrt(analysis.replications)  # S of one replicate
     count = max(analysis.replications + 1, math.ceil((mark(math.inf) * alone / half_width) ** 2))

@@ -1,9 +1,9 @@
-"""From trials to effects: the screening model of section 2.1.3.
+"""Effects computed from trials, by the screening model of section 2.1.3.
 
     response = mean + 1/2 * sum over contrasts of (effect * sign in the trial)            (1)
 
-so an effect is the mean of the trials with + less the mean of those with -. Its standard uncertainty S comes from
-replications or, where there are none, from the effects themselves (`lenth`). It is marked where it exceeds 3 S.
+So an effect is the mean of the trials with + minus the mean of those with -. Its standard uncertainty S comes from
+replications or, if there are none, from the effects themselves (`lenth`). An effect is marked if it exceeds 3 S.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ _SCALES = (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9))
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The effects of one response.  Made by `analyse`.
+    """Effects of the factors on one response.  Made by `analyse`.
 
     Attributes
     ----------
     design : Design
     responses : ndarray (replications, trials) float64
     name, unit : str
-        Of the response.
+        Name and unit of the response.
     order : int
-        Effects of how many factors are named in `sources`.
+        Effects of up to this number of factors are named in `sources`.
     sources : tuple of str (trials - 1,)
-        What each contrast holds; see `Design.sources`.
+        Effects that each contrast holds; see `Design.sources`.
     mean : float
     effects : ndarray (trials - 1,) float64
-        In the unit of the response, each for the first of the words in its source.
+        Effects in the unit of the response, each for the first word in its source.
     uncertainty : float
-        S, the standard uncertainty of an effect; that of the mean is half of it.
+        S, the standard uncertainty of an effect. The standard uncertainty of the mean is half of it.
     freedom : float
         Degrees of freedom of S.
     factor : float
-        What exceeds ``factor * S`` is significant: 3, and more where S has so few degrees of freedom that noise would
-        exceed 3 S more often than once in a hundred.
+        An effect larger than ``factor * S`` is significant. The factor is 3, or more if S has so few degrees of freedom
+        that noise would exceed 3 S more often than once in a hundred.
     blocks : ndarray (trials,) int64
         The block of each trial.
     lost : ndarray (trials - 1,) bool
-        The contrasts that are the differences between blocks, and so no effects of factors alone.
+        True for contrasts that are differences between blocks, and so not effects of factors alone.
     """
 
     design: Design
@@ -77,32 +77,32 @@ class Analysis:
 
     @property
     def replications(self) -> int:
-        """How often all trials were run."""
+        """Number of times that all trials were run."""
         return len(self.responses)
 
     @property
     def means(self) -> FloatArray:
-        """Mean response (trials,) of each trial."""
+        """Mean response of each trial (trials,)."""
         return np.asarray(self.responses.mean(axis=0))
 
     @property
     def expanded(self) -> float:
-        """Expanded uncertainty, `factor` times S: the band of noise."""
+        """Expanded uncertainty, `factor` times S: half the width of the band of noise."""
         return self.factor * self.uncertainty
 
     @property
     def rounding(self) -> float:
-        """Below it nothing is an effect, however small S is."""
+        """Largest effect that may be due to rounding. Nothing below it is an effect, however small S is."""
         return _ROUNDING * float(np.abs(self.responses).max())
 
     @property
     def significant(self) -> NDArray[np.bool_]:
-        """Which effects (trials - 1,) exceed the expanded uncertainty."""
+        """True (trials - 1,) for each effect that exceeds the expanded uncertainty."""
         return (np.abs(self.effects) > max(self.expanded, self.rounding)) & ~self.lost
 
     @property
     def p_values(self) -> FloatArray:
-        """How often noise alone would make each effect (trials - 1,) this large or larger; Student's t."""
+        """Probability (trials - 1,) that noise alone makes an effect at least as large as each, by Student's t."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(2 * stdtr(self.freedom, -np.abs(self.effects / self.uncertainty)))
 
@@ -111,22 +111,22 @@ class Analysis:
         return tuple(sign for _, sign in self.design.sources(self.order))
 
     def effect(self, word: str) -> float:
-        """Return the effect of a factor or an interaction, with all that is aliased with it."""
+        """Return the effect of a factor or an interaction, including everything that is aliased with it."""
         contrast, sign = self.design.contrast(word)
         return 0.0 if contrast == 0 else sign * self._signs[contrast - 1] * float(self.effects[contrast - 1])
 
     def is_significant(self, word: str) -> bool:
-        """Whether the effect of a factor or an interaction exceeds the expanded uncertainty."""
+        """Return True if the effect of a factor or an interaction exceeds the expanded uncertainty."""
         contrast, _ = self.design.contrast(word)
         return contrast != 0 and bool(self.significant[contrast - 1])
 
     def predicted(self) -> FloatArray:
-        """Return the responses (trials,) that the mean and the significant effects alone would make."""
+        """Return the responses (trials,) that the mean and the significant effects alone would produce."""
         kept = np.where(self.significant, self.effects * self._signs, 0.0)
         return np.asarray(self.mean + self.design.matrix[:, 1:] @ kept / 2)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON; `from_json` reads it, from the responses."""
+        """Return plain JSON, from whose responses `from_json` computes the analysis again."""
         return {
             "design": self.design.to_json(),
             "response": self.name,
@@ -148,7 +148,7 @@ class Analysis:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Analysis:
-        """Return the analysis that `to_json` made this of, computed again from its responses.
+        """Return the analysis that `to_json` converted to this JSON, computed again from its responses.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class Analysis:
         return analyse(design, data["responses"], data["response"], data["unit"], order=data["order"], blocks=blocks)
 
     def readable(self) -> Analysis:
-        """Return the analysis of a time in s, ms, us or ns, the largest of which its mean has one at least."""
+        """Return the analysis of a time in s, ms, us or ns: in the largest unit of which the mean is at least one."""
         if self.unit != "s":
             return self
         unit, scale = next((one for one in _SCALES if abs(self.mean) * one[1] >= 1), _SCALES[0])
@@ -189,14 +189,14 @@ def analyse(
     ----------
     design : Design
     responses : array_like (replications, trials) or (trials,)
-        In the order of the design's rows, whatever the order in which they were run.
+        Measured responses in the order of the design's rows, whatever the order in which they were run.
     name, unit : str
-        Of the response.
+        Name and unit of the response.
     order : int
-        Interactions of how many factors are named; all are computed.
+        Interactions of up to this number of factors are named; all are computed.
     blocks : ndarray (trials,) int64, optional
         The block of each trial within its replication, as in the schedule; by default the halves of a folded design. A
-        drift from one block in time to the next is taken out of S, and is in no effect but those of the blocks.
+        drift from one block in time to the next is removed from S, and affects only the effects of the blocks.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def analyse(
     Raises
     ------
     ValueError
-        For a missing or infinite response, a wrong number of them, or too few for any estimate of noise.
+        If a response is missing or infinite, their number is wrong, or there are too few to estimate the noise.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def analyse(
     if not freedom:
         found = lenth(effects[~lost])
         uncertainty, freedom = found.error, found.freedom
-    if uncertainty < _ROUNDING * np.abs(given).max():  # the runs of an emulated machine are the same to the last digits
+    if uncertainty < _ROUNDING * np.abs(given).max():  # the runs of an emulated machine agree to the last digits
         uncertainty = 0.0
     factor = mark(freedom)
     sources = tuple("block" if gone else source for (source, _), gone in zip(named, lost, strict=True))
@@ -251,7 +251,7 @@ def analyse_all(
 
 
 def mark(freedom: float) -> float:
-    """Return how many S an effect must exceed to be significant, where S has so many degrees of freedom."""
+    """Return how many S an effect must exceed to be significant, if S has this many degrees of freedom."""
     return max(SIGMAS, float(stdtrit(freedom, 1 - FALSE_ALARM / 2)))
 
 
@@ -264,7 +264,7 @@ def block_means(responses: FloatArray, block: IntArray) -> FloatArray:
 
 
 def _noise(responses: FloatArray, block: IntArray) -> tuple[float, float]:
-    """Return S from the replications less blocks in time, and its degrees of freedom: none without replications."""
+    """Return S from the replications less blocks in time, and its degrees of freedom: 0 without replications."""
     residuals = responses - block_means(responses, block)
     residuals = residuals - residuals.mean(axis=0)
     freedom = (len(responses) - 1) * (len(block) - len(np.unique(block)))
@@ -272,5 +272,5 @@ def _noise(responses: FloatArray, block: IntArray) -> tuple[float, float]:
 
 
 def _constant(column: NDArray[Any], block: IntArray) -> bool:
-    """Whether a contrast is a difference between blocks: the same sign in all of a block."""
+    """Return True if a contrast is a difference between blocks, with the same sign in all trials of a block."""
     return all(np.ptp(column[block == one]) == 0 for one in np.unique(block))

@@ -1,4 +1,4 @@
-"""Figures: effects, half-normal and in order of size, ladders of delays (figure 3), a response (figure 4)."""
+"""Figures: effects (half-normal, and in order of size), ladders of delays (figure 3), and a response (figure 4)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .effects import Analysis
 from .ladders import Ladder
 
 _NOISE, _MARKED = 5, 1  # colours
-_LABELS = 20  # characters of a source
+_LABELS = 20  # characters of a source that are shown
 _BARS = 40
 
 
 def half_normal(analysis: Analysis) -> Figure:
-    """Return the sizes of all effects against the quantiles of half a normal distribution.
+    """Return a figure of the sizes of all effects against the quantiles of half a normal distribution.
 
-    Those that are noise lie on the line through zero of slope S; what stands off to the right is real.
+    Effects that are noise lie on the line through zero with slope S. Effects to the right of that line are real.
     """
     analysis = analysis.readable()
     kept = np.flatnonzero(~analysis.lost)
@@ -50,7 +50,7 @@ def half_normal(analysis: Analysis) -> Figure:
 
 
 def effects(analysis: Analysis) -> Figure:
-    """Return the effects in order of size, the largest first, and the band of noise."""
+    """Return a figure of the effects in order of size, the largest first, with the band of noise."""
     analysis = analysis.readable()
     order = np.argsort(-np.abs(analysis.effects), kind="stable")[:_BARS]
     names = [_clipped(analysis.sources[i], 2 * _LABELS) for i in order]
@@ -73,16 +73,16 @@ def effects(analysis: Analysis) -> Figure:
 
 
 def ladders(found: Mapping[str, Ladder], unit: str = "s", delay: str = "s", id: str = "ladder") -> Figure:
-    """Return effect per unit delay against delay (figure 3): flat where the program answers in proportion.
+    """Return a figure of effect per unit delay against delay (figure 3): flat if effects are in proportion to delays.
 
     Parameters
     ----------
     found : mapping of Ladder
-        Of each factor.
+        Ladder of each factor, by name.
     unit, delay : str
-        Of the responses, and of the delays; ``s`` are shown as us, ms, ...
+        Units of the responses and of the delays; ``s`` is shown as us, ms, ...
     id : str
-        Of the figure.
+        Identifier of the figure.
     """
     series: list[Series] = []
     noise: dict[float, float] = {}
@@ -123,16 +123,16 @@ def response(
     name: str = "time",
     unit: str = "s",
 ) -> Figure:
-    """Return a response against a parameter of the program (figure 4), a panel for each version of the program.
+    """Return a figure of a response against a parameter of the program (figure 4), with a panel for each version.
 
     Parameters
     ----------
     values : sequence of float (k,)
-        Of the parameter, above zero.
+        Values of the parameter, above zero.
     responses : mapping of array_like (replications, k) or (k,)
-        Of each version, by name.
+        Responses of each version, by name.
     parameter, name, unit : str
-        What it is shown against, and the response.
+        Name of the parameter, and name and unit of the response.
     """
     panels = []
     for i, (label, given) in enumerate(responses.items()):

@@ -1,8 +1,8 @@
-"""What interactions say of single factors: conditional effects, and delays that hide others.
+"""Conditional effects, and delays that hide other delays, as interactions show them.
 
-When the place ``swap`` is delayed so much that all wait for it, a delay at ``push`` no longer shows. In table 2 the
-effect of push is 1.12, its interaction with swap -1.12: with swap delayed push has no effect, without it twice its
-main effect. Such a delay saturates the program, and a smaller one would tell more.
+When the place ``swap`` is delayed so much that all processors wait for it, a delay at ``push`` no longer shows. In
+table 2 the effect of push is 1.12, and its interaction with swap is -1.12. So push has no effect while swap is delayed,
+and twice its main effect while swap is not. Such a delay saturates the program; a smaller one would reveal more.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ from typing import NamedTuple
 
 from .effects import Analysis
 
-_LEFT = 0.2  # of its effect alone: a factor with less of it left beside another is hidden
+_LEFT = 0.2  # share of its effect alone: if less of it is left while another factor is delayed, the factor is hidden
 
 
 class Conditional(NamedTuple):
-    """The effect of a factor while another is not delayed, and while it is."""
+    """Effects of a factor while another one is not delayed, and while it is delayed."""
 
     without: float
     beside: float
     uncertainty: float
-    """Standard uncertainty of either."""
+    """Standard uncertainty of each of the two effects."""
 
 
 class Saturation(NamedTuple):
-    """A factor whose effect vanishes while another is delayed."""
+    """A factor whose effect vanishes while another factor is delayed."""
 
     hidden: str
     by: str
     without: float
     beside: float
     aliases: tuple[str, ...]
-    """What else the interaction may be; the likeliest is named here."""
+    """Other interactions that it may be; `hidden` and `by` are the likeliest pair."""
 
 
 def conditional(analysis: Analysis, factor: str, given: str) -> Conditional:
-    """Return the effect of one factor at either level of another.
+    """Return the effect of one factor at each level of another.
 
     Raises
     ------
     ValueError
-        For factors whose interaction cannot be told from a main effect, or has no contrast.
+        For factors whose interaction cannot be separated from a main effect, or has no contrast.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def conditional(analysis: Analysis, factor: str, given: str) -> Conditional:
 def likely_pairs(analysis: Analysis) -> list[tuple[str, str]]:
     """Return, for each significant contrast of interactions, the pair of factors with the largest main effects.
 
-    Of aliases the likeliest is taken: interactions are made by factors that have significant effects, and large ones.
+    Of several aliases the likeliest is taken: interactions occur between factors with significant, large effects.
     """
     design, significant = analysis.design, analysis.significant
     size = [abs(analysis.effect(factor)) for factor in design.factors]
@@ -83,10 +83,10 @@ def likely_pairs(analysis: Analysis) -> list[tuple[str, str]]:
 
 
 def alone(analysis: Analysis) -> dict[str, tuple[float, float]]:
-    """Return the effect of each factor while no other is delayed, and its standard uncertainty.
+    """Return the effect of each factor while no other factor is delayed, and the standard uncertainty of this effect.
 
-    The main effect is the mean over all levels of the others; this is the main effect less all significant
-    interactions of two factors that it has, by `likely_pairs`.
+    The main effect is the mean over all levels of the others. The effect returned here is the main effect minus all
+    significant two-factor interactions of the factor, as given by `likely_pairs`.
     """
     effects = {factor: (analysis.effect(factor), 1) for factor in analysis.design.factors}
     for pair in likely_pairs(analysis):
@@ -98,7 +98,7 @@ def alone(analysis: Analysis) -> dict[str, tuple[float, float]]:
 
 
 def saturations(analysis: Analysis) -> list[Saturation]:
-    """Return the factors whose effect vanishes while another is delayed, the most affected first."""
+    """Return the factors whose effect vanishes while another factor is delayed, the most affected first."""
     found = []
     for pair in likely_pairs(analysis):
         hidden, by = sorted(pair, key=lambda factor: abs(analysis.effect(factor)))

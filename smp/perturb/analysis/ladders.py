@@ -1,4 +1,6 @@
-"""A ladder of delays at one place: is its effect in proportion to the delay, and if not, which end to trust? (figure 3)
+"""Ladders of delays at one place: whether effects are in proportion to delays, and if not, which end to trust.
+
+Effect per unit delay is drawn against the delay, as in figure 3:
 
     effect per |        .____.____.         linear: the same for all delays, within noise
     unit delay |      /                     large delays: it settles as they grow; small ones do something else, or
@@ -6,9 +8,9 @@
                   1  2  5   10   20 delay   small delays: it falls as they grow
 
 Small delays may make a program faster (section 4.2), or vanish in the time that a processor waits in any case. Then the
-large ones may lie on a line, but not on one through zero: its offset is what a delay brings or costs however long it
-is. Large ones may saturate a program: others do the work meanwhile, and the small end is the program as it is.
-`smp.perturb.experiments.climbing` measures ladders.
+large delays may lie on a line that does not go through zero: its offset is what a delay saves or costs whatever its
+length. Large delays may saturate a program: other threads do the work meanwhile, and the small end shows the program as
+it is. `smp.perturb.experiments.climbing` measures ladders.
 """
 
 from __future__ import annotations
@@ -28,12 +30,12 @@ from smp.models._types import FloatArray
 
 _ALPHA = 0.01
 LEAST = 3
-"""Rungs that must agree for an end to be trusted."""
+"""Number of rungs that must agree before an end is trusted."""
 _ROUNDING = 1e-12
-"""Of the largest of several numbers: none is known better."""
+"""Share of the largest of several numbers: none of them is known more exactly."""
 TOLERANCE = 0.01
-"""Of a slope: rungs that differ by less agree, however exactly they were measured."""
-_SLOPES = ("slope", "slope_uncertainty")  # NaN, and null in JSON, where no rung is trusted
+"""Share of a slope: rungs that differ from it by less agree, however exactly they were measured."""
+_SLOPES = ("slope", "slope_uncertainty")  # NaN, and null in JSON, if no rung is trusted
 _COLUMNS = (*(Column(name, form="short") for name in ("delay", "effect", "S", "per unit")), text(""))
 
 
@@ -48,33 +50,33 @@ class Ladder(NamedTuple):
     verdict: str
     """``linear``, ``large delays``, ``small delays``, ``neither`` or ``noise``."""
     trusted: slice
-    """The rungs that agree with one slope."""
+    """Rungs that agree with one slope."""
     slope: float
-    """Their effect per unit delay, weighted by their uncertainties; NaN where none is trusted."""
+    """Effect per unit delay of the trusted rungs, weighted by their uncertainties; NaN if none is trusted."""
     slope_uncertainty: float
     offset: float
-    """The effect where their line meets no delay: 0 where it is one through zero."""
+    """Effect at a delay of zero on the line of the trusted rungs; 0 if that line goes through zero."""
     p_value: float
-    """How often noise would make rungs of one slope scatter as much as all of these do."""
+    """Probability that noise would make rungs of one slope scatter as much as all of these do."""
     faster: bool
-    """Whether some delay makes the program significantly faster."""
+    """True if some delay makes the program significantly faster."""
     sigmas: float
-    """An effect within so many S is noise."""
+    """Limit in units of S below which an effect is noise."""
 
     @property
     def clear(self) -> NDArray[np.bool_]:
-        """Which effects stand clear of the noise."""
+        """True for each effect that is clearly larger than the noise."""
         return np.asarray(np.abs(self.effects) > self.sigmas * self.uncertainties)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON; `from_json` reads it."""
+        """Return plain JSON, which `from_json` reads."""
         arrays = {name: value.tolist() for name, value in self._asdict().items() if isinstance(value, np.ndarray)}
         numbers = {name: None if math.isnan(value := getattr(self, name)) else value for name in _SLOPES}
         return {**self._asdict(), **arrays, **numbers, "trusted": [self.trusted.start, self.trusted.stop]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Ladder:
-        """Return the ladder that `to_json` made this of."""
+        """Return the ladder that `to_json` converted to this JSON."""
         found = dict(data) | {name: math.nan if data[name] is None else data[name] for name in _SLOPES}
         for name in ("delays", "effects", "uncertainties", "per_unit"):
             found[name] = np.array(data[name], np.float64)
@@ -104,13 +106,13 @@ def ladder(
     Parameters
     ----------
     delays : array_like (k,)
-        Above zero, three at least, in any order.
+        Delays above zero, at least three, in any order.
     effects : array_like (k,)
-        Of an experiment with each delay.
+        Effects in an experiment with each delay.
     uncertainties : array_like (k,) or float
-        Standard uncertainties S of the effects; 0 where they are exact, as on an emulated machine without noise.
+        Standard uncertainties S of the effects. They are 0 for exact effects, as on an emulated machine without noise.
     sigmas : float
-        An effect within so many S is noise.
+        An effect within this number of S is noise.
     freedom : float
         Degrees of freedom of each S.
 
@@ -121,20 +123,21 @@ def ladder(
     Raises
     ------
     ValueError
-        For fewer rungs, or numbers that are no delays or uncertainties.
+        For fewer than three rungs, or numbers that are not valid delays or uncertainties.
 
     Notes
     -----
-    Rungs agree where the chi-squared of their effects about one slope through zero has a chance above 1%; what differs
-    from the slope by less than 1% of it does not count, or exact rungs would never agree. Deviations in units of an S
-    of few degrees of freedom follow Student's t, and are first made normal ones of the same chance. If all rungs agree,
-    the ladder is linear. If not, the most that agree are sought, three at least:
+    Rungs agree if the chi-squared of their effects about one slope through zero has a probability above 1%. The part of
+    each deviation that is within 1% of the slope does not count, or exact rungs would never agree. In units of an S
+    with few degrees of freedom, deviations follow Student's t, so they are first converted to normal deviations of the
+    same probability. If all rungs agree, the ladder is linear. Otherwise the largest number of rungs that agree, at
+    least three, is sought:
 
-    - from the large end, on a line through zero, or on any other that rises;
-    - from the small end, where noise agrees with anything, two of them beyond it, or the slope known to 1% of the
-      steepest rung.
+    - from the large end, on a line through zero, or on any other line that rises;
+    - from the small end, where noise agrees with anything, so two of the rungs must exceed the noise, or the slope must
+      be known to 1% of the steepest rung.
 
-    The end with more of them is trusted, the large one where there are as many.
+    The end with more such rungs is trusted, or the large end if both have the same number.
 
     Examples
     --------
@@ -158,10 +161,10 @@ def ladder(
         return _line(d[end], e[end], s[end], freedom, free)
 
     def speaks(end: slice) -> bool:
-        """Whether the rungs of the small end would not agree with any slope."""
+        """Return True if the rungs of the small end say more than noise, which agrees with any slope."""
         return bool(clear[end].sum() >= 2 or sigmas * fit(end).error <= TOLERANCE * np.abs(per_unit).max())
 
-    large, small = [], []  # ends and their lines, the longest first
+    large, small = [], []  # ends and the lines through them, the longest end first
     for i in range(k - LEAST + 1):
         end, start = slice(i, k), slice(0, k - i)
         large.append((end, fit(end)))
@@ -186,14 +189,14 @@ def ladder(
 
 
 class _Line(NamedTuple):
-    """A line through rungs."""
+    """A line fitted to rungs."""
 
     slope: float
     error: float
     """Standard uncertainty of the slope."""
     offset: float
     p_value: float
-    """How often noise would make them scatter so much about it."""
+    """Probability that noise would make the rungs scatter as much about the line."""
     agrees: bool
 
 
@@ -201,7 +204,7 @@ _NO_LINE = _Line(math.nan, math.nan, 0.0, math.nan, False)
 
 
 def _line(d: FloatArray, e: FloatArray, s: FloatArray, freedom: float, free: bool) -> _Line:
-    """Fit a line by weighted least squares: through zero, or free of it."""
+    """Fit a line by weighted least squares: through zero, or with a free offset."""
     weight = s**-2.0
     middle = (weight * d).sum() / weight.sum() if free else 0.0
     level = (weight * e).sum() / weight.sum() if free else 0.0
@@ -214,7 +217,7 @@ def _line(d: FloatArray, e: FloatArray, s: FloatArray, freedom: float, free: boo
 
 
 def _chance(deviations: FloatArray, freedom: float, left: int) -> float:
-    """Return how often noise would make so large deviations, of so many degrees of freedom together."""
+    """Return the probability that noise makes deviations as large, with ``left`` degrees of freedom together."""
     if math.isfinite(freedom):
         deviations = -ndtri(stdtr(freedom, -deviations))
     return float(chdtrc(left, (deviations**2).sum()))

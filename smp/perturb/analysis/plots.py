@@ -1,4 +1,4 @@
-"""The `figures` drawn with Matplotlib, each to look at or to save."""
+"""The `figures`, drawn with Matplotlib to be shown or saved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an experiment found, as text: the places, the effects on each response, gains, and what to do next."""
+"""Text report of an experiment: its places, the effects on each response, the gains, and the next steps."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .speedups import Gains
 from .table import effects_table
 
 UNITS = {"time": "s", "memory": "B", "throughput": "1/s"}
-"""Of the responses that have one."""
+"""Units of the responses that have one."""
 LARGEST = 31
-"""Effects that are shown of one response."""
+"""Largest number of effects that are shown for one response."""
 
 
 class Trials(Protocol):
-    """What is read of trials: see `smp.perturb.experiments.trials`."""
+    """The parts of trials that a report reads: see `smp.perturb.experiments.trials`."""
 
     @property
     def plan(self) -> Any: ...
@@ -53,13 +53,13 @@ class Trials(Protocol):
 
 
 def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = None) -> Printed:
-    """Return the places that a program passes, the most frequent first.
+    """Return a table of the places that a program passes, the most frequent first.
 
     Parameters
     ----------
     met : mapping of str to Met
     delayed : mapping of float, optional
-        Seconds that the treatment of each factor adds to a run, of one processor.
+        Seconds that the treatment of each factor adds to a run of one processor.
     """
     several = max((one.by for one in met.values()), default=1) > 1
     columns = [text("place"), counted("passes"), counted("by"), Column("inside", form="time")]
@@ -74,7 +74,7 @@ def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = N
 
 
 def summary(trials: Trials) -> Printed:
-    """Return what was run: program, design, treatments, times."""
+    """Return a summary of an experiment: program, design, treatments, times."""
     plan = trials.plan
     kinds = {str(ladder[-1]) if plan.design else ", ".join(map(str, ladder)) for ladder in plan.treatments.values()}
     treated = kinds.pop() if len(kinds) == 1 else ", ".join(f"{n} {ls[-1]}" for n, ls in plan.treatments.items())
@@ -97,7 +97,7 @@ def summary(trials: Trials) -> Printed:
 
 
 def sections(trials: Trials, names: Sequence[str]) -> Iterator[Printed]:
-    """Yield the tables of the report on some responses."""
+    """Yield the tables of the report on the given responses."""
     yield summary(trials)
     yield places_table(trials.met, trials.delayed())
     for name in names:
@@ -114,7 +114,7 @@ def sections(trials: Trials, names: Sequence[str]) -> Iterator[Printed]:
 
 
 def constant(trials: Trials, name: str) -> Printed:
-    """Return what a response is that is the same in all trials."""
+    """Return a note with the value of a response that is the same in all trials."""
     return Printed(notes=[f"{_titled(name)}: {short(trials.responses(name)[0, 0], 10)} in all trials"])
 
 

@@ -1,12 +1,12 @@
-"""What making a place faster would bring: its sensitivity times the time that is spent in it.
+"""Predicted gain from making a place faster: its sensitivity times the time that is spent in it.
 
-A delay of one second at a place costs as many seconds of response as its sensitivity says; taking away a second that
-is spent there anyway brings them back, as long as the program answers in proportion (see `ladder`).
+A delay of one second at a place costs as many seconds of response as its sensitivity. Removing a second that is spent
+there anyway saves as many, as long as the response is in proportion to the delay (see `ladder`).
 
-Best are delays in proportion to the time that a pass takes, ``treatment="50%"``. A program in which all places but one
-take half as long again is the program with that one faster by a third, in slow motion: so the effect of a place beside
-delays at all others is what it gains, and its effect alone only what it would cost were it slower. The main effect lies
-between them: it is the mean over all patterns of the other delays.
+Delays in proportion to the time of a pass, such as ``treatment="50%"``, are best. A program in which all places except
+one take half as long again is the program with that one faster by a third, in slow motion. So the effect of a place
+while all others are delayed is its gain. Its effect while no other is delayed is only what it would cost if the place
+were slower. The main effect lies between the two: it is the mean over all patterns of the other delays.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from .interactions import alone
 
 
 class Gain(NamedTuple):
-    """What one place promises."""
+    """Predicted gain from one place."""
 
     factor: str
     sensitivity: float
-    """Response per unit of delay."""
+    """Response per unit of delay at the place."""
     uncertainty: float
     """Standard uncertainty of the sensitivity."""
     spent: float
-    """Time in the place, as it is."""
+    """Time in the place as it is now."""
     gain: float
-    """By how much the response would fall if the place took no time; half of it if it took half."""
+    """Amount by which the response would fall if the place took no time; half of it if the place took half the time."""
     significant: bool
-    """Whether the effect exceeds the expanded uncertainty."""
+    """True if the effect exceeds the expanded uncertainty."""
 
 
 class Gains(list[Gain]):
-    """Places, the most promising first; as text a table, with what to doubt.
+    """Gains of places, the most promising first; as text a table, with notes on doubtful gains.
 
     Attributes
     ----------
     least : float
-        The least mean response of the trials.
+        Smallest mean response of the trials.
     """
 
     def __init__(self, rows: Iterable[Gain], least: float) -> None:
@@ -52,7 +52,7 @@ class Gains(list[Gain]):
         self.least = least
 
     def table(self) -> Printed:
-        """Return the places and what to doubt."""
+        """Return a table of the gains, with a note on doubtful ones."""
         absurd = ", ".join(row.factor for row in self if row.significant and row.gain > self.least)
         doubt = (
             f"more than a run takes, so doubt it: {absurd}: is the place passed by many threads at once, or so short "
@@ -65,27 +65,27 @@ class Gains(list[Gain]):
 
 
 def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, float], single: bool = False) -> Gains:
-    """Predict the gain of each place, the largest first.
+    """Predict the gain of each place, with the largest first.
 
     Parameters
     ----------
     analysis : Analysis
-        Of a response that is a time.
+        Effects on a response that is a time.
     delayed : mapping of float
-        Of each factor: the delay that its treatment adds to a run, all visits to the place together, in the unit of
-        the response. With several processors, the sum over the visits of one.
+        For each factor, the delay that its treatment adds to a run: the sum over all visits to the place, in the unit
+        of the response. With several processors, it is the sum over the visits of one processor.
     spent : mapping of float
-        Of each factor: the time in its place without delays, counted in the same way.
+        For each factor, the time in its place without delays, counted in the same way.
     single : bool
-        Take the effect that the factor has with no other delay (`interactions.alone`) instead of its main effect, the
-        mean over the delays of the others. The main effect ranks gains better (see docs/perturb.md): of places at which
-        different processors take about as long, each costs in full when it is delayed alone, and none gains when it is
-        made faster alone.
+        Use the effect that the factor has with no other delay (`interactions.alone`) instead of its main effect, which
+        is the mean over the delays of the others. The main effect ranks gains better (see docs/perturb.md). The reason
+        is places at which different processors take about the same time: each costs in full when it is delayed alone,
+        and none gains when it is made faster alone.
 
     Raises
     ------
     ValueError
-        For a factor without a delay or a time.
+        If a factor has no delay or no time.
     """
     effects = {factor: (analysis.effect(factor), analysis.uncertainty) for factor in analysis.design.factors}
     if single:
@@ -105,7 +105,7 @@ def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, 
 
 
 def gains_table(rows: list[Gain], unit: str = "s") -> Printed:
-    """Return the gains; those in seconds in the units that suit them."""
+    """Return a table of the gains; seconds are shown in suitable units."""
     form, unit = ("time", "") if unit == "s" else ("number", unit)
     columns = (
         *(text("place"), Column("sensitivity")),

@@ -1,4 +1,4 @@
-"""Trials and effects as text, after tables 2, 2-B and 3 of the paper."""
+"""Tables of trials and effects as text, like tables 2, 2-B and 3 of the paper."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from smp.models._types import FloatArray
 
 from ..designs.design import Design
 
-_WORDS = 6  # aliases shown of one contrast
+_WORDS = 6  # most aliases shown of one contrast
 
 
 class Analysis(Protocol):
-    """What is read of an analysis: see `smp.perturb.analysis.effects`."""
+    """The parts of an analysis that tables read: see `smp.perturb.analysis.effects`."""
 
     @property
     def design(self) -> Design: ...
@@ -52,9 +52,9 @@ class Analysis(Protocol):
 
 
 def trials_table(analysis: Analysis) -> Printed:
-    """Return the signs of the trials, their mean responses, and next to them the effects (table 2).
+    """Return a table of the signs of the trials and their mean responses, and next to them the effects (table 2).
 
-    The rows on the left and on the right are two tables: trials, and contrasts in Yates order.
+    Its left and right parts are separate tables: the trials, and the contrasts in Yates order.
     """
     analysis = analysis.readable()
     right = [("mean", analysis.mean), *zip(analysis.sources, _effects(analysis), strict=True)]
@@ -68,15 +68,15 @@ def trials_table(analysis: Analysis) -> Printed:
 
 
 def effects_table(analysis: Analysis, ordered: bool = False, largest: int | None = None) -> Printed:
-    """Return the mean and the effects with their sources and marks (tables 2-B and 3).
+    """Return a table of the mean and the effects, with their sources and marks (tables 2-B and 3).
 
     Parameters
     ----------
     analysis : Analysis
     ordered : bool
-        The largest effects first; else in Yates order.
+        True for the largest effects first, False for Yates order.
     largest : int, optional
-        At most this many of the effects, the largest, and how many are left out.
+        Show at most this many of the largest effects, and how many are left out.
     """
     analysis = analysis.readable()
     rows = list(zip((_short(analysis, source) for source in analysis.sources), _effects(analysis), strict=True))
@@ -90,7 +90,7 @@ def effects_table(analysis: Analysis, ordered: bool = False, largest: int | None
 
 
 def footing(analysis: Analysis) -> Iterator[str]:
-    """Yield what the uncertainty is, of what, and what the marks say."""
+    """Yield notes on the standard uncertainties of effects and mean, and on the meaning of the marks."""
     s, digits = analysis.uncertainty, _decimals(analysis.uncertainty)
     origin = f"{analysis.replications} replications" if analysis.replications > 1 else "Lenth, no replications"
     freedom = f"{short(analysis.freedom, 3)} degrees of freedom"
@@ -100,7 +100,7 @@ def footing(analysis: Analysis) -> Iterator[str]:
 
 
 def _response(analysis: Analysis, name: str) -> Column:
-    """A column in the unit of the response, with as many decimals as the uncertainty has two digits of."""
+    """Return a column in the unit of the response, with enough decimals for two digits of the uncertainty."""
     return Column(name, analysis.unit, "fixed", _decimals(analysis.uncertainty))
 
 
@@ -116,7 +116,7 @@ def _short(analysis: Analysis, source: str) -> str:
 
 
 def _decimals(uncertainty: float) -> int:
-    """So many that the uncertainty has two digits."""
+    """Return the number of decimals at which the uncertainty has two digits."""
     if not uncertainty > 0 or not np.isfinite(uncertainty):
         return 3
     return max(0, 1 - math.floor(math.log10(uncertainty)))

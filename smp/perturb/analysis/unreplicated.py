@@ -1,6 +1,7 @@
-"""The noise of effects without replications: Lenth's pseudo standard error.
+"""Noise of effects without replications: Lenth's pseudo standard error.
 
-Most effects are none, and those that are none are normal about zero: their median size tells their deviation.
+Most effects are zero, so their estimates are noise, normally distributed about zero. The median size of the estimates
+gives their standard deviation.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from scipy.special import stdtrit  # the t quantile; scipy.stats would take half
 
 
 class Lenth(NamedTuple):
-    """What is said of m effects from themselves alone."""
+    """Noise of m effects, estimated from these effects alone."""
 
     error: float
     """Pseudo standard error of an effect."""
     freedom: float
-    """m / 3, by Lenth's approximation."""
+    """Degrees of freedom, m / 3 by Lenth's approximation."""
     margin: float
-    """Of 95%, for one effect."""
+    """Margin of error of 95% for one effect."""
     simultaneous: float
-    """Of 95%, for all m effects together."""
+    """Simultaneous margin of error of 95% for all m effects together."""
 
 
 def lenth(effects: ArrayLike) -> Lenth:
@@ -31,17 +32,18 @@ def lenth(effects: ArrayLike) -> Lenth:
     Parameters
     ----------
     effects : array_like (m,)
-        All contrasts of the design; three at least.
+        All contrasts of the design, at least three.
 
     Raises
     ------
     ValueError
-        For fewer.
+        If there are fewer than three.
 
     Notes
     -----
-    Source: R. V. Lenth, Quick and easy analysis of unreplicated factorials, Technometrics 31 (1989). Of 15
-    effects of noise 3% exceed the margin, not 5%. Too large where more than a third of the effects are real.
+    Source: R. V. Lenth, Quick and easy analysis of unreplicated factorials, Technometrics 31 (1989). Of 15 effects
+    that are all noise, 3% exceed the margin, not 5%. The error is too large if more than a third of the effects are
+    real.
 
     Examples
     --------
@@ -54,6 +56,6 @@ def lenth(effects: ArrayLike) -> Lenth:
         raise ValueError(f"{m} effects tell nothing of their noise: replicate the trials, or take a larger design")
     first = 1.5 * np.median(sizes)
     small = sizes[sizes < 2.5 * first]
-    error = 1.5 * float(np.median(small)) if small.size else 0.0  # more than half are exactly zero
+    error = 1.5 * float(np.median(small)) if small.size else 0.0  # empty if more than half are exactly zero
     both = (1 + 0.95 ** (1 / m)) / 2
     return Lenth(error, m / 3, float(stdtrit(m / 3, 0.975)) * error, float(stdtrit(m / 3, both)) * error)

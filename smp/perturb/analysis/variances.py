@@ -1,4 +1,4 @@
-"""Analysis of variance: the variation of the responses shared out among effects, blocks in time and noise."""
+"""Analysis of variance: the variation of the responses divided among effects, blocks in time and noise."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class Row(NamedTuple):
     """Sum of squares, in the unit of the response squared."""
     freedom: int
     ratio: float
-    """F: the mean square over that of noise; NaN where it is not tested."""
+    """F, the mean square divided by that of noise; NaN if the source is not tested."""
     p_value: float
 
 
 def anova(analysis: Analysis) -> list[Row]:
     """Return a row for each contrast, for the blocks in time, for noise and for the total.
 
-    Of N trials in r replications a contrast has ``N * r * effect**2 / 4``; these rows and those of blocks and noise add
-    up to the total. Without replications there is no row of noise: F is then ``(effect / S)**2`` with Lenth's S, as it
-    is with replications.
+    With N trials in r replications, a contrast has the sum of squares ``N * r * effect**2 / 4``. These rows and those
+    of blocks and noise add up to the total. Without replications there is no row of noise. F is ``(effect / S)**2`` in
+    either case; without replications S is Lenth's.
     """
     r, n = analysis.responses.shape
     squares = n * r * analysis.effects**2 / 4

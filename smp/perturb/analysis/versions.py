@@ -1,7 +1,7 @@
-"""Two versions of a program beside each other: effects as percentages of the unperturbed run (table 2-C).
+"""Comparison of two versions of a program: effects as percentages of the unperturbed run (table 2-C).
 
-Data, delays and design may differ between versions, and with them all effects; only the normalised ones compare, and
-only as far as the delays were as large a part of each version.
+Data, delays and design may differ between versions, and all effects with them. Only the normalised effects can be
+compared, and only as far as the delays are equally large parts of each version.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from smp._output.terminal import Printed
 
 from .effects import Analysis
 
-_ROUNDING = 1e-9  # per cent: below it nothing has changed
+_ROUNDING = 1e-9  # per cent; a smaller difference is no change
 
 
 class Compared(NamedTuple):
-    """One factor in two versions; percentages of the unperturbed run of each, NaN where it was not tested."""
+    """One factor in two versions; effects in per cent of the unperturbed run of each, NaN if it was not tested."""
 
     factor: str
     before: float
@@ -29,7 +29,7 @@ class Compared(NamedTuple):
     uncertainty: float
     """Standard uncertainty of the change."""
     significant: bool
-    """Whether the change exceeds the expanded uncertainty."""
+    """True if the change exceeds the expanded uncertainty."""
 
 
 def unperturbed(analysis: Analysis) -> float:
@@ -38,7 +38,7 @@ def unperturbed(analysis: Analysis) -> float:
     Raises
     ------
     ValueError
-        Where the design has no such trial: give a baseline that was measured by itself.
+        If the design has no such trial; then give a baseline that was measured separately.
     """
     without = np.flatnonzero((analysis.design.levels < 0).all(axis=1))
     if not without.size:
@@ -49,7 +49,7 @@ def unperturbed(analysis: Analysis) -> float:
 
 
 def normalised(analysis: Analysis, baseline: float | None = None) -> dict[str, float]:
-    """Return the main effects in per cent of the unperturbed response.
+    """Return the main effects as percentages of the unperturbed response.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def compare(
     Raises
     ------
     ValueError
-        Where a baseline is missing, or not above zero.
+        If a baseline is missing, or not above zero.
     """
     versions = list(zip((before, after), baselines, strict=True))
     first, second = (normalised(one, base) for one, base in versions)
@@ -85,7 +85,7 @@ def compare(
 
 
 def comparison_table(rows: list[Compared], titles: tuple[str, str] = ("before", "after")) -> Printed:
-    """Return the comparison; per cent of the unperturbed runs."""
+    """Return a table of the comparison, in per cent of the unperturbed runs."""
     percents = (Column(name, "%", "fixed") for name in (*titles, "change", "S"))
     shown = [
         [row.factor, row.before, row.after, Marked(row.change, "*") if row.significant else row.change, row.uncertainty]
@@ -98,8 +98,8 @@ def comparison_table(rows: list[Compared], titles: tuple[str, str] = ("before", 
 def _uncertainty(analysis: Analysis, baseline: float | None, percent: float) -> float:
     """Return the standard uncertainty of an effect in per cent of the baseline.
 
-    A trial's mean has an uncertainty of ``sqrt(n) / 2`` times S, and a covariance of ``-S**2 / 2`` with an effect in
-    whose sum it is one of n, with a minus. A baseline that is given is taken as exact.
+    The mean of one trial has an uncertainty of ``sqrt(n) / 2`` times S. It is one of the n terms of an effect, with a
+    minus sign, so its covariance with the effect is ``-S**2 / 2``. A given baseline is taken as exact.
     """
     share, n = percent / 100, analysis.design.trials
     scatter = 1 + share + share**2 * n / 4 if baseline is None else 1.0

@@ -1,9 +1,10 @@
 """Fractional designs beyond the tables: a search for columns that make as few short words as possible.
 
 A column added to a design makes a word of w factors for every set of w - 1 columns whose product it is. So the design
-is grown a column at a time, keeping for each contrast how many sets of one to five columns have it as their product,
-and several designs are grown side by side (a beam), those with the fewest words of three, then of four factors, and so
-on first: the criterion of A. Fries and W. G. Hunter, Technometrics 22 (1980).
+is grown one column at a time, and for each contrast the search keeps how many sets of one to five columns have it as
+their product. Several designs are grown together (a beam). Those with the fewest words of three factors come first,
+then those with the fewest words of four, and so on. This is the criterion of A. Fries and W. G. Hunter, Technometrics
+22 (1980).
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from numpy.typing import NDArray
 from smp.models._types import IntArray
 
 _BEAM = 30
-_TRIED = 6  # columns tried at each step, all that differ in the words they make
-_SETS = 5  # the largest sets of columns that are counted
+_TRIED = 6  # most columns tried at each step; each makes different words
+_SETS = 5  # size of the largest sets of columns that are counted
 
 
 class _Grown(NamedTuple):
-    words: tuple[int, ...]  # of three, four, five and six factors
+    words: tuple[int, ...]  # number of words of three, four, five and six factors
     columns: tuple[int, ...]
-    products: IntArray  # (sets of 0 to 5, contrast): how many sets of columns have this product
+    products: IntArray  # (sets of 0 to 5 columns, contrast): number of sets that have this product
 
 
 def columns(p: int, bits: int) -> tuple[int, ...]:
     """Return the contrasts of p factors in ``2**bits`` trials, the basic ones first.
 
-    Of resolution IV wherever ``2**bits >= 2 * p``: designs of columns of odd numbers of basic factors, which are the
-    foldover of the saturated design, are grown too.
+    The design has resolution IV if ``2**bits >= 2 * p``. For that, designs of columns that are products of odd numbers
+    of basic factors are grown too; these columns make up the foldover of the saturated design.
     """
     every = np.ones(1 << bits, np.bool_)
     odd = np.array([contrast.bit_count() % 2 == 1 for contrast in range(1 << bits)])
@@ -50,7 +51,7 @@ def _grow(p: int, bits: int, preferred: NDArray[np.bool_]) -> _Grown:
         for one in beam:
             for words, contrast in _promising(one, preferred):
                 grown = _added(one, contrast, words)
-                found.setdefault((words, np.sort(grown.products[3]).tobytes()), grown)  # designs alike: one of them
+                found.setdefault((words, np.sort(grown.products[3]).tobytes()), grown)  # one of designs that are alike
         beam = sorted(found.values(), key=lambda one: (one.words, one.columns))[:width]
     return beam[0]
 

@@ -1,10 +1,10 @@
-"""Designs of two levels by their names: ``2^3``, ``2^(6-2)``, ``PB12``.
+"""Two-level designs by name: ``2^3``, ``2^(6-2)``, ``PB12``.
 
     2^p        full: every pattern of delays; nothing is aliased
     2^(p-k)    fractional: k factors take the columns of interactions of the others
     PBn        of Plackett and Burman: n - 1 factors in n trials, n a multiple of four; main effects only
 
-What is made is a `smp.perturb.designs.design.Design`.
+The functions return a `smp.perturb.designs.design.Design`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Factors = str | Sequence[str] | None
 
 
 def design(text: str, factors: Factors = None) -> Design:
-    """Return a design by its name: one of `fractional`, or ``PB12``, or ``PB`` for the smallest of `screening`."""
+    """Return a design by name: a name for `fractional`, or ``PB12``, or ``PB`` for the smallest of `screening`."""
     name = text.replace(" ", "")
     if (found := re.fullmatch(r"(?i)PB(\d*)", name)) is None:
         return fractional(name, factors)
@@ -40,19 +40,19 @@ def design(text: str, factors: Factors = None) -> Design:
 
 
 def fractional(text: str, factors: Factors = None, generators: Sequence[str] | None = None) -> Design:
-    """Return a full or fractional factorial design.
+    """Return a full or fractional factorial design by its name.
 
     Parameters
     ----------
     text : str
         ``"2^p"`` or ``"2^(p-k)"``: p factors in ``2**(p-k)`` trials, at most 4,096.
     factors : str or sequence of str, optional
-        Their names; see `words.named`.
+        Names of the factors; see `words.named`.
     generators : sequence of str, optional
-        ``["e=abc", "f=-bcd"]``: the k factors that take the column of an interaction, or its opposite. By default
-        those of the published tables to eleven factors; beyond, of a search that matches the published designs to 15
-        factors in 8 to 128 trials. Resolution IV wherever there are twice as many trials as factors, better where that
-        can be.
+        Definitions of the k generated factors, such as ``["e=abc", "f=-bcd"]``: each takes the column of an
+        interaction, or its opposite. By default, up to eleven factors, those of the published tables. Beyond that they
+        come from a search, which matches the published designs up to 15 factors in 8 to 128 trials. The resolution is
+        IV if there are at least twice as many trials as factors, and higher if that is possible.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def fractional(text: str, factors: Factors = None, generators: Sequence[str] | N
     Raises
     ------
     ValueError
-        For a name that is not of this form, too few or too many trials, and generators that do not fit.
+        For a name that is not of this form, too few or too many trials, or generators that do not fit.
 
     Examples
     --------
@@ -89,9 +89,10 @@ def fractional(text: str, factors: Factors = None, generators: Sequence[str] | N
 
 
 def smallest(factors: Sequence[str], resolution: int = 4) -> Design:
-    """Return the full or fractional design of fewest trials that has at least this resolution.
+    """Return the full or fractional design with the fewest trials that has at least this resolution.
 
-    To resolution IV, and to eleven factors, there is none of fewer; beyond, none that `fractional` knows.
+    No design with fewer trials exists for a resolution up to IV, or for up to eleven factors. For higher resolutions of
+    more factors, none is known to `fractional`.
 
     Examples
     --------
@@ -114,12 +115,13 @@ def screening(factors: str | Sequence[str], trials: int | None = None) -> Design
     ----------
     factors : str or sequence of str
     trials : int, optional
-        By default the fewest for which a design is known: the next multiple of four for up to 127 factors.
+        Number of trials. By default the fewest for which a design is known: the next multiple of four for up to 127
+        factors.
 
     Notes
     -----
-    Interactions are spread over the main effects of other factors (resolution III). Contrasts that no factor takes
-    are left for the estimate of noise. Fold over to free main effects of interactions.
+    Interactions are spread over the main effects of other factors (resolution III). Contrasts that no factor takes are
+    left for the estimate of the noise. Fold the design over to free main effects of interactions.
     """
     names = words.named(factors)
     wanted = [trials] if trials is not None else range(4 * (len(names) // 4 + 1), LARGEST + 1, 4)
@@ -138,7 +140,7 @@ def recognised(levels: ArrayLike, factors: Factors = None) -> tuple[Design, IntA
     Parameters
     ----------
     levels : array_like (trials, factors) of -1 and +1
-        In any order of the trials.
+        Levels of the trials, in any order of the trials.
     factors : str or sequence of str, optional
 
     Returns

@@ -1,8 +1,8 @@
-"""Generators of the fractional designs that are published for up to eleven factors.
+"""Generators of the published fractional designs for up to eleven factors.
 
-Source: G. E. P. Box, W. G. Hunter and J. S. Hunter, Statistics for Experimenters (1978), table 12.15; the same as in
-the NIST/SEMATECH handbook, section 5.3.3.4.7. Beyond it `aberration` finds designs with as few short words as the
-tables of J. Chen, D. X. Sun and C. F. J. Wu, International Statistical Review 61 (1993), have.
+Source: G. E. P. Box, W. G. Hunter and J. S. Hunter, Statistics for Experimenters (1978), table 12.15. The NIST/SEMATECH
+handbook, section 5.3.3.4.7, has the same. For more factors, `aberration` finds designs with as few short words as those
+in the tables of J. Chen, D. X. Sun and C. F. J. Wu, International Statistical Review 61 (1993).
 """
 
 from __future__ import annotations
@@ -36,4 +36,4 @@ PUBLISHED = {
     (11, 6): "f=abc g=bcd h=cde j=acd k=ade l=bde",
     (11, 7): "e=abc f=bcd g=acd h=abd j=abcd k=ab l=ac",
 }
-"""Of (factors p, generators k)."""
+"""Generators by number of factors p and number of generators k."""

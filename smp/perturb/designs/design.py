@@ -1,11 +1,11 @@
-"""A design of two levels: which trials give a delay to which factors, and what can be told apart afterwards.
+"""Two-level designs: which trials delay which factors, and which effects can be separated afterwards.
 
     2^(4-1)   a  b  c  d    d = abc: the fourth factor takes the column of the interaction abc, so that I = abcd is
     trial 1   -  -  -  -    the defining relation, and the resolution is IV; and each contrast holds two effects:
           2   +  -  -  +    a+bcd   b+acd   ab+cd   c+abd   ac+bd   ad+bc   d+abc
           ...
 
-A design is said by what it cannot tell apart, and that follows from which columns its factors take.
+The aliases of a design follow from the columns that its factors take.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class Design:
     Attributes
     ----------
     name : str
-        ``2^(6-2)``, say.
+        Name of the design, such as ``2^(6-2)``.
     factors : tuple of str
     columns : tuple of int
         The contrast that each factor takes, a column of `matrix`.
     signs : tuple of int
-        -1 where it takes the opposite of that column.
+        -1 for a factor that takes the opposite of its column, otherwise 1.
     matrix : ndarray (trials, trials) int8
-        Its columns are the contrasts; 0 is the mean.
+        Hadamard matrix whose columns are the contrasts; column 0 is the mean.
     regular : bool
-        Whether contrasts multiply as their numbers xor: all but designs of Plackett and Burman.
+        True if contrasts multiply as their numbers xor, as in all designs except those of Plackett and Burman.
     folds : int
-        How many times the design was folded over; each has doubled the trials.
+        How many times the design was folded over. Each time doubled the trials.
     """
 
     name: str
@@ -64,24 +64,25 @@ class Design:
 
     @cached_property
     def levels(self) -> Signs:
-        """Array (trials, factors) int8: +1 where the treatment is set, -1 where it is not."""
+        """Array (trials, factors) int8: +1 if the treatment is set, -1 if it is not."""
         return np.ascontiguousarray(self.matrix[:, self.columns] * np.array(self.signs, np.int8))
 
     @cached_property
     def blocks(self) -> IntArray:
-        """Array (trials,) int64: the part of a folded design that a trial belongs to, in the order of folding."""
+        """Array (trials,) int64: the part of a folded design that each trial belongs to, in the order of folding."""
         return np.arange(self.trials) // (self.trials >> self.folds)
 
     @cached_property
     def word_lengths(self) -> tuple[Fraction, ...]:
-        """How many words of the defining relation have 1, 2, ... factors; see `aliases.word_lengths`."""
+        """Number of words of the defining relation that have 1, 2, ... factors; see `aliases.word_lengths`."""
         return aliases.word_lengths(self.levels, self.regular)
 
     @property
     def resolution(self) -> int | None:
-        """Length of the shortest word, computed from the trials; None where nothing is aliased.
+        """Length of the shortest word, computed from the trials; None if nothing is aliased.
 
-        III: main effects are aliased with interactions of two factors. IV: those with each other. V: not even that.
+        III: main effects are aliased with two-factor interactions. IV: two-factor interactions are aliased with each
+        other. V: neither is the case.
         """
         return next((i + 1 for i, count in enumerate(self.word_lengths) if count), None)
 
@@ -91,7 +92,7 @@ class Design:
 
     @property
     def generators(self) -> tuple[str, ...]:
-        """Which factors take the column of an interaction: ``("e=abc", "f=bcd")``."""
+        """Words of the factors that take the column of an interaction: ``("e=abc", "f=bcd")``."""
         found = []
         for mask in self._words[1]:
             *rest, last = words.members(mask)
@@ -100,7 +101,7 @@ class Design:
 
     @property
     def defining_relation(self) -> str:
-        """``I = abce = bcdf = adef``; where it has more than 63 words, only the words of the generators."""
+        """Text ``I = abce = bcdf = adef``; if there are more than 63 words, only the words of the generators."""
         group = [0]
         for mask in self._words[1] if len(self._words[1]) <= _SPELLED_OUT else []:
             group += [mask ^ other for other in group]
@@ -110,13 +111,13 @@ class Design:
         return " = ".join(text) + (f" = ... ({left:,} words more)" if left else "")
 
     def contrast(self, effect: str) -> tuple[int, int]:
-        """Return the contrast and the sign in which an effect is measured.
+        """Return the contrast that an effect is measured in, and its sign there.
 
         Raises
         ------
         ValueError
-            For a name that is no factor, and for an interaction in a design of Plackett and Burman, where it spreads
-            over all contrasts.
+            For a name that is not a factor. Also for an interaction in a design of Plackett and Burman, where it
+            spreads over all contrasts.
         """
         factors, sign = words.parsed(self.factors, effect)
         if not self.regular and len(factors) != 1:
@@ -127,7 +128,7 @@ class Design:
         return contrast, sign
 
     def alias_sets(self, order: int = 3) -> dict[int, list[Effect]]:
-        """Return the effects of up to ``order`` factors in each contrast, smaller ones first; to be read only."""
+        """Return the effects of up to ``order`` factors in each contrast, smaller ones first; treat it as read-only."""
         if order not in self._kept:
             self._kept[order] = aliases.alias_sets(self.columns, self.signs, order if self.regular else 1)
         return self._kept[order]
@@ -137,7 +138,7 @@ class Design:
         return {}
 
     def aliases(self, effect: str, order: int = 3) -> tuple[str, ...]:
-        """Return the effects of up to ``order`` factors that cannot be told from this one.
+        """Return the effects of up to ``order`` factors that cannot be separated from this one.
 
         Examples
         --------
@@ -151,7 +152,7 @@ class Design:
         return tuple(words.spelled(self.factors, who, side * sign) for who, side in found if who != own)
 
     def alias_structure(self, order: int = 3) -> tuple[str, ...]:
-        """Return all effects of up to ``order`` factors, those that share a contrast in one string.
+        """Return all effects of up to ``order`` factors, with those that share a contrast in one string.
 
         Examples
         --------
@@ -166,11 +167,11 @@ class Design:
         )
 
     def sources(self, order: int = 2) -> tuple[tuple[str, int], ...]:
-        """Return what the contrasts 1 to trials - 1 hold, in words, and the sign of the first of these words.
+        """Return the source of each contrast from 1 to trials - 1, in words, and the sign of its first word.
 
-        The words are the effects of up to ``order`` factors. A main effect stands alone: what is aliased with it is
-        asked of `aliases`. A contrast that holds no such effect is given the interaction that it is, ``block`` where it
-        is the difference between a design and its foldover, and ``-`` where nothing is assigned to it.
+        The words are the effects of up to ``order`` factors. A main effect stands alone; `aliases` returns the effects
+        aliased with it. A contrast that holds no such effect is named after the interaction that it is. It is ``block``
+        if it is the difference between a design and its foldover, and ``-`` if nothing is assigned to it.
 
         Examples
         --------
@@ -196,17 +197,17 @@ class Design:
         return int(np.prod([self.signs[i] for i in words.members(mask)]))
 
     def folded(self, on: str | Sequence[str] | None = None) -> Design:
-        """Return this design and, after it, its trials again with the levels of some factors reversed.
+        """Return this design followed by its foldover: the same trials with the levels of some factors reversed.
 
         Parameters
         ----------
         on : str or sequence of str, optional
-            The factors, by default all: main effects are then free of all interactions of two factors. A single one
-            frees it and all its interactions of two factors.
+            The factors, by default all: main effects are then free of all two-factor interactions. Reversing a single
+            factor frees its main effect and all its two-factor interactions.
 
         Notes
         -----
-        The difference between the halves is a contrast of its own, ``block``: the second half may be run later.
+        The difference between the halves is a contrast of its own, ``block``, so the second half may be run later.
         """
         names = self.factors if on is None else words.named(on)
         if not set(names) <= set(self.factors):
@@ -225,7 +226,7 @@ class Design:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON; `from_json` reads it. The rows are there to be read and to check the rest by."""
+        """Return plain JSON, which `from_json` reads. The rows are for human readers, and to check the rest against."""
         return {
             "name": self.name,
             "factors": list(self.factors),
@@ -238,12 +239,12 @@ class Design:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Design:
-        """Return the design that `to_json` made this of.
+        """Return the design that `to_json` converted to this JSON.
 
         Raises
         ------
         ValueError
-            If the rows are not those of the columns.
+            If the rows are not those that the columns make.
         """
         trials, folds = len(data["rows"]), data["folds"]
         if data["regular"]:

@@ -1,4 +1,4 @@
-"""Hadamard matrices: square, of -1 and +1, every two columns orthogonal. All designs of two levels are columns of one.
+"""Hadamard matrices: square matrices of -1 and +1 with orthogonal columns. All two-level designs are columns of one.
 
     walsh(2)     column  0   1   2   3        0 is the mean; column v is the product of the basic columns 2^j
     trial 0              +   -   -   +        whose bits are set in v: column 3 = 01 xor 10 is 1 times 2
@@ -6,7 +6,7 @@
           2              +   -   +   -
           3              +   +   +   +
 
-A matrix of Plackett and Burman has no such rule, but for 4, 8, 16, 32 and 64 trials.
+A matrix of Plackett and Burman follows no such rule, except for 4, 8, 16, 32 and 64 trials.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from smp.models._types import Signs
 
 LARGEST = 4096
-"""Trials: beyond it nobody runs a program, and the matrix would take 16 MiB and more."""
+"""Largest number of trials. More would be too many runs of a program, and need a matrix of more than 16 MiB."""
 
-_ROWS = {  # first rows where no prime is at hand, or another row is published
+_ROWS = {  # first rows, for trials - 1 that is not a prime, or for which another row is published
     16: "++++-+-++--+---",
     32: "----+-+-+++-++---+++++--++-+--+",
     36: "-+-+++---+++++-+++--+----+-+-++--+-",
@@ -86,15 +86,15 @@ def walsh(bits: int) -> Signs:
 
 
 def doubled(matrix: Signs) -> Signs:
-    """Return the matrix of twice the trials: column ``v + n`` is column ``v`` times the sign of the half."""
+    """Return the matrix with twice the trials: column ``v + n`` is column ``v`` times the sign of the half."""
     return np.block([[matrix, -matrix], [matrix, matrix]])
 
 
 def plackett_burman(trials: int) -> Signs | None:
-    """Return the matrix of a design of two levels with so many trials; None where none is known.
+    """Return the matrix of a two-level design with this number of trials; None if none is known.
 
-    There is one for each multiple of four to 128. Its last trial has a minus in all columns but the first, the mean; to
-    36 trials the columns from 1 on are the published design.
+    There is one for each multiple of four up to 128. Its last trial has a minus in all columns except the first, the
+    mean. Up to 36 trials, the columns from 1 on are the published design.
 
     Source: R. L. Plackett and J. P. Burman, The design of optimum multifactorial experiments, Biometrika 33 (1946);
     for 52, 76, 92, 100, 116 and 124 trials the form of J. Williamson, Duke Mathematical Journal 11 (1944).
@@ -115,20 +115,20 @@ def plackett_burman(trials: int) -> Signs | None:
 
 
 def _bordered(design: Signs) -> Signs:
-    """Put the column of the mean before a published design, and the trial without delays after it."""
+    """Add the column of the mean before a published design, and the trial without delays after it."""
     matrix = np.pad(design, ((0, 1), (1, 0)), constant_values=-1)
     matrix[:, 0] = 1
     return matrix
 
 
 def _williamson(*halves: str) -> Signs:
-    """Put four symmetric blocks together: their squares add up to a multiple of the unit matrix, and they commute."""
+    """Combine four symmetric blocks that commute and whose squares add up to a multiple of the unit matrix."""
     a, b, c, d = (_circulant(_signs(half + half[:0:-1])) for half in halves)
     return _signed(np.block([[a, b, c, d], [-b, a, -d, c], [-c, d, a, -b], [-d, -c, b, a]]))
 
 
 def _signed(matrix: Signs) -> Signs:
-    """Reverse rows and columns, so that the first column is the mean and the last trial has no delays."""
+    """Reverse the signs of rows and columns so that the first column is the mean and the last trial has no delays."""
     matrix = matrix * matrix[:, :1]
     matrix[:, 1:] *= -matrix[-1, 1:]
     return matrix
@@ -139,12 +139,12 @@ def _signs(text: str) -> Signs:
 
 
 def _circulant(row: Signs) -> Signs:
-    """Each row is the one before, shifted by one."""
+    """Return the matrix whose rows are the given row, shifted by one more from row to row."""
     return np.array([np.roll(row, shift) for shift in range(len(row))])
 
 
 def _squares(prime: int) -> Signs:
-    """Plus where a remainder is a square: for a prime of the form 4m + 3 the first row of a design."""
+    """Return a row with +1 at the squares modulo a prime. For a prime 4m + 3 it is the first row of a design."""
     row = np.full(prime, -1, np.int8)
     row[np.arange(prime) ** 2 % prime] = 1
     return row

@@ -1,4 +1,4 @@
-"""Orthogonal arrays of more than two levels, to search settings of delays in a balanced way.
+"""Orthogonal arrays of more than two levels, for balanced searches over settings of delays.
 
 In any two columns every pair of levels comes equally often. The paper's array of 25 trials for six factors of five
 levels (section 3.2.1 and table 4, after R. N. Kacker, E. S. Lagergren and J. J. Filliben, J. Res. NIST 96 (1991)) is
@@ -34,13 +34,13 @@ def arrays() -> tuple[str, ...]:
 
 
 def orthogonal_array(name: str) -> IntArray:
-    """Return an orthogonal array.
+    """Return an orthogonal array by its name.
 
     Parameters
     ----------
     name : str
-        ``"OA25(5^6)"``, in brackets of either kind: trials, and levels to the power of factors; ``"OA18(6^1 3^6)"``.
-        Fewer factors than an array has may be asked for.
+        ``"OA25(5^6)"`` or ``"OA18(6^1 3^6)"``: the number of trials and then, in round or square brackets, levels to
+        the power of factors. Fewer factors than an array has may be asked for.
 
     Returns
     -------
@@ -68,18 +68,19 @@ def orthogonal_array(name: str) -> IntArray:
 
 
 def settings(factors: str | Sequence[str], levels: Sequence[float] | Mapping[str, Sequence[float]]) -> FloatArray:
-    """Return the trials of the smallest array that holds these factors, as delays.
+    """Return delays for the trials of the smallest array that holds these factors.
 
     Parameters
     ----------
     factors : str or sequence of str
-    levels : sequence of float, or such of each factor
-        ``(0, 7, 14, 21, 28)``.  All factors must have equally many.
+    levels : sequence of float, or mapping of str to sequence of float
+        Delays of the levels, such as ``(0, 7, 14, 21, 28)``, for all factors or for each.  All factors must have the
+        same number of levels.
 
     Returns
     -------
     ndarray (trials, factors) float64
-        The first trial has the first level everywhere.
+        The delays. The first trial has the first level of every factor.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def settings(factors: str | Sequence[str], levels: Sequence[float] | Mapping[str
 
 
 def strength(levels: IntArray) -> int:
-    """Return 2 where in any two columns all pairs of levels come equally often, 1 where the levels do, else 0."""
+    """Return 2 if in any two columns all pairs of levels come equally often, 1 if only single levels do, else 0."""
     counts = [np.unique(column, return_counts=True)[1] for column in levels.T]
     if any(np.ptp(count) for count in counts):
         return 0
@@ -156,7 +157,7 @@ def _form(levels: IntArray) -> str:
 
 
 def _places(levels: IntArray, wanted: Sequence[int]) -> list[int] | None:
-    """Return columns with so many levels, in order; None where the array has too few."""
+    """Return columns with the wanted numbers of levels, in order; None if the array has too few such columns."""
     counts = [int(column.max()) + 1 for column in levels.T]
     places: list[int] = []
     for count in wanted:

@@ -1,7 +1,7 @@
 """Effects as words: ``ab`` is the interaction of the factors a and b, ``push&pop`` that of push and pop.
 
-Inside, a set of factors is an integer with a bit for each, and a contrast is the number of a column of the
-matrix (see `hadamard`): effects multiply as these numbers xor.
+Internally, a set of factors is an integer with one bit for each factor, and a contrast is the number of a column of the
+matrix (see `hadamard`). Effects multiply as these numbers xor.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import string
 from collections.abc import Iterable, Sequence
 
 LETTERS = string.ascii_lowercase.replace("i", "")
-"""One letter a factor, as in the tables; ``I`` is the column of ones."""
+"""One letter for each factor, as in the tables. ``I`` is the column of ones."""
 
 
 def named(factors: str | Sequence[str] | None, count: int | None = None) -> tuple[str, ...]:
-    """Return the names of factors.
+    """Return the names of the factors as a tuple.
 
     Parameters
     ----------
@@ -22,12 +22,12 @@ def named(factors: str | Sequence[str] | None, count: int | None = None) -> tupl
         ``"abc"`` is three factors, ``"push, pop"`` two. By default ``a``, ``b``, ... without ``i``, and ``f1``, ``f2``,
         ... for more than 25.
     count : int, optional
-        How many there must be.
+        Number of factors that there must be.
 
     Raises
     ------
     TypeError, ValueError
-        For none, another number of names, the same name twice, or one that could not be told from a word.
+        For no name, a wrong number of names, the same name twice, or a name that could be mistaken for a word.
     """
     if factors is None:
         count = count or 0
@@ -53,7 +53,7 @@ def named(factors: str | Sequence[str] | None, count: int | None = None) -> tupl
 
 
 def spelled(factors: Sequence[str], members: Iterable[int], sign: int = 1) -> str:
-    """Return the word of some factors.
+    """Return some factors as a word.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def spelled(factors: Sequence[str], members: Iterable[int], sign: int = 1) -> st
 
 
 def parsed(factors: Sequence[str], word: str) -> tuple[tuple[int, ...], int]:
-    """Return the factors, as positions, and the sign of a word.
+    """Return the factors of a word, as positions, and its sign.
 
     Examples
     --------
@@ -80,12 +80,12 @@ def parsed(factors: Sequence[str], word: str) -> tuple[tuple[int, ...], int]:
         raise ValueError(f"{word!r} is no effect: {unknown[0] if unknown else 'it'!r} is none of {', '.join(factors)}")
     members: set[int] = set()
     for part in parts:
-        members ^= {list(factors).index(part.strip())}  # twice is not at all: its square is 1
+        members ^= {list(factors).index(part.strip())}  # a factor that appears twice cancels: its square is 1
     return tuple(sorted(members)), -1 if word.strip().startswith("-") else 1
 
 
 def either(factors: Sequence[str], words: Sequence[str]) -> str:
-    """Return aliases in one line: ``ab+ce`` of letters, ``push&pop OR lock`` of names.
+    """Return aliases as one text: ``ab+ce`` for factors of one letter, ``push&pop OR lock`` for longer names.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def members(mask: int) -> tuple[int, ...]:
 
 
 def eliminate(columns: Sequence[int]) -> tuple[dict[int, tuple[int, int]], list[int]]:
-    """Eliminate over the two-element field: which columns are products of which.
+    """Find which columns are products of which others, by elimination over the two-element field.
 
     Parameters
     ----------
@@ -112,10 +112,10 @@ def eliminate(columns: Sequence[int]) -> tuple[dict[int, tuple[int, int]], list[
     Returns
     -------
     pivots : dict
-        Of the highest bit, (contrast, the set of factors whose product it is).
+        For each highest bit, a contrast and the set of factors whose product it is.
     words : list of int
-        The independent sets of factors whose product is constant, each with one factor that those before lack: the
-        generators of the design.
+        The independent sets of factors whose product is constant: the generators of the design. Each has one factor
+        that those before it lack.
     """
     pivots: dict[int, tuple[int, int]] = {}
     words = []
@@ -130,7 +130,7 @@ def eliminate(columns: Sequence[int]) -> tuple[dict[int, tuple[int, int]], list[
 
 
 def reduce(pivots: dict[int, tuple[int, int]], contrast: int) -> tuple[int, int]:
-    """Return what is left of a contrast after the pivots, and the set of factors taken out of it."""
+    """Return what is left of a contrast after elimination by the pivots, and the set of factors removed from it."""
     mask = 0
     for bit in sorted(pivots, reverse=True):
         if contrast.bit_length() == bit:

@@ -1,1 +1,1 @@
-"""Trials: planned, run, kept, searched."""
+"""Trials of an experiment: planned, run, saved, searched."""

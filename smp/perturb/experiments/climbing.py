@@ -1,4 +1,4 @@
-"""A ladder climbed: one design with each of several delays, to see how the effects grow with the delay (figure 3).
+"""Run a ladder: one design with each of several delays, to see how effects grow with the delay (figure 3).
 
     rung 1us       rung 2us              the trials of all rungs, in one random order
     a   b          a   b                 a    b
@@ -7,7 +7,7 @@
     -   +          -   +                 2us  -        rung 2us, trial 2
     +   +          +   +                 ...
 
-A machine that grows slower on the way adds to all rungs alike, and not to the effects of the later ones.
+A machine that becomes slower on the way adds to all rungs alike, instead of adding to the effects of the later rungs.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ _COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Climb(Saved):
-    """The trials of all rungs.  Made by `climb`.
+    """Trials of all rungs of a ladder.  Made by `climb`.
 
     Attributes
     ----------
     design : Design
-        Of each rung.
+        Design of each rung.
     trials : Trials
-        Of all rungs, the rows of the design with the first delay before those with the second, and so on; level 0 is
-        no treatment, level k that of rung k from 1.
+        Trials of all rungs. The rows of the design with the first delay come before those with the second, and so on.
+        Level 0 is no treatment, and level k the treatment of rung k, counted from 1.
     """
 
     WHAT, FORMAT, VERSION, LAYOUT = "ladder", FORMAT, VERSION, "LadderLayout"
@@ -73,12 +73,12 @@ class Climb(Saved):
 
     @property
     def delays(self) -> tuple[float, ...]:
-        """The length of each, in seconds."""
+        """Length of the delay of each rung, in seconds."""
         return tuple(self.trials.lengths[self.design.factors[0]][1:])
 
     @cached_property
     def rungs(self) -> tuple[Trials, ...]:
-        """The trials of each rung, as if they had been an experiment of their own."""
+        """Trials of each rung, as if each rung had been a separate experiment."""
         return tuple(self._rung(k) for k in range(len(self.treatments)))
 
     def _rung(self, k: int) -> Trials:
@@ -92,12 +92,12 @@ class Climb(Saved):
         return replace(whole, plan=plan, table=table, lengths={name: [0.0, self.delays[k]] for name in factors})
 
     def ladders(self, name: str = "time") -> dict[str, Ladder]:
-        """Judge the main effects of each factor on one response at all delays; these are in seconds.
+        """Judge the main effects of each factor on one response at all delays, which are in seconds.
 
         Raises
         ------
         KeyError, ValueError
-            When there is no response of this name, or trials are missing.
+            If there is no response of this name, or if trials are missing.
         """
         found = [rung.analyse(name) for rung in self.rungs]
         noise = [max(one.uncertainty, one.rounding) for one in found]
@@ -109,10 +109,10 @@ class Climb(Saved):
         }
 
     def table(self, name: str = "time") -> Printed:
-        """Return what each ladder says, and what to do with it; the largest effect of the longest delay first.
+        """Return the verdict on each ladder and the next step; the largest effect of the longest delay comes first.
 
-        ``slope`` is the effect per unit delay of the rungs that are trusted, ``a pass`` that for each pass of a
-        processor (1 where the run waits for every pass), ``offset`` what a delay brings or costs however long it is.
+        ``slope`` is the effect per unit delay of the trusted rungs. ``a pass`` is that slope for each pass of a
+        processor (1 if the run waits for every pass). ``offset`` is what a delay saves or costs whatever its length.
         """
         found, run = self.ladders(name), float(self.trials.responses(name).mean(axis=0).min())
         rows: list[Row] = []
@@ -126,12 +126,12 @@ class Climb(Saved):
         return Printed("", _COLUMNS, rows)
 
     def __str__(self) -> str:
-        """What was run."""
+        """Return the design, the delays and the number of runs as text."""
         rungs, runs = ", ".join(map(time, self.delays)), len(self.trials.table)
         return f"{self.design}\nDelays: {rungs}; {runs} runs, {self.trials.replicates} replicates of all rungs"
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON; `from_json` reads it. The ladders of time are there to be read."""
+        """Return plain JSON, which `from_json` reads. The ladders of the time are included for human readers."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -175,13 +175,13 @@ def climb(
     Parameters
     ----------
     program, factors, arguments, machine, runs, seed, work, resume, progress
-        As for `screen`; on Ctrl-C, ``resume`` holds the trials that were run, and the same call goes on.
+        As for `screen`. After Ctrl-C, ``resume`` holds the trials that were run, and the same call continues.
     delays : sequence of Treatment or str
-        Three at least, whose lengths are known: ``"10us"``, ``"work:100"``, ``"sleep:1ms"``.
+        At least three treatments whose lengths are known: ``"10us"``, ``"work:100"``, ``"sleep:1ms"``.
     design : Design or str, optional
-        Of two levels; by default the smallest full or fractional one of resolution IV.
+        Two-level design; by default the smallest full or fractional one of resolution IV.
     replicates : int
-        How often the trials of all rungs are run, each time in a fresh order; two at least, to know the noise.
+        How often the trials of all rungs are run, each time in a fresh order. At least two, to know the noise.
 
     Returns
     -------
@@ -190,14 +190,14 @@ def climb(
     Raises
     ------
     TypeError, ValueError
-        Before the first trial, for what is no ladder, no design of two levels, no factor.
+        Before the first trial: for delays that are no ladder, a design that is not of two levels, or invalid factors.
     TrialFailed, KeyboardInterrupt
         As `screen` does.
 
     Notes
     -----
-    As many trials as `screen` runs, times the rungs. Where no factors are named, the program is run once more, to find
-    them.
+    A ladder has as many trials as `screen` runs, times the number of rungs. If no factors are given, the program is run
+    once more, to find them.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def climb(
         factors = _met(program, arguments, machine)
     names = named(factors)
     two = planned(design, rungs[0], names).design
-    assert two is not None  # else it is an array
+    assert two is not None  # otherwise it is an array
     trials = screen(
         program,
         _levels(two, len(rungs)),
@@ -247,7 +247,7 @@ def climb(
 
 
 def _levels(design: Design, rungs: int) -> IntArray:
-    """The level of each factor in the trials of all rungs."""
+    """Return the level of each factor in the trials of all rungs."""
     return np.concatenate([np.where(design.levels > 0, level, 0) for level in range(1, rungs + 1)])
 
 
@@ -267,7 +267,7 @@ def _checked(delays: Sequence[Treatment | str]) -> tuple[Treatment, ...]:
     if len(set(found)) < LEAST:
         raise ValueError(f"a ladder of {len(set(found))} delays: {LEAST} different ones at least must agree")
     for one in found:
-        if not one.seconds > 0:  # also NaN
+        if not one.seconds > 0:  # NaN too
             raise ValueError(f"{one} is no rung of a ladder: take delays above zero whose length is known, as 10us")
     return found
 
@@ -278,11 +278,11 @@ def _ends(one: Ladder) -> str:
 
 
 def _next(one: Ladder, name: str, worth: float) -> str:
-    """What to do with a ladder, where of its longest delay an effect so large is worth having."""
+    """Return the next step for a ladder; ``worth`` is the effect of its longest delay that is worth having."""
     trusted = [time(delay) for delay in one.delays[one.trusted].tolist()]
     flat = abs(one.slope) <= one.sigmas * one.slope_uncertainty
     if one.verdict == "linear":
-        above = int(np.flatnonzero(~one.clear).max(initial=-1)) + 1  # the first from which on all show
+        above = int(np.flatnonzero(~one.clear).max(initial=-1)) + 1  # the first from which on all are clear
         choices = ["screen with any of them", *(f"screen with {delay} or more" for delay in trusted[1:])]
         text = [*choices, "screen with longer delays"][above]
     elif one.verdict == "large delays":

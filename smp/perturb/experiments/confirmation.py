@@ -1,4 +1,7 @@
-"""The best setting that a search found, run again: the best of many noisy trials looks better than it is."""
+"""Confirmation of the best setting of a search by running it again.
+
+The best of many noisy trials looks better than it is.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +18,27 @@ from .trials import Trials
 def confirm(
     trials: Trials, program: Callable[..., Any] | str | os.PathLike[str], name: str = "time", **options: Any
 ) -> Trials:
-    """Run the best setting of an experiment again, beside the program without delays.
+    """Run the best setting of an experiment again, together with the program without delays.
 
     Parameters
     ----------
     trials : Trials
     program : callable or path_like
-        That of the trials.
+        The program of the trials.
     name : str
         The response that was searched.
     **options
-        Of `screen`: machine, arguments, replicates, ...; with other arguments than before, where there is a choice.
+        Options of `screen`: machine, arguments, replicates, ... If there is a choice, use other arguments than before.
 
     Returns
     -------
     Trials
-        Of two settings, no delays and the best one: their ``search()`` has the speedup, and says if it is significant.
+        Trials of two settings: no delays, and the best one. Their ``search()`` gives the speedup and its significance.
 
     Raises
     ------
     ValueError
-        When none of the trials was faster than the program without delays.
+        If none of the trials was faster than the program without delays.
     """
     best = trials.best(name)
     if not best:

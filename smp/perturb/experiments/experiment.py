@@ -1,9 +1,9 @@
 """An experiment: the trials of a design, run on a program in random order (steps 2 and 3 of section 2.1).
 
-    warm-up  ─▶  some runs counted: which places are passed  ─▶  replicates of all trials, each in a fresh order
+    warm-up  ─▶  some counted runs: which places are passed  ─▶  replicates of all trials, each in a fresh order
 
-A run during which the host had moved the CPUs is run again, while there is time for that (see `Looker`).
-What is measured is saved on the way, and taken up again by the same call.
+If the host moved the CPUs during a run, the run is repeated, as long as there is time for that (see `Looker`).
+Measurements are saved during the experiment, and the same call resumes it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .runners import Runner, counted, name_of, runner_of
 from .trials import Trials, tabulated
 
 SAVE_S = 2.0
-"""Seconds between saving what was measured."""
+"""Seconds between two saves of the measurements."""
 Progress = Callable[[float, str], None]
 
 
@@ -55,55 +55,58 @@ def screen(
     resume: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Trials:
-    """Run an experiment on a program.
+    """Run an experiment on a program: all trials of a design, in random order.
 
     Parameters
     ----------
     program : callable or path_like
-        A function, called as ``program(*arguments)``; with a machine an SPMD program, ``program(proc, *arguments)``; or
-        the path of a script, each trial of which is a process of its own (see `smp.perturb.experiments.script`).
+        A function, called as ``program(*arguments)``. With a machine, an SPMD program, ``program(proc, *arguments)``.
+        Or the path of a script, each trial of which is a separate process (see `smp.perturb.experiments.script`).
     design : Design, str, or ndarray (trials, factors) of int, optional
-        ``"2^(6-2)"``, ``"PB12"``, ``"OA25(5^6)"``, ..., or levels 0, 1, 2, ...; by default the smallest full or
-        fractional factorial design of resolution IV.
+        ``"2^(6-2)"``, ``"PB12"``, ``"OA25(5^6)"``, ..., or an array of levels 0, 1, 2, ... By default the smallest full
+        or fractional factorial design of resolution IV.
     treatment : Treatment, str, mapping or sequence
-        Of the level +1; or one for each factor; or, for an array, one for each level, None for no treatment. ``"20%"``
-        is so much of the mean time that a pass of the place takes without treatments, on all processors, with waiting
-        and inner places: for places whose times differ by orders of magnitude.
+        Treatment of the level +1; or one for each factor; or, for an array, one for each level, with None for no
+        treatment. ``"20%"`` is that share of the mean time that a pass of the place takes without treatments, on all
+        processors, with waiting and inner places. Use it for places whose times differ by orders of magnitude.
     factors : str or sequence of str, optional
-        ``"push,pop"``, or ``"abc"`` for three. By default those of the design, or all that the program passes, by name.
+        ``"push,pop"``, or ``"abc"`` for three. By default the factors of the design, or all that the program passes,
+        sorted by name.
     arguments : sequence or callable
-        Or what makes them anew for each run, which is not timed. A script's are its command line.
+        Arguments of the program, or a function that makes new ones for each run, which is not timed. The arguments of a
+        script are its command line.
     machine : Machine, optional
     replicates : int
         How often all trials are run, each time in a fresh order.
     runs : int
-        How often each trial is run in a row; the run with the least time counts, with all its responses. For a program
-        that others on the computer hold up for moments. Where it is slow for longer than a trial takes, as many more
-        replicates are worth more; where arguments are made anew, the least time is that of the luckiest.
+        How often each trial is run in a row. The run with the least time counts, with all its responses. Several runs
+        help if other programs on the computer hold this one up for moments. If it is slow for longer than a trial
+        takes, the same number of additional replicates is worth more. If each run has new arguments, the least time is
+        that of the luckiest arguments.
     blocks : int
-        In how many blocks in time each replicate of a full or fractional design is run.
+        Number of blocks in time into which each replicate of a full or fractional design is divided.
     seed : int
-        Of the order.
+        Seed of the random order.
     work : float or str, optional
-        What a run does, or the number among its results that tells it: makes the response ``throughput``, work by time.
+        Work that a run does, or the name of the result that holds it. Adds the response ``throughput``, work by time.
     resume : path_like, optional
-        A file where the trials are kept while the experiment is under way; those that it holds are not run again. It is
-        removed at the end.
+        A file that holds the trials while the experiment is under way. Trials that it already holds are not run again.
+        It is removed at the end.
     progress : callable, optional
-        Called with the share that is done and a word on what is under way.
+        Called with the completed share, from 0 to 1, and a word on what is under way.
 
     Returns
     -------
     Trials
-        Responses ``time`` in seconds, ``memory`` in bytes, and the numbers that the program returns.
+        Trials with the responses ``time`` in seconds, ``memory`` in bytes, and the numbers that the program returns.
 
     Raises
     ------
     TypeError, ValueError
-        Before the first trial: for a factor that the program never passes, a design or treatment that is none, a share
-        of the time in a place in which none was measured.
+        Before the first trial: for a factor that the program never passes, an invalid design or treatment, or a share
+        of the time in a place in which no time was measured.
     TrialFailed
-        When the program fails in a trial; the message has the settings.
+        If the program fails in a trial; the message gives the settings.
     KeyboardInterrupt
         On Ctrl-C; ``resume``, if given, holds the trials that were run.
 
@@ -169,7 +172,7 @@ def screen(
 
 
 def _named(design: Design | str | IntArray | None, factors: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """The factors that are asked for, before anything is run; None where they are to be found."""
+    """Return the requested factors, before anything is run; None if they are to be found in a counted run."""
     if factors is None:
         return design.factors if isinstance(design, Design) else None
     names = named(factors)
@@ -180,7 +183,7 @@ def _named(design: Design | str | IntArray | None, factors: str | Sequence[str] 
 
 
 def _passed(names: tuple[str, ...] | None, met: Mapping[str, Met]) -> tuple[str, ...]:
-    """The factors, all of which the program passes."""
+    """Return the factors, after checking that the program passes all of them."""
     if not met:
         raise ValueError(
             "the program passes no factor: name places in it, with factor(...) of smp.perturb, or with delay(...) in "
@@ -195,7 +198,7 @@ def _passed(names: tuple[str, ...] | None, met: Mapping[str, Met]) -> tuple[str,
 
 
 def _ordered(plan: Plan, replicates: int, runs: int, blocks: int, seed: int) -> IntArray:
-    """Replicate, block, trial and run (rows, 4) of each row of the table."""
+    """Return replicate, block, trial and run (rows, 4) of each row of the table."""
     if plan.design is not None and replicates == 1 and plan.design.trials - blocks < 3:
         raise ValueError(
             f"{plan.design.trials} trials in {blocks} blocks, and no replicates, tell nothing of their noise: make two "

@@ -1,4 +1,4 @@
-"""The peak of a process's memory, from a moment on."""
+"""Peak of the memory of this process, measured from a given moment on."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _CLEAR, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 
 def begin() -> None:
-    """Measure from here on, where the system lets a process do so; else since the process began."""
+    """Start measuring the peak, if the system lets a process do so; otherwise it counts from the process's start."""
     with contextlib.suppress(OSError):
         _CLEAR.write_text("5")
 
 
 def peak() -> float:
-    """Return the most bytes that this process has had in memory at a time."""
+    """Return the largest number of bytes that this process has had in memory at one time."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         text = _STATUS.read_text()
         return 1024.0 * int(text.split("VmHWM:")[1].split()[0])

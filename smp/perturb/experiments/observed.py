@@ -1,8 +1,8 @@
-"""One run of a program, watched: how long it took, how much memory, which numbers it returned, which places it passed.
+"""Observed runs of a program: their time and memory, the numbers they return, and the places they pass.
 
 plain function      in this process             time: of the call
-SPMD program        on a machine's processors   time: from the first that began to the last that ended, in virtual
-                                                time where the machine is emulated; memory: of all processors
+SPMD program        on a machine's processors   time: from the first to begin to the last to end, in virtual time if
+                                                the machine is emulated; memory: of all processors
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ Arguments = Sequence[Any] | Callable[[], Sequence[Any]]
 
 
 class Outcome(NamedTuple):
-    """What one trial gave."""
+    """Responses of one trial."""
 
     time: float
     """Seconds."""
     memory: float
-    """Bytes, the most at a time, of all processes that ran the program."""
+    """Peak memory in bytes of all processes that ran the program."""
     numbers: dict[str, float]
-    """What the program returned."""
+    """Numbers that the program returned, by name."""
 
 
 class Counts(NamedTuple):
-    """What a run that was counted gave."""
+    """Results of a run whose places were counted."""
 
     outcome: Outcome
     met: dict[str, Met]
-    """Passes and seconds inside, all processors together."""
+    """Passes of each place and seconds inside it, by all processors together."""
     virtual: bool = False
-    """Whether its seconds are those of an emulated machine."""
+    """True if the seconds are virtual time of an emulated machine."""
 
 
 def numbers(result: Any) -> dict[str, float]:
-    """Return the responses that are in a program's result: a number is ``result``, those of a mapping have its keys.
+    """Return the responses in a program's result: a number is ``result``, the numbers in a mapping have its keys.
 
     Raises
     ------
     ValueError
-        For a key that is the name of a response already.
+        For a key that is already the name of a response.
     """
     if _is_number(result):
         result = {"result": result}
@@ -80,20 +80,20 @@ def _is_number(value: Any) -> bool:
 
 
 class Here:
-    """A plain function, called in this process.
+    """Runner for a plain function, which it calls in this process.
 
     Parameters
     ----------
     function : callable
     arguments : sequence or callable
-        Those of the call, or what makes them anew for each; it is not timed.
+        Arguments of the call, or a function that makes new ones for each call and is not timed.
     """
 
     def __init__(self, function: Callable[..., Any], arguments: Arguments = ()) -> None:
         self._function, self._arguments = function, arguments
 
     def trial(self, treatments: Mapping[str, Treatment | None]) -> Outcome:
-        """Run it with treatments."""
+        """Run the function with treatments."""
         arguments = made(self._arguments)
         memory.begin()
         with treated(treatments):
@@ -103,24 +103,24 @@ class Here:
         return Outcome(seconds, memory.peak(), numbers(result))
 
     def count(self) -> Counts:
-        """Run it without treatments, and count its places."""
+        """Run the function without treatments, and count its places."""
         with counted() as met:
             outcome = self.trial({})
         return Counts(outcome, met)
 
 
 class OnMachine:
-    """An SPMD program, run on a machine; the numbers are those of processor 0."""
+    """Runner for an SPMD program on a machine; the numbers are those that processor 0 returns."""
 
     def __init__(self, machine: Machine, program: Callable[..., Any], arguments: Arguments = ()) -> None:
         self._machine, self._program, self._arguments = machine, program, arguments
 
     def trial(self, treatments: Mapping[str, Treatment | None]) -> Outcome:
-        """Run it with treatments."""
+        """Run the program with treatments."""
         return self._run(treatments, Watched(self._program))[0]
 
     def count(self) -> Counts:
-        """Run it without treatments, and count its places."""
+        """Run the program without treatments, and count its places."""
         with counted() as met:
             outcome, seen = self._run({}, Watched(self._program))
         return Counts(outcome, met, seen[0].virtual)
@@ -131,12 +131,12 @@ class OnMachine:
             run = self._machine.run(watched, *arguments)
         seen: list[Seen] = run.results
         seconds = (max(one.ended for one in seen) - min(one.began for one in seen)) * 1e-9
-        peaks = {one.process: one.memory for one in seen}  # processors of an emulated machine share one
+        peaks = {one.process: one.memory for one in seen}  # processors of an emulated machine share one process
         return Outcome(seconds, sum(peaks.values()), numbers(seen[0].result)), seen
 
 
 class Seen(NamedTuple):
-    """What one processor saw."""
+    """Record of one processor's run: its result, times, process and memory."""
 
     result: Any
     began: int
@@ -147,7 +147,7 @@ class Seen(NamedTuple):
 
 
 class Watched(Enclosing):
-    """An SPMD program that tells, beside its result, when it began and ended, and its memory."""
+    """An SPMD program that also returns when it began and ended, and its peak memory."""
 
     def __call__(self, proc: Processor, /, *args: Any, **kwargs: Any) -> Seen:
         memory.begin()

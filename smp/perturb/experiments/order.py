@@ -1,11 +1,11 @@
-"""The order in which trials are run: random, fresh for each replication, in blocks against drift.
+"""Order in which trials are run: random, fresh for each replication, in blocks against drift.
 
     replication 1          replication 2
     block 0   7 1 4 2      block 1   6 5 0 3
     block 1   3 0 6 5      block 0   1 7 2 4
 
-All trials of a block are run, in random order, before the next block begins. A machine that grows slower adds to whole
-blocks, and the analysis takes it out of each.
+All trials of a block are run, in random order, before the next block begins. A machine that becomes slower adds to
+whole blocks, and the analysis removes that from each block.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from smp.models._types import IntArray
 
 from ..designs.design import Design
 
-_CANDIDATES = 16  # contrasts that blocks are chosen from
+_CANDIDATES = 16  # number of contrasts that blocks are chosen from
 
 
 class Schedule(NamedTuple):
-    """The trials in the order in which they are run; three arrays (replications * trials,) int64."""
+    """Trials in the order in which they are run; three arrays (replications * trials,) int64."""
 
     replication: IntArray
     block: IntArray
-    """Within its replication."""
+    """Block of the trial within its replication."""
     trial: IntArray
-    """The row of the design."""
+    """Row of the design."""
 
 
 def schedule(trials: int, replications: int = 1, seed: int = 0, blocks: IntArray | None = None) -> Schedule:
-    """Return a random order.
+    """Return a random order of the trials.
 
     Parameters
     ----------
     trials : int
     replications : int
-        Each in a fresh order.
+        Number of replications, each in a fresh order.
     seed : int
     blocks : ndarray (trials,) int64, optional
-        The block of each trial, from `blocked` or `Design.blocks`. Blocks come in random order too.
+        The block of each trial, from `blocked` or `Design.blocks`. Blocks come in random order, too.
 
     Examples
     --------
@@ -58,34 +58,34 @@ def schedule(trials: int, replications: int = 1, seed: int = 0, blocks: IntArray
     rng = np.random.default_rng(seed)
     orders = []
     for _ in range(replications):
-        place = rng.permutation(block.max() + 1)[block]  # when the block of each trial is run
+        place = rng.permutation(block.max() + 1)[block]  # the position of each trial's block in the run order
         orders.append(np.lexsort((rng.random(trials), place)))
     trial = np.concatenate(orders)
     return Schedule(np.repeat(np.arange(replications), trials), block[trial], trial)
 
 
 def blocked(design: Design, count: int) -> tuple[IntArray, tuple[int, ...]]:
-    """Divide the trials of a regular design into blocks to be run one after another.
+    """Divide the trials of a regular design into blocks that are run one after another.
 
-    What differs between blocks is confounded with one contrast, or several: those are chosen that hold no main effect,
-    and no interaction of two factors where that can be.
+    Differences between blocks are confounded with one contrast, or several. Contrasts are chosen that hold no main
+    effect and, if possible, no two-factor interaction.
 
     Parameters
     ----------
     design : Design
     count : int
-        Of blocks: 2, 4, 8, ...; a power of two, at most half as many as trials.
+        Number of blocks: 2, 4, 8, ..., a power of two, at most half the number of trials.
 
     Returns
     -------
     block : ndarray (trials,) int64
     contrasts : tuple of int
-        Those that the blocks take; `analyse`, given the blocks, takes them for no effects.
+        Contrasts that the blocks take. `analyse`, given the blocks, does not treat them as effects.
 
     Raises
     ------
     ValueError
-        For another count, a design that is not regular, and where main effects would be lost.
+        For another count, a design that is not regular, or if main effects would be lost.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The plan of an experiment: which treatments each trial has.
+"""Plan of an experiment: the treatments of each trial.
 
 design "2^(3-1)"        level -1: no treatment         level +1: the factor's treatment
-array "OA25(5^6)"       level 0, 1, 2, ...: the treatments of a ladder, the first of which is none, say
+array "OA25(5^6)"       level 0, 1, 2, ...: the treatments of a ladder, the first of which may be none
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from ..places.treatments import treatment as treatment_of
 Given = Treatment | str
 Levels = Given | Mapping[str, Given] | Sequence[Given | None]
 _LEAST = 1e-6
-"""Seconds of a delay that is a share: on the host what comes with it, in Python, takes about as long."""
+"""Least seconds of a delay given as a share: the overhead of a delay in Python on the host is about as long."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Which treatments each trial has.
+    """Treatments of each trial of an experiment.
 
     Attributes
     ----------
     factors : tuple of str
     levels : ndarray (trials, factors) int64
-        -1 and +1 of a design; 0, 1, 2, ... of an array.
+        -1 and +1 for a design; 0, 1, 2, ... for an array.
     treatments : dict of str to tuple of (Treatment or None)
-        For each factor, those of its levels in their order; None is no treatment.
+        For each factor, the treatments of its levels in their order; None is no treatment.
     design : Design or None
         None for an array of more levels.
     """
@@ -50,7 +50,7 @@ class Plan:
     design: Design | None
 
     def settings(self, trial: int) -> dict[str, Treatment]:
-        """Return the treatments of a trial, by factor; those that it does not treat are absent."""
+        """Return the treatments of a trial, by factor; untreated factors are absent."""
         found = {}
         for name, level in zip(self.factors, self.levels[trial].tolist(), strict=True):
             one = self.treatments[name][(level + 1) // 2 if self.design is not None else level]
@@ -59,17 +59,17 @@ class Plan:
         return found
 
     def shares(self) -> dict[str, str]:
-        """Return, for each factor that has some, its treatments that are shares of the time in a place, as text."""
+        """Return, for each factor that has them, the treatments that are shares of the time in a place, as text."""
         found = {n: [str(one) for one in ladder if isinstance(one, Share)] for n, ladder in self.treatments.items()}
         return {name: ", ".join(texts) for name, texts in found.items() if texts}
 
     def measured(self, met: Mapping[str, Met], virtual: bool = False) -> Plan:
-        """Return the plan whose shares of the time in a place are delays of so long.
+        """Return the plan with shares of the time in a place replaced by delays of that length.
 
         Raises
         ------
         ValueError
-            For a share of a place in which no time was met.
+            For a share of a place in which no time was measured.
         """
         least = 1e-9 if virtual else _LEAST
         ladders = {
@@ -81,7 +81,7 @@ class Plan:
     def lengths(self, virtual: bool = False) -> dict[str, list[float]]:
         """Return, for each factor and level, the seconds that its treatment takes, here or on an emulated machine.
 
-        0 where there is none, NaN where nobody can say beforehand.
+        0 if there is no treatment, NaN if its time is not known beforehand.
         """
         return {
             name: [0.0 if one is None else _virtual(one) if virtual else one.seconds for one in ladder]
@@ -101,7 +101,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
-        """Return the plan that `to_json` made this of; ValueError where its levels are not those of its design."""
+        """Return the plan that `to_json` converted to this JSON; ValueError if its levels are not its design's."""
         ladders = {
             name: tuple(None if text is None else treatment_of(text) for text in ladder)
             for name, ladder in data["treatments"].items()
@@ -114,7 +114,7 @@ class Plan:
 
 
 def is_array(text: str) -> bool:
-    """Whether the name of a design is that of an orthogonal array."""
+    """Return True if the name of a design is that of an orthogonal array."""
     return text.strip().upper().startswith(("OA", "L"))
 
 
@@ -128,11 +128,11 @@ def planned(
     Raises
     ------
     TypeError, ValueError
-        Where design, treatments and factors do not go together.
+        If design, treatments and factors do not go together.
     """
     names = tuple(factors)
     if isinstance(design, str) and is_array(design):
-        design = orthogonal_array(design)[:, : len(names)]  # any columns of an orthogonal array are one
+        design = orthogonal_array(design)[:, : len(names)]  # any columns of an orthogonal array make one
     if isinstance(design, str):
         design = design_of(design, names)
     elif design is None:

@@ -1,4 +1,4 @@
-"""Trials that were measured are kept in a file while an experiment is under way, and taken up by the same one."""
+"""Saving of trials while an experiment is under way, so that the same experiment can resume with them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .plan import Plan
 
 
 def about_program(program: Any, arguments: Arguments) -> dict[str, Any]:
-    """Return by what a program is known again: its source as it is now, what it is bound to, and called with."""
+    """Return the data that identify a program: its current source, its bound values, and its arguments."""
     bound: list[Any] = []
     while isinstance(program, functools.partial):
         bound += [program.args, program.keywords]
@@ -40,12 +40,14 @@ def about_program(program: Any, arguments: Arguments) -> dict[str, Any]:
 
 
 def taken_up(identity: Mapping[str, Any], plan: Plan, kept: Path) -> tuple[Plan, list[list[float]]]:
-    """Return the plan and the rows that `keep` has saved, if it has: another count would make other delays of shares.
+    """Return the plan and the rows that `keep` saved, or the given plan and no rows if it saved none.
+
+    The saved plan is used because a new count would turn shares into other delays.
 
     Raises
     ------
     ExperimentError
-        They are damaged, or of another experiment.
+        If they are damaged, or belong to another experiment.
     """
     if not kept.exists():
         return plan, []
@@ -68,12 +70,12 @@ def taken_up(identity: Mapping[str, Any], plan: Plan, kept: Path) -> tuple[Plan,
 
 
 def keep(identity: Mapping[str, Any], plan: Plan, rows: list[list[float]], kept: Path) -> None:
-    """Save what was measured."""
+    """Save the measurements of an experiment."""
     write(kept, json.dumps({"experiment": identity, "plan": plan.to_json(), "rows": rows}))
 
 
 def _source(program: Any) -> bytes:
-    """The file that a program stands in; what it is made of, where there is none."""
+    """Return the file that a program is defined in, or its code if there is no file."""
     try:
         file = program if isinstance(program, str | os.PathLike) else inspect.getsourcefile(inspect.unwrap(program))
         return Path(file or "").read_bytes()
@@ -89,7 +91,7 @@ def _code(code: Any) -> bytes:
 
 
 def _told(value: Any) -> str:
-    """What a value is, in a text that is the same in another process."""
+    """Describe a value in a text that is the same in every process."""
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return f"{value.dtype}{value.shape} {hashlib.blake2b(value.tobytes(), digest_size=16).hexdigest()}"
     if isinstance(value, Mapping):

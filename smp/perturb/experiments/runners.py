@@ -1,4 +1,4 @@
-"""What runs the trials of one program, whichever kind it is; and the runs in which its places are counted."""
+"""Runners, which run the trials of a program of any kind, and the runs in which its places are counted."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from .observed import Arguments, Counts, Here, OnMachine, Outcome
 from .script import Script
 
 COUNTED, AGREEING, NEARLY = 12, 3, 1.1
-"""Runs that are counted at most; so many suffice whose times in each place differ by no more than a tenth."""
+"""Most runs that are counted; number of these that must agree; largest ratio of their times in each place."""
 
 
 class Runner(Protocol):
-    """What runs trials of one program; None takes a treatment away that is set outside."""
+    """Runs trials of one program. None removes a treatment that is set outside."""
 
     def trial(self, treatments: Mapping[str, Treatment | None]) -> Outcome: ...
     def count(self) -> Counts: ...
 
 
 def runner_of(program: Any, arguments: Arguments = (), machine: Machine | None = None) -> Runner:
-    """Return what runs trials of a program; see `smp.perturb.experiments.experiment.screen`.
+    """Return a runner for the trials of a program; see `smp.perturb.experiments.experiment.screen`.
 
     Raises
     ------
     TypeError
-        For what is no program, or arguments that are not its.
+        If this is not a program, or the arguments do not suit it.
     """
     if isinstance(arguments, str):
         raise TypeError(f"arguments={arguments!r}: a sequence of them, as [{arguments!r}]")
@@ -48,7 +48,7 @@ def runner_of(program: Any, arguments: Arguments = (), machine: Machine | None =
 
 
 def name_of(program: Any) -> str:
-    """Return a program's name."""
+    """Return the name of a program."""
     if isinstance(program, str | os.PathLike):
         return str(program)
     while isinstance(program, functools.partial):
@@ -58,9 +58,10 @@ def name_of(program: Any) -> str:
 
 
 def counted(runner: Runner, most: int) -> Counts:
-    """Count the places in several runs, until they agree; on an emulated machine, which has no noise, in one.
+    """Count the places in several runs, until they agree; on an emulated machine, which has no noise, in one run.
 
-    Of the time in each place the least is kept: others on the computer add to it, to one place and not to the next.
+    The least of the times in each place is kept. Other programs on the computer add to the time in one place and not to
+    that in the next.
     """
     counts = [runner.count()]
     while not (counts[0].virtual or len(counts) >= min(most, COUNTED) or _agree(counts)):
@@ -70,7 +71,7 @@ def counted(runner: Runner, most: int) -> Counts:
 
 
 def _agree(counts: Sequence[Counts]) -> bool:
-    """Whether in each place the least times of so many runs are the same, nearly; points of `delay` have none."""
+    """Return True if the least times of enough runs nearly agree in each place; points of `delay` have no time."""
     return all(
         not found[-1].inside
         or (len(found) >= AGREEING and _pass_time(found[AGREEING - 1]) <= NEARLY * _pass_time(found[0]))
@@ -79,7 +80,7 @@ def _agree(counts: Sequence[Counts]) -> bool:
 
 
 def _by_place(counts: Sequence[Counts]) -> dict[str, list[Met]]:
-    """What the runs met in each place, the least time first."""
+    """Return the counts of all runs for each place, the least time first."""
     names = {name for one in counts for name in one.met}
     return {name: sorted((one.met[name] for one in counts if name in one.met), key=_pass_time) for name in names}
 

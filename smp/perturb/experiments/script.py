@@ -1,14 +1,15 @@
-"""A whole script as the program of an experiment: each trial in a fresh process.
+"""Scripts as programs of an experiment: each trial runs the whole script in a fresh process.
 
     this process: NumPy, Numba, smp imported ──fork──▶ trial: environment, script, ("done", time, memory, ...)
                                              ◀─ pipe ─
 
-A fork of a process that has imported them makes a trial cost milliseconds, where a fresh interpreter takes a second.
-Every process of the script is treated: workers of its machines find the treatments in the environment. The trial ends
-when the script and its threads do, without what it registered with atexit; processes that are left are its own to end.
+Forking a process that has imported these packages makes a trial cost milliseconds; a fresh interpreter takes a second.
+Every process of the script is treated: the workers of its machines find the treatments in the environment. The trial
+ends when the script and its threads end. Functions that it registered with atexit are not called, and it must itself
+end the processes that it leaves behind.
 
-``time`` is from the first line to the last, ``memory`` of the trial's process alone, numbers are those of a global name
-``responses``, a number or a mapping. What it prints is kept, and told if it fails.
+``time`` is from the first line to the last, and ``memory`` is that of the trial's process alone. The numbers come from
+a global name ``responses``, which holds a number or a mapping. The output of the script is kept, and shown if it fails.
 """
 
 from __future__ import annotations
@@ -40,37 +41,37 @@ from ..places.treatments import Busy, Treatment
 from . import memory
 from .observed import Counts, Outcome, numbers
 
-_SHOWN = 2_000  # characters of what a script printed
+_SHOWN = 2_000  # characters of the script's output that an error message shows
 
 
 class Script:
-    """A script, run whole in a process of its own for each trial.
+    """Runner for a script, which runs completely in a separate process for each trial.
 
     Parameters
     ----------
     path : path_like
     arguments : sequence of str
-        Its command line.
+        Command line of the script.
 
     Raises
     ------
     OSError, SyntaxError
-        When it cannot be read.
+        If the script cannot be read or compiled.
     """
 
     def __init__(self, path: str | os.PathLike[str], arguments: Sequence[str] = ()) -> None:
         self._path, self._arguments = Path(path).resolve(), [str(argument) for argument in arguments]
         self._code: CodeType = compile(self._path.read_bytes(), str(self._path), "exec", dont_inherit=True)
         compiler.set_up()
-        with treated({"place": Busy(0)}):  # trials without treatments shall not load for themselves what treats
+        with treated({"place": Busy(0)}):  # load the code of treatments here, so that no trial loads it for itself
             delay("place")
 
     def trial(self, treatments: Mapping[str, Treatment | None]) -> Outcome:
-        """Run it with treatments."""
+        """Run the script with treatments."""
         return self._run(treatments, count=False)[0]
 
     def count(self) -> Counts:
-        """Run it without treatments, and count the places of its first process and of its machines' programs."""
+        """Run the script without treatments; count the places of its first process and of its machines' programs."""
         return Counts(*self._run({}, count=True))
 
     def _run(self, treatments: Mapping[str, Treatment | None], count: bool) -> tuple[Outcome, dict[str, Met]]:
@@ -78,7 +79,7 @@ class Script:
             stream.flush()
         parent = os.getpid()
         read, write = os.pipe()
-        with tempfile.TemporaryFile() as said, HeldBack() as ctrl_c:  # a fork would lose it
+        with tempfile.TemporaryFile() as said, HeldBack() as ctrl_c:  # otherwise a fork would lose a Ctrl-C
             child = os.fork()
             if child == 0:
                 os.close(read)
@@ -100,7 +101,7 @@ class Script:
             return Outcome(seconds, peak, found), {name: Met(*one) for name, one in met.items()}
 
     def execute(self) -> Any:
-        """Run the script as the main module; return what it leaves as ``responses``."""
+        """Run the script as the main module; return the value of its global name ``responses``."""
         module = ModuleType("__main__")
         module.__file__ = str(self._path)
         sys.modules["__main__"] = module
@@ -117,10 +118,10 @@ class Script:
 def _be_trial(
     script: Script, parent: int, write: int, said: BinaryIO, treatments: Mapping[str, Treatment | None], count: bool
 ) -> NoReturn:
-    """Run one trial in a process made for it; answer, and end."""
+    """Run one trial in this process, which was forked for it; send the answer, and end."""
     trial = os.getpid()
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # it ends at once; the parent tells
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it at once, and the parent reports that
         die_with(parent)
         null = os.open(os.devnull, os.O_RDONLY)
         for fd, place in ((null, 0), (said.fileno(), 1), (said.fileno(), 2)):
@@ -143,7 +144,7 @@ def _be_trial(
     except BaseException as error:
         traceback.print_exc()
         answer = ("failed", f"{type(error).__name__}: {error}")
-    if os.getpid() == trial:  # else it is a fork that the script has made, which comes back here too
+    if os.getpid() == trial:  # otherwise it is a fork made by the script, which arrives here too
         with contextlib.suppress(OSError), open(write, "wb") as pipe:
             told_back = pickle.dumps(answer)
             pipe.write(len(told_back).to_bytes(8, "little") + told_back)
@@ -154,9 +155,9 @@ def _be_trial(
 
 
 def _answer(read: int, child: int, ctrl_c: HeldBack) -> bytes:
-    """Return what the trial answers; nothing where it ends without, or on Ctrl-C.
+    """Return the answer of the trial; an empty one if the trial ends without an answer, or on Ctrl-C.
 
-    Its length comes first: a process that the script leaves behind may hold the pipe open.
+    The length of the answer comes first, since a process that the script leaves behind may hold the pipe open.
     """
     ended = os.pidfd_open(child)
     poll = select.poll()
@@ -171,7 +172,7 @@ def _answer(read: int, child: int, ctrl_c: HeldBack) -> bytes:
                 answer += piece
                 if len(answer) >= 8 and len(answer) == 8 + int.from_bytes(answer[:8], "little"):
                     return answer[8:]
-                if not piece:  # it ended in the midst of it
+                if not piece:  # the trial ended in the middle of the answer
                     break
             elif ended in ready:
                 break

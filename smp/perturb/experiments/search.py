@@ -1,10 +1,10 @@
-"""A search over settings of delays that make a program faster (section 3.2.1, tables 3 and 4).
+"""Search for settings of delays that make a program faster (section 3.2.1, tables 3 and 4).
 
-Where delays help, the response is not linear, and no effects are computed: the trials of an orthogonal array are spread
+Where delays help, the response is not linear, so no effects are computed. The trials of an orthogonal array are spread
 evenly over the settings, and the best of them is taken.
 
     screen(program, "OA25(5^6)", ...)  ─▶  trials.search()  ─▶  confirm(trials, program, ...)
-        25 settings of six delays           the best of them       it and no delays, again, beside each other
+        25 settings of six delays           the best of them       that one and no delays, run again together
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from ..designs.words import named
 
 
 class Search(NamedTuple):
-    """The trials of a search and the best of them."""
+    """Trials of a search, and the best of them."""
 
     factors: tuple[str, ...]
     settings: FloatArray
-    """(trials, factors): the delays."""
+    """Delays of each trial (trials, factors)."""
     results: FloatArray
-    """(trials,): mean responses."""
+    """Mean response of each trial (trials,)."""
     uncertainty: float
-    """Standard uncertainty of one of them; NaN without replications."""
+    """Standard uncertainty of one mean response; NaN without replications."""
     best: int
-    """The trial with the smallest response."""
+    """Trial with the smallest response."""
     unperturbed: float
-    """The response without delays; NaN where no trial has none."""
+    """Mean response without delays; NaN if no trial is without delays."""
     freedom: float
     """Degrees of freedom of the uncertainty."""
 
     @property
     def speedup(self) -> float:
-        """How many times as fast as without delays the best trial is; NaN where a response is not above zero."""
+        """Speed of the best trial as a multiple of the speed without delays; NaN if a response is not above zero."""
         return self._times(self.best)
 
     def _times(self, trial: int) -> float:
@@ -55,14 +55,15 @@ class Search(NamedTuple):
 
     @property
     def setting(self) -> dict[str, float]:
-        """The delays of the best trial."""
+        """Delays of the best trial, by factor."""
         return dict(zip(self.factors, self.settings[self.best].tolist(), strict=True))
 
     @property
     def significant(self) -> bool:
-        """Whether the best trial is faster than the one without delays by more than 3 S of their difference.
+        """True if the best trial is faster than the one without delays by more than 3 S of their difference.
 
-        More than 3 where S has so few degrees of freedom that noise would exceed it more often than in a hundred.
+        The limit is higher than 3 S if S has so few degrees of freedom that noise would exceed 3 S more often than once
+        in a hundred.
         """
         if not self.freedom > 0:
             return False
@@ -70,14 +71,14 @@ class Search(NamedTuple):
         return bool(self.unperturbed - self.results[self.best] > factor * 2**0.5 * self.uncertainty)
 
     def level_means(self) -> dict[str, dict[float, float]]:
-        """Return, for each factor and level, the mean of its trials: balanced over the levels of all others."""
+        """Return, for each factor and level, the mean of its trials, balanced over all other factors' levels."""
         return {
             factor: {float(level): float(self.results[column == level].mean()) for level in np.unique(column)}
             for factor, column in zip(self.factors, self.settings.T, strict=True)
         }
 
     def table(self, largest: int | None = None, unit: float = 1.0) -> Printed:
-        """Return the trials, the fastest first (as table 4); delays in multiples of ``unit``."""
+        """Return the trials, the fastest first (like table 4), with the delays in multiples of ``unit``."""
         without = np.flatnonzero((self.settings == 0).all(axis=1)).tolist()
         rows: list[Row] = []
         for trial in np.argsort(self.results, kind="stable")[:largest].tolist():
@@ -88,7 +89,7 @@ class Search(NamedTuple):
         return Printed("", (counted("trial"), *delays, Column("result", form="short"), text("notes")), rows)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON; `from_json` reads it."""
+        """Return plain JSON, which `from_json` reads."""
         return {
             "factors": list(self.factors),
             "settings": self.settings.tolist(),
@@ -99,7 +100,7 @@ class Search(NamedTuple):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Search:
-        """Return the search that `to_json` made this of."""
+        """Return the search that `to_json` converted to this JSON."""
         found = searched(data["factors"], data["settings"], data["results"])
         if data["uncertainty"] is None:
             return found
@@ -107,24 +108,24 @@ class Search(NamedTuple):
 
 
 def searched(factors: str | Sequence[str], settings: ArrayLike, responses: ArrayLike) -> Search:
-    """Find the best of the trials of a search.
+    """Find the best trial of a search.
 
     Parameters
     ----------
     factors : str or sequence of str
     settings : array_like (trials, factors)
-        The delays, as from `orthogonal.settings`.
+        Delays of each trial, as from `orthogonal.settings`.
     responses : array_like (replications, trials) or (trials,)
-        Times: the smaller the better.
+        Measured times: the smaller, the better.
 
     Raises
     ------
     ValueError
-        For shapes that do not fit, and responses that are missing.
+        For shapes that do not fit, or missing responses.
 
     Notes
     -----
-    The best of many noisy trials looks better than it is: `smp.perturb.confirm` it before it is believed.
+    The best of many noisy trials looks better than it is: run `smp.perturb.confirm` before you trust it.
 
     Examples
     --------

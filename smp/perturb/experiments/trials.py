@@ -1,4 +1,4 @@
-"""What an experiment measured: its trials, in the order in which they were run, with all that is known of each.
+"""Trials of an experiment: the measurements in the order in which they were run, with all that is known of each.
 
 order  replicate  block  trial  run  levels          time    memory   ...
     0          0      0      7    0  [ 1 -1  1  1]   0.213   8.1e7
@@ -40,7 +40,7 @@ ORDER = ("replicate", "block", "trial", "run")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trials(Saved):
-    """Made by `screen`.
+    """Trials of an experiment: its plan, its measurements, and the counts of its places.  Made by `screen`.
 
     Attributes
     ----------
@@ -49,14 +49,14 @@ class Trials(Saved):
         A row for each run, in the order of running: ``order, replicate, block, trial`` (the row of the design),
         ``run``, ``levels`` (factors,), and the responses.
     met : dict of str to Met
-        Of the runs that were counted: passes of every place, and the least seconds inside, of all processors that
-        passed it together, and how many these are.
+        Counts of all places in the counted runs: the passes, the least seconds inside by all processors together, and
+        the number of processors that passed the place.
     warm_up, counting : float
-        Seconds of the first run, and of the quickest of those that were counted; none of them is a trial.
+        Seconds of the first run, and of the quickest counted run. None of these runs is a trial.
     lengths : dict of str to list of float
         Seconds that the treatment of each level of each factor takes; see `Plan.lengths`.
     about : dict
-        The program, the seed and so on.
+        Program, seed, machine, and similar facts.
     """
 
     WHAT, FORMAT, VERSION, LAYOUT = "trials of an experiment", FORMAT, VERSION, "TrialsLayout"
@@ -71,12 +71,12 @@ class Trials(Saved):
 
     @property
     def design(self) -> Design:
-        """The design of two levels.
+        """Design of two levels.
 
         Raises
         ------
         ValueError
-            For trials of an array of more levels, which has no effects: see `smp.perturb.experiments.search`.
+            For trials of an array of more levels, which have no effects: see `smp.perturb.experiments.search`.
         """
         if self.plan.design is None:
             raise ValueError("these are trials of an array of more levels, which has no effects: take the best of them")
@@ -100,14 +100,14 @@ class Trials(Saved):
     def responses(self, name: str = "time") -> FloatArray:
         """Return one response (replicates, trials), in the order of the design's rows.
 
-        Of several runs of a trial it is that of the run with the least time, whatever the response.
+        If a trial has several runs, the run with the least time counts, whatever the response.
 
         Raises
         ------
         KeyError
-            When there is none of this name.
+            If there is no response of this name.
         ExperimentError
-            While trials are missing.
+            If trials are missing.
         """
         if name not in self.names:
             raise KeyError(f"no response {name!r}: there are {', '.join(self.names)}")
@@ -122,12 +122,12 @@ class Trials(Saved):
         return np.asarray(self.table[name][np.take_along_axis(rows, quickest, axis=2)[..., 0]])
 
     def constant(self, name: str) -> bool:
-        """Whether a response is the same in all trials."""
+        """Return True if a response is the same in all trials."""
         return not np.ptp(self.responses(name))
 
     @cached_property
     def blocks(self) -> IntArray:
-        """The block (trials,) of each trial within its replication."""
+        """Block (trials,) of each trial within its replication."""
         found = np.zeros(len(self.plan.levels), np.int64)
         found[self.table["trial"]] = self.table["block"]
         return found
@@ -137,20 +137,19 @@ class Trials(Saved):
         return analyse(self.design, self.responses(name), name, UNITS.get(name, ""), order=order, blocks=self.blocks)
 
     def delayed(self) -> dict[str, float]:
-        """Return the seconds that the treatment of each factor adds to a run of one of the processors that pass it.
+        """Return the seconds that each factor's treatment adds to a run, for one of the processors that pass the place.
 
-        NaN where that cannot be said beforehand.
+        NaN if the length of the treatment is not known beforehand.
         """
         return {name: self.lengths[name][-1] * self.met[name].passes / self.met[name].by for name in self.plan.factors}
 
     def gains(self) -> Gains:
-        """Predict what making each place faster would bring (see `smp.perturb.analysis.speedups`).
+        """Predict the gain from making each place faster (see `smp.perturb.analysis.speedups`).
 
         Raises
         ------
         ValueError
-            When a factor is a point of `delay`, in which no time is spent that could be measured, or its treatment has
-            no length.
+            If a factor is a point of `delay`, in which no time can be measured, or its treatment has no known length.
         """
         unknown = [name for name in self.plan.factors if not self.met[name].inside > 0]
         if unknown:
@@ -162,17 +161,17 @@ class Trials(Saved):
         return gains(self.analyse(), self.delayed(), spent)
 
     def next_steps(self, worth: float = WORTH) -> list[Step]:
-        """Return what to do about each place, by its effect on the time (see `advice.next_steps`)."""
+        """Return the next steps for each place, from its effect on the time (see `advice.next_steps`)."""
         spent = {name: met.inside / met.by for name, met in self.met.items()}
         return next_steps(self.analyse(), self.delayed(), spent, worth)
 
     def search(self, name: str = "time") -> Search:
-        """Return the trials as those of a search for the least response; treatments in seconds, or else levels.
+        """Return the trials as a search for the least response, with treatments in seconds or, failing that, as levels.
 
         Raises
         ------
         ValueError
-            For ``throughput``, of which more is better: search by the time.
+            For ``throughput``, of which more is better; search by the time instead.
         """
         self._less_is_better(name)
         lengths = [self.lengths[name] for name in self.plan.factors]
@@ -182,7 +181,7 @@ class Trials(Saved):
         return searched(self.plan.factors, settings, self.responses(name))
 
     def best(self, name: str = "time") -> dict[str, Treatment]:
-        """Return the settings of the trial whose mean response is the least."""
+        """Return the settings of the trial with the least mean response."""
         self._less_is_better(name)
         return self.plan.settings(int(self.responses(name).mean(axis=0).argmin()))
 
@@ -197,7 +196,7 @@ class Trials(Saved):
         return f"<{len(self.table)} runs of {len(self.plan.levels)} trials of {', '.join(self.plan.factors)}>"
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON; `from_json` reads it."""
+        """Return plain JSON, which `from_json` reads."""
         rows = [[float(row[name]) for name in self.names] for row in self.table]
         lengths = {name: [None if math.isnan(s) else s for s in seconds] for name, seconds in self.lengths.items()}
         return {
@@ -228,7 +227,7 @@ class Trials(Saved):
 
 
 def tabulated(plan: Plan, order: list[Any] | IntArray, names: list[str], values: list[list[float]]) -> NDArray[np.void]:
-    """Return the table of trials.
+    """Return the table of trials as a structured array.
 
     Parameters
     ----------
@@ -236,9 +235,9 @@ def tabulated(plan: Plan, order: list[Any] | IntArray, names: list[str], values:
     order : array_like (k, 4)
         Replicate, block, trial and run of each row.
     names : list of str
-        Of the responses.
+        Names of the responses.
     values : list of lists of float
-        Of each row.
+        Responses of each row.
     """
     dtype = np.dtype(
         [

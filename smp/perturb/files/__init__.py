@@ -1,1 +1,1 @@
-"""Experiments as files, and the layout of these."""
+"""Experiments as files, and the layouts of these files."""

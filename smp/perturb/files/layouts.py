@@ -1,4 +1,4 @@
-"""The layouts of saved trials, ladders and interrupted experiments as JSON: see `documents`."""
+"""Layouts of saved trials, ladders and interrupted experiments as JSON; `documents` checks them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from smp._computer.documents import Count, NotNegative, Record, Size
 from ..designs.hadamard import LARGEST
 
 Response = Annotated[float, Field(ge=-1e120, le=1e120)]
-"""So that sums of squares are numbers too."""
+"""A response, bounded so that sums of squares are finite too."""
 Real = Annotated[float, Field(allow_inf_nan=True)]
 Met = Annotated[tuple[Size, NotNegative, Size], Field(strict=False)]
-"""Passes, seconds inside, processors; JSON has no tuples, so a list is taken for one."""
+"""Passes, seconds inside, and number of processors. JSON has no tuples, so a list is accepted as one."""
 Names = Annotated[list[str], Field(min_length=1)]
 Place = Annotated[list[Count], Field(min_length=4, max_length=4)]
 """Replicate, block, trial and run."""
 TAKEN = ("order", "replicate", "block", "trial", "run", "levels", "")
-"""What no response is called."""
+"""Names that no response may have."""
 
 
 class DesignLayout(Record):
@@ -68,7 +68,7 @@ class About(Record):
 
 
 class TrialsLayout(Record):
-    """Trials of version 3."""
+    """Trials of an experiment, version 3."""
 
     plan: PlanLayout
     responses: Names
@@ -101,14 +101,14 @@ class TrialsLayout(Record):
 
 
 class LadderLayout(Record):
-    """A ladder of version 1."""
+    """A ladder of delays, version 1."""
 
     design: DesignLayout
     trials: TrialsLayout
 
 
 class KeptLayout(Record):
-    """What an interrupted experiment has measured."""
+    """Measurements of an interrupted experiment."""
 
     experiment: dict[str, Any]
     plan: PlanLayout

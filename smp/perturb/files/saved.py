@@ -1,4 +1,4 @@
-"""What is kept in a file of JSON, and read again."""
+"""Objects that are saved in a JSON file and read back."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ REMEDY = "run the experiment again"
 
 
 class Saved(ABC):
-    """Something with plain JSON.
+    """Base class of objects that have a plain JSON form.
 
-    A class of its own names its layout, one of `smp.perturb.files.layouts`, which is imported where a file is read.
+    A subclass names its layout, a class of `smp.perturb.files.layouts`, which is imported only when a file is read.
     """
 
     WHAT: ClassVar[str]
-    """What a file of another kind does not hold."""
+    """Name of the content, for the error message about a file that does not hold it."""
     FORMAT: ClassVar[str]
     VERSION: ClassVar[int]
     LAYOUT: ClassVar[str]
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON; `from_json` reads it."""
+        """Return plain JSON, which `from_json` reads."""
 
     @classmethod
     @abstractmethod
     def _made(cls, data: Mapping[str, Any]) -> Self:
-        """Return what JSON of the right layout holds; ValueError where its parts do not fit each other."""
+        """Return the object that JSON of the right layout holds; raise ValueError if its parts do not fit together."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return what `to_json` made this of.
+        """Return the object that `to_json` converted to this JSON.
 
         Raises
         ------
         ExperimentError
-            For anything else; says which value is wrong.
+            For anything else; the message says which value is wrong.
         """
         if not isinstance(data, Mapping) or (data.get("format"), data.get("version")) != (cls.FORMAT, cls.VERSION):
             raise ExperimentError(f"its format is not {cls.FORMAT}, version {cls.VERSION}")
@@ -54,23 +54,23 @@ class Saved(ABC):
             raise ExperimentError(f"it is damaged: {error}") from error
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Write it to a file, whole or not at all."""
+        """Write the object to a file, either completely or not at all."""
         write(Path(file), json.dumps(self.to_json()))
 
     @classmethod
     def load(cls, file: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote.
+        """Read a file that `save` wrote.
 
         Raises
         ------
         ExperimentError
-            When there is nothing, or something else.
+            If the file is missing, or holds something else.
         """
         return cls.found(read(Path(file)), Path(file))
 
     @classmethod
     def found(cls, data: Any, file: Path) -> Self:
-        """Return what the JSON of a file holds; the errors of `from_json` name the file."""
+        """Return the object that the JSON of a file holds; the errors of `from_json` name the file."""
         try:
             return cls.from_json(data)
         except ExperimentError as error:
@@ -78,8 +78,8 @@ class Saved(ABC):
 
 
 def read(file: Path) -> Any:
-    """Return the JSON in a file; ExperimentError where there is none."""
-    from smp._computer import documents  # Pydantic takes a while to import, and an experiment does without it
+    """Return the JSON in a file; raise ExperimentError if there is none."""
+    from smp._computer import documents  # Pydantic takes a while to import, and running an experiment does not need it
 
     return documents.read(file, ExperimentError, "a file of trials", REMEDY)
 

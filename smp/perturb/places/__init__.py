@@ -1,1 +1,1 @@
-"""Named places of a program, and what is done there."""
+"""Named places of a program, and the treatments applied there."""

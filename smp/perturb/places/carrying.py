@@ -1,7 +1,7 @@
 """Treatments on a machine: they travel with the program, and are set on its processors while it runs.
 
-host        each processor is a process: it sets them before its program, and takes them away after it
-emulated    all share this process: the first that begins sets them, the last that ends takes them away
+host        each processor is a process: it sets the treatments before its program, and removes them after it
+emulated    all processors share this process: the first to begin sets the treatments, the last to end removes them
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .settings import current
 from .site import Site
 from .treatments import Cell, Message, Treatment
 
-_inside = 0  # programs of an emulated machine that run treated in this process
+_inside = 0  # number of programs of an emulated machine that are running treated in this process
 _before: dict[str, Order] = {}
 
 
 class Carried(Enclosing):
-    """A program with treatments: called in its place.
+    """A program with treatments, which is called instead of the program itself.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Carried(Enclosing):
         Called as ``program(proc, *args, **kwargs)``.
     treatments : mapping of str to Treatment
     cells : Cells or None
-        Of a `Site`, where a treatment needs one.
+        Cells of a `Site`, if a treatment needs one.
     """
 
     def __init__(self, program: Callable[..., Any], treatments: Mapping[str, Treatment], cells: Cells | None) -> None:
@@ -62,10 +62,10 @@ class Carried(Enclosing):
 
 
 def carried(program: Callable[..., Any], machine: Machine) -> Callable[..., Any]:
-    """Return a program that runs on a machine's processors with the treatments that are set here.
+    """Return a program that runs on a machine's processors with the treatments that are set in this process.
 
-    ``machine.run`` does so by itself while treatments are set. After a run that has failed, make another: a cell of its
-    treatments may have been left empty.
+    ``machine.run`` does so by itself while treatments are set. After a failed run, call `carried` again for a new
+    program: a cell of the old one's treatments may have been left empty.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Counts of the passes of all places, whatever their names, and the time inside: of this process and its machines.
+"""Counts of the passes of all places, and of the time inside them, in this process and on its machines.
 
-this process      counts ──run(program)──▶ Counting(program)          a processor of its own process
-                  adds   ◀──results─────── (result, what was met)     counts for itself
+this process      counts ──run(program)──▶ Counting(program)          a processor in its own process
+                  adds   ◀──results─────── (result, counts)           counts for itself
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from smp._runtime.loops.places import ANY, PLACES, Enclosing, now
 
 
 class Met(NamedTuple):
-    """What was met at one place."""
+    """Passes of one place, and the time inside it."""
 
     passes: int
-    """By all processors together."""
+    """Passes by all processors together."""
     inside: float
-    """Seconds between entering and leaving, of places that are left, by all processors together."""
+    """Seconds between entering and leaving, by all processors together; 0 for points of `delay`."""
     by: int = 1
-    """How many processors these were, of one machine."""
+    """Number of processors of one machine that passed the place."""
 
 
 _met = np.zeros(MET * MET_WORDS, np.int64)
 _record = np.zeros(RECORD_WORDS, np.int64)
-"""What compiled loops count in: never given back, for a loop of another thread may be in it after the counting."""
+"""Table in which compiled loops count. It is never freed: another thread's loop may use it after the counting ends."""
 
 
 class Counter:
-    """Counts how often each place is passed, of whatever name; while it does, nothing is treated."""
+    """Counts how often each place is passed, whatever its name. While it counts, nothing is treated."""
 
     def __init__(self) -> None:
         self._passes: dict[str, int] = {}
         self._inside: dict[str, int] = {}
-        self._ranks: dict[str, set[int]] = {}  # of the processors that passed in Python, in this process
-        self._by: dict[str, int] = {}  # of those in processes of their own
+        self._ranks: dict[str, set[int]] = {}  # ranks of the processors that passed in Python, in this process
+        self._by: dict[str, int] = {}  # number of processors that passed in processes of their own
         self._emulated = 1  # processors of a machine whose loops this process counts
         self._mine = threading.local()
         self._adding = threading.Lock()
 
     def start(self) -> None:
-        """Count from here on."""
+        """Start counting."""
         with PLACES.setting:
             self._before = PLACES.orders()
             PLACES.install({})
@@ -59,10 +59,10 @@ class Counter:
             PLACES.timer = self
 
     def stop(self) -> dict[str, Met]:
-        """Return what was met, and set what was set before."""
+        """Return the counts, and restore the treatments that were set before."""
         with PLACES.setting:
             PLACES.table[:] = 0
-            if PLACES.timer is self:  # else this is a fork of the process that counts
+            if PLACES.timer is self:  # otherwise this is a fork of the counting process
                 PLACES.timer = None
             PLACES.install(self._before)
         for _key, passes, name, _ in _met.reshape(-1, MET_WORDS).tolist():
@@ -78,11 +78,11 @@ class Counter:
         }
 
     def carried(self, program: Callable[..., Any], machine: Any) -> Callable[..., Any]:
-        """Return a program that is counted where it runs."""
+        """Return a program that is counted on the processors that run it."""
         return Counting(program, self)
 
     def add(self, processors: list[dict[str, Met] | None]) -> None:
-        """Add what the processors of a machine have met; None where it was counted here, for it is emulated."""
+        """Add the counts of a machine's processors; None for a processor of an emulated machine, counted here."""
         seen: collections.Counter[str] = collections.Counter()
         with self._adding:
             for met in processors:
@@ -103,11 +103,11 @@ class Counter:
             self._ranks.setdefault(name, set()).add(0 if running is None else running.rank)
 
     def enter(self, name: str) -> None:
-        """Note that a place is entered which will be left."""
+        """Note that a thread enters a place that it will leave."""
         self._stack().append((name, now()))
 
     def leave(self, name: str) -> None:
-        """Note that a place is left: the last of this name that was entered, for tasks and generators take turns."""
+        """Note that a place is left: the one of this name entered last, since tasks and generators alternate."""
         stack, left = self._stack(), now()
         for i in reversed(range(len(stack))):
             if stack[i][0] == name:
@@ -115,25 +115,25 @@ class Counter:
                 break
         else:  # it was entered before the counting began
             return
-        if all(other != name for other, _ in stack):  # else it is inside itself, and counted with the outer one
+        if all(other != name for other, _ in stack):  # otherwise it is inside itself: the outer one counts the time
             with self._adding:
                 self._inside[name] = self._inside.get(name, 0) + left - entered
 
     def _stack(self) -> list[tuple[str, int]]:
-        """When the places were entered in which this thread is; on an emulated machine, this stream."""
+        """Return the places that this thread (on an emulated machine: this stream) is in, with their entry times."""
         running = getattr(here.interpreter, "running", None)
         stacks: dict[int, list[tuple[str, int]]] = vars(self._mine).setdefault("stacks", {})
         return stacks.setdefault(0 if running is None else running.number, [])
 
 
 class Counting(Enclosing):
-    """A program that brings back with its result what was met.
+    """A program that returns the counts of its places together with its result.
 
     Parameters
     ----------
     program : callable
     counter : Counter, optional
-        Where to it is brought; it does not go with the program.
+        The counter that the counts are added to. It is not sent with the program.
     """
 
     def __init__(self, program: Callable[..., Any], counter: Counter | None = None) -> None:
@@ -144,7 +144,7 @@ class Counting(Enclosing):
         return Counting, (self.program,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Met] | None]:
-        if PLACES.timer is not None:  # on an emulated machine, whose programs run where the counter is
+        if PLACES.timer is not None:  # on an emulated machine, whose programs run in the process of the counter
             return self.program(*args, **kwargs), None
         counter = Counter()
         counter.start()
@@ -155,7 +155,7 @@ class Counting(Enclosing):
         return result, met
 
     def received(self, results: list[Any]) -> list[Any]:
-        """Take what was met out of the results."""
+        """Take the counts out of the results, and add them to the counter."""
         assert self._counter is not None
         self._counter.add([met for _, met in results])
         return [result for result, _ in results]

@@ -1,16 +1,16 @@
 """Factors: named places of a program, in Python and in compiled loops, and their treatments.
 
     with factor("swap"):        a piece of Python; treated as it is entered
-    @factor("push")             a function; likewise
+    @factor("push")             a function; treated likewise
     delay("pop")                a point, in Python or in a compiled loop (`smp.compiled.delay`)
 
-    with treated({"swap": Busy(1000)}):      treats the places of these names, in all threads of this process and in
+    with treated({"swap": Busy(1000)}):      treats the places with these names, in all threads of this process and in
         ...                                  compiled loops; in a machine's programs through `carried`
     with counted() as met:                   counts how often each place is passed, and the time inside
         ...
 
-A place may be passed any number of times, from anywhere; several places of one name are one factor. Without treatments
-a place costs Python less than 0.2 us, and a compiled loop less than a nanosecond.
+A place may be passed any number of times, from anywhere. Several places with the same name are one factor. Without
+treatments a place costs less than 0.2 us in Python, and less than a nanosecond in a compiled loop.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from .treatments import Treatment, check_name, checked
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_actions = PLACES.actions  # one look-up less at each place
+_actions = PLACES.actions  # saves one look-up at each place
 __all__ = ["Factor", "counted", "delay", "factor", "treated"]
 
 
 class Factor:
-    """A named place: for ``with``, or over a function.  Made by `factor`.
+    """A named place: a context manager, or a decorator of a function.  Made by `factor`.
 
     Attributes
     ----------
@@ -90,12 +90,12 @@ class Factor:
 
 @functools.cache
 def factor(name: str) -> Factor:
-    """Name a place of a program: it does nothing, until a treatment is set for this name.
+    """Name a place of a program. It does nothing until a treatment is set for this name.
 
     Parameters
     ----------
     name : str
-        Without spaces, commas, ``&``, ``=`` and ``+``.
+        Name of the factor. Spaces, commas, semicolons, ``&``, ``=`` and ``+`` are not allowed.
 
     Examples
     --------
@@ -116,18 +116,19 @@ def factor(name: str) -> Factor:
 
 @contextlib.contextmanager
 def treated(treatments: Mapping[str, Treatment | str | None]) -> Iterator[None]:
-    """Treat places of this process while the block lasts.
+    """Treat places of this process during the block.
 
     Parameters
     ----------
     treatments : mapping of str to Treatment or str
-        By factor. What other blocks set for other factors stays; None takes a factor's treatment away. Of blocks of
-        several threads, or of processors of an emulated machine, the one entered last says what is set.
+        Treatments by factor. Treatments that other blocks set for other factors remain; None removes the treatment of
+        a factor. If blocks of several threads, or of processors of an emulated machine, set the same factor, the block
+        entered last decides.
 
     Raises
     ------
     TypeError, ValueError
-        For what is no treatment or no name.
+        If a value is not a treatment, or a key is not a valid name.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def treated(treatments: Mapping[str, Treatment | str | None]) -> Iterator[None]:
     layer: Layer = {**dict.fromkeys(treatments), **checked(treatments)}
     for one in layer.values():
         if one is not None:
-            one.order(None)  # raises where it is nothing to be set
+            one.order(None)  # raises if the treatment cannot be set
     with PLACES.setting:
         begin(layer, _carried)
     try:
@@ -157,16 +158,16 @@ def _carried(program: Any, machine: Any) -> Any:
 
 @contextlib.contextmanager
 def counted() -> Iterator[dict[str, Met]]:
-    """Count how often each place is passed while the block lasts, here and by programs of machines that are run here.
+    """Count how often each place is passed during the block, in this process and by programs run on its machines.
 
     Nothing is treated meanwhile.
 
     Yields
     ------
     dict of str to Met
-        Filled when the block ends: ``passes``; ``inside``, the seconds between entering and leaving, 0 for the points
-        of `delay`; both added over all threads and processors; and ``by``, how many processors these were. Places not
-        passed are absent.
+        Filled when the block ends. ``passes`` and ``inside`` are added up over all threads and processors: ``inside``
+        is the seconds between entering and leaving, 0 for the points of `delay`. ``by`` is the number of processors
+        that passed the place. Places that were not passed are absent.
     """
     if PLACES.timer is not None:
         raise RuntimeError("places are being counted already: counted() is no block inside another")

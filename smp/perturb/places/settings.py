@@ -1,8 +1,8 @@
-"""The treatments that are set in this process: those of its environment, and one layer for each block of `treated`.
+"""Treatments that are set in this process: those of its environment, and one layer for each block of `treated`.
 
-The processes of a script can be treated from outside: the environment variable ``SMP_TREATMENTS``,
-``swap=10us;push=work:10``, is read when a process imports this module, as `smp.perturb` and the first compiled loop
-do.
+The processes of a script can be treated from outside, by the environment variable ``SMP_TREATMENTS``, for instance
+``swap=10us;push=work:10``. A process reads it when it imports this module. Importing `smp.perturb` does so, and so does
+the first compiled loop.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ VARIABLE = "SMP_TREATMENTS"
 
 Layer = dict[str, Treatment | None]
 _layers: list[Layer] = []
-"""Of the blocks of `treated` that are open, the first to be entered first: they need not end in the opposite order."""
+"""Layers of the open blocks of `treated`, in the order of entry. The blocks need not end in the opposite order."""
 _outside: Layer = {}
-"""Of the environment."""
+"""Layer of the treatments set by the environment."""
 _below: dict[str, Order] = {}
-"""What was set when the first of them was entered."""
+"""Orders that were set when the first open block was entered."""
 
 
 def begin(layer: Layer, carrier: Carrier) -> None:
-    """Set a layer above those that are set, which ``carrier`` takes to machines; `Places.setting` is held."""
+    """Add a layer above the others; ``carrier`` takes the treatments to machines. `Places.setting` must be held."""
     global _below
     if not _layers:
         _below = PLACES.orders()
@@ -37,7 +37,7 @@ def begin(layer: Layer, carrier: Carrier) -> None:
 
 
 def end(layer: Layer) -> None:
-    """Take a layer away; `Places.setting` is held."""
+    """Remove a layer; `Places.setting` must be held."""
     _layers[:] = [one for one in _layers if one is not layer]
     if not _layers:
         PLACES.carrier = None
@@ -45,7 +45,7 @@ def end(layer: Layer) -> None:
 
 
 def _install() -> None:
-    """Set what is below the layers, and they."""
+    """Set the orders from before the first block and, above them, the treatments of the environment and the layers."""
     orders = {name: order for name, order in _below.items() if all(name not in layer for layer in _layers)}
     orders.update((name, one.order(None)) for name, one in current().items())
     PLACES.install(orders, interpreted=here.interpreter is not None)
@@ -65,7 +65,7 @@ def told(treatments: Mapping[str, Treatment]) -> str:
 
 
 def carry_over() -> None:
-    """Set what the environment says."""
+    """Set the treatments that the environment variable gives."""
     text = os.environ.get(VARIABLE, "")
     if not text:
         return

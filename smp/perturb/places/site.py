@@ -1,4 +1,4 @@
-"""What treatments find in a program of a machine: cells that all processors share, for nothing but them."""
+"""Cells that the treatments of a machine's program use: all processors share them, and nothing else uses them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from smp._runtime.memory.cells import Cells
 
 @dataclass(frozen=True)
 class Site:
-    """One processor's: a cell of each processor for messages, and behind them one that is taken and left.
+    """Cells for treatments, as one processor uses them: a message cell per processor, then one shared cell.
 
     Attributes
     ----------
     cells : Cells
-        One more than processors, full, each on a line of its own.
+        One cell more than there are processors. All begin full, and each has a cache line of its own.
     rank : int
-        The processor; on an emulated machine, whose processors share the site, that of the stream that runs.
+        Rank of the processor. On an emulated machine, whose processors share the site, `send` uses the rank of the
+        running stream instead.
     size : int
+        Number of processors.
     """
 
     cells: Cells
@@ -33,11 +35,11 @@ class Site:
         return machine.cells(machine.size + 1, full=True, padded=True)
 
     def take_and_leave(self) -> None:
-        """Take the shared cell, and leave it as it was."""
+        """Take the shared cell, and leave it full with the same value."""
         self.cells.writeef(self.size, self.cells.readfe(self.size))
 
     def send(self) -> None:
-        """Leave a word in the next processor's cell."""
+        """Write a word to the next processor's cell."""
         running = getattr(here.interpreter, "running", None)
         rank = self.rank if running is None else cast("Any", running).rank
         self.cells.writexf((rank + 1) % self.size, 1)

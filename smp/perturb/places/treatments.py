@@ -1,20 +1,22 @@
-"""Treatments: what is done at a place that is treated (section 2.1.1). None changes what the program computes.
+"""Treatments: what is done at a treated place (section 2.1.1). No treatment changes what the program computes.
 
-    Busy(ns)        "10us"            keeps the CPU busy so long, by the clock
-    Work(units)     "work:10"         so many floating-point multiplications, one after another: the paper's delay(X)
-    Sleep(seconds)  "sleep:1ms"       gives the CPU up so long
-    Lock()          "lock"            takes and leaves a lock that all threads of the process share
-    Cell()          "cell"            takes and leaves a cell that all processors share
-    Message()       "message"         leaves a word in a cell of the next processor
+    Busy(ns)        "10us"            keeps the CPU busy for this time, by the clock
+    Work(units)     "work:10"         does this many dependent floating-point multiplications: the paper's delay(X)
+    Sleep(seconds)  "sleep:1ms"       gives up the CPU for this time
+    Lock()          "lock"            takes and releases a lock that all threads of the process share
+    Cell()          "cell"            takes and refills a cell that all processors share
+    Message()       "message"         writes a word to a cell of the next processor
     Buffer(nbytes)  "buffer:64KiB"    takes a buffer, touches its pages and gives it back
-    Share(percent)  "20%"             Busy for so much of the time that a pass of the place takes; of an experiment
+    Share(percent)  "20%"             Busy for this share of the time of one pass of the place; in experiments only
 
-All work in Python and in compiled loops, by the same machine code. Python keeps the interpreter lock meanwhile, as
-slower Python code would, but for a sleep. Cell and Message need a machine: outside of its programs they do what Lock
-does, and a compiled loop calls back into Python for them, which takes about a microsecond and the interpreter lock.
+All treatments work in Python and in compiled loops, by the same machine code. In Python, every treatment except a sleep
+keeps the interpreter lock meanwhile, as slower Python code would. Cell and Message need a machine: outside its programs
+they do what Lock does. In its programs, a compiled loop calls back into Python for them, which takes about a
+microsecond and the interpreter lock.
 
 On an emulated machine Busy, Work, Sleep, Lock and Buffer pass virtual time, exactly the same at every place. Cell and
-Message make their steps there; in a loop over local data, which makes none, they pass time too.
+Message make the steps of their cell operations there. In a loop over local data, which makes no steps, they pass
+virtual time too.
 """
 
 from __future__ import annotations
@@ -36,23 +38,23 @@ from ..designs.words import named
 from .counting import Met
 from .site import Site
 
-_VIRTUAL_UNIT, _VIRTUAL_LOCK, _VIRTUAL_BYTES = 4, 16, 10  # ns of a unit; ns of two locked instructions; bytes a ns
+_VIRTUAL_UNIT, _VIRTUAL_LOCK, _VIRTUAL_BYTES = 4, 16, 10  # ns of a unit; ns of two locked instructions; bytes per ns
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _OCTETS = {"": 1, "B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _NUMBER = r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?) *"
 LONGEST = 3600.0
-"""Seconds of one treatment."""
+"""Longest time of one treatment, in seconds."""
 
 
 class Treatment(Protocol):
-    """What is done at a place; its text is what `treatment` reads."""
+    """A treatment of a place. Its text is what `treatment` reads."""
 
     @property
     def seconds(self) -> float:
-        """How long it takes where nobody else is in the way; NaN where that cannot be said beforehand."""
+        """Seconds that it takes if no other thread is in the way; NaN if that is not known beforehand."""
 
     def order(self, site: Site | None) -> Order:
-        """Return what the process is told; ``site`` is given within a program of a machine."""
+        """Return the order to install in the process; ``site`` is given within a program of a machine."""
 
 
 class _Unforeseen:
@@ -63,7 +65,7 @@ class _Unforeseen:
 
 @dataclass(frozen=True)
 class Busy:
-    """Keep the CPU busy for so many nanoseconds by the clock; about 20 more, which a look at the clock takes."""
+    """Keep the CPU busy for the given number of nanoseconds by the clock, and about 20 more, the time to read it."""
 
     ns: int
 
@@ -83,7 +85,7 @@ class Busy:
 
 @dataclass(frozen=True)
 class Work:
-    """Make so many units of work: dependent floating-point multiplications and additions. See `unit_ns`."""
+    """Do the given number of units of work: dependent floating-point multiplications and additions. See `unit_ns`."""
 
     units: int
 
@@ -103,9 +105,9 @@ class Work:
     @staticmethod
     @functools.cache
     def unit_ns() -> float:
-        """Return how many nanoseconds a unit takes on this computer: the least of several measurements, once a process.
+        """Return the nanoseconds that one unit takes here: the least of several measurements, made once per process.
 
-        On an emulated machine it is 4.
+        On an emulated machine a unit takes 4 ns.
         """
         units, name = 20_000, "a unit of work"
         before = PLACES.orders()
@@ -118,7 +120,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Sleep:
-    """Give the CPU up for so many seconds; the system adds some 50 us."""
+    """Give up the CPU for the given number of seconds; the system adds about 50 us."""
 
     seconds: float
 
@@ -135,7 +137,7 @@ class Sleep:
 
 @dataclass(frozen=True)
 class Lock(_Unforeseen):
-    """Take and leave a lock: one for all places of the process, whatever thread comes there."""
+    """Take and release a lock: one lock for all places and all threads of the process."""
 
     def __str__(self) -> str:
         return "lock"
@@ -146,7 +148,7 @@ class Lock(_Unforeseen):
 
 @dataclass(frozen=True)
 class Cell(_Unforeseen):
-    """Take and leave a cell: one for all places of all processors (readfe, writeef)."""
+    """Take and refill a cell (readfe, writeef): one cell for all places of all processors."""
 
     def __str__(self) -> str:
         return "cell"
@@ -157,7 +159,7 @@ class Cell(_Unforeseen):
 
 @dataclass(frozen=True)
 class Message(_Unforeseen):
-    """Send a dummy message: a word left in a cell of the next processor, which nobody reads (writexf)."""
+    """Send a dummy message (writexf): a word, written to a cell of the next processor, that no thread reads."""
 
     def __str__(self) -> str:
         return "message"
@@ -168,7 +170,7 @@ class Message(_Unforeseen):
 
 @dataclass(frozen=True)
 class Buffer(_Unforeseen):
-    """Take a temporary buffer of so many bytes from the system, write to each of its pages, give it back."""
+    """Take a temporary buffer of the given number of bytes from the system, write to each page, and give it back."""
 
     nbytes: int
 
@@ -184,9 +186,10 @@ class Buffer(_Unforeseen):
 
 @dataclass(frozen=True)
 class Share(_Unforeseen):
-    """Keep the CPU busy for a share of the time that a pass of the place takes: of an experiment, which counts a run.
+    """Keep the CPU busy for a share of the time that a pass of the place takes.
 
-    It delays each place in proportion, where places take times of different orders of magnitude.
+    It delays each place in proportion, for programs whose places take times of different orders of magnitude. Only an
+    experiment can use it, because it counts the places in a run first.
     """
 
     percent: float
@@ -203,21 +206,21 @@ class Share(_Unforeseen):
         raise ValueError(f"{self} of the time in a place, which only an experiment counts: say how long instead, 10us")
 
     def of(self, name: str, met: Met, least: float) -> Busy:
-        """Return the delay that this is at a place.
+        """Return this share as a delay at a place.
 
         Parameters
         ----------
         name : str
-            Of the place.
+            Name of the place.
         met : Met
-            What was met there. The time inside is of all processors, with waiting, and with the places inside it.
+            Counts of the place. The time inside is that of all processors, with waiting and with inner places.
         least : float
-            Seconds that the delay is at least.
+            Least length of the delay, in seconds.
 
         Raises
         ------
         ValueError
-            When no time was met.
+            If no time was measured in the place.
         """
         if not met.inside > 0:
             raise ValueError(
@@ -231,7 +234,7 @@ FORMS = "10us, 20%, work:10, sleep:1ms, lock, cell, message, buffer:64KiB"
 
 
 def treatment(text: str) -> Treatment:
-    """Return a treatment by its text: one of `FORMS`.
+    """Return the treatment that a text describes, in one of the `FORMS`.
 
     Raises
     ------
@@ -261,12 +264,12 @@ def treatment(text: str) -> Treatment:
 
 
 def checked(treatments: Mapping[str, Treatment | str | None]) -> dict[str, Treatment]:
-    """Return treatments by factor, texts read, those that are None left out.
+    """Return treatments by factor, with texts converted to treatments; factors whose treatment is None are left out.
 
     Raises
     ------
     TypeError, ValueError
-        For what is no treatment, or no name of a factor.
+        If a value is not a treatment, or a key is not a valid name of a factor.
     """
     found: dict[str, Treatment] = {}
     for name, given in treatments.items():
@@ -281,7 +284,7 @@ def checked(treatments: Mapping[str, Treatment | str | None]) -> dict[str, Treat
 
 
 def check_name(name: object) -> None:
-    """Raise where this is no name of a factor."""
+    """Raise an error if this is not a valid name of a factor."""
     if not isinstance(name, str):
         raise TypeError(f"a factor's name is a string, not {name!r}")
     named([name])

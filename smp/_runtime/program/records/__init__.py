@@ -1,1 +1,1 @@
-"""What is recorded of a program: each repeat, their medians, and what explains the times."""
+"""Record of a program: each repeat, the medians of several, and explanations of the times."""

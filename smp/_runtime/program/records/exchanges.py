@@ -1,4 +1,4 @@
-"""What collectives have moved outside of copies: the record of all processors, and its rows by kind and place."""
+"""Traffic of collectives outside of copies: the record of all processors, and its rows by kind and place."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ class Moved(NamedTuple):
     Attributes
     ----------
     name, where : str
+        Kind of collective, and place: outside of supersteps, or the compute phase of a label.
     times : int
+        Number of calls on a processor.
     hr, hw, m : int
-        As of a superstep, all of them together.
+        Counts as of a superstep, for all of these collectives together.
     seconds : float
-        Of the processor that took the shortest: others have also waited for those that came late.
+        Seconds of the processor that took the shortest time.  The others also waited for late processors.
     """
 
     name: str
@@ -40,12 +42,12 @@ class Moved(NamedTuple):
 
 
 def joined_exchanges(packs: Sequence[Packed]) -> NDArray[np.void]:
-    """Return the collectives that are in no superstep's counts, a row for each kind, place and processor.
+    """Return the collectives that are in no superstep's counts: a row for each kind, place and processor.
 
     Parameters
     ----------
     packs : sequence
-        Of processor 0, 1, ...
+        Records of processors 0, 1, ...
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A program whose processors count by the hardware while it runs."""
+"""Wrapper that counts events with the hardware's counters on each processor while a program runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..processor import Processor
 
 
 class WithCounters(Enclosing):
-    """Counts from the program's call to its return, the threads that it starts included."""
+    """Counts events from the program's call to its return, including those of the threads that it starts."""
 
     def __call__(self, proc: Processor, *args: Any, **kwargs: Any) -> Any:
         memory = proc._port.memory

@@ -1,4 +1,4 @@
-"""What explains the times of an interval besides accesses: notes of one line each, which name the supersteps."""
+"""Notes that explain the times of an interval by other causes than accesses: one line each, naming the supersteps."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from smp.models.supersteps.intervals import Interval
 
 GOOD_PART = 0.25
-"""Of the time of a superstep's copies: from here on page faults are noted."""
+"""Share of the time of a superstep's copies above which its page faults are noted."""
 NOISE = 4.0
-"""So many times what it should take, a superstep that is too small to tell takes now and then."""
+"""Factor by which a superstep that is too small to judge may exceed the time that it should take."""
 _NAMED = 4
 
 
 def notes(run: Repeated, interval: Interval) -> list[str]:
-    """Return the notes on a run; an empty one where there is nothing to say of its kind."""
+    """Return the notes on a run, one of each kind; a note that has nothing to say is empty."""
     faulted = _fault_seconds(run, interval)
     return [
         _uncounted(interval),
@@ -43,13 +43,13 @@ def _uncounted(interval: Interval) -> str:
 
 
 def _fault_seconds(run: Repeated, interval: Interval) -> NDArray[np.float64]:
-    """What the page faults of each superstep's copies have taken: of the median repeat, on the slowest processor."""
+    """Return the seconds of page faults in the copies of each superstep: from the repeats' median of `_most`."""
     faults = np.median([_most(repeat.steps, interval) for repeat in run.repeats], axis=0)
     return faults * (seconds_of_a_fault() if faults.any() else 0.0)
 
 
 def _most(steps: NDArray[np.void], interval: Interval) -> NDArray[np.int64]:
-    """The most page faults of any processor in the copies of each superstep."""
+    """Return the most page faults of any processor in the copies of each superstep."""
     found = np.zeros(len(interval), np.int64)
     np.maximum.at(found, np.searchsorted(interval.step, steps["step"]), steps["faults_in"] + steps["faults_out"])
     return found
@@ -69,7 +69,7 @@ def _first_touch(run: Repeated, interval: Interval, faulted: NDArray[np.float64]
 
 
 def _forgotten(run: Repeated, interval: Interval, faulted: NDArray[np.float64]) -> str:
-    """Copy-ins that take longer than all accesses of their superstep could, where `compute` was not called."""
+    """Name copy-ins that took longer than all accesses of their superstep could, if `compute` was not called."""
     called = np.zeros(len(interval), np.bool_)
     np.logical_or.at(called, np.searchsorted(interval.step, run.steps["step"]), run.steps["computed"])
     worst = np.fmax(interval.bad, interval.random)
@@ -85,7 +85,7 @@ def _forgotten(run: Repeated, interval: Interval, faulted: NDArray[np.float64]) 
 
 
 def _changing(run: Repeated) -> str:
-    """Supersteps whose counts are not the same in all repeats."""
+    """Name supersteps whose counts are not the same in all repeats."""
     first, *others = run.summaries
     names = ["hr", "hw", "m"]
     changed = np.any([first[names] != other[names] for other in others], axis=0) if others else np.zeros(0, np.bool_)
@@ -95,7 +95,7 @@ def _changing(run: Repeated) -> str:
 
 
 def _collectives(run: Repeated) -> str:
-    """Collectives that move as much as a superstep that is not too small to tell."""
+    """Name collectives that move as many words as a superstep that is large enough to judge."""
     found = [each for each in exchanged(run.collectives) if each.m >= SMALL]
     if not found:
         return ""

@@ -1,4 +1,4 @@
-"""What was recorded of a program: of one repeat, and of several with their medians."""
+"""Record of a program: that of one repeat, and that of several repeats with their medians."""
 
 from __future__ import annotations
 
@@ -24,39 +24,40 @@ ACCESSES = np.dtype([("rank", np.int32), ("source", "U12")] + [(name, np.int64) 
 
 
 class Repeat:
-    """What was recorded of one repeat of a program.
+    """Record of one repeat of a program.
 
     Attributes
     ----------
     size : int
-        Processors.
+        Number of processors.
     wall : float
         Seconds from the call to the last answer.
     steps : structured array
-        A row for each superstep and processor: ``step, label, rank, reads, writes, bytes_read, bytes_written``;
-        ``footprint``, the bytes of all arrays that it copies from or to; ``chain``, the reads of loops of which each
-        waits for the one before (`Superstep.copy_in_by`); ``loop_bytes``, the bytes that loops read;
-        ``copy_in, compute, copy_out`` in seconds, each with its barrier; ``faults_in, faults_out``, the page faults of
-        copies of 64 KiB and more; ``computed``, whether the program called ``compute()``; ``counted``, whether the
-        counts hold all accesses.
+        A row for each superstep and processor: ``step, label, rank, reads, writes, bytes_read, bytes_written``.
+        ``footprint`` is the bytes of all arrays that it copies from or to.  ``chain`` is the number of loops' reads
+        of which each waits for the one before (`Superstep.copy_in_by`), and ``loop_bytes`` the bytes that loops read.
+        ``copy_in, compute, copy_out`` are seconds, each with its barrier.  ``faults_in, faults_out`` are the page
+        faults of copies of 64 KiB and more.  ``computed`` is True if the program called ``compute()``, and
+        ``counted`` if the counts hold all accesses.
     collectives : structured array
         A row for each collective and processor: ``phase`` ("compute", or "outside" of supersteps), the superstep's
-        ``label``, ``name, rank, times``, the same counts, and ``seconds``.  One in a copy-in is no row here: its words
-        count where its seconds do, in the superstep.
+        ``label``, ``name, rank, times``, the same counts, and ``seconds``.  A collective in a copy-in has no row
+        here, since its words and its seconds count in the superstep.
     seconds : ndarray (size,)
-        What the program took on each processor.
+        Time that the program took on each processor.
     accesses : structured array
         A row for each processor and ``source`` of counts, "supersteps", "collectives", "cells" (operations from
         Python) and "stated" (by ``proc.count``): ``rank, source, reads, writes, bytes_read, bytes_written``.
     loops_with_cells : int
-        Compiled loops that got cells: what they did with them is not counted.
+        Number of calls of compiled loops that got cells.  The loops' operations on the cells are not counted.
     placement : tuple of 2 float
-        How the CPUs lay before and after the program: the ns in which a line passes from one processor's to the next,
-        the farthest.  NaN where that is not known: one processor, more than CPUs, virtual time.
+        Placement of the CPUs before and after the program: the ns in which a line passes from one processor's CPU to
+        the next one's, for the farthest pair.  NaN if it is not known: with one processor, with more processors than
+        CPUs, or in virtual time.
     hardware : list
-        For each processor what was counted by ``counters=True``, and why other events were not; None without it.
+        For each processor, the events that ``counters=True`` has counted, and why others were not; None without it.
     dropped : int
-        Supersteps beyond `LIMIT` that were not recorded.
+        Number of supersteps beyond `LIMIT`, which were not recorded.
     """
 
     def __init__(self, packs: Sequence[tuple[Any, ...]], wall: float) -> None:
@@ -113,33 +114,34 @@ class Repeat:
         return found.reshape(-1)
 
     def timeline(self) -> NDArray[np.void]:
-        """Return who did what when.
+        """Return the timeline: the phases of all supersteps on all processors.
 
         Returns
         -------
         structured array
-            A row for each phase of each superstep on each processor: ``rank, step, label, phase, start, end``
-            in seconds of one clock, and ``waited``, the seconds of it spent at the barrier.
+            A row for each phase of each superstep on each processor: ``rank, step, label, phase, start, end`` in
+            seconds of one clock, and ``waited``, the part of these seconds spent at the barrier.
         """
         return self._spans.copy()
 
     def summary(self) -> NDArray[np.void]:
         """Return one row for each superstep: h_r, h_w, M in elements and bytes, and the seconds of its phases.
 
-        A phase takes as long as its slowest processor works, and then the barrier: the shortest wait of any.
+        A phase takes as long as its slowest processor works, plus the time of the barrier, which is the shortest wait
+        of any processor.
         """
         return summary(self.steps, self._spans)
 
 
 class Repeated(Repeat):
-    """The last of several repeats, with those before it.
+    """Record of several repeats: the rows are those of the last repeat, and the summary has the medians of all.
 
     Attributes
     ----------
     warmup : int
-        How often the program ran before, without a record.
+        Number of runs without a record before the first repeat.
     repeats : list of Repeat
-        All repeats as they were recorded, the last one too.
+        All repeats as they were recorded, including the last one.
     """
 
     def __init__(self, repeats: Sequence[Repeat], warmup: int = 0) -> None:
@@ -153,8 +155,9 @@ class Repeated(Repeat):
     def summary(self) -> NDArray[np.void]:
         """Return one row for each superstep: h_r, h_w, M in elements and bytes, and the seconds of its phases.
 
-        A phase takes as long as its slowest processor works, and then the barrier: the shortest wait of any.  Where
-        the program was repeated, the seconds are medians, and the counts those of the last repeat.
+        A phase takes as long as its slowest processor works, plus the time of the barrier, which is the shortest wait
+        of any processor.  If the program was repeated, the seconds are medians, and the counts are those of the last
+        repeat.
         """
         rows = super().summary()
         if len(self.repeats) > 1:
@@ -169,8 +172,8 @@ class Repeated(Repeat):
         -------
         structured array
             A row for each superstep and ``phase``: "copy_in", "compute", "copy_out"; "communication", which is both
-            copies; "superstep", which is all three.  ``step, label, phase``, the ``median`` and the quartiles ``low``
-            and ``high`` in seconds.
+            copies; "superstep", which is all three.  The columns are ``step, label, phase``, and in seconds the
+            ``median`` and the quartiles ``low`` and ``high``.
         """
         rows = super().summary()
         phases = (*PHASES, COMMUNICATION, WHOLE)
@@ -183,11 +186,11 @@ class Repeated(Repeat):
         return found.reshape(-1)
 
     def seconds_of(self, phase: str) -> NDArray[np.float64]:
-        """Return the seconds of a phase, as named by `spread`: a row for each repeat, a column for each superstep."""
+        """Return the seconds of a phase (named as in `spread`): a row for each repeat, a column for each superstep."""
         parts = {COMMUNICATION: ("copy_in", "copy_out"), WHOLE: PHASES}.get(phase, (phase,))
         return np.array([sum(rows[part] for part in parts) for rows in self.summaries])
 
     @cached_property
     def summaries(self) -> list[NDArray[np.void]]:
-        """The summary of each repeat."""
+        """The summaries of all repeats."""
         return [repeat.summary() for repeat in self.repeats]

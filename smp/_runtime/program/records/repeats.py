@@ -1,4 +1,4 @@
-"""A program that is run again and again: who may be, and what is kept of it."""
+"""Repetition of a program: the programs and options that are accepted, and the record that is kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .recorded import Repeat
 def prepared(
     program: Callable[..., Any], args: Sequence[Any], warmup: int, repeat: int, counters: bool
 ) -> Callable[..., Any]:
-    """Return the program that is sent, and refuse what makes no sense or could as well be meant for the program.
+    """Return the program to send; refuse options that are not valid or that could be meant for the program.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def prepared(
 
 
 def _lacks(program: Callable[..., Any], args: Sequence[Any], name: str) -> bool:
-    """Whether a program has a parameter of that name that the call gives no value."""
+    """Return True if a program has a parameter of that name to which the call gives no value."""
     try:
         bound = inspect.signature(program).bind_partial(None, *args)
     except (TypeError, ValueError):  # it has no signature, or the call does not fit it, which the processors report
@@ -58,7 +58,7 @@ def _must_match(first: Repeat, other: Repeat, number: int) -> None:
     Raises
     ------
     ProgramError
-        Which superstep is the first that differs.
+        If they differ.  The message names the first superstep that does.
     """
     one, two = (sequence(repeat.packs[0]) for repeat in (first, other))
     shared = min(len(one), len(two))
@@ -84,21 +84,21 @@ def repeated(
     Parameters
     ----------
     once : callable
-        Returns the answers and what keeps the arrays that processors have made, as `Processors.call`.
+        Runs the call; returns the answers and an object that keeps the processors' arrays, as `Processors.call` does.
     warmup, repeat : int
-        How often each.
+        Number of runs without a record, and with one.
 
     Returns
     -------
     answers, arrays
-        Of the last run.
+        Those of the last run.
     records : list of Repeat
-        Of all repeats.
+        Records of all repeats.
 
     Raises
     ------
     ProgramError
-        When the supersteps of a repeat are not those of the first.
+        If the supersteps of a repeat are not those of the first.
     """
     for _ in range(warmup):
         once()
@@ -112,4 +112,4 @@ def repeated(
             _must_match(records[0], records[-1], len(records) - 1)
         if len(records) == repeat:
             return answers, arrays, records
-        del answers, arrays  # of the program's arrays, only the last run's are wanted
+        del answers, arrays  # free this run's arrays: only those of the last run are kept

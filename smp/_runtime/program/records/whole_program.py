@@ -1,4 +1,4 @@
-"""A program as a whole: its time and all of its accesses that were counted, as one row, and what the counts rest on."""
+"""A program as one row: its time and all accesses that were counted, with notes on how they were counted."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ LABEL = "whole program"
 
 
 def seconds_of(run: Repeated) -> NDArray[np.float64]:
-    """What the slowest processor took in each repeat: a column."""
+    """Return the seconds of the slowest processor in each repeat, as a column."""
     return np.array([[repeat.seconds.max()] for repeat in run.repeats])
 
 
 def row_of(run: Repeated) -> NDArray[np.void]:
-    """Return the program as if it were one superstep, its time that of the slowest processor.
+    """Return the program as if it were one superstep, with the time of the slowest processor.
 
     Returns
     -------
     SUMMARY array
-        One row; ``uncounted`` where nothing was counted.
+        One row.  ``uncounted`` is True if no access was counted.
     """
     row = np.zeros(1, SUMMARY)
     row["step"], row["label"], row["copy_in"] = -1, LABEL, float(np.median(seconds_of(run)))
@@ -47,7 +47,7 @@ def row_of(run: Repeated) -> NDArray[np.void]:
 
 
 def notes(run: Repeated, interval: Interval) -> list[str]:
-    """Say what the counts and the time are of."""
+    """Return notes on the accesses that were counted and on the parts of the time."""
     return [_time(interval), _counted(run), _unseen(run), _hardware(run)]
 
 
@@ -75,7 +75,7 @@ def _unseen(run: Repeated) -> str:
 
 
 def _hardware(run: Repeat) -> str:
-    """The events of all processors, and why others were not counted."""
+    """Return the sums of the hardware's counts over all processors, and why other events were not counted."""
     found = [each for each in run.hardware if each is not None]
     if not found:
         return "hardware counters were not asked for: run with counters=True"

@@ -1,4 +1,4 @@
-"""The figures of memory latency that are compared with those of other machines."""
+"""Numbers of memory latency that are compared with those of other machines."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def compared(found: Latency, samples: Samples) -> Iterator[Figure]:
-    """Yield what a load takes from each level, and in random order by the size of the array."""
+    """Yield the time of a load from each memory level, and of a load in random order for each array size."""
     huge = found.levels_from == "huge"
     points = [(row, "random") for row in found.random] + [(row, "huge") for row in found.huge if huge]
     for level in found.levels:
-        # a level is a plateau of the curve: the point of it that lies nearest stands for its spread
+        # a level is a plateau of the curve, and the point closest to its time supplies the spread
         point, curve = min(points, key=lambda each: abs(each[0].ns - level.ns), default=(None, ""))
         valid, spread = (True, None) if point is None else (_valid(point), _spread(point, samples, curve))
         yield Figure(f"{level.name}{', huge pages' * huge}", "ns", level.ns, valid=valid, spread=spread)

@@ -7,9 +7,10 @@
             knee        knee
        ------------------------- log bytes
 
-The curve is cut into runs so that the absolute deviations of log ns from each run's median are least, each
-size weighted by the octaves that it stands for.  A further level must explain as much as one octave of sizes
-that would be off by a factor of two, and rise by `RISE`.  Medians and absolute values let single bad points pass.
+The curve is cut into runs so that the sum of the absolute deviations of log ns from the median of each run is
+smallest.  Each size is weighted by the octaves that it stands for.  A further level is accepted only if it reduces
+this sum by more than one octave of sizes that are off by a factor of two would add, and if its latency is at least
+`RISE` times that of the level before.  Medians and absolute values keep the influence of single bad points small.
 """
 
 from __future__ import annotations
@@ -23,27 +24,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RISE = 1.4
-"""Least ratio of one level's latency to that of the one before."""
+"""Smallest ratio of one level's latency to that of the level before."""
 FEWEST = 2
-"""Sizes that a level has at least."""
+"""Smallest number of sizes in a level."""
 GAIN = math.log(2)
-"""Least reduction of the deviations by one more level, in octaves times ln ns."""
+"""Reduction of the deviations that one more level must exceed, in octaves times ln ns."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Level:
-    """One level.
+    """One level of the memory hierarchy.
 
     Parameters
     ----------
     ns : float
         Median latency of its sizes.
     knee_bytes : float or None
-        Where the curve leaves it, between two sizes; None for the last.
+        Array size at which the curve leaves the level, between two measured sizes; None for the last level.
     smallest_bytes, largest_bytes : float
-        The sizes that belong to it.
+        Smallest and largest array size that belong to the level.
     """
 
     ns: float
@@ -60,18 +61,18 @@ def find_levels(sizes: ArrayLike, ns: ArrayLike, most: int) -> list[Level]:
     sizes : array_like, shape (n,)
         Array sizes in bytes, ascending.
     ns : array_like, shape (n,)
-        Latency at each.
+        Latency at each size.
     most : int
-        Most levels: one more than there are caches.
+        Largest number of levels, one more than there are caches.
 
     Returns
     -------
     list of Level
-        From the fastest to the slowest; at least one unless there are no sizes.
+        Levels from the fastest to the slowest; at least one unless there are no sizes.
 
     Notes
     -----
-    Dynamic programming over n^2 / 2 runs: some 10 ms for 50 sizes.
+    Dynamic programming over n^2 / 2 runs, which takes about 10 ms for 50 sizes.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def find_levels(sizes: ArrayLike, ns: ArrayLike, most: int) -> list[Level]:
 
 
 def match(knees: Sequence[float], caches: Sequence[float]) -> list[int]:
-    """Say which cache each knee belongs to: in order, with the least total distance on a log scale.
+    """Assign each knee to a cache, in order, with the smallest total distance on a log scale.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def match(knees: Sequence[float], caches: Sequence[float]) -> list[int]:
     Returns
     -------
     list of int
-        For each knee the index of its cache.
+        Index of the cache of each knee.
 
     Examples
     --------
@@ -126,14 +127,17 @@ def match(knees: Sequence[float], caches: Sequence[float]) -> list[int]:
 
 
 def _octaves(x: Floats) -> Floats:
-    """How many octaves each size stands for: half the distance between its neighbours."""
+    """Return the octaves that each size stands for: half the distance between its neighbours.
+
+    The first and the last size stand for the distance to their only neighbour.
+    """
     if x.size < 2:
         return np.ones(x.size)
     return np.asarray(np.gradient(x), np.float64)
 
 
 def _costs(y: Floats, weights: Floats) -> Floats:
-    """``cost[i, j]``: the weighted absolute deviation of y[i:j] from its median; infinite for too few."""
+    """Return ``cost[i, j]``, the weighted absolute deviation of y[i:j] from its median; infinite for too few sizes."""
     cost = np.full((y.size + 1, y.size + 1), np.inf)
     for i in range(y.size):
         for j in range(i + FEWEST, y.size + 1):
@@ -144,7 +148,10 @@ def _costs(y: Floats, weights: Floats) -> Floats:
 
 
 def _best_cuts(cost: Floats, most: int) -> list[list[int]]:
-    """For 1, 2, ... runs the ends of the cheapest: [0, ..., n]; fewer than ``most`` where runs would be too short."""
+    """Return the ends [0, ..., n] of the cheapest cut into 1, 2, ... runs, up to ``most``.
+
+    Numbers of runs for which a run would be too short are left out.
+    """
     n = cost.shape[0] - 1
     least, cuts = cost[0].copy(), [[[0, j] for j in range(n + 1)]]
     found = [cuts[0][n]]
@@ -159,7 +166,10 @@ def _best_cuts(cost: Floats, most: int) -> list[list[int]]:
 
 
 def _crossing(x: Floats, y: Floats, half: float) -> float:
-    """Bytes where the line between two sizes crosses a latency, or the nearer of both sizes."""
+    """Return the bytes at which the line between two sizes crosses a latency, or the nearer size if it does not.
+
+    If the line does not rise, this is the middle of the two sizes on a log scale.
+    """
     rise = y[1] - y[0]
     share = 0.5 if rise <= 0 else float(np.clip((half - y[0]) / rise, 0, 1))
     return float(2.0 ** (x[0] + share * (x[1] - x[0])))

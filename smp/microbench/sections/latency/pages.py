@@ -1,10 +1,10 @@
-"""Memory to chase through: private, in small or in huge pages, or a global array's; and what the kernel really gave.
+"""Memory for pointer chases, private (in small or huge pages) or of a global array, and the huge pages it really got.
 
     |..slack..|======= words =======|..slack..|      private: one mapping; the words begin on a huge page
                advised huge or not
 
-Asking for huge pages is a wish. Whether it was granted is read from ``/proc/self/smaps``, where the advised
-part is an area of its own, since the slack around it is not advised.
+A request for huge pages is only advice to the kernel. ``/proc/self/smaps`` shows if the kernel followed it. The advised
+part is an area of its own there, since the slack around it is not advised.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from numpy.typing import NDArray
 from smp._runtime.memory.segment import Segment
 
 HUGE = 2 << 20
-"""Bytes of a huge page on most systems; where it is larger, an array of this alignment gets none."""
+"""Bytes of a huge page on most systems. If huge pages are larger, an array with this alignment gets none."""
 SMAPS = Path("/proc/self/smaps")
 
 
 class Pages:
-    """Zeroed private memory, freed with its last view.
+    """Zeroed private memory, which is freed together with its last view.
 
     Parameters
     ----------
     nbytes : int
-        Rounded up to whole words.
+        Size in bytes, rounded up to whole words.
     huge : bool
-        Whether huge pages are wished for; otherwise they are declined.
+        True to ask the kernel for huge pages, False to decline them.
 
     Attributes
     ----------
     words : int64 array
     address : int
-        Of the first word, a multiple of `HUGE`.
+        Address of the first word, a multiple of `HUGE`.
     """
 
     def __init__(self, nbytes: int, huge: bool) -> None:
@@ -55,18 +55,18 @@ class Pages:
 
 
 class GlobalPages:
-    """Zeroed memory of a machine's segment, as its global arrays have it, freed with its last view.
+    """Zeroed memory of a machine's segment, allocated like a global array and freed together with its last view.
 
     Parameters
     ----------
     segment : Segment
     nbytes : int
-        A multiple of 8.
+        Size in bytes, a multiple of 8.
 
     Attributes
     ----------
     words, address
-        As of `Pages`.
+        As in `Pages`, but the address of a small array is only aligned to a small page.
     """
 
     def __init__(self, segment: Segment, nbytes: int) -> None:
@@ -76,19 +76,19 @@ class GlobalPages:
 
 
 def huge_bytes(pages: Pages | GlobalPages, smaps: str | None = None) -> int:
-    """Return how many bytes the kernel backs with huge pages; only touched memory has any.
+    """Return the number of bytes that the kernel backs with huge pages; only touched memory has any.
 
     Parameters
     ----------
     pages : Pages or GlobalPages
     smaps : str, optional
-        What ``/proc/self/smaps`` says; read now when not given, in about 10 ms a GiB.
+        Text of ``/proc/self/smaps``. By default it is read now, which takes about 10 ms a GiB.
     """
     return huge_between(pages.address, pages.address + pages.length, read_smaps() if smaps is None else smaps)
 
 
 def read_smaps() -> str:
-    """Return what the kernel says of this process's memory; empty where it does not."""
+    """Return the text of ``/proc/self/smaps``; empty if it cannot be read."""
     try:
         return SMAPS.read_text()
     except OSError:

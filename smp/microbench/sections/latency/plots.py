@@ -27,7 +27,7 @@ ALONE = "a load that waits for the one before"
 
 
 def figures(found: Latency, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the figures of what was measured."""
+    """Describe the figures of the curves that were measured."""
     if found.stride:
         yield strides(found)
         yield stride_map(found)
@@ -36,7 +36,7 @@ def figures(found: Latency, samples: Samples = None) -> Iterator[Figure]:
 
 
 def strides(found: Latency) -> Figure:
-    """Return ns of a load by stride, a line for each array."""
+    """Return a figure of ns a load by stride, with a line for each array."""
     arrays = sorted({row.bytes for row in found.stride}, reverse=True)
     shades = np.linspace(1, 0, len(arrays)).tolist()
     lines = [
@@ -57,9 +57,9 @@ def strides(found: Latency) -> Figure:
 
 
 def stride_map(found: Latency) -> Figure:
-    """Return ns of a load by array and stride as a map."""
+    """Return a heat map of ns a load by array and stride."""
     rows = found.stride
-    # a stride that one array alone has is its size: a single node
+    # a stride that only one array has is the size of that array, so its cycle has a single node
     met = Counter(row.stride for row in rows)
     steps = sorted(stride for stride, arrays in met.items() if arrays > 1 or len(met) == len(rows))
     arrays = sorted({row.bytes for row in rows})
@@ -77,7 +77,7 @@ def stride_map(found: Latency) -> Figure:
 
 
 def random_order(found: Latency) -> Figure:
-    """Return ns of a load in random order by array, for each kind of page, and where each level ends."""
+    """Return a figure of ns a load in random order by array, for each kind of page, with the end of each level."""
     kinds = [name for name in CURVES if getattr(found, name)]
     lines = [
         curve(CURVES[name], select(getattr(found, name), "bytes"), "bytes", between=SPREAD, colour=k, marker=0)

@@ -1,17 +1,17 @@
-"""Memory latency: what one load costs that waits for the one before, by array size, order and kind of page.
+"""Memory latency: the time of a load that depends on the load before, by array size, order and kind of page.
 
-    curve        order of the nodes                  pages    tells
+    curve        order of the nodes                  pages    shows
     stride       every s-th byte, in order           small    figure 3 of the MTA evaluation; what prefetching hides
     random       one random cycle, a node a line     small    caches and page walks together
-    page_local   random within a page, pages random  small    caches, with a page walk for a pageful of lines only
+    page_local   random within a page, pages random  small    caches, with one page walk for all lines of a page
     huge         one random cycle, a node a line     huge     caches alone: the levels are read off this curve
     shared       one random cycle, a node a line     as the   the memory that global arrays lie in, in the pages
                                                      system   that the system gives it
                                                      decides
 
-``random`` or ``shared`` less ``huge`` at one size is what the page walks cost.  All random curves but the first begin
-where pages begin to matter: the first few are at hand in every processor.  All points are measured in one random
-order, so that a slow moment of the computer falls on no curve alone.
+The cost of the page walks is the time of ``random`` or ``shared`` minus that of ``huge`` at the same size.  All random
+curves except the first begin at the size at which pages begin to matter, since the TLB of every CPU holds the first few
+pages.  All points are measured in one random order, so that no slow moment of the computer affects one curve alone.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from .sizes import EFFORTS, KIB, MIB, Effort, largest_array, random_sizes, strid
 from .walks import UNROLLED, Walk, global_walk, link_strided, page_local_walk, random_walk
 
 QUIET = 0.8
-"""Least fraction of clean windows of a point whose lines fit into the last cache but not into the one before."""
+"""Smallest valid fraction of clean windows, for a point whose lines fit into the last cache but not the one before."""
 TAKEN = 2.0
-"""Times the minimum, which the median of such a point may be."""
+"""Largest valid ratio of the median to the minimum, for such a point."""
 SURE_NS, SURE = 1.0, 0.5
-"""A page walk is valid where the middle half of its differences spans so many ns at most, or such a part of it."""
+"""A page walk is valid if the middle half of its differences spans at most this many ns, or this part of the median."""
 PAGES_AT_HAND = 32
-"""Small pages that every first-level TLB holds."""
+"""Number of small pages that every first-level TLB holds."""
 
 Key = tuple[str, int, int]
-"""Curve, bytes of the array, bytes of the stride."""
+"""Name of the curve, bytes of the array, bytes of the stride."""
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
@@ -62,21 +62,22 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
     Measurement
-        ``data`` has a list of rows for each curve, with ``bytes``, ``ns`` and ``cycles`` of one load (median of
-        clean windows; cycles by the estimated ``clock_GHz``) and for ``stride`` also ``stride`` in bytes;
-        ``levels``, the caches found and memory last; ``page_walk`` in ns by size and ``page_walk_ns`` at the
-        largest; ``huge_pages``, whether they were granted; ``global_arrays``, the pages of the ``shared`` curve and
-        how its largest size compares with ``huge``; ``capped``, why the arrays end below four times the
-        last cache, or None. ``samples`` has every window.
+        ``data`` has a list of rows for each curve, with ``bytes``, ``ns`` and ``cycles`` of one load (the median of
+        the clean windows, and its cycles at the estimated ``clock_GHz``). The rows of ``stride`` also have the
+        ``stride`` in bytes. ``levels`` has the caches that were found, and memory last. ``page_walk`` has the ns of
+        a page walk by size, and ``page_walk_ns`` those at the largest size. ``huge_pages`` says if huge pages were
+        granted. ``global_arrays`` has the pages of the ``shared`` curve, and its ratio to ``huge`` at the largest
+        size. ``capped`` is the reason if the arrays end below four times the last cache, or None. ``samples`` has
+        every window.
 
     Notes
     -----
-    Takes 4, 28 or 120 s by mode, and up to eleven times the largest array of memory.
+    Takes 4, 28 or 120 s, depending on the mode, and up to eleven times as much memory as the largest array.
     """
     start, effort = time.monotonic(), EFFORTS[plan.mode]
     clock, GHz = HostClock(), clock_rate().GHz
@@ -123,11 +124,11 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
 
 def undisturbed(result: Result, plan: Plan) -> Result:
-    """Return a point with one more reason against it if it is of the last cache and others have used its CPU.
+    """Return a point, with further reasons against it if it measures the last cache and other programs used it too.
 
-    What other programs leave of the last cache decides how long a load takes there, in undisturbed windows too: under
-    load such a point comes out ten times as slow, and as steady as on a quiet computer; or as slow in most windows, and
-    as quick as the cache in a few.
+    The time of a load from the last cache depends on how much of the cache other programs leave, even in undisturbed
+    windows. Under load, such a point may come out ten times as slow, and yet as steady as on a quiet computer. Or it is
+    that slow in most windows, and as fast as the cache in a few.
     """
     last = max(cache.bytes for cache in plan.caches or DEFAULTS)
     if not beyond_own_caches(plan, result.key) or _touched(plan, result.key) > last:
@@ -144,13 +145,13 @@ def undisturbed(result: Result, plan: Plan) -> Result:
 
 
 def beyond_own_caches(plan: Plan, key: Any) -> bool:
-    """Return whether the lines of a point do not fit into the caches before the last, which others do not use."""
+    """Return True if the lines of a point do not fit into the caches before the last, which no other CPU uses."""
     *inner, _ = (0, *(cache.bytes for cache in plan.caches or DEFAULTS))
     return inner[-1] <= _touched(plan, key)
 
 
 def _touched(plan: Plan, key: Any) -> int:
-    """The bytes of the lines that a point loads."""
+    """Return the bytes of the lines that a point loads."""
     _, nbytes, stride = key
     return int(nbytes // max(stride, plan.line_bytes) * plan.line_bytes)
 
@@ -161,7 +162,7 @@ def rows_of(results: list[Result], name: str, GHz: float) -> list[OfArray]:
 
 
 class Walks(TypedDict):
-    """What page walks cost: fields of `Latency`."""
+    """Cost of page walks: fields of `Latency`."""
 
     page_walk: list[OfArray]
     page_walk_from: str
@@ -170,7 +171,7 @@ class Walks(TypedDict):
 
 
 def page_walks(results: list[Result], GHz: float) -> Walks:
-    """Return what page walks cost by size: random order in small pages, less the same without page walks."""
+    """Return the cost of page walks by size: random order in small pages minus the same without page walks."""
     without = "huge" if _of(results, "huge") else "page_local"
     rows = walk_rows(results, "random", GHz)
     return {
@@ -182,9 +183,10 @@ def page_walks(results: list[Result], GHz: float) -> Walks:
 
 
 def walk_rows(results: list[Result], curve: str, GHz: float) -> list[OfArray]:
-    """Return by size what a curve takes more than the one without page walks: in huge pages, or page by page.
+    """Return by size how much longer a load of a curve takes than one without page walks.
 
-    It is the median of the differences of the rounds, in which both were measured soon after each other.
+    The curve without page walks is ``huge``, or ``page_local`` if there is no ``huge``. A row has the median of the
+    differences in the rounds: in each round, both curves were measured soon after each other.
     """
     bases = {key_of(one)[1]: one for one in _of(results, "huge") or _of(results, "page_local")}
     rows = []
@@ -200,30 +202,33 @@ def walk_rows(results: list[Result], curve: str, GHz: float) -> list[OfArray]:
 
 
 def differences(one: Result, base: Result) -> list[float]:
-    """Return what a load takes more at one point than at another, in each round in which both have clean windows."""
+    """Return how much longer a load takes at one point than at another, for each round with clean windows of both.
+
+    If there is no such round, return the difference of the medians.
+    """
     ours, theirs = _by_round(one), _by_round(base)
     return [ours[k] - theirs[k] for k in ours if k in theirs] or [one.median - base.median]
 
 
 def _by_round(result: Result) -> dict[int, float]:
-    """The median of the clean windows of each round."""
+    """Return the median of the clean windows of each round."""
     clean = result.windows[result.windows["flags"] == 0]
     ns = per_operation(clean)
     return {int(k): float(np.median(ns[clean["round"] == k])) for k in np.unique(clean["round"])}
 
 
 def global_arrays(results: list[Result], segment: Segment, switch: str | None) -> GlobalArrays | None:
-    """Return what memory global arrays lie in, and the ratio of its latency to that of private huge pages.
+    """Return the pages that global arrays lie in, and the ratio of their latency to that of private huge pages.
 
-    It is of the largest size at which both are valid; without one there is no ratio.
+    The ratio is taken at the largest size at which both are valid. If there is no such size, there is no ratio.
 
     Parameters
     ----------
     results : list of Result
     segment : Segment
-        Of the ``shared`` curve.
+        Segment that holds the arrays of the ``shared`` curve.
     switch : str or None
-        What the system's switch for huge pages in shared memory says.
+        Position of the system's switch for huge pages in shared memory.
     """
     shared, huge = ({key_of(one)[1]: one for one in _of(results, curve)} for curve in ("shared", "huge"))
     if not shared:
@@ -241,7 +246,7 @@ def global_arrays(results: list[Result], segment: Segment, switch: str | None) -
 
 
 class Levels(TypedDict):
-    """The levels of memory: fields of `Latency`."""
+    """Levels of memory: fields of `Latency`."""
 
     levels: list[Level]
     levels_from: str
@@ -250,9 +255,9 @@ class Levels(TypedDict):
 
 
 def levels(plan: Plan, results: list[Result], GHz: float) -> Levels:
-    """Return the levels found in the random curve, in huge pages if there is one, named after the caches."""
+    """Return the levels found in the random curve, in huge pages if these were granted, named after the caches."""
     huge, small = ({key_of(result)[1]: result for result in _of(results, name)} for name in ("huge", "random"))
-    # where there is no huge page for a size, there is no page walk either
+    # sizes below the first of the curve in huge pages are so small that they cause no page walks
     curve = small | huge
     sizes = sorted(curve)
     reported = plan.caches or DEFAULTS
@@ -280,12 +285,12 @@ def levels(plan: Plan, results: list[Result], GHz: float) -> Levels:
 
 
 def _of(results: list[Result], curve: str) -> list[Result]:
-    """The results of one curve."""
+    """Return the results of one curve."""
     return [result for result in results if key_of(result)[0] == curve]
 
 
 def _strided(plan: Plan, effort: Effort, largest: int) -> list[Point]:
-    """The points of the stride curve; they share one array and link it anew for each visit."""
+    """Return the points of the stride curve, which share one array and link it again for each visit."""
     pages = Pages(largest, huge=False)
 
     def point(nbytes: int, stride: int) -> Point:
@@ -304,7 +309,7 @@ def _strided(plan: Plan, effort: Effort, largest: int) -> list[Point]:
 def _walks(
     plan: Plan, sizes: list[int], segment: Segment, rng: np.random.Generator, tick: Callable[[float, str], None]
 ) -> dict[Key, Walk]:
-    """Link the walks of the random curves, each in memory of its own: private, or the segment's."""
+    """Link the walks of the random curves, each in memory of its own, either private or from the segment."""
     line, page, done = plan.line_bytes, mmap.PAGESIZE, 0
     walks: dict[Key, Walk] = {}
     for nbytes in sizes:
@@ -319,7 +324,7 @@ def _walks(
 
 
 def _not_huge(walks: dict[Key, Walk]) -> str:
-    """Why the curve in huge pages cannot be measured; empty if it can."""
+    """Return why the curve in huge pages cannot be measured; empty if it can."""
     smaps = read_smaps()
     for (curve, nbytes, _), walk in walks.items():
         granted = huge_bytes(walk.pages, smaps) if curve == "huge" else walk.pages.length
@@ -332,7 +337,7 @@ def _not_huge(walks: dict[Key, Walk]) -> str:
 
 
 def _random(plan: Plan, key: Key, walk: Walk) -> Point:
-    """A point of a random curve; an array that may fit into a cache is brought there before each visit."""
+    """Return a point of a random curve; an array that may fit into a cache is loaded into it before each visit."""
     last = max((cache.bytes for cache in plan.caches), default=0)
     lines = walk.pages.words[:: plan.line_bytes // 8]
 

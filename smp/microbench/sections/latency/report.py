@@ -26,9 +26,9 @@ RANDOM = {
     "shared": "random, global array",
 }
 WORTH = 1.1
-"""From how many times the latency of huge pages on the switch that gives them is recommended."""
+"""Smallest ratio to the latency in huge pages at which the report recommends the switch that grants them."""
 STRIDES = 8
-"""Strides of the table, of those that half of the arrays have; the plot has all."""
+"""Largest number of strides in the table, out of those that at least half of the arrays have; the plot has all."""
 THERE = (
     f"{MACHINE}: {LATENCY.value:g} clocks, {LATENCY.ns:.0f} ns, for any array; {HOT_SPOT.value:g} clocks for a "
     f"word that is read again and again ({LATENCY.place})"
@@ -53,13 +53,13 @@ def tables(found: Latency, profile: Profile) -> Iterator[Table]:
 
 
 def level_rows(found: Latency, mark: Callable[[str, Any], Cell] = judged) -> list[list[Cell]]:
-    """Return the rows below `LEVELS`, without the page walks: the levels, and the largest global array.
+    """Return the rows of the table `LEVELS` without the page walks: the levels, and the largest global array.
 
     Parameters
     ----------
     found : Latency
     mark : callable, optional
-        Returns the cell of a name, marked where its record is not valid.
+        Function that returns the cell of a name, marked if its record is not valid.
     """
     rows: list[list[Cell]] = [
         [mark(one.name, one), one.ns, one.cycles, one.found_bytes, one.reported_bytes] for one in found.levels
@@ -72,7 +72,7 @@ def level_rows(found: Latency, mark: Callable[[str, Any], Cell] = judged) -> lis
 
 
 def page_walk(found: Latency) -> OfArray | None:
-    """Return the page walk at the largest size, with what speaks against the loads it stems from; None not measured."""
+    """Return the page walk at the largest size, with the reasons against its loads; None if it was not measured."""
     if found.page_walk_ns is None:
         return None
     walks = (row for row in found.page_walk if row.bytes == found.page_walk_bytes)
@@ -84,7 +84,7 @@ def page_walk(found: Latency) -> OfArray | None:
 
 
 def remarks(found: Latency) -> Iterator[str]:
-    """Yield what a reader of the levels has to know, a sentence each."""
+    """Yield the remarks that a reader of the levels needs, one sentence each."""
     if found.levels_from:
         yield f"levels: from random order in {_PAGES.get(found.levels_from, 'small pages, page walks included')}"
     if found.levels_missing:
@@ -101,7 +101,7 @@ def remarks(found: Latency) -> Iterator[str]:
 
 
 def _global_arrays(found: GlobalArrays) -> Iterator[str]:
-    """Yield what pages global arrays lie in, what that costs, and which switch would change it."""
+    """Yield remarks on the pages that global arrays lie in, their cost, and the switch that would change it."""
     lie = f"global arrays lie in {_KINDS[found.pages]}"
     if found.pages == "transparent":
         lie += f" where it has some ({size(found.huge_bytes)} of those measured here)"
@@ -128,7 +128,7 @@ _PAGES = {"huge": "huge pages"}
 
 
 def _random(found: Latency) -> Table:
-    """ns of a load by size, a column for each curve, and how far the one that the levels stem from spreads."""
+    """Return ns a load by size: a column for each curve, and the spread of one of them (``huge`` if there is one)."""
     curves = {name: {row.bytes: row for row in rows} for name in RANDOM if (rows := getattr(found, name))}
     walks, in_global = ({row.bytes: row for row in rows} for rows in (found.page_walk, found.shared_page_walk))
     last = next(name for name in ("huge", "page_local", "random", "shared") if name in curves)
@@ -153,7 +153,7 @@ def _random(found: Latency) -> Table:
 
 
 def _strides(points: list[OfStride]) -> Table:
-    """ns of a load by size and stride, for a few of the strides."""
+    """Return ns a load by size and stride, for a few of the strides."""
     arrays = sorted({row.bytes for row in points})
     met = Counter(row.stride for row in points)
     often = [stride for stride, times in met.items() if 2 * times >= len(arrays)]

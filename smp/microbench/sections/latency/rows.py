@@ -1,4 +1,4 @@
-"""The record of the section ``latency``, as the probe writes it, a profile keeps it and the report reads it."""
+"""Record of the section ``latency``: the probe writes it, a profile keeps it, and the report reads it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class HugePages(Record):
 
 
 class GlobalArrays(Record):
-    """The pages of global arrays, and what a load from them costs next to one from private huge pages."""
+    """Pages of global arrays, and the time of a load from them compared with one from private huge pages."""
 
     pages: Pages
     huge_bytes: Count

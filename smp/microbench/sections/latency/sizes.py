@@ -1,4 +1,4 @@
-"""The sizes and strides of the latency probe, by mode: how far the arrays go, and why not further."""
+"""Array sizes and strides of the latency probe for each mode, and the reason if the arrays end early."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from smp.microbench.method.plan import Plan
 
 KIB, MIB = 1 << 10, 1 << 20
 SMALLEST = 64 * MIB
-"""Bytes that the largest array has at least, memory permitting: a reported cache may be smaller than the real."""
+"""Smallest size of the largest array, memory permitting, since a cache may be larger than the system reports."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much a mode measures.
+    """Extent of the measurements in one mode.
 
     Parameters
     ----------
     seconds : float
-        For the whole probe.
+        Seconds for the whole probe.
     cap_bytes : int
-        Of the largest array.
+        Upper limit on the bytes of the largest array.
     size_step, stride_step : int
-        Ratio of one size of the stride curve to the one before; of one stride.
+        Ratio of each size of the stride curve to the size before, and of each stride to the stride before.
     halves_up_to : int
-        Random sizes come in half octaves up to here, in octaves beyond.
+        Bytes up to which the curves in random order have two sizes in each octave; beyond, they have one.
     """
 
     seconds: float
@@ -40,17 +40,19 @@ EFFORTS = {
     "default": Effort(28.0, 512 * MIB, 2, 4, 32 * MIB),
     "full": Effort(120.0, 2048 * MIB, 2, 2, 256 * MIB),
 }
-"""By mode."""
+"""Extent of each mode."""
 
 
 def largest_array(plan: Plan, available: int | None) -> tuple[int, str | None]:
-    """Return the bytes of the largest array, a power of two, and why it is under four times the last cache.
+    """Return the bytes of the largest array, a power of two, and the reason if it is smaller than the probe wants.
+
+    The probe wants at least four times the last cache, and at least `SMALLEST`.
 
     Parameters
     ----------
     plan : Plan
     available : int or None
-        Bytes of memory that may be used; None where that is not known.
+        Bytes of memory that may be used; None if they are not known.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def largest_array(plan: Plan, available: int | None) -> tuple[int, str | None]:
     cache = max((cache.bytes for cache in plan.caches), default=0)
     wanted = 1 << math.ceil(math.log2(max(4 * cache, SMALLEST)))
     cap = EFFORTS[plan.mode].cap_bytes
-    # all arrays together take up to eleven times the largest, and about half of the memory is left to others
+    # all arrays together take up to eleven times the largest, and about half of the memory is left to other programs
     fits = wanted if available is None else 1 << max(20, math.floor(math.log2(max(1, available / 16))))
     largest = min(wanted, cap, fits)
     if largest >= wanted:
@@ -73,20 +75,20 @@ def largest_array(plan: Plan, available: int | None) -> tuple[int, str | None]:
 
 
 def stride_grid(effort: Effort, largest: int) -> list[tuple[int, int]]:
-    """Return the pairs of bytes and stride: sizes from 1 KiB up, strides from 8 bytes to the size."""
+    """Return the pairs of array size and stride in bytes: sizes from 1 KiB up, strides from 8 bytes to the size."""
     sizes = _powers(KIB, largest, effort.size_step)
     return [(size, stride) for size in sizes for stride in _powers(8, size, effort.stride_step)]
 
 
 def random_sizes(plan: Plan, largest: int) -> list[int]:
-    """Return the sizes of the curves in random order, from 4 KiB up, in whole pages where there are some."""
+    """Return the sizes of the curves in random order, from 4 KiB up; from two pages up they are whole pages."""
     octaves = _powers(4 * KIB, largest, 2)
     halves = [3 * size // 2 for size in octaves[:-1] if 3 * size // 2 <= EFFORTS[plan.mode].halves_up_to]
     return sorted(octaves + halves)
 
 
 def _powers(first: int, last: int, step: int) -> list[int]:
-    """``first`` times the powers of ``step``, and ``last``, which ends them."""
+    """Return ``first`` times the powers of ``step`` below ``last``, and then ``last`` itself."""
     made = [first]
     while made[-1] * step < last:
         made.append(made[-1] * step)

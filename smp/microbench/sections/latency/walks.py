@@ -1,13 +1,13 @@
-"""Pointer chases: loops of words, each the address of the next, and the walk through them.
+"""Pointer chases: cycles of words, each of which holds the address of the next, and the walk through them.
 
     strided       0 -> s -> 2s -> ... -> 0              every s-th byte of the array, in order
     random        a random cycle through all lines      each load goes to any page
     page-local    lines of a page in random order,      as many cache misses, but a new page only when
-                  then the next of the pages' order     the lines of the last one are used up
+                  then the next page, also at random    the lines of the last one are used up
 
-Each load needs the address that the one before brought, so no two overlap: the time of a step is a latency.
-The walk runs over raw addresses, since an index into an array costs a cycle more.  Source: the MTA evaluation,
-section 3.1.1, after lmbench.
+Each load needs the address that the load before has fetched, so no two loads overlap, and the time of a step is a
+latency.  The walk follows raw addresses, since an index into an array costs one more cycle.  Source: the MTA
+evaluation, section 3.1.1, after lmbench.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .pages import GlobalPages, Pages
 
 Words = NDArray[np.int64]
 UNROLLED = 16
-"""Loads of one repeat."""
+"""Number of loads in one repeat."""
 
 
 @local
 def chase(at: int, repeat: int) -> tuple[int, int, int]:
-    """Follow the addresses from ``at``; return where it ended, and wall and CPU time in ns."""
+    """Follow the addresses from ``at``; return the address reached, and wall and CPU time in ns."""
     cpu = thread_clock()
     wall = clock()
     for _ in range(repeat):
@@ -54,7 +54,7 @@ def chase(at: int, repeat: int) -> tuple[int, int, int]:
 
 @local
 def link_strided(words: Words, base: int, stride: int, count: int) -> None:
-    """Link every ``stride``-th word, ``count`` of them, in order and the last to the first."""
+    """Link every ``stride``-th word, ``count`` of them, in order, and the last of them to the first."""
     for k in range(count - 1):
         words[k * stride] = base + 8 * stride * (k + 1)
     words[(count - 1) * stride] = base
@@ -80,9 +80,9 @@ def link_random(words: Words, base: int, stride: int, count: int, seed: int) -> 
 def link_page_local(
     words: Words, base: int, stride: int, count: int, page_bytes: int, rng: np.random.Generator
 ) -> None:
-    """Link every ``stride``-th word, ``count`` of them, page by page: both orders are random.
+    """Link every ``stride``-th word, ``count`` of them, page by page.
 
-    ``count`` fills whole pages.
+    The order of the pages and the order of the words in each page are random. The words fill whole pages.
     """
     per_page = page_bytes // (8 * stride)
     pages = rng.permutation(count // per_page)[:, None] * per_page
@@ -92,12 +92,12 @@ def link_page_local(
 
 
 class Walk:
-    """A walk that goes on where it stopped; the work of a measured point.
+    """A walk that continues where it stopped; the work of a measured point.
 
     Parameters
     ----------
     pages : Pages or GlobalPages
-        Linked into one cycle through its first word.
+        Memory that is linked into one cycle through its first word.
     """
 
     def __init__(self, pages: Pages | GlobalPages) -> None:
@@ -111,26 +111,26 @@ class Walk:
 
 
 def random_walk(nbytes: int, line_bytes: int, huge: bool, rng: np.random.Generator) -> Walk:
-    """Return a walk in random order, a node a line.
+    """Return a walk in random order, with one node in each line.
 
     Parameters
     ----------
     nbytes : int
-        Of the array, a multiple of the line.
+        Bytes of the array, a multiple of the line.
     line_bytes : int
     huge : bool
-        Whether huge pages are asked for; `pages.huge_bytes` tells what was given.
+        True to ask for huge pages; `pages.huge_bytes` returns the number of bytes that got them.
     rng : numpy.random.Generator
 
     Notes
     -----
-    Linking costs 10 to 90 ns a node.
+    Linking takes 10 to 90 ns a node.
     """
     return _linked(Pages(nbytes, huge), nbytes, line_bytes, rng)
 
 
 def global_walk(segment: Segment, nbytes: int, line_bytes: int, rng: np.random.Generator) -> Walk:
-    """Return a walk through memory as global arrays have it; see `random_walk`."""
+    """Return a walk in random order through memory allocated like a global array; see `random_walk`."""
     return _linked(GlobalPages(segment, nbytes), nbytes, line_bytes, rng)
 
 

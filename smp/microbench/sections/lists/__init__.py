@@ -1,4 +1,4 @@
-"""List ranking, set against its prediction."""
+"""List ranking, compared with its predicted times."""
 
 from smp.microbench.method.section import Section
 

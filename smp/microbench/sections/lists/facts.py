@@ -1,4 +1,4 @@
-"""What the algorithms of list ranking are called, and the figures that are compared with those of other machines."""
+"""Printed names of the algorithms of list ranking, and the numbers that are compared with those of other machines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def title_of(algorithm: str) -> str:
-    """Return an algorithm's name in print.
+    """Return the printed name of an algorithm.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def title_of(algorithm: str) -> str:
 
 
 def compared(found: Lists, samples: Samples) -> Iterator[Figure]:
-    """Yield what a node takes in the serial loop, in the fast form, and by each program."""
+    """Yield the time per node of the serial loop, the fast form, and each program."""
     return judged(_timed(found, samples))
 
 

@@ -1,5 +1,5 @@
-"""Figures of list ranking: the interval of each algorithm (after figure 3 of the SMP paper), and the time of all
-(after figure 17 of the MTA evaluation)."""
+"""Figures of list ranking: the interval of each algorithm (after figure 3 of the SMP paper), and the times of all
+algorithms (after figure 17 of the MTA evaluation)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .facts import title_of
 from .rows import ListRun, Lists
 
 MOST_ROWS = 3
-"""Numbers of processors in one figure of intervals: the largest."""
+"""Most numbers of processors that the figure of intervals shows; it shows the largest."""
 
 
 def figures(found: Lists, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the intervals where there are predictions, and all times."""
+    """Describe the intervals, if there are predictions, and all times."""
     placed = [row for row in found.rows if row.good_s is not None]
     if placed:
         yield intervals(placed)
@@ -28,7 +28,7 @@ def figures(found: Lists, samples: Samples = None) -> Iterator[Figure]:
 
 
 def intervals(rows: list[ListRun]) -> Figure:
-    """Return measured times in their intervals, a panel for each p and algorithm."""
+    """Return a figure of measured times in their intervals, with a panel for each p and algorithm."""
     algorithms = list(dict.fromkeys(row.algorithm for row in rows))
     chosen = sorted({row.p for row in rows})[-MOST_ROWS:]
     rows = [row for row in rows if row.p in chosen]
@@ -53,7 +53,7 @@ def intervals(rows: list[ListRun]) -> Figure:
 
 
 def times(found: Lists, samples: Samples) -> Figure:
-    """Return ns an element by n for every algorithm and p (figure 17), with bars where the samples are kept."""
+    """Return a figure of ns an element by n for every algorithm and p (figure 17), with bars if samples were kept."""
     lines = []
     if found.serial:
         lines.append(timed("serial", select(found.serial, "n"), samples, "serial", colour=BLACK, marker=0, bold=True))

@@ -1,8 +1,9 @@
-"""List ranking by every algorithm, by length and processors, each superstep in its interval.
+"""List ranking by every algorithm, for several lengths and numbers of processors, with every superstep in its interval.
 
-Random lists of int32 successors.  Speed-ups are over the compiled serial loop in private memory, whose ranks every
-result is compared with.  A time is the median of the repeats, everything inside ``machine.run`` included; the
-supersteps shown are those of the repeat nearest to it.  Beside them `rank_list` ranks the same lists: the fast form.
+The lists are random, with int32 successors.  Speed-ups are relative to the compiled serial loop in private memory, and
+every result is compared with the ranks from that loop.  A time is the median of the repeats and includes everything
+inside ``machine.run``.  The supersteps shown are those of the repeat nearest to the median.  `rank_list`, the fast
+form, ranks the same lists.
 Source: the study of the Tera MTA, section 4, figure 17; the SMP cost study, section 5.
 """
 
@@ -44,30 +45,30 @@ SAMPLE = sampled({"n": "i8", "p": "i4", "algorithm": "U16"})
 
 
 class WrongRanks(SmpError):
-    """An algorithm's ranks are not those of the serial loop: a defect, not a measurement."""
+    """Raised when an algorithm's ranks differ from those of the serial loop; this is a defect, not a measurement."""
 
 
 def algorithms() -> list[str]:
-    """Return the forms of list ranking that are measured: those whose supersteps are known."""
+    """Return the forms of list ranking that are measured: those with a known cost of each superstep."""
     return [name for name, form in FORMS.items() if form.cost]
 
 
 def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measurement:
-    """Rank lists and set every superstep against its predictions.
+    """Rank lists and compare every superstep with its predicted times.
 
     Parameters
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
     profile : Profile, optional
-        With fitted cost functions; without it there are no intervals.
+        Profile with fitted cost functions; without it there are no intervals.
 
     Returns
     -------
     Measurement
-        ``rows``: one for each length, p and algorithm; ``steps``: their supersteps; ``serial``: the serial loop;
-        ``fast``: `smp.kernels.rank_list`.
+        ``rows`` has a row for each length, p and algorithm, and ``steps`` has their supersteps. ``serial`` has the
+        times of the serial loop, and ``fast`` those of `smp.kernels.rank_list`.
 
     Raises
     ------
@@ -129,7 +130,7 @@ def _ranked(machine: Machine, name: str, shared: GlobalArray, ranks: GlobalArray
 
 
 class _Timing(TypedDict):
-    """What a list takes without a machine: fields of `Repeated`."""
+    """Time to rank a list without a machine: fields of `Repeated`."""
 
     n: int
     seconds: float
@@ -140,7 +141,7 @@ class _Timing(TypedDict):
 
 
 class _Found(Found[ListRun, ListStep]):
-    """The rows so far, and those of the serial loop."""
+    """Rows measured so far, with those of the serial loop and the fast form."""
 
     def __init__(self, profile: Profile | None, log: PlacementLog) -> None:
         super().__init__(profile, ListStep, log)
@@ -156,7 +157,7 @@ class _Found(Found[ListRun, ListStep]):
         return ranks
 
     def fast(self, successor: NDArray[Any], expected: NDArray[Any]) -> None:
-        """Time what a user calls."""
+        """Time the function that users call."""
         streams = streams_for(None) if len(successor) >= WORTH_STREAMS else 1
         rank_list(successor)  # compiles or loads its loops
         ranks, row = self._timed("fast", rank_list, successor, streams)
@@ -184,7 +185,7 @@ class _Found(Found[ListRun, ListStep]):
         self.rows.append(ListRun(n=n, p=p, algorithm=name, ns_per_element=each, speedup=speedup, **took))
 
     def section(self) -> Measurement:
-        """What there is."""
+        """Return the section with everything measured so far."""
         data = Lists(
             rows=self.rows,
             steps=self.steps,
@@ -196,7 +197,7 @@ class _Found(Found[ListRun, ListStep]):
         return Measurement(data, {"lists": np.array(self.samples, SAMPLE)})
 
     def _example(self) -> ListStep | None:
-        """The superstep to show first: the costliest of the fastest algorithm at the largest n and p."""
+        """Return the superstep to show first: the slowest one of the fastest algorithm at the largest n and p."""
         best = min(self.rows, key=lambda row: (-row.n, -row.p, row.seconds), default=None)
         if best is None:
             return None

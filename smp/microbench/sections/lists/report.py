@@ -1,4 +1,4 @@
-"""The report's section on list ranking: time an element, speed-up, and where each run lies in its interval."""
+"""The report's section on list ranking: time per element, speed-up, and the place of each run in its interval."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ STEP_MEANING = "took: copy-in and copy-out, as good, bad and random predict them
 
 
 def line(found: Lists) -> tuple[str, str] | None:
-    """Return what the first screen says: the fastest run of the longest list, over the serial loop, in its interval."""
+    """Return the heading and text for the first screen: the fastest run on the longest list.
+
+    The text gives its speed-up over the serial loop and its place in the interval.
+    """
     longest = max((row.n for row in found.rows), default=0)
     row = min((row for row in found.rows if row.n == longest), key=lambda row: row.ns_per_element, default=None)
     if row is None:
@@ -50,12 +53,12 @@ def line(found: Lists) -> tuple[str, str] | None:
 
 
 def serial_time(found: Lists, n: int) -> float | None:
-    """Return the ns an element of the serial loop on a list of n; None where it was not measured."""
+    """Return ns an element of the serial loop on a list of n nodes; None if it was not measured."""
     return next((row.ns_per_element for row in found.serial if row.n == n), None)
 
 
 def describe_step(step: ListStep) -> str:
-    """Return what a superstep is, and how its measured and predicted times compare."""
+    """Return a text that names a superstep and compares its measured and predicted times."""
     said = (
         f'{title_of(step.algorithm)}, n = {count(step.n)}, p = {step.p}, "{step.label}" '
         f"({programs.counts_text(step)}): measured {time(step.measured_s)}"
@@ -111,7 +114,7 @@ def tables(found: Lists, profile: Profile) -> Iterator[Table]:
 
 
 def worst_steps(steps: Sequence[ListStep]) -> list[ListStep]:
-    """Return for each algorithm and p, at its longest list, the superstep of least Loc; small ones do not count."""
+    """Return the superstep with the smallest Loc for each algorithm and p on its longest list, without small ones."""
     worst: dict[Any, tuple[tuple[int, float], ListStep]] = {}
     for step in steps:
         if step.loc is not None and step.m >= SMALL:

@@ -1,18 +1,19 @@
-"""Loops with a known number of loads under way, and a crew of streams that run them for a fixed time.
+"""Loops with a known number of loads under way, and the loop of the streams that run them for a fixed time.
 
     chains     K pointer chases, a step of each in turn            K loads under way, whatever the core reorders
-    gather     groups of ``depth`` loads, then work on each        depth loads under way: the next group's places
-               ... load load load │ work │ load load load │ ...    wait for what this group's work has come to
+    gather     groups of ``depth`` loads, then work on each        depth loads under way: the next group's positions
+               ... load load load │ work │ load load load │ ...    depend on the result of this group's work
 
-The words that are gathered are all zero, and so is what the work makes of them; only the compiler does not know.
+The gathered words are all zero, and so is the result of the work on them, but the compiler cannot know this.
 
-The crew's streams sleep on GO between jobs.  A job is written before GO changes, and its streams add to DONE when they
-have stopped; the last wakes who waits for them:
+The streams of a crew (see `together`) sleep on GO between jobs.  The main thread writes a job before it changes GO.
+Each stream that takes part adds 1 to DONE when it has stopped, and the last one wakes the main thread, which waits for
+them.  The words of a job:
 
     GO         number of the job; STOP: the streams end
-    STREAMS    those with a smaller number take part
-    DEPTH, WORK, FAR, GROUPS       what they do: `gather`, so many groups between two looks at the clock
-    DEADLINE   until when, in ns of `clock`
+    STREAMS    streams with a smaller number take part
+    DEPTH, WORK, FAR, GROUPS       arguments of `gather`; GROUPS is the number of groups between two looks at the clock
+    DEADLINE   time at which the streams stop, in ns of `clock`
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from smp._runtime.loops.compiler import inline, local
 
 Words = NDArray[np.int64]
 DEEPEST = 8
-"""Loads of a group, at most: what a stream of the MTA could have under way."""
+"""Largest number of loads in a group: as many as a stream of the MTA could have under way."""
 GO, STREAMS, DEPTH, WORK, FAR, GROUPS, DEADLINE, DONE = 0, 1, 2, 3, 4, 5, 6, 16
 JOB_WORDS = 32
 STOP = -1
 SLICE_NS = 20_000_000
-"""The longest sleep between two looks at a word."""
+"""Longest sleep between two looks at a word, in ns."""
 MIX = 0x9E3779B97F4A7C15
 
 
@@ -41,7 +42,7 @@ def chase_chains(at: Words, repeat: int) -> tuple[int, int]:
     Parameters
     ----------
     at : int64 array, shape (chains,)
-        The address at which each chain stands; moved on.
+        Address that each chain has reached; updated in place.
     repeat : int
     """
     cpu = thread_clock()
@@ -55,7 +56,7 @@ def chase_chains(at: Words, repeat: int) -> tuple[int, int]:
 
 @inline
 def far(position: np.uint64, lines: np.uint64, per_line: np.uint64) -> np.uint64:
-    """The first word of a pseudo-random line; ``lines`` is a power of two."""
+    """Return the first word of a pseudo-random line; ``lines`` is a power of two."""
     x = (position ^ (position >> np.uint64(31))) * np.uint64(MIX)
     x = (x ^ (x >> np.uint64(29))) * np.uint64(MIX)
     return ((x >> np.uint64(32)) & (lines - np.uint64(1))) * per_line
@@ -63,7 +64,7 @@ def far(position: np.uint64, lines: np.uint64, per_line: np.uint64) -> np.uint64
 
 @inline
 def word(words: Words, position: np.uint64, far_apart: bool, per_line: np.uint64) -> np.int64:
-    """The word at a place: of the pseudo-random order, or of the words counted round and round."""
+    """Return the word at a position, either of the pseudo-random order or of the words counted cyclically."""
     size = np.uint64(words.size)
     at = far(position, size // per_line, per_line) if far_apart else position & (size - np.uint64(1))
     return np.int64(words[at])
@@ -71,7 +72,7 @@ def word(words: Words, position: np.uint64, far_apart: bool, per_line: np.uint64
 
 @inline
 def worked(x: np.int64, work: int, factor: np.int64) -> np.int64:
-    """The work on one word: a chain of multiplications."""
+    """Do the work on one word, a chain of multiplications; return the product."""
     for _ in range(work):
         x *= factor
     return x
@@ -79,19 +80,19 @@ def worked(x: np.int64, work: int, factor: np.int64) -> np.int64:
 
 @local
 def gather(words: Words, per_line: int, first: int, groups: int, depth: int, work: int, far_apart: bool) -> int:
-    """Load ``groups`` times ``depth`` words and multiply each ``work`` times; return where it stopped.
+    """Load ``groups`` times ``depth`` words and multiply each ``work`` times; return the position after the last load.
 
     Parameters
     ----------
     words : int64 array, all zero, its length a power of two
     per_line : int
-        Words of a line; a power of two.
+        Number of words in a line, a power of two.
     first : int
-        Where to go on: a word, counted round and round, or a place in the pseudo-random order.
+        Position to start at, either in the words, counted cyclically, or in the pseudo-random order.
     groups, depth, work : int
-        ``depth`` is 1 to `DEEPEST`.
+        Number of groups, of loads in a group (1 to `DEEPEST`), and of multiplications of each word.
     far_apart : bool
-        Whether each load goes to a line anywhere in the words, or to the next word.
+        True if each load goes to a line anywhere in the words, False if it goes to the next word.
 
     Returns
     -------
@@ -100,8 +101,9 @@ def gather(words: Words, per_line: int, first: int, groups: int, depth: int, wor
 
     Notes
     -----
-    The words of a group are eight variables, all loaded before any is worked on.  In an array they would be stored one
-    by one and loaded back several at once, which a core does only when the stores are done: 30 ns a group.
+    The words of a group are in eight variables, which are all loaded before the work on any of them begins.  In an
+    array, they would be stored one by one and loaded back several at a time.  A core does such a load only when the
+    stores are done, which would cost 30 ns a group.
     """
     line, factor, at = np.uint64(per_line), np.int64(words[0] + 3), np.uint64(first)
     for _ in range(groups):
@@ -136,19 +138,20 @@ def gather(words: Words, per_line: int, first: int, groups: int, depth: int, wor
 
 @local
 def serve(job: Words, k: int, words: Words, per_line: int, span: Words) -> None:
-    """Be stream ``k`` of a crew until GO is STOP.
+    """Run stream ``k`` of a crew until GO is STOP.
 
     Parameters
     ----------
     job : int64 array, shape (JOB_WORDS,)
-        Shared by the crew.
+        Words of the job, which all streams of the crew share.
     k : int
+        Number of this stream.
     words, per_line
         As for `gather`.
     span : int64 array, shape (4,)
-        Filled for each job as `overlap.SPAN`: start, end, CPU time and loads of this stream.
+        Filled for each job as `overlaps.SPAN`: start, end, CPU time and loads of this stream.
     """
-    seen, at = 0, k * 0x61C88647  # streams begin apart
+    seen, at = 0, k * 0x61C88647  # the streams begin at positions far apart
     while True:
         while load(job, GO) == seen:
             futex_wait(job, GO, seen, SLICE_NS)
@@ -160,7 +163,7 @@ def serve(job: Words, k: int, words: Words, per_line: int, span: Words) -> None:
         groups, depth, work, far_apart = job[GROUPS], job[DEPTH], job[WORK], job[FAR] != 0
         cpu = thread_clock()
         span[0], span[3] = clock(), 0
-        while True:  # once at least
+        while True:  # at least once
             at = gather(words, per_line, at, groups, depth, work, far_apart)
             span[3] += groups * depth
             if clock() >= job[DEADLINE]:

@@ -19,11 +19,11 @@ AGAINST: dict[Against, tuple[Against, Any, Axis]] = {
     "depth": ("streams", by_streams, Axis("loads under way in a stream", "depth")),
     "streams": ("depth", lambda depth: f"depth {depth}", Axis("streams")),
 }
-"""What stands along the axis: of what there is a line each, its name, and the axis."""
+"""For each quantity along the x axis: the quantity with a line for each value, the name of a line, and the axis."""
 
 
 def figures(found: Outstanding, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the groups of loads in each order, and the chains."""
+    """Describe the figures of groups of loads in each order, and of the chains."""
     for order in ORDERS:
         rows = select(found.groups, "depth", order=order)
         if rows:
@@ -32,7 +32,10 @@ def figures(found: Outstanding, samples: Samples = None) -> Iterator[Figure]:
 
 
 def groups(order: str, rows: list[Loads], against: Against = "depth") -> Figure:
-    """Return bandwidth by depth or streams, a line for each of the other, a panel for each work and number of CPUs."""
+    """Return a figure of bandwidth by depth or by streams, with a line for each value of the other.
+
+    There is a panel for each amount of work and number of CPUs.
+    """
     other, name, x = AGAINST[against]
     works, places, counts = (sorted({getattr(row, what) for row in rows}) for what in ("work", "cpus", other))
     target, what = ORDERS[order]
@@ -58,7 +61,7 @@ def groups(order: str, rows: list[Loads], against: Against = "depth") -> Figure:
 
 
 def gains(rows: list[Loads]) -> str:
-    """Return what depth gains one stream, and what streams gain on all CPUs, without work on the words."""
+    """Return a phrase on the gain of depth in one stream, and of streams on all CPUs, without work on the words."""
     cpus, deepest = max(row.cpus for row in rows), max(row.depth for row in rows)
     plain = [row for row in rows if row.valid is not False and row.work == 0]
     one = {row.depth: row.GBps for row in plain if (row.cpus, row.streams) == (min(r.cpus for r in rows), 1)}
@@ -74,7 +77,7 @@ def gains(rows: list[Loads]) -> str:
 
 
 def chains(found: Outstanding) -> Figure:
-    """Return the time of a load by the number of chains in one thread."""
+    """Return a figure of the time of a load by the number of chains in one thread."""
     count, sustained = column(found.chains, "chains"), found.sustained
     said = misses(sustained.misses, sustained.flat)
     lines = [

@@ -1,15 +1,15 @@
-"""Loads under way: bandwidth by streams and by loads in a group, and how many misses one core sustains.
+"""Loads under way: bandwidth by streams and by loads in a group, and the number of misses that one core sustains.
 
     chains     one thread follows 1, 2, ..., 32 chains in turn, then  one chain's time over the best time of a load
                twice as many until a load gets no faster, up to 256   is the number of misses that the core sustains
     far        groups of loads, each of a line anywhere in memory
-    near       groups of loads, each of the next word                 as the paper read: here the prefetcher's work
+    near       groups of loads, each of the next word                 as in the paper: here the prefetcher's work
 
-A group of ``depth`` loads is followed by work on each word, and the next group's places wait for its result: a core
-that reorders has no more loads under way than an in-order stream of the MTA would.  Here a stream is a thread of the
-operating system.  The streams of one CPU take turns on it, as the MTA's never had to; beside it, the same number of
-streams runs over all CPUs.  The paper read 10 MB, more than its machine could cache; here it is memory far beyond the
-second-level cache, since loads of cached words would not be under way for long.
+A group of ``depth`` loads is followed by work on each word, and the positions of the next group depend on the result.
+An out-of-order core therefore has no more loads under way than an in-order stream of the MTA would.  Here a stream is
+a thread of the operating system.  The streams of one CPU take turns on it, which those of the MTA never had to do.  For
+comparison, the same number of streams also runs on all CPUs.  The paper read 10 MB, more than its machine could cache.
+Here the array is far larger than the second-level cache, since loads of cached words would not be under way for long.
 
 Source: the study of the Tera MTA, section 3.4.2, figures 13 and 14.
 """
@@ -42,22 +42,23 @@ from .together import Crew, Job
 
 MIB = 1 << 20
 WORK = (0, 40)
-"""Operations on each word, as the paper's."""
+"""Operations on each word, as in the paper."""
 FAR, NEAR = "far", "near"
 GROUP = {"order": "U4", "cpus": "i4", "work": "i4", "streams": "i4", "depth": "i4"}
-"""The key of groups of loads."""
+"""Fields of the key of a group of loads, and their types."""
 FEWEST_ROUNDS = 7
 SHORTEST_NS, LONGEST_NS = 2_500_000, 20_000_000
-"""One visit of a crew."""
+"""Shortest and longest visit of a crew, in ns."""
 LIMITS = Limits(off_cpu=0.05)
-"""A visit of several streams begins when the first of them is awake, and the others are not yet."""
+"""A visit of several streams may spend more time off the CPU: it begins when the first of them is awake, and the others
+are not yet."""
 NEARLY = 1.05
-"""Over the best: what counts as reaching it (the paper's 5%)."""
+"""Ratio to the best within which a value counts as reaching it (the paper's 5%)."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much a mode measures: seconds, bytes, numbers of chains to begin with, of loads in a group, of streams."""
+    """Extent of a mode: seconds, bytes, and numbers of chains to begin with, of loads in a group, and of streams."""
 
     seconds: float
     nbytes: int
@@ -69,14 +70,14 @@ class Effort:
 FEW_CHAINS = (1, 2, 4, 8, 12, 16, 24, 32)
 CHAINS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32)
 MOST_CHAINS = 256
-"""Chains are doubled up to here."""
+"""Largest number of chains that doubling may reach."""
 EVERY_DEPTH = tuple(range(1, DEEPEST + 1))
 EFFORTS = {
     "quick": Effort(1.1, 64 * MIB, FEW_CHAINS, (1, 2, 4, 8), (1, 4)),
     "default": Effort(8.0, 256 * MIB, CHAINS, EVERY_DEPTH, (1, 2, 4, 8, 16)),
     "full": Effort(40.0, 512 * MIB, CHAINS, EVERY_DEPTH, (1, 2, 4, 8, 16, 32, 64)),
 }
-"""By mode."""
+"""Extent of each mode."""
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
@@ -86,20 +87,21 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
     Measurement
-        ``data.chains`` has a row for each number of chains, ns a load, and ``data.sustained`` what follows from
-        them (`sustained`). ``data.groups`` has a row for each order, number of CPUs, work, number of streams and
-        depth: ns a load of all streams together and ``GBps``, lines of the far and words of the near loads;
-        ``data.saturation`` what is enough for nearly the best (`saturation`). ``capped`` says that the memory is
-        smaller than four times the last cache, or is None. ``samples`` has every window.
+        ``data.chains`` has a row with ns a load for each number of chains, and ``data.sustained`` has the conclusions
+        from them (see `sustained`). ``data.groups`` has a row for each order, number of CPUs, work, number of streams
+        and depth. It has ns a load of all streams together and ``GBps``, which counts whole lines for far loads and
+        words for near ones. ``data.saturation`` has the streams and depth that come close to the best bandwidth (see
+        `saturation`). ``capped`` is the reason if the memory is smaller than four times the last cache, or None.
+        ``samples`` has every window.
 
     Notes
     -----
-    Takes 1.5, 8 or 40 s by mode, and as much memory as `Effort` says.
+    Takes 1.5, 8 or 40 s, depending on the mode, and as much memory as `Effort` says.
     """
     begun, effort = time.monotonic(), EFFORTS[plan.mode]
     rng, GHz = np.random.default_rng([plan.seed, 6]), clock_rate().GHz
@@ -109,7 +111,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     chains = _chains(
         pages, effort.chains, plan, 0.12 * plan.seconds(effort.seconds), lambda part, text: tick(0.2 * part, text)
     )
-    pages.words[:] = 0  # what is gathered; stored, or the kernel would back all of it with one page of zeros
+    pages.words[:] = 0  # the words to gather; without the store, the kernel would back them all with one page of zeros
     left = plan.seconds(effort.seconds) - (time.monotonic() - begun)
     groups = _groups(pages.words, effort, plan, left, rng, lambda part, text: tick(0.2 + 0.8 * part, text))
     rows = [_group_row(result, GHz, plan) for result in groups]
@@ -128,7 +130,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
 
 def bytes_of(plan: Plan, wanted: int, available: int | None) -> tuple[int, str | None]:
-    """Return the bytes to gather from, a power of two, and why they are less than four times the last cache."""
+    """Return the bytes to gather from, a power of two, and the reason if they are under four times the last cache."""
     cache = max((cache.bytes for cache in plan.caches), default=0)
     fits = wanted if available is None else max(MIB, available // 4)
     nbytes = 1 << min(wanted, fits).bit_length() - 1
@@ -142,20 +144,22 @@ def bytes_of(plan: Plan, wanted: int, available: int | None) -> tuple[int, str |
 
 
 def sustained(chains: Sequence[int], ns: Sequence[float]) -> Sustained:
-    """Return how many misses are under way at once, from the time of a load by the number of chains.
+    """Return the number of misses under way at once, from the time of a load by the number of chains.
 
     Parameters
     ----------
     chains : sequence of int
-        The first is 1.
+        Numbers of chains; the first is 1.
     ns : sequence of float
+        Time of a load with each number of chains.
 
     Returns
     -------
     Sustained
-        ``latency_ns``, of one chain; ``best_ns``, the least time a load; ``misses``, their ratio: by Little's law the
-        mean number under way; ``knee_chains``, the fewest chains within 10% of the best; ``flat``, whether more chains
-        gain nothing (`flat`): where they still do, the core sustains more misses than that.
+        ``latency_ns`` is the time of a load with one chain, and ``best_ns`` is the smallest time of a load. ``misses``
+        is the ratio of the two: by Little's law, the mean number of misses under way. ``knee_chains`` is the smallest
+        number of chains within 10% of the best. ``flat`` is True if more chains gain nothing (see `flat`). If they
+        still gain, the core sustains more misses than ``misses``.
 
     Examples
     --------
@@ -168,7 +172,7 @@ def sustained(chains: Sequence[int], ns: Sequence[float]) -> Sustained:
 
 
 def of_chains(results: Sequence[Result]) -> Sustained:
-    """Return what the valid points say is sustained; not valid where the first, one chain, is not."""
+    """Return the misses sustained according to the valid points; not valid if the first point, one chain, is not."""
     one = results[0]
     if one.valid:
         return sustained(*_times([result for result in results if result.valid]))
@@ -177,7 +181,7 @@ def of_chains(results: Sequence[Result]) -> Sustained:
 
 
 def flat(chains: Sequence[int], ns: Sequence[float]) -> bool:
-    """Return whether the last doubling of the chains made a load less than 5% faster.
+    """Return True if the last doubling of the chains made a load at most 5% faster.
 
     Examples
     --------
@@ -189,7 +193,7 @@ def flat(chains: Sequence[int], ns: Sequence[float]) -> bool:
 
 
 def saturation(rows: Sequence[Loads]) -> list[Enough]:
-    """Return for each order, number of CPUs and work the best bandwidth, and what is enough for nearly as much.
+    """Return the best bandwidth for each order, number of CPUs and work, and how many streams come close to it.
 
     Parameters
     ----------
@@ -198,8 +202,9 @@ def saturation(rows: Sequence[Loads]) -> list[Enough]:
     Returns
     -------
     list of Enough
-        ``best_GBps`` with its ``best_streams`` and ``best_depth``; ``enough_streams``, the fewest within 5% of it at
-        any depth; ``gain``, the best of several streams over the best of one.
+        ``best_GBps`` is the best bandwidth, reached with ``best_streams`` and ``best_depth``. ``enough_streams`` is
+        the smallest number of streams that comes within 5% of it at any depth. ``gain`` is the ratio of the best
+        bandwidth to the best bandwidth of one stream.
     """
     found = []
     for order, cpus, work in dict.fromkeys((one.order, one.cpus, one.work) for one in rows):
@@ -221,7 +226,10 @@ def saturation(rows: Sequence[Loads]) -> list[Enough]:
 
 
 def _chains(pages: Pages, counts: Sequence[int], plan: Plan, seconds: float, tick: Tick) -> list[Result]:
-    """Link the memory into one random cycle and follow it from many places at once, and more until it gains nothing."""
+    """Link the memory into one random cycle, and follow it from several places at once.
+
+    The number of places is doubled until a load gets no faster.
+    """
     rng = np.random.default_rng([plan.seed, 7])
     per_line, lines = plan.line_bytes // 8, pages.words.size * 8 // plan.line_bytes
     link_random(pages.words, pages.address, per_line, lines, int(rng.integers(1, 1 << 62)))
@@ -240,14 +248,14 @@ def _chains(pages: Pages, counts: Sequence[int], plan: Plan, seconds: float, tic
 
 
 def _times(chains: Sequence[Result]) -> tuple[list[int], list[float]]:
-    """Numbers of chains, and ns a load."""
+    """Return the numbers of chains, and ns a load."""
     return [int(key_of(result)[0]) for result in chains], [result.median for result in chains]
 
 
 def _groups(
     words: Words, effort: Effort, plan: Plan, seconds: float, rng: np.random.Generator, tick: Tick
 ) -> list[Result]:
-    """Visit all jobs on one CPU and on all, in random order, round by round while there is time."""
+    """Visit all jobs on one CPU and on all CPUs, in random order, round by round while there is time."""
     begun, cpus = time.monotonic(), usable_cpus()
     taken: dict[tuple[Job, int], list[Windows]] = {}
     places = [cpus[:1], cpus] if len(cpus) > 1 else [cpus]

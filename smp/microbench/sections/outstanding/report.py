@@ -1,4 +1,4 @@
-"""The report's section on loads under way: chains in one thread, groups of loads by streams, and what bounds them."""
+"""The report's section on loads under way: chains in one thread, groups of loads by streams, and their bounds."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ SATURATION = {
     "gain": ratio("best over one stream"),
 }
 Series = tuple[str, int, int]
-"""Order, work, CPUs."""
+"""Order, work, and number of CPUs."""
 
 
 def line(found: Outstanding) -> tuple[str, str] | None:
-    """Return what the first screen says of the section: a heading and a sentence."""
+    """Return the heading and text of this section for the first screen."""
     said = f"a core {_sustains(found.sustained)} ({_chains(found.sustained)}{_against(found.sustained)})"
     gain = gain_of_streams(found, 1)
     return "Loads under way", said if gain is None else f"{said}; streams that share it gain {fixed(gain)} times"
 
 
 def misses(many: float, flat: bool | None) -> str:
-    """Return how many misses a core sustains: at least that number where further chains might have gained more.
+    """Return a phrase with the number of misses that a core sustains, a lower bound if more chains might have gained.
 
     Examples
     --------
@@ -50,13 +50,13 @@ def misses(many: float, flat: bool | None) -> str:
 
 
 def gain_of_streams(found: Outstanding, cpus: int) -> float | None:
-    """Return the best far bandwidth without work of several streams over that of one; None where not measured."""
+    """Return the ratio of the best far bandwidth without work to that of one stream; None if it was not measured."""
     rows = (row for row in found.saturation if (row.order, row.work, row.cpus) == ("far", 0, cpus))
     return next((row.gain for row in rows), None)
 
 
 def series(rows: Sequence[Loads]) -> dict[Series, list[Loads]]:
-    """Return the rows of each order, work and number of CPUs."""
+    """Return the rows for each order, work and number of CPUs."""
     found: dict[Series, list[Loads]] = {}
     for row in rows:
         found.setdefault((row.order, row.work, row.cpus), []).append(row)
@@ -117,7 +117,7 @@ def _groups(loads: Sequence[Loads]) -> Table:
 
 
 def bounds(found: Outstanding) -> Iterator[str]:
-    """Yield what bounds the bandwidth, in sentences with their numbers."""
+    """Yield sentences on the bounds of the bandwidth, with numbers."""
     yield f"Chains: a core {_sustains(found.sustained)}, {_chains(found.sustained)}{_against(found.sustained)}."
     if not found.sustained.flat:
         yield "The last doubling of the chains still gained, so the core may sustain more misses than that."

@@ -1,4 +1,4 @@
-"""The record of the section ``outstanding``, as the probe writes it, a profile keeps it and the report reads it."""
+"""Record of the section ``outstanding``: the probe writes it, a profile keeps it, and the report reads it."""
 
 from __future__ import annotations
 

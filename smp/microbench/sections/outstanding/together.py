@@ -1,11 +1,11 @@
-"""A crew: threads of this process, bound to some CPUs, that wait for a job, do it for a fixed time, and wait again.
+"""A crew is a group of threads, bound to CPUs, that wait for a job, do it for a fixed time, and wait again.
 
     main      write job, GO + 1, wake │ sleep                              │ a window of what all have done
     stream 0                          │ load load load ... until DEADLINE  │
     stream 1                           │ load load load ... until DEADLINE│
 
-The window goes from the first start to the last end, with the loads of all.  Where streams share a CPU they take turns
-and nobody's time alone means anything; all of them together keep the CPU busy from the first to the last.
+The window lasts from the first start to the last end and has the loads of all streams.  Streams that share a CPU take
+turns on it, so the time of a single stream means nothing.  All of them together keep the CPU busy for the whole window.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from smp.microbench.method.windows import WINDOW, Windows
 from .loops import DEADLINE, DEPTH, DONE, FAR, GO, GROUPS, JOB_WORDS, SLICE_NS, STOP, STREAMS, WORK, Words, serve
 
 FEW_GROUPS, MANY_GROUPS = 128, 2048
-"""Between two looks at the clock: of far loads or with work, some 20 us; of near loads without."""
+"""Groups between two looks at the clock: few for far loads or loads with work (about 20 us), many for near loads
+without work."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a crew does: far or near loads, operations on each, streams that take part, loads of a group."""
+    """A job of a crew: far or near loads, operations on each word, streams that take part, and loads in a group."""
 
     far: bool
     work: int
@@ -42,16 +43,17 @@ class Job:
 
 
 class Crew:
-    """So many threads, each bound to one of the CPUs where the system can do so; a context manager, which ends them.
+    """Threads that do jobs together, each bound to one CPU if the system can do so; a context manager that ends them.
 
     Parameters
     ----------
     words : int64 array, all zero, its length a power of two
     per_line : int
-        Words of a line.
+        Number of words in a line.
     cpus : sequence of int
+        CPUs that the threads are bound to, in turn.
     most : int
-        Threads.
+        Number of threads, and so of streams that a job can use.
     """
 
     def __init__(self, words: Words, per_line: int, cpus: Sequence[int], most: int) -> None:
@@ -64,13 +66,13 @@ class Crew:
 
         def body(k: int) -> None:
             if hasattr(os, "sched_setaffinity"):
-                os.sched_setaffinity(0, {cpus[k % len(cpus)]})  # of this thread
+                os.sched_setaffinity(0, {cpus[k % len(cpus)]})  # 0: this thread only
             serve(self._job, k, words, per_line, self._spans[k])
 
         self._threads = [threading.Thread(target=body, args=(k,), name=f"stream {k}", daemon=True) for k in range(most)]
         for thread in self._threads:
             thread.start()
-        self.visit(Job(False, 0, most, 1), 0, 0)  # all are there, with their code
+        self.visit(Job(False, 0, most, 1), 0, 0)  # returns when all threads run and have their code
 
     def __enter__(self) -> Crew:
         return self
@@ -83,9 +85,9 @@ class Crew:
             thread.join()
 
     def visit(self, job: Job, ns: int, turn: int) -> Windows:
-        """Do a job for so many ns; return its one window.
+        """Do a job for the given number of ns; return its one window.
 
-        The window's CPU time is that of all streams, shared out to as many CPUs as they can keep busy.
+        The window's CPU time is that of all streams, divided by the number of CPUs that they can keep busy.
         """
         words = self._job
         words[STREAMS], words[DEPTH], words[WORK], words[FAR] = job.streams, job.depth, job.work, job.far
@@ -95,7 +97,7 @@ class Crew:
         words[DEADLINE] = clock() + ns
         self._go(int(words[GO]) + 1)
         while (done := load(words, DONE)) < job.streams:
-            if not all(thread.is_alive() for thread in self._threads):  # it has printed why
+            if not all(thread.is_alive() for thread in self._threads):  # the ended thread has printed why
                 self._go(STOP)
                 raise SmpError("a stream that takes part in the measurement has ended by an exception")
             futex_wait(words, DONE, done, SLICE_NS)

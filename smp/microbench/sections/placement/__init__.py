@@ -1,4 +1,4 @@
-"""How the CPUs lie: the states that a host moves them between, and what can be known of each."""
+"""Placement of the CPUs: the states between which a host moves them, and measurements of each state."""
 
 from smp.microbench.method.section import Section
 

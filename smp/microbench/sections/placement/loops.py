@@ -1,9 +1,9 @@
 """One look at the CPUs, taken by all processors together.
 
-placement    the hand-over of a line between neighbours
+placement    the hand-off of a line between neighbours
 clock        a chain of dependent operations, one cycle each
 alone        independent multiplications that keep a core's multiplier busy, on processor 0; the others wait
-together     the same on all processors: twice as long where two of them are threads of one core
+together     the same on all processors: twice as long if two of them are threads of one core
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from smp._runtime.protocols.barriers import IN_A_LOOP, synchronise
 from smp._runtime.protocols.placement import probe
 from smp._runtime.protocols.wait import OK, SIZE
 
-CHAIN = 30_000  # operations: some 10 us
+CHAIN = 30_000  # operations: about 10 us
 MULTIPLICATIONS = 30_000
 LOOK = 6
-"""Columns of a look: when it began in ns, placement in ps, ns of the chain, of the loop alone and together, and 1."""
+"""Number of columns of a look: its start in ns, the placement in ps, ns of the chain, of the loop alone and of the loop
+together, and 1."""
 
 Int64s = NDArray[np.int64]
 
@@ -35,7 +36,7 @@ def _chain(x: int, b: int) -> int:
 
 @inline
 def _busy(x: int, b: int) -> int:
-    """Eight chains of multiplications, of which a core overlaps all."""
+    """Run eight chains of multiplications, all of which a core overlaps."""
     c, d, e, f, g, h, i = x + 1, x + 2, x + 3, x + 4, x + 5, x + 6, x + 7
     for _ in range(MULTIPLICATIONS // 8):
         x, c, d, e = x * b, c * b, d * b, e * b
@@ -45,7 +46,7 @@ def _busy(x: int, b: int) -> int:
 
 @stream
 def look(sync: Int64s, rank: int, out: Int64s) -> int:
-    """Take one look; return something that depends on all that was computed, -1 when another processor failed.
+    """Take one look; return a number that depends on all that was computed, or -1 when another processor has failed.
 
     Parameters
     ----------
@@ -53,6 +54,7 @@ def look(sync: Int64s, rank: int, out: Int64s) -> int:
         ``proc.sync``.
     rank : int
     out : int64 array, shape (LOOK,)
+        Filled with the columns of the look.
     """
     if synchronise(sync, IN_A_LOOP, 0) != OK:
         return -1

@@ -1,4 +1,4 @@
-"""How the CPUs lie now: a look of a second, for whoever is about to measure something."""
+"""Look of a second at the placement of the CPUs, for users who are about to measure something."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from .rows import Seen
 
 @dataclass(frozen=True, eq=False)
 class PlacementNow:
-    """What a look at the CPUs has shown; printed, a row for each state.
+    """Placement of the CPUs over a short time; prints as a table with a row for each state.
 
     Attributes
     ----------
     states : tuple of Seen
-        The most frequent first: the hand-over ``ns`` of a line between neighbouring CPUs, ``low_ns`` and ``high_ns``
-        between which it counts as this state, the ``share`` of the looks, and medians of what was seen meanwhile.
+        States of the placement, the most frequent first. Each has ``ns``, the hand-off of a line between neighbouring
+        CPUs. A look belongs to the state if its hand-off lies between ``low_ns`` and ``high_ns``. ``share`` is the
+        state's share of the looks. ``clock_GHz``, ``slowest_GHz`` and ``together`` are medians of the looks in it.
     at_s, ns : ndarray (n,) float64
-        When each look was taken, in seconds from the first, and its hand-over; NaN where a neighbour was off its CPU.
+        Time of each look, in seconds from the first, and its hand-off; NaN if a neighbour was off its CPU.
     """
 
     states: tuple[Seen, ...]
@@ -39,17 +40,17 @@ class PlacementNow:
 
 
 def placement(processors: int | None = None, seconds: float = 1.0) -> PlacementNow:
-    """Look for a while at how the CPUs of this computer lie to each other.
+    """Look for a while at the placement of this computer's CPUs relative to each other.
 
-    The host of a virtual machine may move its CPUs between cores; what several processors share then has another
-    price.  Times that were taken in different states cannot be compared.
+    The host of a virtual machine may move its CPUs between cores, and this changes the cost of everything that several
+    processors share.  Times that were taken in different states of the placement cannot be compared.
 
     Parameters
     ----------
     processors : int, optional
-        By default all usable CPUs, at most 8.
+        Number of processors; by default the number of usable CPUs, at most 8.
     seconds : float
-        How long; a look takes a twentieth of a millisecond, every 5 ms.
+        Seconds to look for.  One look takes a twentieth of a millisecond, and there is one every 5 ms.
 
     Returns
     -------

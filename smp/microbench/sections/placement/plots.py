@@ -1,4 +1,4 @@
-"""Figure of the placement over time: every reading of a campaign, and the states."""
+"""Figure of the placement over time, with every reading of a campaign and the states."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .report import describe
 from .rows import Placement
 
 MOST = 4_000
-"""Points of a panel: of more readings, evenly spaced ones are drawn."""
+"""Largest number of points in a panel; if there are more readings, evenly spaced ones are drawn."""
 
 
 def figures(found: Placement, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the readings over time, a panel for each number of processors."""
+    """Describe the figure of the readings over time, with a panel for each number of processors."""
     if samples is None or samples.dtype != READING or not len(samples):
         return
     panels = [_panel(int(p), states, samples[samples["p"] == int(p)]) for p, states in (found.states or {}).items()]

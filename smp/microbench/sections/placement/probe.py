@@ -1,9 +1,9 @@
-"""Looks at the CPUs, some milliseconds apart, on a machine that does nothing else.
+"""Looks at the placement of the CPUs, some milliseconds apart, on a machine that does nothing else.
 
-    look ── pause ── look ── pause ── look       each: hand-over, clock, a core's work alone and on all
+    look ── pause ── look ── pause ── look       each: hand-off, clock, a core's work alone and on all
 
-Further readings of the hand-over come with the samples of the other sections: when a campaign ends, the states are
-found in all of them.  None of the papers has this section: in the 1990s a CPU stayed where it was.
+The other sections take further readings of the hand-off next to their samples.  When a campaign ends, the states are
+found in all readings.  None of the papers has this section, since in the 1990s a CPU stayed where it was.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from .loops import CHAIN, LOOK, look
 from .rows import Placement, Seen
 
 SECONDS = {"quick": 0.6, "default": 2.0, "full": 16.0}
-"""For all numbers of processors together."""
+"""Seconds for all numbers of processors together, by mode."""
 PAUSE = 0.005  # seconds between two looks
-SPINS = 1 << 40  # looks at a barrier: one that blocked would come late
+SPINS = 1 << 40  # looks at a barrier before a processor blocks: it never does, since it would come late to the look
 
 SAMPLE = np.dtype(
     [
@@ -47,13 +47,13 @@ SAMPLE = np.dtype(
 
 
 class Looks(NamedTuple):
-    """Looks at p processors, and the states in them."""
+    """Looks at p processors, and the states of their placement."""
 
     taken: NDArray[np.void]
     states: States
 
     def rows(self, p: int) -> list[Seen]:
-        """Return what was seen of each state."""
+        """Return a row for each state, with medians of the looks in it."""
         labels = self.states.label(self.taken["ns"])
         return [_seen(p, record, self.taken[labels == k]) for k, record in enumerate(records(self.states))]
 
@@ -66,18 +66,18 @@ def _seen(p: int, state: PlacementState, mine: NDArray[np.void]) -> Seen:
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
-    """Look at the CPUs for every p of the plan that has a CPU for each processor, and two at least.
+    """Look at the CPUs for every p of the plan that is at least two and at most the number of usable CPUs.
 
     Parameters
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
     Measurement
-        ``rows``: a state each; ``samples`` has every look (SAMPLE).
+        ``rows`` has a row for each p and state, and ``samples`` has every look (of dtype `SAMPLE`).
     """
     chosen = [p for p in sorted(set(plan.processors)) if 1 < p <= len(usable_cpus())]
     stolen, taken, rows = Stolen(), [np.zeros(0, SAMPLE)], list[Seen]()
@@ -92,12 +92,12 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
 
 def look_around(p: int, seconds: float, log: PlacementLog) -> Looks:
-    """Look at p CPUs for some seconds, note the readings, and find the states in all noted so far.
+    """Look at p CPUs for some seconds, note the readings in the log, and find the states in all of its readings.
 
     Parameters
     ----------
     p : int
-        Processors, of which each has a CPU.
+        Number of processors, each on a CPU of its own.
     seconds : float
     log : PlacementLog
     """
@@ -115,7 +115,7 @@ def look_around(p: int, seconds: float, log: PlacementLog) -> Looks:
 
 
 def _looks(proc: Processor, seconds: float) -> NDArray[np.int64]:
-    """Take looks until the time of processor 0 is over, one at least."""
+    """Take looks until the time is over on processor 0, at least one."""
     found: list[NDArray[np.int64]] = []
     usual = int(proc.sync[RETRIES])
     end = time.monotonic() + seconds

@@ -12,7 +12,7 @@ from smp.profiles.records import PlacementState
 from .rows import Placement, Seen
 
 SEVERAL = 1.5
-"""A loop that takes so much longer on all CPUs than on one: two of them share a core."""
+"""Smallest ratio of a loop's time on all CPUs to its time on one that shows that two CPUs share a core."""
 COLUMNS = (
     counted("p"),
     Column("hand-over", "ns"),
@@ -32,7 +32,7 @@ MEANING = (
 
 
 def line(found: Placement) -> tuple[str, str] | None:
-    """Return what the first screen says of the section: a heading and a sentence."""
+    """Return the heading and text of this section for the first screen."""
     said = [f"p = {p}: {describe(states)}" for p, states in (found.states or {}).items() if states]
     return ("Placement", "; ".join(said)) if said else None
 
@@ -46,7 +46,7 @@ def describe(states: Sequence[PlacementState]) -> str:
 
 
 def tables(found: Placement, profile: Profile) -> Iterator[Table]:
-    """Yield the states that the looks of the section have shown."""
+    """Yield a table of the states that the looks of the section have shown."""
     if not found.rows:
         yield Table(notes=["No two processors with a CPU each were asked for: there is no placement."])
         return
@@ -56,7 +56,7 @@ def tables(found: Placement, profile: Profile) -> Iterator[Table]:
 
 
 def cells(row: Seen) -> list[Cell]:
-    """Return the cells of a state below `COLUMNS`."""
+    """Return the cells of a state in the columns `COLUMNS`."""
     return [row.p, row.ns, row.share, row.looks, row.clock_GHz, row.slowest_GHz, row.together, _so(row)]
 
 

@@ -1,4 +1,4 @@
-"""The record of the section ``placement``, as the probe writes it, a profile keeps it and the report reads it."""
+"""Record of the section ``placement``: the probe writes it, a profile keeps it, and the report reads it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from smp.profiles.records import Judged, PlacementState
 
 
 class Seen(PlacementState):
-    """A state, and what was seen of the CPUs while they lay so: medians of its looks."""
+    """A state of the placement, with medians of the looks taken in it."""
 
     p: Size
     looks: Count
     clock_GHz: NotNegative | None = None
     slowest_GHz: NotNegative | None = None
     together: NotNegative | None = None
-    """How much longer a loop that keeps a core's units busy takes on all CPUs at once than on one alone."""
+    """Time of a loop that keeps a core's units busy on all CPUs at once, over its time on one alone."""
 
 
 class Placement(Judged):
@@ -22,4 +22,4 @@ class Placement(Judged):
     looks: dict[ByProcessors, Count]
     stolen_fraction: Number | None = None
     states: dict[ByProcessors, list[PlacementState]] | None = None
-    """By all readings of the campaign, which go on in the other sections."""
+    """States found in all readings of the campaign, also those that the other sections take."""

@@ -1,4 +1,4 @@
-"""What polling costs others."""
+"""Cost that polling streams impose on another stream."""
 
 from smp.microbench.method.section import Section
 

@@ -1,4 +1,4 @@
-"""Figure of the cost of polling: what a bandwidth-bound stream takes by the number of those who poll."""
+"""Figure of the cost of polling: the time of a bandwidth-bound stream by the number of pollers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .report import PLACES, most_pollers, title_of
 from .rows import Poll, Polling
 
 ASIDE = 0.15
-"""How far the points of one number of pollers stand from each other, in the distance to the next number."""
+"""Distance between the points of one number of pollers, as a part of the distance to the next number."""
 
 
 def figures(found: Polling, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the slow-down by pollers, a series for each limit, a panel for each place."""
+    """Describe the slow-down by number of pollers, with a series for each limit and a panel for each place."""
     limits = sorted({row.limit for row in found.rows if row.pollers}, key=lambda limit: (limit is None, limit or 0))
     panels = []
     for place, where in PLACES.items():
@@ -51,7 +51,7 @@ def figures(found: Polling, samples: Samples = None) -> Iterator[Figure]:
 
 
 def _slowdowns(name: str, rows: Sequence[Poll], counts: Sequence[int], k: int) -> Series:
-    """Return the points of the kth limit, somewhat to the side, so that those of the others are seen."""
+    """Return the points of the kth limit, shifted slightly sideways so that they do not cover those of other limits."""
     x = [counts.index(row.pollers) + ASIDE * (k - 1) for row in rows]
     spread: dict[str, Any] = {"low": column(rows, "slowdown_low"), "high": column(rows, "slowdown_high")}
     return Series(name, x, column(rows, "slowdown"), "points", spread="bars", invalid=reasons(rows), **spread, **nth(k))

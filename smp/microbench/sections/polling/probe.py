@@ -1,17 +1,18 @@
-"""What polling costs others: a stream that reads and writes memory while k others wait for one empty cell.
+"""Cost of polling: the slow-down of a stream that reads and writes memory while k others wait for one empty cell.
 
     the bandwidth-bound stream   |triad triad triad triad triad ... for a fixed time| fill
     k others                   readff: look, look, ... limit reached: asleep          go on
 
     apart      they are on the other CPUs, and share those when there are more of them than CPUs
-    beside     they are on its own CPU: who polls takes turns with it
+    beside     they are on its own CPU: a poller takes turns with it
 
 The limit is the number of looks after which a wait traps: 0, at once; the Tera's 1,024; for ever.  A look at a line
-that nobody writes stays in the looker's own cache, so where caches are coherent polling should cost the CPU and not the
-interconnect; the MTA, without caches, would have paid at each look.  It is the measurement that the paper left undone.
+that no stream writes is served from the poller's own cache.  With coherent caches, polling should therefore cost time
+of the CPU but not of the interconnect; the MTA, without caches, would have paid for each look.  This is the
+measurement that the paper left undone.
 
-Who polls for ever keeps its CPU.  A visit in which other processes had a part of that CPU does not count: apart there
-was less polling, and beside triad took turns with more than the pollers.
+A stream that polls for ever keeps its CPU.  A visit in which other processes had a part of that CPU does not count:
+with pollers apart, there was less polling; with pollers beside it, triad took turns with more than the pollers.
 
 Source: the study of the Tera MTA, section 5.
 """
@@ -49,7 +50,7 @@ from ..bandwidth.loops import BYTES, triad_until
 from .rows import Poll, Polling
 
 FOREVER = 1 << 40
-"""A limit that no wait of a visit comes to."""
+"""A limit that no wait of a visit reaches."""
 Place = Literal["apart", "beside"]
 APART: Place = "apart"
 BESIDE: Place = "beside"
@@ -57,19 +58,19 @@ FEWEST_ROUNDS = 7
 SETTLE = 1e-3
 """Seconds between the beginning of the last wait and that of triad."""
 ARRAY_BYTES = 32 << 20
-"""Of each of the three arrays of triad."""
+"""Bytes of each of the three arrays of triad."""
 CHUNK = 1 << 14
-"""Elements between two looks at the clock: some 30 us."""
+"""Elements between two looks at the clock: about 30 us."""
 LIMITS = Limits(off_cpu=0.05)
 KEY = {"place": "U6", "limit": "i8", "pollers": "i4"}
 Words = NDArray[np.int64]
 Visits = list[tuple[Windows, NDArray[np.int64]]]
-"""Of each its one window, and the waiters' retries and traps."""
+"""The one window of each visit, and the retries and traps of its waiters."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much a mode measures: seconds, limits, numbers of pollers."""
+    """Extent of a mode: seconds, limits, and numbers of pollers."""
 
     seconds: float
     limits: tuple[int, ...]
@@ -81,14 +82,14 @@ EFFORTS = {
     "default": Effort(5.0, (0, 64, 1024, FOREVER), (1, 2, 4, 8)),
     "full": Effort(20.0, (0, 16, 64, 256, 1024, FOREVER), (1, 2, 4, 8, 16)),
 }
-"""By mode."""
+"""Extent of each mode."""
 VISIT_NS, TURN_NS = 6_000_000, 20_000_000
-"""One visit; and for each of those who take turns on a CPU, which must have had several."""
+"""Length of a visit; if streams take turns on a CPU, the length for each of them, so that each has several turns."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to measure: where the pollers are, after how many looks they trap, how many there are."""
+    """One case to measure: the place of the pollers, the number of looks after which they trap, and their number."""
 
     place: Place
     limit: int
@@ -96,40 +97,40 @@ class Task:
 
     @property
     def in_turns(self) -> bool:
-        """Whether the pollers take turns with the bandwidth-bound stream; those who trap have done so before."""
+        """True if the pollers take turns with the bandwidth-bound stream; those with a limit trap before it begins."""
         return self.place == BESIDE and self.limit == FOREVER
 
     @property
     def ignored(self) -> Flag:
-        """What belongs to the visit itself."""
+        """Flags of a window that belong to the visit itself and do not count as a disturbance."""
         return TURNS if self.in_turns else NO_FLAG
 
     @property
     def visit_ns(self) -> int:
-        """How long one visit is."""
+        """Length of one visit in ns."""
         return TURN_NS * (1 + self.pollers) if self.in_turns else VISIT_NS
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
-    """Measure triad on one CPU while others poll.
+    """Measure triad on one CPU while other streams poll.
 
     Parameters
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
     Measurement
-        ``data.rows`` has a row for each place, limit (None: for ever) and number of pollers, from 0: ``ns`` an
-        element, ``GBps``, ``slowdown`` over the row without pollers in the same place and its ends, ``retries`` of all
-        pollers in a visit and ``traps``, medians; ``data.look_ns``, what one look takes. ``samples`` has every visit as
-        one window.
+        ``data.rows`` has a row for each place, limit (None: for ever) and number of pollers, from 0. A row has ``ns``
+        an element, ``GBps``, and ``slowdown``, the ratio to the row without pollers in the same place, with its two
+        ends. ``retries`` and ``traps`` are those of all pollers in a visit; all numbers are medians. ``data.look_ns``
+        is the time of one look. ``samples`` has every visit as one window.
 
     Notes
     -----
-    Takes 1, 5 or 20 s by mode.  On one CPU there is no "apart".
+    Takes 1, 5 or 20 s, depending on the mode.  On one CPU there is no "apart".
     """
     begun, effort = time.monotonic(), EFFORTS[plan.mode]
     cpus = usable_cpus()
@@ -168,16 +169,16 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
 
 def tasks_of(place: Place, effort: Effort) -> list[Task]:
-    """Return what to measure in one place: no pollers, and then each limit with each number of pollers."""
+    """Return the tasks of one place: no pollers, and then each limit with each number of pollers."""
     waiting = itertools.product(effort.limits, effort.pollers)
     return [Task(place, 0, 0), *(Task(place, limit, pollers) for limit, pollers in waiting)]
 
 
 def rows_of(results: dict[Task, Result], counts: dict[Task, NDArray[Any]]) -> list[Poll]:
-    """Return the rows of the section, each with its slow-down over that of its place without pollers.
+    """Return the rows of the section, each with its slow-down relative to the row of its place without pollers.
 
-    The slow-down's ends are those that the quartiles of both allow.  A row is as valid as the one without pollers.
-    ``counts`` are the retries and traps of a visit.
+    The ends of a slow-down follow from the quartiles of both rows.  A row is not valid if the one without pollers is
+    not.  ``counts`` has the retries and traps of a visit.
     """
     rows = []
     for task, result in results.items():
@@ -208,12 +209,12 @@ def _quartiles(result: Result, ignored: Flag) -> tuple[float, float]:
 
 
 def look_ns(rows: Sequence[Poll], cpus: int) -> float | None:
-    """Return the time of one look, from the fewest who poll for ever on other CPUs; None where no row has them."""
+    """Return the ns of one look, from the fewest pollers that poll for ever on other CPUs; None without such a row."""
     polling = [row for row in rows if row.pollers and (row.place, row.limit) == (APART, None)]
     fewest = min(polling, key=lambda row: row.pollers, default=None)
     if fewest is None or not fewest.retries or fewest.visit_ns is None:
         return None
-    # they share the CPUs: the looks of all of them together take as long as they wait
+    # the pollers share the CPUs: together, their looks take the whole time of the wait on each CPU in use
     return (fewest.visit_ns + 1e9 * SETTLE) * min(fewest.pollers, cpus) / fewest.retries
 
 
@@ -241,7 +242,7 @@ def _result(task: Task, windows: Sequence[Windows]) -> Result:
 
 
 class _Bench:
-    """A machine with a cell for each limit, and a word in which pollers count themselves in."""
+    """A machine with a cell for each limit, and a word in which the pollers that have begun are counted."""
 
     def __init__(self, machine: Machine, limits: Sequence[int]) -> None:
         self._machine, self._timer_ns = machine, timer_cost()
@@ -250,7 +251,7 @@ class _Bench:
         self.visit(Task(APART, 0, 1), 0)  # compiles
 
     def visit(self, task: Task, turn: int) -> tuple[Windows, NDArray[np.int64]]:
-        """Run triad while the others wait; return its window, and the waiters' retries and traps."""
+        """Run triad while other streams wait; return its window, and the retries and traps of the waiters."""
         cells = self._cells[task.limit]
         self._begun.view[0] = 0
         counts = _counts(cells)
@@ -269,34 +270,36 @@ class _Bench:
 
 
 def _counts(cells: Cells) -> NDArray[np.int64]:
-    """Retries and traps of all streams so far."""
+    """Return the retries and traps of all streams so far."""
     counters = cells.counters()
     return np.array([counters["retries"].sum(), counters["traps"].sum()], np.int64)
 
 
 @stream
 def poll(begun: Words, cells: Cells) -> None:
-    """Count oneself in, and wait until the cell is full."""
+    """Add 1 to the count of pollers that have begun, and wait until the cell is full."""
     fetch_add(begun, 0, 1)
     readff(cells, 0)
 
 
 @functools.cache
 def _arrays() -> list[NDArray[np.float64]]:
-    """The three arrays of triad, made at the first visit of a processor."""
+    """Return the three arrays of triad, which a processor makes at its first visit."""
     return [np.ones(ARRAY_BYTES // 8) for _ in range(3)]
 
 
 def _program(proc: Processor, cells: Cells, begun: GlobalArray, pollers: int, ns: int) -> tuple[Words, float]:
-    """The program of one processor: processor 0 runs triad; the last ones wait, all on it where it is alone.
+    """Run the program of one processor: processor 0 runs triad, and the pollers wait on the others.
+
+    If processor 0 is the only one, all pollers wait on it.
 
     Returns
     -------
     int64 array
         The windows of triad, as `overlaps.SPAN`.
     float
-        The share of the time from when all had begun that this processor's pollers kept its CPU, triad with them where
-        they are beside it; 1 where it has no pollers.
+        The share of the time since all pollers began in which the pollers of this processor (and triad, if it runs
+        there too) kept its CPU. It is 1 if the processor has no pollers.
     """
     own = len(range(pollers)[max(0, proc.rank - 1) :: max(1, proc.size - 1)]) if proc.rank or proc.size == 1 else 0
     with proc.streams(max(1, own)) as pool:
@@ -318,7 +321,7 @@ def _program(proc: Processor, cells: Cells, begun: GlobalArray, pollers: int, ns
         if proc.rank == 0:
             cells.fill(0)
         while not all(thread.done() for thread in threads):
-            time.sleep(1e-4)  # not in result(), whose looks and traps would count
+            time.sleep(1e-4)  # instead of waiting in result(), whose looks and traps would be counted
         for thread in threads:
             thread.result()
     return spans, kept

@@ -1,4 +1,4 @@
-"""The report's section on polling: how far a bandwidth-bound stream slows down while others poll an empty cell."""
+"""The report's section on polling: the slow-down of a bandwidth-bound stream while other streams poll an empty cell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = (
 
 
 def line(found: Polling) -> tuple[str, str] | None:
-    """Return what the first screen says of the section: a heading and a sentence."""
+    """Return the heading and text of this section for the first screen."""
     ever = {place: most_pollers(found, place, None) for place in PLACES}
     said = [
         f"{_times(row)} next to {row.pollers} that poll for ever {PLACES[place]}" for place, row in ever.items() if row
@@ -39,13 +39,13 @@ def _times(row: Poll) -> str:
 
 
 def told_apart(row: Poll) -> bool:
-    """Return whether triad next to pollers takes another time than alone: their quartiles do not overlap."""
+    """Return True if the time of triad next to pollers differs from that alone: their quartiles do not overlap."""
     low, high = row.slowdown_low, row.slowdown_high
     return low is None or high is None or not low <= 1.0 <= high
 
 
 def most_pollers(found: Polling, place: str, limit: int | None) -> Poll | None:
-    """Return the row of the most pollers in a place, with that limit; None where there is none."""
+    """Return the row with the most pollers in a place, for one limit; None if there is none."""
     rows = [row for row in found.rows if row.pollers and (row.place, row.limit) == (place, limit)]
     return max(rows, key=lambda row: row.pollers, default=None)
 

@@ -1,1 +1,1 @@
-"""What the sections on whole programs share."""
+"""Common parts of the sections on whole programs."""

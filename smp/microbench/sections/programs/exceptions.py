@@ -1,7 +1,7 @@
-"""The supersteps that lie outside of their interval, each with what explains it.
+"""Table of the supersteps that lie outside their interval, each with an explanation.
 
-below good     it stores nothing where Good copies, or lies at the end, within what the functions are off
-beyond bad     page faults; at the end; a loop that does more than read; more words than were measured
+below good     it stores nothing, whereas Good copies; at the good end, within the error of the functions
+beyond bad     page faults; at the bad end; a loop that does more than read; more words than were measured
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from smp.profiles.profile import Profile
 from .rows import Counted
 
 FAULT_S = 1.5e-6
-"""What a page fault takes, roughly."""
+"""Approximate seconds of a page fault."""
 LOOP_S = 3e-9
-"""What a loop that copies takes for a word besides the access, at most: ten instructions or a branch gone wrong."""
+"""Most seconds that a copying loop adds to the access of a word: ten instructions or a mispredicted branch."""
 MOST_ROWS = 40
 COLUMNS = (
     *(text("superstep"), counted("p"), counted("times"), counted("M")),
@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 class Explanation:
-    """What a profile knows that explains times beyond the ends of an interval."""
+    """Explanations, from the data of a profile, of times beyond the ends of an interval."""
 
     def __init__(self, profile: Profile) -> None:
         rows = [*(profile.access.get("forms") or []), *profile.access["functions"]]
@@ -40,7 +40,7 @@ class Explanation:
         self._most = {family: max(ends) for family, ends in ranges.items()}
 
     def of(self, step: Counted) -> str:
-        """Return what explains that a superstep lies outside of its interval, in a clause."""
+        """Return a clause that explains why a superstep lies outside its interval."""
         measured, good = step.measured_s or 0.0, step.good_s or 0.0
         worst = max(step.bad_s or 0.0, step.random_s or 0.0)
         if measured < good:
@@ -65,15 +65,15 @@ class Explanation:
 
 
 def outside(steps: Sequence[Counted], profile: Profile, name: Any) -> Iterator[Table]:
-    """Yield a table of the supersteps of a section that lie outside of their interval; none where all lie inside.
+    """Yield a table of the supersteps of a section that lie outside their interval; nothing if all lie inside.
 
     Parameters
     ----------
     steps : sequence of Counted
     profile : Profile
-        Whose functions predict.
+        Profile with the cost functions that predict.
     name : callable
-        Names a superstep.
+        Function that returns the name of a superstep.
     """
     large = [step for step in steps if step.m >= SMALL and step.good_s is not None]
     away = [step for step in large if not step.inside]
@@ -94,7 +94,7 @@ def outside(steps: Sequence[Counted], profile: Profile, name: Any) -> Iterator[T
 
 
 def _end(step: Counted) -> float:
-    """The end of its interval that a superstep lies beyond."""
+    """Return the end of its interval that a superstep lies beyond."""
     good = step.good_s or 0.0
     return good if (step.measured_s or 0.0) < good else max(step.bad_s or 0.0, step.random_s or 0.0)
 

@@ -1,4 +1,4 @@
-"""Figures of whole programs, which are judged by their repeats: nothing else says whether a program was disturbed."""
+"""Numbers of whole programs, judged by their repeats, since nothing else shows if a program was disturbed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from smp.microbench.method.spreads import of_repeats
 from smp.microbench.method.windows import LIMITS
 
 MOST = 0.25
-"""Share of the programs on p processors that may be unsteady.  If more are, the rest were disturbed too: a program that
-shares its CPUs from beginning to end is slow, and steadily so."""
+"""Share of the programs on p processors that may be unsteady.  If more are, the others count as disturbed too, since a
+program that shares its CPUs from beginning to end is slow in every repeat, and so looks steady."""
 
 Timed = tuple[Figure, int, NDArray[Any] | None]
-"""A figure, how many processors its program takes, and the seconds of its repeats."""
+"""A number, how many processors its program uses, and the seconds of its repeats."""
 
 
 def judged(programs: Iterable[Timed]) -> Iterator[Figure]:
-    """Yield the figures with their spreads, and whether they are valid; without repeats a figure counts as valid."""
+    """Yield the numbers with their spreads and their validity; a number without repeats counts as steady."""
     rows = list(programs)
     steady = [_steady(seconds) for _, _, seconds in rows]
     disturbed = {

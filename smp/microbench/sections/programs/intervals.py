@@ -1,6 +1,6 @@
 """Figures of programs and supersteps in their intervals: curves by n, or a bar from good to bad for each.
 
-A prediction by a cost function that does not hold on the suites that were kept apart is marked as not valid.
+A prediction is marked as not valid if its cost function does not hold on the suites that were kept apart from the fit.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ READING = "supersteps with their computation: measured, and predicted from acces
 OFF = "the cost function is off on the suites that were kept apart"
 PREDICTED = "Red rings around predictions, and hollow bars: by cost functions that are not valid."
 ROOM = 1.3
-"""How many times farther than the longest bar its axis reaches."""
+"""Ratio by which an axis reaches beyond its bars at both ends."""
 FloatArray = NDArray[np.float64]
 
 
 def how_many_inside(rows: Sequence[Any]) -> str:
-    """Return how many of some rows lie in their intervals, in words."""
+    """Return in words how many of the rows lie in their intervals."""
     return f"{sum(bool(row.inside) for row in rows)} of {len(rows)}"
 
 
 def remark(rows: Sequence[Any]) -> str:
-    """Return what the marks of measurements and predictions mean, if there are any."""
+    """Return the meaning of the marks on measurements and predictions, if there are any."""
     unsteady = UNSTEADY * any(reasons(rows))
     return " ".join(said for said in (unsteady, PREDICTED * any(row.off for row in rows)) if said)
 
 
 def invalid(rows: Sequence[Any], *families: str) -> list[str]:
-    """Return why the predictions of some families are not valid, for each row; empty where they are."""
+    """Return for each row why the predictions of some families are not valid; empty if they are."""
     return [OFF if set(families) & set(row.off or ()) else "" for row in rows]
 
 
@@ -47,7 +47,7 @@ def bad_end(rows: Sequence[Any]) -> FloatArray:
 
 
 def curves(rows: Sequence[Any]) -> list[Series]:
-    """Return the interval of each row by n, and the time measured, in ns an element."""
+    """Return the interval and the measured time of each row by n, in ns an element."""
     at, good, bad, random = (column(rows, name) for name in ("n", "good_s", "bad_s", "random_s"))
     good, bad, random, end = (per_element(rows, seconds) for seconds in (good, bad, random, bad_end(rows)))
     return [
@@ -60,17 +60,17 @@ def curves(rows: Sequence[Any]) -> list[Series]:
 
 
 def bars(rows: Sequence[Any], names: Sequence[str], times: FloatArray, work: FloatArray, title: str) -> Panel:
-    """Return a panel with a bar from good to bad for each row, and where in it the time measured lies.
+    """Return a panel with a bar from good to bad for each row, and a point at the measured time.
 
     Parameters
     ----------
     rows : sequence of Placed
     names : sequence of str
-        Of the rows.
+        Name of each row.
     times : ndarray
-        Seconds measured of each row.
+        Measured seconds of each row.
     work : ndarray
-        Units of work of each row; its times are drawn for one of them, in ns.
+        Units of work of each row; its times are drawn in ns a unit.
     title : str
     """
     places = np.arange(len(rows))
@@ -84,7 +84,7 @@ def bars(rows: Sequence[Any], names: Sequence[str], times: FloatArray, work: Flo
 
 
 def side_by_side(panels: Sequence[Panel], x: Axis) -> list[Panel]:
-    """Return panels of bars with one logarithmic axis, which has room for all of them."""
+    """Return panels of bars with the same logarithmic axis, which has room for all of them."""
     every = [one for panel in panels for one in panel.series]
     edges = np.concatenate([np.add(one.x, one.start if one.kind == "bar" else 0.0) for one in every])
     starts = np.concatenate([np.asarray(one.start if one.kind == "bar" else one.x, float) for one in every])

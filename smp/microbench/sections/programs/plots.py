@@ -1,4 +1,4 @@
-"""What the figures of whole programs share: time per element by length, a line for each algorithm and p."""
+"""Common parts of the figures of whole programs: time per element by length, with a line for each algorithm and p."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ BARS = "; bars: the fastest to the slowest"
 TIME = Axis("time per element", "ns", "log")
 UNSTEADY = "Red rings around measured times: the repeats differ too much."
 FARTHEST = 3.0
-"""How many times beyond the slowest median, or below the fastest, the bars of repeats are drawn."""
+"""Bars of repeats are drawn up to this many times the slowest median, and down to the fastest divided by it."""
 
 
 def measured(rows: Sequence[Any]) -> NDArray[np.float64]:
-    """Return ns an element of each run's supersteps, computation included; of the whole run where none is stored."""
+    """Return ns an element of each run's supersteps with their computation; of the whole run if that is not stored."""
     supersteps, whole = column(rows, "measured_s"), column(rows, "seconds")
     return per_element(rows, np.where(np.isnan(supersteps), whole, supersteps))
 
 
 def per_element(rows: Sequence[Any], seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return seconds as ns an element."""
+    """Return the seconds of each row as ns an element."""
     return seconds / column(rows, "n") * 1e9
 
 
 def every_time(rows: Sequence[Any], title_of: Callable[[str], str], samples: Samples) -> list[Series]:
-    """Return ns an element by n, a colour for each algorithm, a dash for each p."""
+    """Return the curves of ns an element by n, with a colour for each algorithm and a dash for each p."""
     counts = sorted({row.p for row in rows})
     return [
         timed(
@@ -50,9 +50,10 @@ def every_time(rows: Sequence[Any], title_of: Callable[[str], str], samples: Sam
 
 
 def timed(name: str, rows: Sequence[Any], samples: Samples, algorithm: str, **look: Any) -> Series:
-    """Return ns an element by n, and how far the repeats of each point spread, from the fastest to the slowest.
+    """Return a curve of ns an element by n, with the spread of the repeats of each point, from fastest to slowest.
 
-    Samples have the processors of a program, the streams of a form and 1 of the serial loop as their ``p``.
+    The ``p`` of a sample is the number of processors of a program, the number of streams of a form, or 1 for the serial
+    loop.
     """
     if samples is not None:
         mine = samples[samples["algorithm"] == algorithm]
@@ -65,20 +66,20 @@ def timed(name: str, rows: Sequence[Any], samples: Samples, algorithm: str, **lo
 
 
 def fastest(what: str, rows: Mapping[str, Any], time: str, base: Any, of: str) -> str:
-    """Say in a title which of some rows is the fastest; it is a question as long as one of them is not valid.
+    """Return a title that names the fastest of some rows; it is a question if any of them is not valid.
 
     Parameters
     ----------
     what : str
-        What the rows are: "program".
+        Word for a row, such as "program".
     rows : mapping of str to record
-        By their names in print.
+        Rows by their printed names.
     time : str
-        The field that has a row's time.
+        Name of the field with a row's time.
     base : record or None
-        What they are compared with.
+        Record that the rows are compared with.
     of : str
-        Its name in print.
+        Printed name of ``base``.
     """
     if any(row.valid is False for row in (*rows.values(), *([base] if base else []))):
         return f"which {what} is the fastest?"
@@ -90,9 +91,9 @@ def fastest(what: str, rows: Mapping[str, Any], time: str, base: Any, of: str) -
 
 
 def with_room(x: Axis, y: Axis, lines: Sequence[Series]) -> tuple[Panel, str]:
-    """Return a panel in which bars do not flatten the medians, and a remark on bars that are cut and on marks.
+    """Return a panel in which long bars do not flatten the medians, and remarks on cut bars and on marks.
 
-    A single slow repeat may take a hundred times the median: its bar ends at the edge, in an arrowhead.
+    A single slow repeat may take a hundred times the median. Its bar is cut at the edge and ends in an arrowhead.
     """
     medians = np.concatenate([np.asarray(line.y, float) for line in lines] or [np.ones(1)])
     least, most = np.nanmin(medians) / FARTHEST, np.nanmax(medians) * FARTHEST

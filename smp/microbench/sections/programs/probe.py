@@ -1,13 +1,13 @@
-"""What the probes of whole programs share: the repeats of a program as a row, its supersteps in their intervals.
+"""Common parts of the probes of whole programs: rows from the repeats of a program, and its supersteps in intervals.
 
-repeat repeat repeat ... -> those during which the CPUs lay as they mostly do
+repeat repeat repeat ... -> those in the main state of the placement
                      -> the one of the median time -> totals of its interval      one row
                                                    -> superstep by superstep      a row each
                         radix sort, six rounds     -> pooled by label             "count", "prefix sum", ...
                         every length               -> averages by label           the paper's tables 9 to 11
 
-The times of a superstep, measured and predicted, are of communication alone; ``compute_s`` stands next to them.  The
-times of a program have its measured computation in them, as in figure 3 of the SMP paper.  Loc, M/G and verdicts are of
+The times of a superstep, measured and predicted, include communication only; ``compute_s`` has its computation.  The
+times of a program include its measured computation, as in figure 3 of the SMP paper.  Loc, M/G and verdicts refer to
 communication alone everywhere.
 """
 
@@ -37,9 +37,9 @@ Step = TypeVar("Step", bound=Counted)
 ENDS = ("good_s", "bad_s", "random_s")
 """The predictions of a row, in seconds."""
 MOST_UNSTEADY = 0.25
-"""Share of a section's times up to which it is valid."""
+"""Largest share of unsteady times with which a section is valid."""
 MORE, MORE_S = 2, 4.0
-"""Repeats that are added at most, for each that was asked for, and seconds that this may take in a section."""
+"""Most repeats that are added for each one asked for, and most seconds that this may take in a section."""
 MOVED = "in none of {} repeats did the CPUs lie throughout as they mostly do"
 NO_FUNCTIONS = (
     "no cost functions, so no intervals: measure the section access too, or name a profile that has it with --profile"
@@ -47,7 +47,7 @@ NO_FUNCTIONS = (
 
 
 class Totals(TypedDict, total=False):
-    """What a run took, and where that lies, where there is a profile to predict with: fields of `Ran`."""
+    """Times of a run and, if a profile predicts them, their place in the interval: fields of `Ran`."""
 
     compute_s: float
     measured_s: float
@@ -64,14 +64,14 @@ class Totals(TypedDict, total=False):
 
 
 class Steadiness(TypedDict):
-    """Whether the median of some repeats can be relied on, and if not, why: fields of `Judged`."""
+    """Validity of the median of some repeats, and the reasons against it: fields of `Judged`."""
 
     valid: bool
     why: list[str]
 
 
 class Repeats(Totals):
-    """What the repeats of a program took: fields of `Ran`."""
+    """Times from the repeats of a program: fields of `Ran`."""
 
     valid: bool
     why: list[str]
@@ -80,7 +80,7 @@ class Repeats(Totals):
 
 
 class Validity(TypedDict):
-    """What predicts, and whether anything does: fields of `Predicted`."""
+    """Source of the predictions, and the validity of the section: fields of `Predicted`."""
 
     functions_of: str | None
     valid: bool
@@ -88,27 +88,27 @@ class Validity(TypedDict):
 
 
 class Found(Generic[Row, Step]):
-    """What a probe has measured so far.
+    """Measurements that a probe has made so far.
 
     Parameters
     ----------
     profile : Profile, optional
-        With fitted cost functions; without it there are no intervals.
+        Profile with fitted cost functions; without it there are no intervals.
     step : type of Counted
-        The record of a superstep.
+        Record type of a superstep.
     log : PlacementLog
-        Of the campaign.
+        Placement readings of the campaign.
 
     Attributes
     ----------
     rows : list of Ran
-        One for each program that was run; the probe makes them of what `add` returns.
+        One row for each program that was run; the probe makes it from the fields that `add` returns.
     steps : list of Counted
-        Their supersteps.
+        Supersteps of the programs.
     samples : list of tuple
-        A row's key, the number of the repeat and its seconds.
+        Key of the row, number of the repeat, and its seconds.
     judgements : list of list of str
-        Why the repeats of each row are not steady; nothing where they are.
+        Reasons why the repeats of each row are not steady; empty if they are.
     """
 
     def __init__(self, profile: Profile | None, step: type[Step], log: PlacementLog) -> None:
@@ -120,14 +120,15 @@ class Found(Generic[Row, Step]):
         self._step, self._more_s = step, 0.0
 
     def repeat(self, take: Callable[[], Run], count: int) -> list[Run]:
-        """Run a program so many times, and more often while at most half of the runs were in the main state.
+        """Run a program ``count`` times, and more often while at most ``count / 2`` runs were in the main state.
 
         Parameters
         ----------
         take : callable
-            Runs it once.
+            Function that runs the program once.
         count : int
-            At most `MORE` times as many runs are added, and none once this has taken `MORE_S` seconds in the section.
+            Number of runs. At most `MORE` times as many are added, and none once the added runs of the section have
+            taken `MORE_S` seconds.
         """
         runs = [take() for _ in range(count)]
         while 2 * self._usual(runs).sum() <= count and len(runs) < (1 + MORE) * count and self._more_s < MORE_S:
@@ -137,7 +138,7 @@ class Found(Generic[Row, Step]):
         return runs
 
     def usual(self, runs: Sequence[Run]) -> NDArray[np.intp]:
-        """Return which runs count: those in the main state of the placement, or all where none is."""
+        """Return the indices of the runs that count: those in the main state of the placement, or all if none is."""
         main = self._usual(runs)
         return np.flatnonzero(main | (not main.any()))
 
@@ -151,19 +152,19 @@ class Found(Generic[Row, Step]):
         Parameters
         ----------
         key : mapping
-            What was run: the fields that its row and its supersteps begin with.
+            Fields that identify the program; its row and its supersteps begin with them.
         runs : sequence of Run
         seconds : sequence of float
-            What each took.
+            Seconds of each run.
         pool : bool
-            Whether supersteps of the same label are taken together.
+            True to combine the supersteps of the same label.
 
         Returns
         -------
         Repeats
-            For the program's row, of the repeats during which the CPUs lay as they mostly do, or of all where there is
-            none: the median of ``seconds``, their number as ``repeats``, and the totals of the interval of the repeat
-            nearest to it.
+            Fields for the program's row, from the repeats in the main state of the placement, or from all repeats if
+            none was in it: the median of ``seconds``, the number of these repeats as ``repeats``, and the totals of
+            the interval of the repeat nearest to the median.
         """
         main = self._log.note_runs(len(runs[0].results), [run.placement for run in runs])
         moved, chosen = "" if main.any() else MOVED.format(len(runs)), self.usual(runs)
@@ -182,7 +183,7 @@ class Found(Generic[Row, Step]):
         return {**steadiness, "seconds": median, "repeats": len(chosen), **found}
 
     def sample(self, key: Mapping[str, Any], seconds: Sequence[float]) -> Steadiness:
-        """Keep the raw repeats of something; return how steady they are."""
+        """Keep the raw repeats of a function or program; return their validity."""
         self.samples += [(*key.values(), repeat, each) for repeat, each in enumerate(seconds)]
         return self._steadiness(seconds)
 
@@ -192,10 +193,10 @@ class Found(Generic[Row, Step]):
         return {"valid": not why, "why": why}
 
     def judged(self) -> Validity:
-        """Return when what predicts was measured, and whether the section is valid.
+        """Return when the cost functions were measured, and the validity of the section.
 
-        It is not valid without cost functions, since there are no intervals then, nor where many times are unsteady,
-        since whatever disturbed these may have slowed others evenly.
+        A section without cost functions is not valid, since it has no intervals. A section with many unsteady times is
+        not valid either, since the same disturbance may have slowed other programs evenly.
         """
         why = [NO_FUNCTIONS] if self.profile is None else []
         bad = [each[0] for each in self.judgements if each]
@@ -206,7 +207,7 @@ class Found(Generic[Row, Step]):
 
 
 def unsteady(seconds: Sequence[float] | NDArray[np.float64]) -> list[str]:
-    """Return why the median of some repeats cannot be relied on: nothing where it can."""
+    """Return why the median of some repeats is not reliable; empty if it is."""
     first, third = np.percentile(seconds, [25, 75])
     if third <= LIMITS.spread * first:
         return []
@@ -214,14 +215,14 @@ def unsteady(seconds: Sequence[float] | NDArray[np.float64]) -> list[str]:
 
 
 def in_supersteps(run: Run, labels: Sequence[str] | None = None) -> float:
-    """Return the seconds of a run's supersteps, or of those of some labels: the paper's time of a program."""
+    """Return the seconds of a run's supersteps (the paper's time of a program), or of those with some labels."""
     summary = run.summary()
     chosen = summary if labels is None else summary[np.isin(summary["label"], labels)]
     return float(sum(chosen[phase].sum() for phase in ("copy_in", "compute", "copy_out")))
 
 
 def families_off(profile: Profile, p: int) -> list[str]:
-    """Return the families whose predictions for p are of functions that do not hold on the suites kept apart."""
+    """Return the families whose functions for p do not hold on the suites that were kept apart from the fit."""
     return [
         family
         for family in FAMILIES
@@ -230,7 +231,7 @@ def families_off(profile: Profile, p: int) -> list[str]:
 
 
 def totals(interval: Interval) -> Totals:
-    """Return the totals of a run, and how many of its supersteps that are not too small to tell lie inside."""
+    """Return the totals of a run, with the number of supersteps large enough to judge and of those that lie inside."""
     total, whole = interval.total, interval.whole
     large = (interval.m >= SMALL) & ~np.isnan(interval.good)
     return {
@@ -249,14 +250,14 @@ def totals(interval: Interval) -> Totals:
 
 
 def steps_of(run: Run, profile: Profile | None, step: Callable[..., Step]) -> list[Step]:
-    """Return a row for each superstep: its counts and what it took; with a profile, where that lies as well.
+    """Return a row for each superstep with its counts and times and, if there is a profile, its place in the interval.
 
     Parameters
     ----------
     run : Run
     profile : Profile, optional
     step : callable
-        Makes a row of what is measured of a superstep: its record, with what was run filled in.
+        Makes a row from the measured fields of a superstep: its record type, with the fields of the program filled in.
     """
     faults = np.zeros(int(run.steps["step"].max(initial=0)) + 1, np.int64)
     np.maximum.at(faults, run.steps["step"], run.steps["faults_in"] + run.steps["faults_out"])
@@ -281,7 +282,7 @@ def steps_of(run: Run, profile: Profile | None, step: Callable[..., Step]) -> li
 
 
 def pooled(steps: Iterable[Step]) -> list[Step]:
-    """Return one row for the supersteps of a label: the counts of the first, ``times`` and the sum of the seconds."""
+    """Return one row for each label: the counts of its first superstep, ``times``, and all seconds and faults added."""
     labels: dict[str, list[Step]] = {}
     for step in steps:
         labels.setdefault(step.label, []).append(step)
@@ -302,16 +303,16 @@ def averages(steps: Iterable[Step], *by: str) -> list[Step]:
     Parameters
     ----------
     steps : iterable of Counted
-        As `pooled` returns them, with what was run.
+        Supersteps from `pooled`, with the fields of the program that was run.
     *by : str
-        The fields that tell programs apart, such as ``"algorithm", "p"``.
+        Fields that distinguish programs, such as ``"algorithm", "p"``.
 
     Returns
     -------
     list of Counted
-        ``runs``; ``loc`` and ``m_over_g``: the means over the runs in which the superstep is significant, with M of
-        `SMALL` and more, None where it never is; and the counts and times of the last of the runs in which M is the
-        largest.
+        ``runs`` is the number of runs. ``loc`` and ``m_over_g`` are the means over the runs in which the superstep is
+        significant, that is with M of at least `SMALL`, or None if it never is. The counts and times are those of the
+        run with the largest M, of several the last.
     """
     groups: dict[tuple[Any, ...], list[Step]] = {}
     for step in steps:
@@ -326,12 +327,12 @@ def _average(steps: Sequence[Step]) -> Step:
 
 
 def sampled(names: Mapping[str, str]) -> np.dtype[np.void]:
-    """Return the dtype of `Found.samples`, by name and dtype of the key's fields."""
+    """Return the dtype of `Found.samples` from the names and dtypes of the key's fields."""
     return np.dtype([*names.items(), ("repeat", "i4"), ("seconds", "f8")])
 
 
 def _placed(row: Step, predicted: Mapping[str, Any] | None = None) -> Step:
-    """Add where a row's measured time lies between its predictions, which may be added as well."""
+    """Return a row with the place of its measured time between its predictions, which are added first if given."""
     row = row.model_copy(update=predicted)
     times = (row.measured_s, row.good_s, row.bad_s, row.random_s)
     measured, good, bad, random = (np.nan if seconds is None else seconds for seconds in times)

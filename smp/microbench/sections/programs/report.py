@@ -1,4 +1,4 @@
-"""What the report's sections on whole programs share: where a run lies in its interval, and single supersteps."""
+"""Common parts of the report's sections on whole programs: runs in their intervals, and single supersteps."""
 
 from __future__ import annotations
 
@@ -37,34 +37,34 @@ def milli(name: str) -> Column:
 
 
 def places(step: Placed, m: float = SMALL) -> list[Cell]:
-    """Return Loc and M/G of something that moved m words: dashes where that is too little to tell."""
+    """Return the cells of Loc and M/G; dashes if the m words moved are too few to judge."""
     return [None, None] if m < SMALL else [step.loc, step.m_over_g]
 
 
 def place_text(value: float | None) -> str:
-    """Return Loc as the first screen has it, in brackets; nothing where there is none."""
+    """Return Loc in brackets for the first screen; an empty text if there is none."""
     return "" if value is None else f" (Loc {fixed(value)})"
 
 
 def predicted(rows: Sequence[Ran]) -> bool:
-    """Return whether there are intervals."""
+    """Return True if there are intervals."""
     return any(row.good_s is not None for row in rows)
 
 
 def each(row: Any, name: str, work: float) -> float | None:
-    """Return a total of a row, in seconds, as ns for each of so many units of work."""
+    """Return a total of a row, in seconds, as ns for each unit of work."""
     total = getattr(row, name)
     return None if total is None else float(total) / work * 1e9
 
 
 def interval(row: Ran, work: float) -> list[Cell]:
-    """Return the cells below `INTERVAL`."""
+    """Return the cells of a row in the columns `INTERVAL`."""
     times = (each(row, name, work) for name in ("compute_s", *TIMES[1:]))
     return [*times, *places(row), row.inside, row.supersteps_inside, row.supersteps]
 
 
 def remarks(profile: Profile, found: Predicted, rows: Sequence[Ran]) -> Iterator[str]:
-    """Yield what there is to say of the predictions of a section: where they are from, and what they rest on."""
+    """Yield remarks on the predictions of a section: their source, and their limits."""
     yield from dict.fromkeys(row.note for row in rows if row.note)
     source = found.functions_of
     if source is not None and source != profile.data.get("created"):
@@ -76,10 +76,10 @@ def remarks(profile: Profile, found: Predicted, rows: Sequence[Ran]) -> Iterator
 
 
 def with_computation(row: Placed) -> bool:
-    """Return whether the M/G of a row or superstep includes local computation: an earlier version measured it."""
+    """Return True if the M/G of a row or superstep includes local computation, as an earlier version measured it."""
     return row.m_over_g is not None and "compute_s" not in row.model_fields_set
 
 
 def counts_text(step: Counted) -> str:
-    """Return h_r, h_w and M in a sentence."""
+    """Return h_r, h_w and M in words."""
     return f"h_r {count(step.hr)}, h_w {count(step.hw)}, M {count(step.m)}"

@@ -1,4 +1,4 @@
-"""The records that the sections on whole programs share."""
+"""Records that the sections on whole programs share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from smp.profiles.records import Judged
 
 
 class Placed(Record):
-    """Something that was measured, in its interval where it was predicted."""
+    """A measured run or superstep, with its place in the interval if it was predicted."""
 
     p: Processors
     compute_s: Number | None = None
@@ -18,7 +18,7 @@ class Placed(Record):
     loc: Number | None = None
     m_over_g: Number | None = None
     inside: bool | None = None
-    off: list[str] | None = None  # families whose cost functions do not hold on the suites that were kept apart
+    off: list[str] | None = None  # families whose cost functions do not hold on the suites kept apart from the fit
 
 
 class Ran(Placed, Judged):
@@ -32,7 +32,7 @@ class Ran(Placed, Judged):
 
 
 class Counted(Placed):
-    """A superstep, or several of one label."""
+    """A superstep, or several with the same label."""
 
     step: Count | None = None
     label: str
@@ -58,7 +58,7 @@ class Predicted(Judged):
 
 
 class Repeated(OfLength, Judged):
-    """What needs no machine, timed a few times."""
+    """A function that needs no machine, timed a few times."""
 
     seconds: Number | None = None
     repeats: Count | None = None

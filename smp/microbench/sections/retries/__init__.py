@@ -1,4 +1,4 @@
-"""The retries of a wait."""
+"""Retries of a wait before it traps."""
 
 from smp.microbench.method.section import Section
 

@@ -1,4 +1,4 @@
-"""Figure of the retries before a trap: counted against set, and the time they take (after figure 7's program)."""
+"""Figure of the retries before a trap: counted against set, and their time (after the program of figure 7)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .rows import Retries
 
 
 def figures(found: Retries, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the counted retries and the time until the trap by the limit."""
+    """Describe the figure of the counted retries, and of the time until the trap, by limit."""
     rows = select(found.rows, "limit")
     limit = column(rows, "limit")
     x, counter = (

@@ -1,11 +1,11 @@
-"""Retries: how often a wait looks before it traps, counted and timed; after figure 7's program.
+"""Retries: the number of looks of a wait before it traps, counted and timed; after the program of figure 7.
 
     stream    readff on an empty cell: look, look, ... trap │            │ go on
     main      read the counters     wait until it has trapped │ read them again │ fill
 
-What was counted has to be the limit that was set.  Next to it stands the time until a wait traps: a wait whose time is
-over before it begins looks as often all the same, traps, and withdraws.  What it takes more than one with limit 0,
-shared out to its looks, is the time of a look, with no other thread at the cell.
+The count has to equal the limit that was set.  The time until a wait traps is measured separately, with a wait whose
+timeout is over before it begins: it still makes all its looks, traps, and withdraws.  The time of a look is its extra
+time over a wait with limit 0, divided by its number of looks.  No other thread is at the cell.
 
 Source: the study of the Tera MTA, section 3.2.
 """
@@ -34,45 +34,46 @@ from smp.microbench.method.windows import Flag, Windows
 from .rows import Retries, Wait
 
 RETRIES = (0, 1, 10, 100, 1024, 10_000)
-"""The limits; 1,024 is the Tera's."""
+"""The limits; 1,024 is that of the Tera."""
 SECONDS = {"quick": 0.1, "default": 1.0, "full": 5.0}
-"""By mode."""
+"""Seconds of each mode."""
 NAP = 1e-4
 KEY = {"limit": "i8"}
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What a stream did while it waited: retries and traps."""
+    """Retries and traps of a stream while it waited."""
 
     retries: int
     traps: int
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
-    """Count the retries of a wait before it traps, and time it.
+    """Count the retries of a wait before it traps, and time them.
 
     Parameters
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
     Measurement
-        ``data.rows`` has a row for each limit: the least and the most ``counted`` retries of the ``waits`` of a
-        stream, whether all are ``equal`` to the limit, and the time until a wait has trapped and withdrawn, the median
-        of ``windows``. ``look_ns`` is the time of a look. ``samples`` has every timed wait, with its retries and traps.
+        ``data.rows`` has a row for each limit. It has the fewest and the most retries ``counted`` in the ``waits`` of a
+        stream, and ``equal``, which is True if all counts equal the limit. Its time is that until a wait has trapped
+        and withdrawn, the median of ``windows``. ``look_ns`` is the time of a look. ``samples`` has every timed wait,
+        with its retries and traps.
 
     Raises
     ------
     Stopped
-        On Ctrl-C, with the rounds that are whole.
+        On Ctrl-C, with the rounds that are complete.
 
     Notes
     -----
-    Takes 0.3, 1 or 5 s by mode.
+    Takes 0.3, 1 or 5 s, depending on the mode.
     """
     clock, GHz = HostClock(), clock_rate().GHz
     counted: dict[int, list[Counted]] = {limit: [] for limit in RETRIES}
@@ -96,7 +97,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
 
 def look_of(results: list[Result]) -> float:
-    """Return the time of one look in ns: what the longest wait takes more than the shortest, by its looks."""
+    """Return the ns of one look: the extra time of the longest wait over that with limit 0, divided by its looks."""
     times = {key_of(result)[0]: result.median for result in results}
     return float((times[max(times)] - times[0]) / max(times))
 
@@ -123,7 +124,7 @@ def wait(cells: Cells) -> int:
 def _program(
     proc: Processor, cells: dict[int, Cells], order: list[int], turn: int, timer_ns: float
 ) -> tuple[list[Counted], list[Windows]]:
-    """The program of the processor: what a stream counts at each limit, and a timed wait."""
+    """Run the program of the processor: at each limit, count the retries of a stream, and time a wait."""
     with proc.streams(1) as pool:
         counted, windows = [], []
         for limit in order:
@@ -141,7 +142,7 @@ def _program(
 
 
 def _timed(proc: Processor, cells: Cells, turn: int, timer_ns: float) -> Windows:
-    """Time a wait that withdraws as soon as it has trapped: the second of two, since a CPU that has slept is slow."""
+    """Time a wait that withdraws as soon as it has trapped; the second of two, since a CPU is slow after a sleep."""
     with contextlib.suppress(WaitTimeout):
         cells.readff(0, timeout=0)
     watch = Watch(proc.counters)

@@ -1,4 +1,4 @@
-"""The report's section on retries: what a wait counts before it traps, and how long that takes."""
+"""The report's section on retries: the looks that a wait counts before it traps, and their time."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ COLUMNS = {
 
 
 def looks_said(found: Retries) -> str:
-    """Return whether waits trap after as many looks as were set, in words."""
+    """Return a phrase that says if waits trap after the number of looks that was set."""
     limits = ", ".join(count(row.limit) for row in found.rows if not row.equal)
     return f"traps after other looks than were set: {limits}" if limits else "traps after as many looks as were set"
 
 
 def line(found: Retries) -> tuple[str, str] | None:
-    """Return what the first screen says of the section: a heading and a sentence."""
+    """Return the heading and text of this section for the first screen."""
     limits = ", ".join(count(row.limit) for row in found.rows if not row.equal)
     said = f"NOT as set for the limits {limits}" if limits else "as many as set"
     look = found.look_ns

@@ -1,4 +1,4 @@
-"""Sorting, set against its prediction."""
+"""Sorting, compared with its predicted times."""
 
 from smp.microbench.method.section import Section
 

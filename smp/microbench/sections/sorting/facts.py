@@ -1,4 +1,4 @@
-"""The figures of sorting that are compared with those of other machines."""
+"""Numbers of sorting that are compared with those of other machines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def compared(found: Sorting, samples: Samples) -> Iterator[Figure]:
-    """Yield what a key takes with NumPy, in the fast form, and by each program."""
+    """Yield the time per key of NumPy, the fast form, and each program."""
     return judged(_timed(found, samples))
 
 

@@ -1,9 +1,9 @@
-"""Figure 3 of the SMP paper, from its own coefficients: what the sorts' communication took on its machine.
+"""Figure 3 of the SMP paper, from its own coefficients: the communication of the sorts on the paper's machine.
 
     counts of a superstep    x  tables 2 and 4    =  good, bad
-    good                     x  M/G of its table  =  measured; from Loc where the table has no M/G
+    good                     x  M/G of its table  =  measured; from Loc if the table has no M/G
 
-The times of the paper's figure include local computation.  Its tables do not print that, so these times leave it out.
+The times in the paper's figure include local computation.  Its tables do not print that, so these times leave it out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Communication(NamedTuple):
 
 
 def communication(algorithm: str, p: int) -> Communication:
-    """Return what the communication of a sort took on the paper's machine.
+    """Return the communication times of a sort on the paper's machine.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def communication(algorithm: str, p: int) -> Communication:
 
 
 def figure() -> Figure:
-    """Return measured times and the good or the bad prediction of the paper's machine, a row for each p."""
+    """Return a figure of measured times and the good or the bad prediction on the paper's machine, a row for each p."""
     panels, ratios = [], []
     for p in SHOWN:
         n = np.array(paper_lengths(p))

@@ -1,4 +1,4 @@
-"""Figures of sorting: measured times against both predictions (after figure 3 of the SMP paper), and all times with
+"""Figures of sorting: measured times against both predictions (after figure 3 of the SMP paper), and all times next to
 NumPy's."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ENDS = {"good": "the good end", "bad": "the bad end (the larger of bad and rando
 
 
 def figures(found: Sorting, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the predictions and the supersteps where there are predictions, and all times."""
+    """Describe the predictions and the supersteps, if there are predictions, and all times."""
     placed = [row for row in found.rows if row.good_s is not None]
     if placed:
         yield predictions(placed)
@@ -41,7 +41,7 @@ def figures(found: Sorting, samples: Samples = None) -> Iterator[Figure]:
 
 
 def predictions(rows: list[SortRun]) -> Figure:
-    """Return measured times and the good or the bad prediction, a row for each p."""
+    """Return a figure of measured times and the good or the bad prediction, with a row for each p."""
     panels = []
     chosen = few(sorted({row.p for row in rows}))
     rows = [row for row in rows if row.p in chosen]
@@ -69,7 +69,7 @@ def predictions(rows: list[SortRun]) -> Figure:
 
 
 def supersteps(rows: list[SortStep]) -> Figure:
-    """Return the supersteps of tables 9 to 11 between good and bad, by label, a panel for each sort and p."""
+    """Return a figure of the supersteps of tables 9 to 11 between good and bad, with a panel for each sort and p."""
     chosen = few(sorted({row.p for row in rows}))
     rows = [row for row in rows if row.p in chosen]
     sorts = list(dict.fromkeys(row.algorithm for row in rows))
@@ -100,7 +100,10 @@ def supersteps(rows: list[SortStep]) -> Figure:
 
 
 def times(found: Sorting, samples: Samples) -> Figure:
-    """Return ns an element by n for every sort and p, NumPy's and the fast form, with bars where samples are kept."""
+    """Return a figure of ns an element by n for every sort and p, NumPy, and the fast form.
+
+    It has bars for the spread of the repeats if samples were kept.
+    """
     lines = []
     for name, look in FORMS.items():
         mine = select(found.forms, "n", form=name)

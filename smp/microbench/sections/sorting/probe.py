@@ -1,7 +1,8 @@
-"""Sorting by the paper's three programs, by length and processors, each superstep in its interval; and the fast form.
+"""Sorting by the paper's three programs for several lengths and numbers of processors, by NumPy, and by the fast form.
 
-Random keys of 32 bits.  The time of a program is the sum of its supersteps, as in the paper, the median of the repeats;
-every result is compared with NumPy's.  Beside them, NumPy's sort and the fast form take the same keys, in turns.
+The keys are random and have 32 bits.  The time of a program is the sum of its supersteps, as in the paper, and the
+median of the repeats.  Every superstep is compared with its predicted times, and every result with NumPy's.  NumPy's
+sort and the fast form sort the same keys, alternately.
 Source: the SMP cost study, section 5, tables 9 to 11, figure 3.
 """
 
@@ -30,7 +31,7 @@ from ..programs.probe import Found, averages, in_supersteps, sampled
 from .rows import Form, SortForm, Sorting, SortRun, SortStep, SortSuperstep
 
 HERE: dict[Form, Callable[[NDArray[Any]], NDArray[Any]]] = {"numpy": np.sort, "fast": sort}
-"""What needs no machine: arrays in, arrays out."""
+"""Functions that need no machine: they take an array and return an array."""
 LENGTHS = {"quick": (10_000, 100_000, 1_000_000), "default": (10_000, 100_000, 1_000_000, 4_000_000, 16_000_000)}
 REPEATS = 5
 FEWER_FROM, FEWER = 4_000_000, 3
@@ -38,11 +39,11 @@ KEY = {"n": "i8", "p": "i4", "algorithm": "U16"}
 
 
 class WrongOrder(SmpError):
-    """A sort's result is not NumPy's: a defect, not a measurement."""
+    """Raised when the result of a sort differs from NumPy's; this is a defect, not a measurement."""
 
 
 def lengths_of(mode: str, p: int) -> tuple[int, ...]:
-    """Return the numbers of keys to sort, ascending; in full those of the paper, which grow with the processors.
+    """Return the numbers of keys to sort, ascending; in the mode "full", those of the paper, which grow with p.
 
     Examples
     --------
@@ -55,27 +56,28 @@ def lengths_of(mode: str, p: int) -> tuple[int, ...]:
 
 
 def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measurement:
-    """Sort keys and set every superstep against its predictions.
+    """Sort keys and compare every superstep with its predicted times.
 
     Parameters
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
     profile : Profile, optional
-        With fitted cost functions; without it there are no intervals.
+        Profile with fitted cost functions; without it there are no intervals.
 
     Returns
     -------
     Measurement
-        ``rows``: one for each length, p and algorithm; ``steps``: their supersteps, those of a label together;
-        ``analysis``: the paper's tables 9 to 11, the averages over all lengths by algorithm, p and label, with the
-        counts of the longest and those of the closed form; ``forms``: NumPy and the fast form by length.
+        ``rows`` has a row for each length, p and algorithm, and ``steps`` has their supersteps, those of one label
+        combined. ``analysis`` has the paper's tables 9 to 11: averages over all lengths by algorithm, p and label,
+        with the counts at the longest length and those of the closed form. ``forms`` has NumPy and the fast form by
+        length.
 
     Raises
     ------
     Stopped
-        On Ctrl-C, with what has been measured.
+        On Ctrl-C, with everything measured so far.
     """
     found = _Found(profile, plan.placement)
     points = [(p, n) for p in plan.processors for n in lengths_of(plan.mode, p)]
@@ -108,7 +110,7 @@ def _repeats(n: int) -> int:
 
 
 def _sort(machine: Machine, keys: NDArray[np.uint32], found: _Found) -> None:
-    """Sort some keys by every program."""
+    """Sort keys by every program."""
     n, p = len(keys), machine.size
     expected, shared = np.sort(keys), machine.empty(n, keys.dtype)
     for name, program in FORMS.items():
@@ -127,7 +129,7 @@ def _sort(machine: Machine, keys: NDArray[np.uint32], found: _Found) -> None:
 
 
 def _sort_here(keys: NDArray[np.uint32], found: _Found) -> None:
-    """Sort some keys by what needs no machine, in turns."""
+    """Sort keys by the functions that need no machine, alternately."""
     n, expected = len(keys), np.sort(keys)
     seconds: dict[Form, list[float]] = {name: [] for name in HERE}
     sort(keys)  # compiles or loads its loops
@@ -153,21 +155,21 @@ def _check(what: str, result: NDArray[Any], expected: NDArray[Any]) -> None:
 
 
 class _Found(Found[SortRun, SortSuperstep]):
-    """The rows so far, and those of what needs no machine."""
+    """Rows measured so far, with those of the functions that need no machine."""
 
     def __init__(self, profile: Profile | None, log: PlacementLog) -> None:
         super().__init__(profile, SortSuperstep, log)
         self.forms: list[SortForm] = []
 
     def section(self) -> Measurement:
-        """What there is."""
+        """Return the section with everything measured so far."""
         analysis = [_with_closed_form(row) for row in averages(self.steps, "algorithm", "p")]
         data = Sorting(rows=self.rows, steps=self.steps, analysis=analysis, forms=self.forms, **self.judged())
         return Measurement(data, {"sorting": np.array(self.samples, sampled(KEY))})
 
 
 def _with_closed_form(row: SortSuperstep) -> SortStep:
-    """Add the counts that the closed form gives for a superstep, with the shares of all processors alike."""
+    """Add the counts of the closed form for a superstep, which assumes equal shares for all processors."""
     cost = FORMS[row.algorithm].cost
     assert cost is not None, "it was measured"
     foretold = cost(row.n, row.p)

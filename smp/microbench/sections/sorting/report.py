@@ -1,5 +1,5 @@
-"""The report's section on sorting: time an element beside NumPy's, and the supersteps of each sort as the SMP paper's
-tables 9 to 11 have them."""
+"""The report's section on sorting: time per element next to NumPy's, and the supersteps of each sort in the form of
+tables 9 to 11 of the SMP paper."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEP = (counted(""), text("superstep"), text("counts"), counted("h_r"), counted(
 TITLES = {"radix": "Radix sort", "sample": "Sample sort", "column": "Column sort"}
 FORM_TITLES = {"numpy": "NumPy", "fast": "fast form"}
 MOST_LENGTHS = 6
-"""Lengths of each p in the table of times; the profile has all."""
+"""Largest number of lengths for each p in the table of times; the profile has all."""
 MEANING = (
     "time: the sum of the supersteps; of NumPy and of the fast form, which uses streams of one process, the whole. "
     "over NumPy: its time over this one."
@@ -39,12 +39,15 @@ AVERAGES = (
 
 
 def title_of(algorithm: str) -> str:
-    """Return a sort's name in print."""
+    """Return the printed name of a sort."""
     return TITLES.get(algorithm, f"{algorithm} sort")
 
 
 def line(found: Sorting) -> tuple[str, str] | None:
-    """Return what the first screen says: the sorts at the longest length, with the p of the fastest; the fast form."""
+    """Return the heading and text for the first screen: the sorts and the fast form at the longest length.
+
+    The sorts are those with the number of processors of the fastest one.
+    """
     longest = max((row.n for row in found.rows or found.forms), default=0)
     rows = [row for row in found.rows if row.n == longest]
     p = min(rows, key=lambda row: row.ns_per_element).p if rows else 0
@@ -103,7 +106,7 @@ def _times(found: Sorting, profile: Profile) -> Iterator[Table]:
 
 
 def _supersteps(title: str, steps: list[SortStep]) -> Table:
-    """The supersteps of one sort, as tables 9 to 11 have them."""
+    """Return a table of the supersteps of one sort, in the form of tables 9 to 11."""
     processors, rows = _columns(steps), []
     for k, label in enumerate(dict.fromkeys(row.label for row in steps), 1):
         same = {row.p: row for row in steps if row.label == label}

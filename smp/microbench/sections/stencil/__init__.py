@@ -1,4 +1,4 @@
-"""Relaxation of a grid, set against its prediction."""
+"""Relaxation of a grid, compared with its predicted times."""
 
 from smp.microbench.method.section import Section
 

@@ -1,4 +1,4 @@
-"""The figures of grid relaxation that are compared with those of other machines."""
+"""Numbers of grid relaxation that are compared with those of other machines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def compared(found: Stencil, samples: Samples) -> Iterator[Figure]:
-    """Yield what a cell takes in each form and by each layout."""
+    """Yield the time per cell of each form and each layout."""
     return judged(_timed(found, samples))
 
 

@@ -1,4 +1,4 @@
-"""Figures of red-black relaxation: runs in their intervals, and what an iteration takes, next to a copy of the grid."""
+"""Figures of red-black relaxation: runs in their intervals, and the time of an iteration next to a copy of the grid."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMS: dict[str, dict[str, Any]] = {
 
 
 def figures(found: Stencil, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the runs in their intervals, where there are predictions, and the times of an iteration."""
+    """Describe the runs in their intervals, if there are predictions, and the times of an iteration."""
     placed = [row for row in found.rows if row.good_s is not None]
     if placed:
         yield intervals(placed)
@@ -32,7 +32,7 @@ def figures(found: Stencil, samples: Samples = None) -> Iterator[Figure]:
 
 
 def intervals(rows: list[GridRun]) -> Figure:
-    """Return each layout's runs between good and bad, by grid, a panel for each p."""
+    """Return a figure of the runs of each layout and grid between good and bad, with a panel for each p."""
     processors, sides = few(sorted({row.p for row in rows})), few(sorted({row.rows for row in rows}))
     rows = [row for row in rows if row.p in processors and row.rows in sides]
     panels = []
@@ -52,7 +52,7 @@ def intervals(rows: list[GridRun]) -> Figure:
 
 
 def times(found: Stencil) -> Figure:
-    """Return ns a cell and iteration by the side of the grid, a panel for each p."""
+    """Return a figure of ns a cell and iteration by the side of the grid, with a panel for each p."""
     names = list(dict.fromkeys(row.layout for row in select(found.rows, "rows")))
     x = Axis("rows, and columns, of the grid", scale="log", ticks=sorted({row.rows for row in found.rows}))
     panels = []

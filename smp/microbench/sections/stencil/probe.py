@@ -1,9 +1,10 @@
-"""Red-black relaxation by every layout, by grid and processors, its supersteps in their intervals; and the fast form.
+"""Red-black relaxation by every layout, for several grids and numbers of processors, and by the fast form.
 
-Square grids of random float64, a fixed number of iterations.  The time of an iteration is that of its two supersteps,
-the median of the repeats; what copies the blocks in and out once is told apart.  Every result is that of one processor
-bit for bit.  Beside them the fast form takes the same grid, with its iterations blocked in time and one by one, and the
-streams that it uses copy the grid as often: 16 bytes a cell, the least that an iteration by itself can move.
+The grids are square, with random float64, and the number of iterations is fixed.  The time of an iteration is that of
+its two supersteps, the median of the repeats.  The copies of the blocks in and out, which are done once, are reported
+separately.  Every superstep is compared with its predicted times, and every result equals that of one processor bit
+for bit.  The fast form relaxes the same grid, with its iterations blocked in time and one by one.  The streams that it
+uses also copy the grid as often, which moves 16 bytes a cell: the least that an iteration by itself can move.
 Source: Brewer, Portable High-Performance Supercomputing, sections 4.4 and 5.2.
 """
 
@@ -36,27 +37,31 @@ from ..programs.probe import Found, averages, in_supersteps, sampled
 from .rows import Form, GridForm, GridRun, GridStep, Stencil
 
 SIDES = {"quick": (256, 1024), "default": (256, 1024, 4096), "full": (256, 512, 1024, 2048, 4096, 8192)}
-"""Rows, and columns, of the grids."""
+"""Number of rows, and of columns, of the grids."""
 ROOM = 8
-"""So many times a grid must be free: those here, the shared ones of all sizes, and the processors' own blocks."""
+"""Multiple of a grid's bytes that must be free: for the grids here, the shared ones of all sizes, and the processors'
+own blocks."""
 REPEATS, FEWER_FROM, FEWER = 5, 2048, 3
 KEY = {"rows": "i4", "columns": "i4", "p": "i4", "layout": "U16", "blocks": "U8"}
 Grid = NDArray[np.float64]
 
 
 class WrongGrid(SmpError):
-    """A layout's or the fast form's grid is not that of one processor: a defect, not a measurement."""
+    """Raised when the grid of a layout or of the fast form differs from that of one processor.
+
+    This is a defect, not a measurement.
+    """
 
 
 class Layout(NamedTuple):
-    """How a grid is shared out: block rows x block columns."""
+    """Distribution of a grid over the processors: its name, and block rows x block columns."""
 
     name: str
     blocks: tuple[int, int]
 
 
 def layouts_of(p: int) -> list[Layout]:
-    """Return the layouts of p processors; of those that share out a square grid alike, the first.
+    """Return the layouts for p processors: of several with the same blocks only the first, but always "shared".
 
     Examples
     --------
@@ -76,33 +81,34 @@ def layouts_of(p: int) -> list[Layout]:
 
 
 def _blocks(p: int, layout: str) -> tuple[int, int]:
-    """Block rows and columns that a layout makes of a square grid."""
+    """Return the block rows and block columns into which a layout divides a square grid."""
     shares = [each for each in rectangles((2 + 4 * p, 2 + 4 * p), p, layout=layout) if each.cells]
     return len({each.top for each in shares}), len({each.left for each in shares})
 
 
 def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measurement:
-    """Relax grids and set every superstep against its predictions.
+    """Relax grids and compare every superstep with its predicted times.
 
     Parameters
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
     profile : Profile, optional
-        With fitted cost functions; without it there are no intervals.
+        Profile with fitted cost functions; without it there are no intervals.
 
     Returns
     -------
     Measurement
-        ``rows``: one for each grid, p and layout, with ``ns_per_cell`` of an iteration and ``around_ns`` of all that
-        is done once; ``steps``: their supersteps, all reds and all blacks together; ``analysis``: their averages over
-        the grids; ``forms``: the fast form and the copy by grid; ``left_out``: grids for which memory is short.
+        ``rows`` has a row for each grid, p and layout, with ``ns_per_cell`` of an iteration and ``around_ns`` of the
+        work that is done once. ``steps`` has their supersteps, all reds combined and all blacks combined, and
+        ``analysis`` has the averages of these over the grids. ``forms`` has the fast form and the copy by grid.
+        ``left_out`` has the grids for which memory is short.
 
     Raises
     ------
     Stopped
-        On Ctrl-C, with what has been measured.
+        On Ctrl-C, with everything measured so far.
     """
     found = _Found(profile, plan.placement)
     fits = [side for side in SIDES[plan.mode] if ROOM * 8 * side**2 <= available_memory()]
@@ -143,7 +149,7 @@ def _run(machine: Machine, shared: GlobalArray, grid: Grid, layout: str, blocks:
 
 
 def _alone(machine: Machine, grid: Grid) -> Grid:
-    """Relax a grid by one processor."""
+    """Relax a grid on one processor; return the result."""
     shared = machine.empty(grid.shape, grid.dtype)
     _run(machine, shared, grid, "uniprocessor")
     return shared.view.copy()
@@ -177,7 +183,7 @@ def _relax(machine: Machine, grid: Grid, found: _Found) -> None:
 
 
 def _relax_here(grid: Grid, expected: Grid, found: _Found) -> None:
-    """Relax a grid by the fast form, and copy it as often, in turns."""
+    """Relax a grid by the fast form, and copy it as often, alternately."""
     work, streams = grid.copy(), streams_for(None)
     forms: dict[Form, Callable[[], object]] = {
         "blocked": partial(relax, work, iterations=ITERATIONS, out=work),
@@ -213,7 +219,7 @@ def _relax_here(grid: Grid, expected: Grid, found: _Found) -> None:
 
 
 def _copy(source: Grid, out: Grid, streams: int) -> None:
-    """Copy a grid as often as it is relaxed, by streams with a strip of rows each."""
+    """Copy a grid as often as it is relaxed; each stream copies a strip of rows."""
 
     def copy(first: int, last: int) -> None:
         for _ in range(ITERATIONS):
@@ -231,7 +237,7 @@ def _check(what: str, result: Grid, expected: Grid) -> None:
 
 
 class _Found(Found[GridRun, GridStep]):
-    """The rows so far, and those of what needs no machine."""
+    """Rows measured so far, with those of the functions that need no machine."""
 
     def __init__(self, profile: Profile | None, log: PlacementLog) -> None:
         super().__init__(profile, GridStep, log)
@@ -239,7 +245,7 @@ class _Found(Found[GridRun, GridStep]):
         self.left_out: list[int] = []
 
     def section(self) -> Measurement:
-        """What there is."""
+        """Return the section with everything measured so far."""
         data = Stencil(
             rows=self.rows,
             steps=self.steps,

@@ -1,4 +1,4 @@
-"""The report's section on red-black relaxation: time a cell and iteration by layout, beside a copy of the grid."""
+"""The report's section on red-black relaxation: time per cell and iteration by layout, next to a copy of the grid."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ AVERAGES = (
 
 
 def line(found: Stencil) -> tuple[str, str] | None:
-    """Return what the first screen says: the fastest layout of the largest grid, and the fast form beside a copy."""
+    """Return the heading and text for the first screen: the fastest layout and the fast form on the largest grid.
+
+    The text gives the time of a copy of the grid as well.
+    """
     every = [*(found.rows or found.forms)]
     if not every:
         return None
@@ -54,7 +57,7 @@ def line(found: Stencil) -> tuple[str, str] | None:
 
 
 def title_of(layout: str, blocks: str) -> str:
-    """Return a layout's name in print.
+    """Return the printed name of a layout.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Atomics, hand-offs, barriers."""
+"""Atomic operations, hand-offs of a cache line, and barriers."""
 
 from smp.microbench.method.section import Section
 

@@ -1,4 +1,4 @@
-"""The times of synchronisation by name, and the figures that are compared with those of other machines."""
+"""Times of synchronisation by name, and the numbers that are compared with those of other machines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def operations(found: Synchronisation) -> list[tuple[str, float, Operation | None]]:
-    """Return what does not go by p: a name, ns, and the row that says whether it is valid."""
+    """Return the times that are not listed by p: a name, ns, and the row with their validity."""
     adds = found.fetch_add_ns
     alone, contended = (adds.alone, adds.contended or {}) if adds else (None, {})
     most = max(contended, key=int, default="0")
@@ -28,7 +28,10 @@ def operations(found: Synchronisation) -> list[tuple[str, float, Operation | Non
 
 
 def barriers(found: Synchronisation) -> list[tuple[int, list[float | None], Operation | None]]:
-    """Return for each p, ascending, a barrier's ns compiled and from Python, and the row of one that is not valid."""
+    """Return the ns of a compiled barrier and of one from Python for each p, ascending.
+
+    The row of one of them is added if it is not valid.
+    """
     made = []
     for p, us in sorted((found.barrier_us or {}).items(), key=lambda item: int(item[0])):
         ns = [None if value is None else value * 1e3 for value in (us.compiled, us.python)]
@@ -38,7 +41,7 @@ def barriers(found: Synchronisation) -> list[tuple[int, list[float | None], Oper
 
 
 def compared(found: Synchronisation, samples: Samples) -> Iterator[Figure]:
-    """Yield what an operation, a barrier and an empty superstep take."""
+    """Yield the times of operations, barriers and empty supersteps."""
     for what, ns, row in operations(found):
         yield _figure(what.replace("  by", "line handed over by"), ns, row, samples)
     for p, us in sorted((found.barrier_us or {}).items(), key=lambda item: int(item[0])):

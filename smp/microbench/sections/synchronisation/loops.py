@@ -9,7 +9,7 @@ Word TURN holds the number of the next turn; processor r of a pair takes the tur
     by store       look until it is my turn, then store the next          reads the line, then owns it
     by exchange    compare_exchange(my turn -> next) until it succeeds    owns the line at each try
 
-A turn that finds STOP ends.  Every wait looks at the machine's abort word too, so a partner that dies ends it.
+A processor that finds STOP ends.  Every wait also looks at the machine's abort word, so it ends if the partner dies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OK, OVER, FAILED = 0, 1, 2
 
 @inline
 def by_store(words: Words, turn: int, then: int, sync: Words) -> int:
-    """Wait for a turn, reading, and give the next; return OK, OVER or FAILED."""
+    """Wait for a turn by loads, and store the next; return OK, OVER or FAILED."""
     while True:
         found = load(words, TURN)
         if found == turn:
@@ -47,7 +47,7 @@ def by_store(words: Words, turn: int, then: int, sync: Words) -> int:
 
 @inline
 def by_exchange(words: Words, turn: int, then: int, sync: Words) -> int:
-    """Wait for a turn and give the next in one operation; return OK, OVER or FAILED."""
+    """Wait for a turn and store the next in one operation; return OK, OVER or FAILED."""
     while True:
         found = compare_exchange(words, TURN, turn, then)
         if found == turn:
@@ -68,19 +68,19 @@ def handoffs(words: Words, sync: Words, exchange: bool, side: int, chunk: int, s
     sync : int64 array
         ``proc.sync``.
     exchange : bool
-        Whether by `by_exchange` or by `by_store`.
+        True to use `by_exchange`, False to use `by_store`.
     side : {0, 1}
-        Which of the two this is; 0 keeps the time.
+        Side of this processor; side 0 keeps the time.
     chunk : int
-        Own turns of a window: so many round trips.
+        Turns of this side in a window, which is the number of round trips.
     seconds : float
     spans : int64 array, shape (n, 4)
-        As `overlap.SPAN`: start, end, CPU time, hand-offs (two a round trip); at most n windows are taken.
+        As `overlaps.SPAN`: start, end, CPU time, hand-offs (two a round trip); at most n windows are taken.
 
     Returns
     -------
     int
-        The number of whole windows.
+        Number of complete windows.
 
     Raises
     ------
@@ -129,10 +129,10 @@ def adds(words: Words, chunk: int, seconds: float, spans: Words) -> int:
 
 @local
 def barriers(words: Words, sync: Words, rank: int, chunk: int, seconds: float, spans: Words) -> int:
-    """Pass barriers until processor 0 says that the time is over, in windows of ``chunk``; END is 0 at the start.
+    """Pass barriers in windows of ``chunk`` until the time is over on processor 0; END is 0 at the start.
 
-    Between windows stands one more barrier, before which processor 0 sets END: so all stop after the same window.
-    Returns the number of windows.
+    There is one more barrier between two windows. Processor 0 sets END before that barrier, so all processors stop
+    after the same window.  Returns the number of windows.
     """
     deadline = clock() + np.int64(seconds * 1e9)
     count = 0

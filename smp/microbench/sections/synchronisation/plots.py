@@ -13,12 +13,12 @@ from .report import MATRICES, OPERATIONS
 from .rows import Operation, Synchronisation
 
 FEW_NAMES = 24
-"""CPUs of a matrix that are all named; of more, every second, third ... is."""
+"""Largest number of CPUs of a matrix that are all named; of more, only every second, third, ... is."""
 STEPS = ("compiled", "python", "superstep")
 
 
 def figures(found: Synchronisation, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the hand-offs, where there are two CPUs, and the barriers."""
+    """Describe the figures of the hand-offs, if there are two CPUs, and of the barriers."""
     rows = found.rows or []
     pairs = [row for row in rows if row.what in MATRICES and row.cpus]
     if pairs:
@@ -29,7 +29,7 @@ def figures(found: Synchronisation, samples: Samples = None) -> Iterator[Figure]
 
 
 def handoffs(rows: Sequence[Operation]) -> Figure:
-    """Return ns of a hand-off for each pair of CPUs, by load and store and by compare-exchange."""
+    """Return a figure of ns of a hand-off for each pair of CPUs, by load and store and by compare-exchange."""
     cpus = sorted({cpu for row in rows for cpu in row.cpus or ()})
     names = [str(cpu) if k % -(-len(cpus) // FEW_NAMES) == 0 else "" for k, cpu in enumerate(cpus)]
     x, y = Axis("from", "CPU", names=names), Axis("to", "CPU", names=names)
@@ -54,7 +54,7 @@ def handoffs(rows: Sequence[Operation]) -> Figure:
 
 
 def barriers(rows: Sequence[Operation]) -> Figure:
-    """Return ns of barriers and of empty supersteps by processors."""
+    """Return a figure of ns of barriers and of empty supersteps by number of processors."""
     lines = [
         curve(OPERATIONS[what], mine, "processors", between=SPREAD, **nth(k))
         for k, what in enumerate(STEPS)

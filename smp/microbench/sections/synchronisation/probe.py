@@ -1,4 +1,4 @@
-"""Synchronisation: fetch-and-add, the hand-off of a line between two CPUs, barriers, an empty superstep.
+"""Synchronisation: fetch-and-add, the hand-off of a line between two CPUs, barriers, and an empty superstep.
 
     alone        fetch_add by one processor
     contended    fetch_add by all on one word: the time of one processor's operation
@@ -8,9 +8,9 @@
     python       proc.barrier()
     superstep    with proc.superstep(): pass
 
-Each runs for a fixed time, in windows that count only while all who take part run, and the median is quoted:
-in the quickest windows a partner may have slept.  More processors than CPUs are measured as they come: they
-wait for their turn on a CPU, and are said to be oversubscribed.
+Each operation runs for a fixed time, in windows that count only if all processors of the operation run.  The median is
+quoted, since in the fastest windows a partner may have slept.  If there are more processors than CPUs, windows count
+although processors wait for their turn on a CPU, and the rows are marked as oversubscribed.
 """
 
 from __future__ import annotations
@@ -41,52 +41,52 @@ FEWEST_ROUNDS = 3
 BUDGETS = {"quick": 2.0, "default": 10.0, "full": 40.0}
 """Seconds, by mode."""
 MOST_CPUS = {"quick": 4, "default": 12, "full": 48}
-"""CPUs of the hand-off matrix, by mode."""
+"""Largest number of CPUs of the hand-off matrix, by mode."""
 SHORTEST, LONGEST = 0.015, 0.06
-"""Seconds of one visit; time that the hypervisor takes spoils the whole of it."""
+"""Shortest and longest visit, in seconds; a visit is short because time that the hypervisor takes spoils all of it."""
 VISIT_SECONDS = 0.006
-"""What a visit takes besides."""
+"""Further seconds that a visit takes."""
 START_SECONDS = 0.5
-"""What a machine takes to start and to load compiled code."""
+"""Seconds that a machine takes to start and to load compiled code."""
 ASLEEP = Flag.DESCHEDULED | Flag.SWITCHED | Flag.APART
-"""What belongs to processors that take turns on a CPU."""
+"""Flags that are no disturbance if processors take turns on a CPU."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One machine and what is measured on it; ``cpus`` are its processors', None where they have none."""
+    """One machine and its tasks; ``cpus`` has the CPU of each processor, or is None if there are too few CPUs."""
 
     p: int
     cpus: tuple[int, ...] | None
     tasks: tuple[Task, ...]
 
     def key(self, task: Task) -> tuple[str, int, int, int]:
-        """What, number of processors, and the two CPUs of a hand-off (-1, -1 for anything else)."""
+        """Return the operation, number of processors, and the two CPUs of a hand-off (-1, -1 for anything else)."""
         pair = [self.cpus[rank] for rank in task.ranks] if task.what in HANDOFFS and self.cpus else [-1, -1]
         return task.what, len(task.ranks), pair[0], pair[1]
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
-    """Measure what it costs to synchronise.
+    """Measure the cost of synchronisation.
 
     Parameters
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
     Measurement
-        ``data`` has ``fetch_add_ns`` ("alone" and, by p, "contended"), ``handoff_ns`` ("store" and "exchange":
-        matrices over ``handoff_cpus``, one way, None on the diagonal) with their medians ``handoff_store_ns``
-        and ``handoff_exchange_ns``, ``barrier_us`` (by p, "compiled" and "python"), ``superstep_us`` (by p),
-        ``oversubscribed``, the p's above the number of CPUs, and ``rows`` with the statistics of each. Numbers of
-        processors are keys, and so strings. ``samples`` has every window.
+        ``data`` has ``fetch_add_ns`` ("alone" and, by p, "contended") and ``handoff_ns`` ("store" and "exchange":
+        matrices over ``handoff_cpus``, one way, None on the diagonal). The medians of the matrices are
+        ``handoff_store_ns`` and ``handoff_exchange_ns``. It also has ``barrier_us`` (by p, "compiled" and "python"),
+        ``superstep_us`` (by p), ``oversubscribed``, the p's above the number of CPUs, and ``rows`` with the statistics
+        of each operation. Numbers of processors are keys, and therefore strings. ``samples`` has every window.
 
     Notes
     -----
-    Takes 2, 10 or 40 s by mode, more where the hand-off matrix or the list of p's is long.
+    Takes 2, 10 or 40 s, depending on the mode, and more if the hand-off matrix or the list of p's is long.
     """
     begun, cpus = time.monotonic(), tuple(usable_cpus())
     chosen = spread(cpus, MOST_CPUS[plan.mode])
@@ -97,7 +97,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     whole, done = sum(len(stage.tasks) for stage in stages), 0
     for k, stage in enumerate(stages):
         left = plan.seconds(BUDGETS[plan.mode]) - (time.monotonic() - begun) - START_SECONDS * (len(stages) - k)
-        share = left / (whole - done)  # of each task
+        share = left / (whole - done)  # seconds for each task
 
         def told(part: float, text: str, done: int = done, tasks: int = len(stage.tasks)) -> None:
             tick((done + part * tasks) / whole, text)
@@ -118,7 +118,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
 
 def spread(cpus: Sequence[int], most: int) -> tuple[int, ...]:
-    """Return all CPUs, or so many of them, evenly spread from the first to the last.
+    """Return all CPUs, or ``most`` of them, evenly spread from the first to the last.
 
     Examples
     --------
@@ -131,14 +131,14 @@ def spread(cpus: Sequence[int], most: int) -> tuple[int, ...]:
 
 
 def stages_of(counts: Sequence[int], cpus: tuple[int, ...], chosen: tuple[int, ...]) -> list[Stage]:
-    """Plan the machines: one for each p, and one for the hand-offs unless one of those has its CPUs.
+    """Plan the machines: one for each p, and one for the hand-offs unless one of the others has the same CPUs.
 
     Parameters
     ----------
     counts : sequence of int
         The p's, ascending.
     cpus, chosen : tuple of int
-        Those that may be used; those of the hand-off matrix.
+        CPUs that may be used, and CPUs of the hand-off matrix.
     """
     pairs = itertools.combinations(range(len(chosen)), 2)
     matrix = tuple(Task(what, pair) for pair in pairs for what in HANDOFFS)
@@ -160,7 +160,7 @@ def stages_of(counts: Sequence[int], cpus: tuple[int, ...], chosen: tuple[int, .
 
 
 class Summary(TypedDict):
-    """The numbers that a reader asks for first: fields of `Synchronisation`."""
+    """Numbers that a reader asks for first: fields of `Synchronisation`."""
 
     fetch_add_ns: Adds
     handoff_cpus: list[int]
@@ -196,7 +196,7 @@ def summary(results: Sequence[Result], chosen: Sequence[int]) -> Summary:
 
 
 def _middle(matrix: Matrix) -> float | None:
-    """The median of a matrix; None for one CPU, which has nobody to hand to."""
+    """Return the median of a matrix; None for a single CPU, which has no partner."""
     values = [value for line in matrix for value in line if value is not None]
     return float(np.median(values)) if values else None
 

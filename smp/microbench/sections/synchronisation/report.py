@@ -21,7 +21,7 @@ OPERATIONS = {
 }
 MATRICES = {"store": "load and store", "exchange": "compare-exchange"}
 WIDEST = 10
-"""CPUs of a matrix that is printed; a larger one is in the profile."""
+"""Largest number of CPUs of a matrix that is printed; the profile has the whole matrix."""
 COLUMNS = (
     *(text("operation"), counted("p"), Column("median", "ns"), Column("cycles"), Column("minimum", "ns")),
     *(Column("p95", "ns"), share("clean")),
@@ -29,7 +29,7 @@ COLUMNS = (
 
 
 def in_other_states(found: Synchronisation) -> Iterator[Table]:
-    """Yield a table for each p whose CPUs lay in several ways: every operation in every state."""
+    """Yield a table for each p with several states of the placement: every operation in every state."""
     for p, states in (found.placement or {}).items():
         mine = [row for row in found.rows or () if row.processors == int(p)]
         rows = [(OPERATIONS[row.what], row.ns, row.elsewhere_ns) for row in mine]

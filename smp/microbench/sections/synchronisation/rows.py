@@ -1,4 +1,4 @@
-"""The record of the section ``synchronisation``, as the probe writes it, a profile keeps it and the report reads it."""
+"""Record of the section ``synchronisation``: the probe writes it, a profile keeps it, and the report reads it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What one visit of the synchronisation probe does on each processor: a short trial, then windows for some time.
+"""One visit of the synchronisation probe on each processor: a short trial, then windows for some time.
 
-trial       how many operations fill a window        each for itself, or processor 0's for all
+trial       how many operations fill a window        all use the count of the first processor of the task
 barrier
-visit       windows of that many, stamped            see `loops`, and `_in_python` for the calls from Python
+visit       windows of that count, stamped           see `loops`, and `_in_python` for the calls from Python
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from .loops import END, adds, barriers, handoffs
 HANDOFFS = ("store", "exchange")
 WINDOW_NS = 300_000
 SHORTEST_NS = 50_000
-"""A window of a visit; no more room is kept than for windows as short as this."""
+"""Length that a window of a visit aims at, and the shortest for which the array of windows has room, in ns."""
 FIRST_CHUNK, FIRST_SECONDS = 64, 0.003
-"""The trial that tells how many operations fill a window."""
+"""Operations of a window, and seconds, of the trial that finds how many operations fill a window."""
 
 Words = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to measure: what, and who takes part; their places are their sides in a hand-off."""
+    """One operation to measure, and the ranks that take part; in a hand-off, the index of a rank is its side."""
 
     what: str
     ranks: tuple[int, ...]
 
 
 def warm_up(machine: Machine, words: GlobalArray, tasks: Iterable[Task]) -> None:
-    """Have every processor load what the tasks need, compiled, before anything is timed."""
+    """Make every processor load the compiled code of the tasks before anything is timed."""
     for task in tasks:
         words.view[:] = 0
         machine.run(_program, words, task, 0.0)
 
 
 def visit(machine: Machine, words: GlobalArray, task: Task, seconds: float, timer_ns: float, turn: int) -> Windows:
-    """Run a task once for some time; return the windows of all who took part, with how the CPUs lay at its ends."""
+    """Run a task once for some time; return the windows of all its processors, with the placement before and after."""
     words.view[:] = 0
     before = stolen_ns(affinity()) or 0
     run = machine.run(_program, words, task, seconds)
@@ -61,7 +61,7 @@ def visit(machine: Machine, words: GlobalArray, task: Task, seconds: float, time
 
 
 def _program(proc: Processor, words: GlobalArray, task: Task, seconds: float) -> Words:
-    """The program of one processor: a short trial, then the visit; returns the spans of its windows."""
+    """Run the program of one processor, a short trial and then the visit; return the spans of its windows."""
     room = np.zeros((int(seconds * 1e9) // SHORTEST_NS + 1, 4), np.int64)
     take, first = _work(proc, words, task), task.ranks[0]
     proc.barrier()
@@ -76,7 +76,7 @@ def _program(proc: Processor, words: GlobalArray, task: Task, seconds: float) ->
 
 
 def _work(proc: Processor, words: GlobalArray, task: Task) -> Callable[[int, float, Words], int]:
-    """What a processor does: take windows of so many operations for some seconds; return their number."""
+    """Return the function of a processor, which takes windows of ``chunk`` operations and returns their number."""
     shared, sync = words.view, proc.sync
     if proc.rank not in task.ranks:
         return lambda chunk, seconds, room: 0
@@ -99,7 +99,7 @@ def _empty_superstep(proc: Processor) -> None:
 def _in_python(
     proc: Processor, words: Words, operation: Callable[[], None], chunk: int, seconds: float, room: Words
 ) -> int:
-    """As `loops.barriers`, for an operation of all processors that is called from Python."""
+    """Take windows like `loops.barriers`, of an operation of all processors that is called from Python."""
     deadline = time.monotonic_ns() + int(seconds * 1e9)
     count = 0
     while True:

@@ -1,9 +1,9 @@
-"""Loops that stamp the moment when a thread runs, and the bare parts of a remapping: the wake-up of another thread.
+"""Loops that note the time at which a thread runs, and a bare part of a remapping: the wake-up of another thread.
 
     waker      note BEFORE, GO, wake │ sleep
     sleeper                   asleep │ note WOKEN │ wake the waker
 
-Whoever keeps the CPU before that does so with `spin_out`.
+Before an event, the thread that causes it keeps its CPU with `spin_out`.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from smp.errors import Aborted
 
 Words = NDArray[np.int64]
 GO, BACK, BEFORE, WOKEN = 0, 16, 32, 48
-"""Words of a hand-off, on lines of their own by who writes them."""
+"""Words of a wake-up, each on cache lines of its own."""
 HANDOFF_WORDS = 64
 SLICE_NS = 20_000_000
-"""The longest sleep between two looks."""
+"""Longest sleep between two looks, in ns."""
 
 
 @stream
 def stamp(times: Words, k: int) -> None:
-    """Note the time."""
+    """Store the time in ``times[k]``."""
     times[k] = clock()
 
 
 @stream
 def spin_out(ns: int) -> None:
-    """Keep the CPU and the stream for so long."""
+    """Keep the CPU and the stream for the given number of ns."""
     start = clock()
     while clock() - start < ns:
         pause()
@@ -42,19 +42,19 @@ def spin_out(ns: int) -> None:
 
 @stream
 def write_time(cells: Cells) -> None:
-    """Leave the time in cell 0: what the thread does that gets the stream."""
+    """Write the time into cell 0; the thread that gets the stream runs this."""
     writeef(cells, 0, clock())
 
 
 @stream
 def remap(cells: Cells, times: Words) -> None:
-    """Trap on cell 0, which a thread fills that waits for this stream; note when that ran, and when this goes on.
+    """Trap on cell 0, which a thread that waits for this stream fills; note when that thread ran and this one goes on.
 
     Parameters
     ----------
     cells : Cells of int64, empty
     times : int64 array, shape (2,)
-        ns from the beginning of the wait: until the other ran, until this one goes on.
+        Receives the ns from the beginning of the wait until the other thread ran, and until this one goes on.
     """
     start = clock()
     times[0] = readfe(cells, 0) - start
@@ -63,7 +63,7 @@ def remap(cells: Cells, times: Words) -> None:
 
 @stream
 def wake_once(words: Words, number: int, sync: Words) -> None:
-    """Wake the sleeper, and sleep until it answers; raises Aborted when the run fails."""
+    """Wake the sleeper, and sleep until it answers; raise Aborted if the run fails."""
     words[BEFORE] = clock()
     store(words, GO, number)
     futex_wake(words, GO, 1)
@@ -75,7 +75,7 @@ def wake_once(words: Words, number: int, sync: Words) -> None:
 
 @stream
 def sleep_once(words: Words, number: int, sync: Words) -> None:
-    """Sleep until the waker wakes; note the time at once.  Raises Aborted when the run fails."""
+    """Sleep until the waker wakes this thread, and note the time at once; raise Aborted if the run fails."""
     while load(words, GO) != number:
         if aborted(sync):
             raise Aborted

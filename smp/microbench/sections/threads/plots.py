@@ -12,11 +12,11 @@ from .report import EVENTS, PARTS
 from .rows import Threads
 
 WHOLE = 3.0
-"""How many times as far as the longest bar the axis goes for the sake of whiskers."""
+"""Largest ratio of the axis to the longest bar; whiskers that reach farther are cut."""
 
 
 def figures(found: Threads, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the events as bars, and the parts of a remapping under its whole."""
+    """Describe the figure of the events as bars, and of a remapping and its parts."""
     yield Figure(
         "threads",
         doubted(
@@ -46,7 +46,7 @@ def _parts(found: Threads) -> Panel:
     times = [row.ns / 1e3 for row in parts] + [total - explained]
     starts = [sum(times[:k]) for k in range(len(times))]
     bars = []
-    why = reasons([*parts, found.whole])  # what is left over is as valid as all that it is left over from
+    why = reasons([*parts, found.whole])  # the unexplained rest is valid only if all parts and the whole are
     why[-1] = "; ".join(one for one in why if one)
     for k, (start, each) in enumerate(zip(starts, times, strict=True)):
         colour, note = GREY if k == len(parts) else k % COLOURS, f"{number(each)} us, {percent(each / total)}%"

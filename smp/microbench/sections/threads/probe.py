@@ -1,19 +1,25 @@
 """Starting a stream, starting a thread on a stream, remapping a stream after a trap; after tables 1 to 3.
 
     stream      pool.start until the thread runs, on a stream that has no thread of the system yet       (table 1)
-    thread      the same on a stream that has nothing to do
+    thread      the same on an idle stream
     bare        threading.Thread.start until it runs: what a stream begins with
-    remap       a thread waits, and its stream goes to one that is ready: until that runs                (table 2)
+    remap       a thread waits, and its stream goes to a ready thread: until that thread runs            (table 2)
     at once     the same with retry limit 0, by a trap: the paper's adjusted mean, measured
-    back        until the first goes on, once the second has filled its cell and ended
-    next        a thread ends, and its stream goes to one that is ready: what the paper could not time
+    back        from then until the first goes on, once the second has filled its cell and ended
+    next        a thread ends, and its stream goes to a ready thread: what the paper could not time
 
-A wait with the Tera's 1,024 retries gives its stream up before it traps: every so many looks it lets one that is ready
-go on.  The accounting (table 3) is of a wait that traps just before that.  It measures by themselves the parts that a
-remapping is made of, and says how much of it they explain: the looks; the trap, timed as a wait that withdraws at once;
-the wake-up of another thread of the system and the switch to it; its way back into Python; and the call of its function
-there, with the cells as an argument.  The events above happen on all CPUs of the process, where the system puts the
-threads; the accounting, its whole too, on one: there a woken thread runs as soon as the waker sleeps.
+A wait with the Tera's limit of 1,024 retries gives up its stream before it traps, since every `TURN` looks it lets a
+ready thread go on.  The accounting (table 3) uses a wait that traps just before that.  It measures the parts of a
+remapping separately, and reports how much of the remapping they explain.  The parts are:
+
+    looks       the looks before the trap
+    trap        the trap, timed as a wait that withdraws at once
+    wake        the wake-up of another thread of the system, and the switch to it
+    python      the way of that thread back into Python
+    call        the call of its function there, with the cells as an argument
+
+The events above happen on all CPUs of the process, and the system places the threads.  The accounting and its whole
+happen on one CPU, where a woken thread runs as soon as the waker sleeps.
 
 Source: the study of the Tera MTA, section 3.3.
 """
@@ -50,44 +56,44 @@ from .rows import Accounting, Event, EventName, Part, PartName, Threads, Whole
 EVENTS: tuple[EventName, ...] = ("stream", "thread", "bare", "remap", "at once", "back", "next")
 PARTS: tuple[PartName, ...] = ("looks", "trap", "wake", "python", "call")
 WHOLE = "whole"
-"""The remapping that the parts are of."""
+"""Name of the whole remapping, which the parts make up."""
 RETRIES, LOOKS = 1024, TURN - 1
-"""The Tera's limit; the largest with which a wait traps that would else have given way."""
+"""Retry limit of the Tera, and the largest limit with which a wait traps before it lets a ready thread go on."""
 SECONDS = {"quick": 0.5, "default": 2.7, "full": 19.0}
-"""By mode."""
+"""Seconds of each mode."""
 REPEATS = 10
-"""Of each in a round."""
+"""Number of times that each event or part is timed in a round."""
 SPIN_NS = 200_000
-"""How long a stream keeps its CPU before it traps or wakes another."""
+"""Time for which a thread keeps its CPU before it traps or wakes another thread."""
 KEY = {"what": "U8"}
 Words = NDArray[np.int64]
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
-    """Measure what starting and remapping take, and their parts.
+    """Measure the times of starting and remapping, and of the parts of a remapping.
 
     Parameters
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
     Measurement
-        ``data.rows`` has a row for each of `EVENTS`: the median ``ns``, ``mean_ns`` and ``std_ns``;
-        ``data.parts`` one for each of `PARTS`, ``data.whole`` the remapping that they are of;
-        ``data.accounting`` its ``total_ns`` of a remapping, the sum of
-        its parts as ``explained_ns``, and the ratio, ``explained``. ``samples`` has every event.
+        ``data.rows`` has a row for each of `EVENTS`, with the median ``ns``, ``mean_ns`` and ``std_ns``.
+        ``data.parts`` has a row for each of `PARTS`, and ``data.whole`` is the remapping that the parts make up.
+        ``data.accounting`` has the ``total_ns`` of a remapping, the sum of its parts as ``explained_ns``, and the
+        ratio of the two as ``explained``. ``samples`` has every event.
 
     Raises
     ------
     Stopped
-        On Ctrl-C, with the rounds that are whole.
+        On Ctrl-C, with the rounds that are complete.
 
     Notes
     -----
-    Takes 1, 3 or 20 s by mode.
+    Takes 1, 3 or 20 s, depending on the mode.
     """
     clock, GHz = HostClock(), clock_rate().GHz
     tick(0.0, "threads")
@@ -126,7 +132,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
 
 class Statistics(Times):
-    """What the rows have in common."""
+    """Fields that the rows have in common."""
 
     mean_ns: float
     std_ns: float
@@ -146,7 +152,7 @@ def accounting(times: Mapping[str, float]) -> Accounting:
     Parameters
     ----------
     times : mapping of str to float
-        ns of each of `PARTS`, and of the `WHOLE`.
+        Median ns of each of `PARTS` and of the `WHOLE`.
 
     Examples
     --------
@@ -158,7 +164,7 @@ def accounting(times: Mapping[str, float]) -> Accounting:
 
 
 def _program(proc: Processor, cells: dict[int, Cells], order: list[str], turn: int, timer_ns: float) -> list[Windows]:
-    """The program of the processor: every event and part, so many times each."""
+    """Run the program of the processor: time every event and part `REPEATS` times."""
     bench = _Bench(proc, cells)
     made = []
     for what in order:
@@ -171,7 +177,7 @@ def _program(proc: Processor, cells: dict[int, Cells], order: list[str], turn: i
 
 
 class _Bench:
-    """What times one event or part, by name; each returns ns."""
+    """Functions by name that each time one event or part, and return its ns."""
 
     def __init__(self, proc: Processor, cells: dict[int, Cells]) -> None:
         self._proc, self._cells = proc, cells
@@ -193,17 +199,17 @@ class _Bench:
         }
 
     def _settle(self) -> None:
-        """Keep the stream until the others have fallen asleep, and then the CPU until it is at speed."""
+        """Keep the stream until other threads have fallen asleep, and then the CPU until it runs at full speed."""
         time.sleep(NAP)
         spin_out(SPIN_NS)
 
     def _stream(self) -> int:
-        """From `start` until the thread runs, the first on its pool."""
+        """Return the ns from `start` until the thread runs, the first of its pool."""
         with self._proc.streams(1) as pool:
             return self._started(pool)
 
     def _thread(self) -> int:
-        """From `start` until the thread runs, when the stream sleeps."""
+        """Return the ns from `start` until the thread runs, on a stream that sleeps."""
         with self._proc.streams(1) as pool:
             self._started(pool)
             time.sleep(NAP)
@@ -216,7 +222,7 @@ class _Bench:
         return int(times[0]) - start
 
     def _bare(self) -> int:
-        """The same of Python's own thread."""
+        """Return the same for a thread of Python's own."""
         times = np.zeros(1, np.int64)
         thread = threading.Thread(target=stamp, args=(times, 0))
         start = time.monotonic_ns()
@@ -225,7 +231,7 @@ class _Bench:
         return int(times[0]) - start
 
     def _remap(self, limit: int) -> tuple[int, int]:
-        """Trap while another thread is ready; ns until that runs, and until this one goes on."""
+        """Trap while another thread is ready; return ns until that thread runs, and until this one goes on."""
         times, cells = np.zeros(2, np.int64), self._cells[limit]
 
         def outer(pool: Pool) -> None:
@@ -242,7 +248,7 @@ class _Bench:
         return went_on - ran
 
     def _next(self) -> int:
-        """From the end of one thread until the next runs on its stream."""
+        """Return the ns from the end of one thread until the next runs on its stream."""
         times = np.zeros(2, np.int64)
 
         def first(pool: Pool) -> None:
@@ -255,19 +261,19 @@ class _Bench:
         return int(times[1] - times[0])
 
     def _looks(self) -> int:
-        """What `LOOKS` looks add to a wait, the shortest of some."""
+        """Return the ns that `LOOKS` looks add to a wait, from the shortest of five waits with and without them."""
         with_looks, without = (min(self._trap(limit) for _ in range(5)) for limit in (LOOKS, 0))
         return with_looks - without
 
     def _trap(self, limit: int = 0) -> int:
-        """What a wait takes that looks so often, traps, and withdraws at once, since its time is over."""
+        """Return the ns of a wait that makes ``limit`` looks, traps, and withdraws at once, since its time is over."""
         threads, address = self._proc._shared_memory("a pool of streams").threads, self._cells[limit]._at(0)
         start = time.perf_counter_ns()
         threads.operate(address, READFF, limit, 1)
         return time.perf_counter_ns() - start
 
     def _handed(self) -> tuple[int, int]:
-        """Wake a bare thread that sleeps; ns until it runs, and then until it has called the next loop from Python."""
+        """Wake a bare thread that sleeps; return ns until it runs, and from then until its next call from Python."""
         words = self._words
         self._number += 1
         number, times, sync = self._number, np.zeros(1, np.int64), self._proc.sync
@@ -286,7 +292,7 @@ class _Bench:
         return woken - before, int(times[0]) - woken
 
     def _call(self) -> int:
-        """From the beginning of the pool's thread until its function writes the time."""
+        """Return the ns from the beginning of the pool's thread until its function writes the time."""
         cells = self._cells[0]
         self._settle()
         thread = Thread(self._proc._shared_memory("a pool of streams").threads, lambda: write_time(cells))

@@ -1,4 +1,4 @@
-"""The report's section on starting streams and threads, and on remapping a stream, with the accounting of it."""
+"""The report's section on starting streams and threads, and on remapping a stream with its accounting."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MADE_OF = (text("part, measured by itself"), _micro("median"), share(""), counte
 
 
 def line(found: Threads) -> tuple[str, str] | None:
-    """Return what the first screen says of the section: a heading and a sentence."""
+    """Return the heading and text of this section for the first screen."""
     times = {row.what: time(row.ns / 1e9) for row in found.rows}
     if not {"stream", "thread", "remap", "at once"} <= set(times):
         return None

@@ -1,4 +1,4 @@
-"""Waking streams that wait, many at once or in a chain."""
+"""Waking streams that wait, many at once or one after the other."""
 
 from smp.microbench.method.section import Section
 

@@ -1,10 +1,11 @@
-"""What streams do that wait at cells, and what the stream does that sets them off and times them.
+"""Loops of the streams that wait at cells, and of the main thread that sets them off and times them.
 
     main     READY │ look until BEGUN is all │ initial loop │ note the time, fill │ sleep until all are done
     waiter         │ BEGUN + 1 │ readff                  │ DONE + 1; the last one notes the time     many
     waiter         │ BEGUN + 1 │ readfe │ work │ writeef │ DONE + 1; the last one notes the time     one at a time
 
-The main thread sleeps in the end, where the MTA's spun: it would keep a CPU from those whom it has just woken.
+The main thread sleeps at the end, whereas that of the MTA spun: by spinning, it would keep a CPU from the streams that
+it has just woken.
 
 Source: the study of the Tera MTA, sections 3.2.1 and 3.2.2.
 """
@@ -23,21 +24,21 @@ from smp.errors import Aborted
 
 Words = NDArray[np.int64]
 BEGUN, READY, DONE, ALL, END = 0, 8, 16, 17, 18
-"""Words of the shared array: waiters that have begun; whether the main thread looks for them; waiters that are done;
-how many there are, or 0 when all are done; when the last was."""
+"""Words of the shared array: number of waiters that have begun; 1 once the main thread looks at that number; number of
+waiters that are done; number of all waiters, or 0 when all are done; time at which the last one was done."""
 SHARED_WORDS = 32
 PATIENCE = 10_000
-"""Looks at READY."""
+"""Largest number of looks at READY."""
 SLICE_NS = 20_000_000
-"""The longest sleep between two looks."""
+"""Longest sleep between two looks, in ns."""
 OPERATIONS = 21
-"""Dependent operations of an iteration of work: the depth of the MTA's pipeline, where a stream's next instruction
-waited for so many clocks."""
+"""Dependent operations of an iteration of work: the depth of the MTA's pipeline, in which the next instruction of a
+stream waited for this number of clocks."""
 
 
 @inline
 def worked(x: int, iterations: int, a: int, b: int) -> int:
-    """Work for so many iterations of `OPERATIONS` clocks: a chain that no compiler can shorten."""
+    """Work for a number of iterations of `OPERATIONS` clocks, in a chain that no compiler can shorten."""
     for _ in range(iterations):
         for _ in range(OPERATIONS // 3):
             x = ((x ^ a) + b) ^ b
@@ -46,7 +47,7 @@ def worked(x: int, iterations: int, a: int, b: int) -> int:
 
 @inline
 def begin(words: Words) -> None:
-    """Count oneself in once the main thread looks, or after a while: it may be the one who needs this CPU."""
+    """Add 1 to BEGUN once the main thread looks, or after `PATIENCE` looks, since the main thread may need this CPU."""
     looks = 0
     while load(words, READY) == 0 and looks < PATIENCE:
         pause()
@@ -56,7 +57,7 @@ def begin(words: Words) -> None:
 
 @inline
 def report(words: Words) -> None:
-    """Count oneself among those who are done; the last one notes the time and wakes the main thread."""
+    """Add 1 to DONE; the last waiter notes the time and wakes the main thread."""
     if fetch_add(words, DONE, 1) + 1 == words[ALL]:
         words[END] = clock()
         store(words, ALL, 0)
@@ -73,7 +74,7 @@ def pass_by(words: Words, cells: Cells) -> None:
 
 @stream
 def link(words: Words, cells: Cells, i: int, then: int, iterations: int) -> int:
-    """Empty cell ``i``, work, fill cell ``then`` with one more; return what the work has come to."""
+    """Empty cell ``i``, work, and fill cell ``then`` with the value plus 1; return the result of the work."""
     begin(words)
     count = readfe(cells, i)
     x = worked(count, iterations, i + 0x5DEECE66D, then + 0x9E3779B97F4A)
@@ -84,7 +85,7 @@ def link(words: Words, cells: Cells, i: int, then: int, iterations: int) -> int:
 
 @stream
 def set_off(words: Words, cells: Cells, initial_ns: int, sync: Words) -> int:
-    """Wait until ALL have begun, spin, fill cell 0; return the ns from then until the last is done.
+    """Wait until ALL waiters have begun, spin, and fill cell 0; return the ns from the fill until the last is done.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Figure of streams that wait for cells: woken, after figures 8 and 9 of the MTA evaluation."""
+"""Figure of waking streams that wait for a cell, after figures 8 and 9 of the MTA evaluation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Lines = Iterable[tuple[str, list[Any], dict[str, Any]]]
 
 
 def figures(found: Waking, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the time until all go on, in all and per stream, by the initial loop."""
+    """Describe the figure of the time until all streams go on, in all and per stream, a line for each initial loop."""
     panels = []
     for how in [how for how in TITLES if select(found.rows, "streams", how=how)]:
         loops = sorted({row.initial_ns for row in found.rows if row.how == how})
@@ -41,7 +41,7 @@ def figures(found: Waking, samples: Samples = None) -> Iterator[Figure]:
 
 
 def part(field: str, lines: Lines, label: str, title: str) -> Panel:
-    """Return a panel of one of the `PARTS` by the number of streams, with numbers where something was measured."""
+    """Return a panel of one of the `PARTS` by the number of streams, with ticks at the measured numbers."""
     measured = places(row.streams for _, rows, _ in lines for row in rows)
     series = [curve(name, rows, "streams", field, scale=1e-3, **look) for name, rows, look in lines]
     return Panel(Axis(label, scale="log", ticks=measured), Axis(PARTS[field], "us", "log"), series, title)

@@ -4,9 +4,10 @@
     one     readfe, then writeef: each serves the next
 
 The main thread starts the streams, looks until all have begun to wait, spins in its initial loop, fills the cell, and
-sleeps until all have reported.  After a short loop the last to come still look at the cell; after a long one all have
-trapped and sleep: the traps are counted.  The streams may run on all CPUs of the process, on one of which the main
-thread spins until the fill; more streams than CPUs take turns, and most have trapped before the last begins.
+sleeps until all have reported.  After a short loop, the streams that came last still look at the cell.  After a long
+one, all have trapped and sleep.  The traps are counted.  The streams may run on all CPUs of the process, and the main
+thread spins on one of these until the fill.  If there are more streams than CPUs, they take turns, and most have
+trapped before the last one begins.
 
 Source: the study of the Tera MTA, section 3.2.1.
 """
@@ -48,13 +49,13 @@ from .rows import Waking, Woken
 
 MANY, ONE = "many", "one"
 RETRIES = 1024
-"""Looks before a wait traps: the Tera's."""
+"""Number of looks before a wait traps, as on the Tera."""
 KEY = {"how": "U4", "initial_ns": "i8", "streams": "i4"}
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much a mode measures: seconds, lengths of the initial loop in ns, numbers of streams."""
+    """Extent of a mode: seconds, lengths of the initial loop in ns, and numbers of streams."""
 
     seconds: float
     initial_ns: tuple[int, ...]
@@ -68,12 +69,12 @@ EFFORTS = {
         19.0, (0, 2_000, 5_000, 10_000, 1_000_000), (*range(1, 9), 10, 12, 16, 20, 24, 32, 40, 50, 64, 80, 100)
     ),
 }
-"""By mode."""
+"""Extent of each mode."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to measure: how many wait, how, and how long the main thread spins before it fills the cell."""
+    """One case to measure: the way of waking, the ns that the main thread spins before the fill, and the streams."""
 
     how: str
     initial_ns: int
@@ -81,13 +82,13 @@ class Task:
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
-    """Measure how long it takes until all who wait for a cell have gone on.
+    """Measure the time until all streams that wait for a cell have gone on.
 
     Parameters
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
@@ -98,11 +99,11 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     Raises
     ------
     Stopped
-        On Ctrl-C, with the rounds that are whole.
+        On Ctrl-C, with the rounds that are complete.
 
     Notes
     -----
-    Takes 1, 3 or 20 s by mode.
+    Takes 1, 3 or 20 s, depending on the mode.
     """
     effort, clock, GHz = EFFORTS[plan.mode], HostClock(), clock_rate().GHz
     tasks = [Task(*chosen) for chosen in product((MANY, ONE), effort.initial_ns, effort.streams)]
@@ -144,7 +145,7 @@ def _row(result: Result, GHz: float, log: PlacementLog) -> Woken:
 
 
 class Statistics(Times, Counts):
-    """What rows on streams that pass a cell have in common."""
+    """Fields that rows on streams that pass a cell have in common."""
 
     total_ns: float
 
@@ -157,7 +158,7 @@ def statistics(result: Result, GHz: float) -> Statistics:
 def program(
     proc: Processor, words: GlobalArray, cells: Cells, order: list[Task], turn: int, timer_ns: float
 ) -> list[Windows]:
-    """The program of the processor: visit every task once."""
+    """Run the program of the processor: visit every task once."""
     with proc.streams(max(task.streams for task in order)) as pool:
         return [visit(proc, pool, words, cells, task, turn, timer_ns) for task in order]
 
@@ -165,7 +166,7 @@ def program(
 def visit(
     proc: Processor, pool: Pool, words: GlobalArray, cells: Cells, task: Task, turn: int, timer_ns: float
 ) -> Windows:
-    """Start the streams of a task, set them off, and return the window from then until all have reported."""
+    """Start the streams of a task and set them off; return the window from the fill until all have reported."""
     waiter = pass_by if task.how == MANY else functools.partial(link, i=0, then=0, iterations=0)
     words.view[:] = 0
     words.view[ALL] = task.streams

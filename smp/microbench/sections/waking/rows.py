@@ -1,4 +1,4 @@
-"""The record of the section ``waking``, as the probe writes it, a profile keeps it and the report reads it."""
+"""Record of the section ``waking``: the probe writes it, a profile keeps it, and the report reads it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the SMP cost study printed of an SGI Power Challenge, to predict with and to compare with.
+"""Results that the SMP cost study printed for an SGI Power Challenge, for predictions and comparisons.
 
 coefficients   tables 1 to 4: the cost functions
 errors         tables 5 to 8: their errors on the suites that they were not fitted on
-supersteps     tables 9 to 11: Loc and M/G of the supersteps of three sorts
+supersteps     tables 9 to 11: Loc and M/G of the supersteps of three sorting programs
 """
 
 from .coefficients import CACHE_WORDS, PROCESSORS, WORD_BYTES, paper_functions

@@ -1,8 +1,9 @@
-"""The coefficients that the SMP cost study printed: tables 1 to 4, of an SGI Power Challenge.
+"""Coefficients of the cost functions that the SMP cost study printed for an SGI Power Challenge (tables 1 to 4).
 
-Microseconds, and microseconds a word of 4 bytes.  Words up to `CACHE_WORDS` of a processor's reads, and as many of its
-writes, are charged as in its L2 cache; those beyond as in memory.  Good functions are of two sets of supersteps: R0, in
-which no processor reads or writes more than that, and R1, the others.
+L is in microseconds, the other coefficients are in microseconds per word of 4 bytes. Up to `CACHE_WORDS` of a
+processor's reads, and up to as many of its writes, are charged as accesses to its L2 cache; further words are charged
+as accesses to memory. The good functions are for two sets of supersteps: R0, in which no processor reads or writes
+more than `CACHE_WORDS`, and R1, the others.
 """
 
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 PROCESSORS = (2, 4, 8, 12)
 WORD_BYTES = 4
 CACHE_WORDS = 1 << 19
-"""What the L2 cache holds (section 4.2.1)."""
+"""Words that the L2 cache holds (section 4.2.1)."""
 
 CACHED = ("L", "ghr1", "ghw1", "gM")
 BEYOND = ("L", "ghr1", "ghr2", "ghw1", "ghw2", "gM")
@@ -23,7 +24,7 @@ _PRINTED: dict[tuple[str, str, int, str, str], tuple[tuple[str, ...], tuple[floa
     ("table 1", "good", 8, "HrHw", "R1"): (("L", "ghr", "ghw"), (-34252, 0.0573, 0.0487)),
     ("table 1", "good", 8, "HM", "R0"): (("L", "gh", "gM"), (141, 0.0180, 0.00062)),
     ("table 1", "good", 8, "HM", "R1"): (("L", "gh", "gM"), (-33137, 0.0606, 0.00322)),
-    # hrm and hwm are 0 in R0: its coefficients of memory are no measurements, and are left out
+    # hrm and hwm, the words in memory, are 0 in R0: its coefficients of memory are not measurements, and are left out
     ("table 2", "good", 2, "HrHwM-c", "R0"): (CACHED, (-30, 0.0184, 0.0086, 0.00009)),
     ("table 2", "good", 2, "HrHwM-c", "R1"): (BEYOND, (-5153, 0.0256, 0.0482, 0.0159, 0.0442, 0.00018)),
     ("table 2", "good", 4, "HrHwM-c", "R0"): (CACHED, (18, 0.0185, 0.0084, 0.00013)),
@@ -48,8 +49,8 @@ def paper_functions() -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``family, p, name, set, fit_suite, terms, coefficients, source``, as `smp.models.supersteps.access.fit_family`
-        returns its own, in seconds; ``source`` is the table.
+        ``family, p, name, set, fit_suite, terms, coefficients, source``, in the form in which
+        `smp.models.supersteps.access.fit_family` returns fitted functions, in seconds; ``source`` is the table.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The validation errors that the SMP paper printed: tables 5 to 8, of an SGI Power Challenge.
+"""Validation errors that the SMP paper printed for an SGI Power Challenge (tables 5 to 8).
 
-They are what a fit on another machine is compared with: same functions, sets, suites and processors.
+A fit on another machine is compared with them, for the same functions, sets, suites and numbers of processors.
 """
 
 from typing import Any
@@ -41,7 +41,7 @@ PAPER_ERRORS = {
 
 
 ERROR_TABLES = {("good", 2): 5, ("good", 3): 6, ("bad", 1): 7, ("bad", 3): 8}
-"""The number of the table of a family and the suite that it was validated on."""
+"""Number of the paper's table for a family and the suite that it was validated on."""
 
 
 def paper_errors(p: int) -> list[dict[str, Any]]:
@@ -50,13 +50,13 @@ def paper_errors(p: int) -> list[dict[str, Any]]:
     Parameters
     ----------
     p : int
-        Processors.
+        Number of processors.
 
     Returns
     -------
     list of dict
-        ``family, p, name, set, suite, average, maximum``, keyed as the validation rows of
-        `smp.models.supersteps.access.fit_family`, and ``source``, the table; empty for a p that the paper did not
+        ``family, p, name, set, suite, average, maximum``, with the same keys as the validation rows of
+        `smp.models.supersteps.access.fit_family`, and ``source``, the table. Empty for a p that the paper did not
         measure.
 
     Examples

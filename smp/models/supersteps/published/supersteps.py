@@ -1,6 +1,7 @@
-"""Loc and M/G of the supersteps of three sorts, as the SMP paper printed them: tables 9 to 11.
+"""Loc and M/G of the supersteps of three sorting programs, as the SMP paper printed them (tables 9 to 11).
 
-They are averages over the paper's numbers of keys, and of communication alone, copy-in and copy-out.
+Loc is 1 if the measured time is at the good prediction, and 0 at the bad one; M/G is measured over good. The printed
+values are averages over the paper's numbers of keys. They are of communication alone, copy-in and copy-out.
 """
 
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from .coefficients import PROCESSORS
 
 TABLES = {"radix": 9, "sample": 10, "column": 11}
-"""The number of the table of a sort."""
+"""Number of the paper's table for a sorting program."""
 
 
 @dataclass(frozen=True)
@@ -18,9 +19,10 @@ class PaperStep:
     Attributes
     ----------
     counts : tuple of str (3,)
-        h_r, h_w and M, of n keys and p processors.
+        h_r and h_w, the most words that any processor reads and writes, and M, the words of all processors, as
+        formulas of n keys and p processors.
     loc, m_over_g : tuple of float
-        For each of `PROCESSORS`; no M/G of a superstep that is not "significant".
+        Values for each of `PROCESSORS`; `m_over_g` is empty for a superstep that is not "significant".
     """
 
     counts: tuple[str, str, str]
@@ -28,7 +30,7 @@ class PaperStep:
     m_over_g: tuple[float, ...] = ()
 
     def at(self, p: int) -> tuple[float, float | None]:
-        """Return Loc and M/G for one of `PROCESSORS`."""
+        """Return Loc and M/G, or None for M/G, for one of `PROCESSORS`."""
         k = PROCESSORS.index(p)
         return self.loc[k], self.m_over_g[k] if self.m_over_g else None
 
@@ -57,11 +59,11 @@ PAPER_STEPS: dict[str, dict[str, PaperStep]] = {
         "shift/sort/unshift": PaperStep(_EVEN, (0.95, 0.96, 0.96, 0.96), (3.72, 3.70, 4.45, 5.52)),
     },
 }
-"""The supersteps of a sort by the labels that the kernels give them, in the paper's order."""
+"""Supersteps of each sorting program, by the labels that the kernels give them, in the paper's order."""
 
 
 def closest_p(p: int) -> int:
-    """Return the number of processors that the paper measured and that is closest to p; of two, the smaller.
+    """Return the number closest to p of those that the paper measured; of two equally close, the smaller.
 
     Examples
     --------
@@ -72,7 +74,7 @@ def closest_p(p: int) -> int:
 
 
 def paper_lengths(p: int) -> tuple[int, ...]:
-    """Return the numbers of keys that p processors sorted, ascending (section 5.2).
+    """Return the numbers of keys that the paper sorted with p processors, ascending (section 5.2).
 
     Examples
     --------
