@@ -1,11 +1,11 @@
-"""The microbenchmarks: they measure what this machine charges for shared memory, and predict with it.
+"""The microbenchmarks measure what shared memory costs on this machine, and predict program times from that.
 
-``python -m smp.microbench`` measures, prints and draws; ``smp.Profile`` reads what it has saved.
+``python -m smp.microbench`` measures, prints and draws. ``smp.Profile`` reads the profile that it saves.
 
     model_of      the factored model of a kernel on the machine of a profile
-    impact        how much faster a kernel runs if the machine changes in a given way
-    cross         a kernel on two machines
-    calibrated    a kernel's model, corrected by its measured runs
+    impact        the time of a kernel after a given change of the machine, relative to the time before
+    cross         the predicted time of a kernel on another machine
+    calibrated    the hybrid model of a kernel: its factored model, corrected by its measured runs
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``python -m smp.microbench``."""
+"""Entry point of ``python -m smp.microbench``."""
 
 from .._computer.commands import run
 

@@ -1,9 +1,10 @@
-"""The whole measurement: one section after another, into a profile, whatever ends it.
+"""Run a whole measurement, section by section, into a profile, and resume it after any interruption.
 
-Each section is measured by a probe, and saved when it ends.  Until the last has ended the profile says which sections
-were asked for and which are done, so that the same command goes on after whatever has ended it, SIGKILL included.
-Ctrl-C also leaves the part of the section under way that makes sense by itself (`Stopped`), and so does the end of a
-budget of seconds, which is shared out among the sections (`share_out`).
+A probe measures each section, and the section is saved when it ends.  Until the last section has ended, the profile
+records which sections were asked for and which are done.  The same command therefore resumes the measurement after any
+interruption, SIGKILL included.  After Ctrl-C, the profile also holds the part of the current section that makes sense
+by itself (`Stopped`).  The same is true when a budget of seconds runs out, which is shared out among the sections
+(`share_out`).
 """
 
 from __future__ import annotations
@@ -37,26 +38,26 @@ from .sections import IMPORTANCE, SECTIONS
 
 Progress = Callable[[float, str], None]
 Ended = Callable[[str, float], None]
-"""A section has ended, and has taken so many seconds."""
+"""Called when a section has ended, with its name and the seconds that it took."""
 
 
 def make_plan(mode: str, processors: Sequence[int], seed: int, word_bytes: int = 8) -> Plan:
-    """Plan for this machine."""
+    """Return a plan for this machine."""
     return Plan(mode, tuple(processors), seed, line_bytes(), word_bytes, tuple(caches()))
 
 
 class Campaign:
-    """A measurement under way and what it has measured so far.
+    """A measurement in progress and its results so far.
 
     Parameters
     ----------
     plan : Plan
     base : Profile, optional
-        A saved profile that is added to; its sections stand where they are not measured again.
+        Saved profile to add to. Its sections are kept unless they are measured again.
     budget_s : float, optional
-        How many seconds the measurement may take from now on; what is left then is not measured.
+        Seconds that the measurement may take from now on. Sections that do not fit are not measured.
     name : str, optional
-        What the machine is called in the profile.
+        Name of the machine in the profile.
 
     Attributes
     ----------
@@ -94,7 +95,7 @@ class Campaign:
         self.profile = Profile(data)
 
     def begin(self, sections: Sequence[str], folder: Path) -> list[str]:
-        """Settle what is measured and where it is saved; take up what the same measurement, interrupted, left there.
+        """Set the sections to measure and the folder; resume the same measurement if it was interrupted there.
 
         Parameters
         ----------
@@ -119,9 +120,9 @@ class Campaign:
         return list(self.profile.data["unfinished"]["done"])
 
     def look(self, when: str) -> list[str]:
-        """Look at what else the computer does, ``before`` or ``after`` the measurement; note it, return what disturbs.
+        """Record what else the computer does, ``before`` or ``after`` the measurement; return what disturbs it.
 
-        It takes some tenths of a second.
+        This takes some tenths of a second.
         """
         seen = look(HostClock().rate)
         self.profile.data["conditions"][when] = seen
@@ -129,19 +130,19 @@ class Campaign:
 
     @property
     def missing(self) -> list[str]:
-        """The sections that were asked for and are not measured, or not whole."""
+        """Sections that were asked for and are not measured, or only in part."""
         unfinished = self.profile.data.get("unfinished") or {"sections": (), "done": ()}
         return [name for name in unfinished["sections"] if name not in unfinished["done"]]
 
     def measure(self, progress: Progress, ended: Ended = lambda name, seconds: None) -> None:
-        """Measure what is not done yet, section by section, and save each.
+        """Measure the sections that are not done yet, one after another, and save each.
 
-        Within a budget the most important sections come first, and what it is not enough for is left out.
+        With a budget, the most important sections come first, and sections that do not fit are left out.
 
         Raises
         ------
         KeyboardInterrupt
-            On Ctrl-C; the profile holds what was measured.
+            On Ctrl-C; the profile holds the results so far.
         OSError
             When a section cannot be saved.
         """
@@ -165,7 +166,7 @@ class Campaign:
 
             def tick(done: float, text: str, start: float = before, share: float = share, whole: float = whole) -> None:
                 progress((start + share * min(done, 1.0)) / whole, text)
-                if done < 1.0:  # what is whole is kept
+                if done < 1.0:  # a complete section is kept, even after the deadline
                     self._deadline.check()
 
             began = time.monotonic()
@@ -178,7 +179,7 @@ class Campaign:
                 self.save()
 
     def _chosen(self, begun: bool) -> dict[str, float]:
-        """Return what is measured next and after that, with the seconds that it may take; settle the share of each."""
+        """Return the sections to measure, in order, with the seconds of each; set the share of their usual time."""
         usual = {name: SECTIONS[name].seconds[MODES.index(self.plan.mode)] for name in self.missing}
         left_s = self._deadline.left
         if left_s is None or not usual:
@@ -186,13 +187,13 @@ class Campaign:
         rank = {name: place for place, name in enumerate(IMPORTANCE)}
 
         def place(name: str) -> tuple[bool, int]:
-            """Where it stands; what was begun before, and did not end in the same time, would not end now."""
+            """Return a section's sort key; one that was cut off earlier comes last, as it would not end now either."""
             return name in self.profile.data, rank.get(name, len(rank))
 
         usual = {name: usual[name] for name in sorted(usual, key=place)}
         fixed = [name for name in usual if not SECTIONS[name].scaled]
         fits, self._share = share_out(usual, left_s, LEAST[self.plan.mode], fixed)
-        if not fits and not begun:  # it is cut off in the middle, which is better than nothing
+        if not fits and not begun:  # the section is cut off in the middle, which is better than no section
             fits, self._share = list(usual)[:1], min(1.0, max(1e-3, left_s / next(iter(usual.values()))))
         return {name: usual[name] * (1.0 if name in fixed else self._share) for name in fits}
 
@@ -204,7 +205,7 @@ class Campaign:
         return lambda tick: measure(plan, tick)
 
     def _fitted(self) -> Profile | None:
-        """The profile whose cost functions predict: this one, else the last of this machine that has some."""
+        """Return the profile whose cost functions predict: this one, or the last one of this machine that has any."""
         if (self.profile.data.get("access") or {}).get("functions"):
             return self.profile
         try:
@@ -235,10 +236,10 @@ class Campaign:
         }
 
     def save(self) -> list[Path]:
-        """Write ``samples.npz`` and ``profile.json``, each whole or not at all; keep it for `Profile.find`.
+        """Write ``samples.npz`` and ``profile.json``, each whole or not at all; keep the profile for `Profile.find`.
 
-        The profile comes last, so that the samples of all that it holds are there, and also where the disk is too full
-        for the samples.
+        The profile is written last, so that the samples of all its sections are already there.  It is also written if
+        the disk is too full for the samples.
         """
         self._close_conditions()
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -256,7 +257,7 @@ class Campaign:
 
 
 def _earlier(folder: Path) -> Profile:
-    """Return the profile in a folder; an empty one if there is none, or none that reads."""
+    """Return the profile in a folder; an empty one if there is none, or if it cannot be read."""
     try:
         with warnings.catch_warnings(action="ignore", category=ProfileWarning):
             return Profile.load(folder)
@@ -265,7 +266,7 @@ def _earlier(folder: Path) -> Profile:
 
 
 def _task(data: Mapping[str, Any]) -> Any:
-    """By what the same measurement is known again; None for one that is whole, or damaged."""
+    """Return the settings that identify an interrupted measurement; None if the profile is complete or damaged."""
     try:
         unfinished, conditions = data["unfinished"], data["conditions"]
         how = [conditions[key] for key in ("mode", "seed", "processors", "word_bytes")]

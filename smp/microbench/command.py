@@ -1,7 +1,8 @@
-"""The command ``python -m smp.microbench``: the only place of the package that prints or exits.
+"""The command ``python -m smp.microbench``: the only module of `smp.microbench` that writes to the standard output.
 
-Exit codes: 0 done, 2 usage, 3 a comparison found a figure that is slower than --fail-above allows, 130 interrupted
-(what was measured is saved), 1 otherwise; of the process: see `commands`.
+Exit codes are 0 for success, 2 for wrong usage, 3 if a comparison found a figure that is slower than --fail-above
+allows, 130 if interrupted (the results so far are saved), and 1 otherwise.  For the status of the process see
+`commands`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from .report.facts import part as computer
 from .sections import SECTIONS
 
 WIDTH = 100  # columns of a report that is printed to a file
-MOST_NAMES = 30  # of files that are told one by one
+MOST_NAMES = 30  # most files that are named; beyond it, the plots are only counted
 
 EXAMPLES = """
 examples:
@@ -115,7 +116,7 @@ def _seed(text: str) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = argparse.ArgumentParser(
         prog="python -m smp.microbench",
         description="Measure what this computer charges for shared memory, fit cost functions to it, rank lists, "
@@ -217,12 +218,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def default_processors() -> tuple[int, ...]:
-    """Powers of two up to the CPUs that this process may use."""
+    """Return the powers of two up to the number of CPUs that this process may use."""
     return tuple(1 << k for k in range(len(usable_cpus()).bit_length()))
 
 
 def _checked(command: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options, where they go together."""
+    """Return the options; exit with a usage error if they do not go together."""
     options = command.parse_args(arguments)
     if options.compare and len(options.compare) < 2:
         command.error("argument --compare: give two profiles or more, the base first")
@@ -317,7 +318,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         raise ProfileError(f"nothing can be measured into {base!r}: leave out --only, which measures this computer")
     code = 0
     if sections:
-        options.out.mkdir(parents=True, exist_ok=True)  # a place that cannot be written is told before the work
+        options.out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be written fails before the work
         plan = make_plan(options.mode, options.processors or default_processors(), options.seed, options.word_bytes)
         if not any(cache_folder().glob("core-*")):
             talk.print("first run on this computer: compiling the loops takes up to a minute more")
@@ -336,7 +337,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         files = []
         try:
             files = campaign.save()
-        except OSError as error:  # a full disk; what was measured is printed all the same
+        except OSError as error:  # a full disk; the results are printed all the same
             code = 1
             talk.print(f"error: {error}", style="red", markup=False)
         profile, samples = campaign.profile, campaign.samples
@@ -363,7 +364,7 @@ def _tell(talk: Console, folder: Path, files: Sequence[Path]) -> None:
 
 
 def _print(data: Mapping[str, Any], parts: Sequence[Part], form: str) -> None:
-    """Print a document as JSON, or its report."""
+    """Print a document as JSON, or its report in another format."""
     if form == "json":
         print(json.dumps(data, indent=1))
     elif form == "csv":

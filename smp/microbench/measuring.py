@@ -1,4 +1,4 @@
-"""A measurement as the command runs it: its options, and what is said around it.
+"""Run a measurement for the command, with its options, its progress, and the messages before and after it.
 
 look: is the computer busy?  ─▶  measure, with progress  ─▶  look again  ─▶  what was the budget not enough for?
 """
@@ -22,7 +22,7 @@ BUSY = (
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the conditions of a measurement."""
+    """Add the options for the conditions of a measurement."""
     parser.add_argument(
         "--budget",
         type=_seconds,
@@ -40,12 +40,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(campaign: Campaign, talk: Console) -> None:
-    """Measure; say what disturbs, how far it is, and what is missing in the end.
+    """Run a measurement; report disturbances before it, its progress, and the sections still missing at the end.
 
     Raises
     ------
     KeyboardInterrupt
-        On Ctrl-C; the campaign holds what was measured.
+        On Ctrl-C; the campaign holds the results so far.
     """
     if busy := campaign.look("before"):
         talk.print(f"the computer is busy: {'; '.join(busy)}", style="yellow", markup=False, highlight=False)

@@ -1,4 +1,4 @@
-"""Progress while something is measured: a bar on a terminal; lines where there is none, as in a log.
+"""Show the progress of a measurement: as a bar on a terminal, otherwise as lines, for example in a log.
 
 latency: 5.2 s
 62%: access patterns, p = 2
@@ -17,22 +17,22 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from rich.progress import Progress as RichBar
 
 EVERY_S = 10.0
-"""Between two lines of one section."""
+"""Seconds between two lines of one section."""
 
 
 class Progress(Protocol):
-    """Where a measurement reports how far it is."""
+    """Receiver of a measurement's progress reports."""
 
     def __call__(self, done: float, text: str) -> None:
-        """Take the fraction of the whole that is done, and what is being done."""
+        """Show the fraction of the whole that is done, and a text about the current work."""
 
     def ended(self, name: str, seconds: float) -> None:
-        """Take a section that has ended, and how long it took."""
+        """Show that a section has ended, and the seconds that it took."""
 
 
 @contextlib.contextmanager
 def shown_on(talk: Console) -> Iterator[Progress]:
-    """Open what shows progress on a console, and close it at the end of the block."""
+    """Open a progress display on a console, and close it at the end of the block."""
     if not talk.is_terminal:
         yield Lines(talk)
         return
@@ -58,11 +58,11 @@ class Bar:
         self._bar.update(self._task, completed=done, description=text)
 
     def ended(self, name: str, seconds: float) -> None:
-        """Leave it to the bar, which goes on."""
+        """Do nothing: the bar goes on."""
 
 
 class Lines:
-    """A line for each section that has ended, and every `EVERY_S` seconds for one that takes longer; see `Progress`."""
+    """Prints a line when a section has ended, and every `EVERY_S` seconds while one takes longer; see `Progress`."""
 
     def __init__(self, talk: Console) -> None:
         self._talk, self._said = talk, time.monotonic()
@@ -72,7 +72,7 @@ class Lines:
             self._say(f"{done:.0%}: {text}")
 
     def ended(self, name: str, seconds: float) -> None:
-        """Say how long it took."""
+        """Print the seconds that a section took."""
         self._say(f"{name}: {seconds:.1f} s")
 
     def _say(self, text: str) -> None:

@@ -1,1 +1,1 @@
-"""The kernels' libraries, measured and kept."""
+"""Calibration of the kernels' libraries: the models are measured, saved, reported and drawn."""

@@ -1,9 +1,9 @@
-"""``--calibrate``: the kernels' libraries, measured one after another, kept for this machine, and saved with samples.
+"""The option ``--calibrate``: measure the kernels' libraries, keep them for this machine, and save them with samples.
 
-    calibration.json    every model with the timings it was made from; also says whether it is whole
-    models.py  models.c the same as functions, for other programs
+    calibration.json    every model with the timings it was made from, and whether the calibration is complete
+    models.py  models.c the same models as functions, for other programs
 
-Each library is saved when it ends, and what is interrupted, by whatever, is taken up again by the same command.
+Each library is saved when it ends, and the same command resumes a calibration after any interruption.
 
 Source: Brewer, Portable High-Performance Supercomputing, figure 3-1.
 """
@@ -29,7 +29,7 @@ KERNELS = {
     "lists": ("lists.choice",),
     "stencil": ("grids.choice",),
 }
-"""What can be calibrated, and the modules of `smp.kernels` whose ``libraries()`` say how."""
+"""Kernels that can be calibrated, and the modules of `smp.kernels` whose ``libraries()`` returns their libraries."""
 FILE, UNDER_WAY = "calibration.json", "calibration-under-way.json"
 
 Progress = Callable[[float, str], None]
@@ -44,20 +44,20 @@ def libraries(kernels: Sequence[str]) -> list[Library]:
 
 
 class Calibration:
-    """A calibration under way, and what of it is done.
+    """A calibration in progress and its results so far.
 
     Parameters
     ----------
     kernels : sequence of str
-        Of `KERNELS`.
+        Names in `KERNELS`.
     folder : Path
-        Where it is saved, and where an interrupted one is taken up.
+        Folder in which it is saved, and in which an interrupted calibration is resumed.
     seed : int
 
     Attributes
     ----------
     data : dict
-        The document that is saved.
+        Document that is saved.
     """
 
     def __init__(self, kernels: Sequence[str], folder: Path, seed: int) -> None:
@@ -71,12 +71,12 @@ class Calibration:
             self.data["libraries"] = {name: found for name, found in earlier["libraries"].items() if name in names}
 
     def measure(self, progress: Progress) -> None:
-        """Calibrate what is not done yet, and save each library with those before it.
+        """Calibrate the libraries that are not done yet, and save each together with those before it.
 
         Raises
         ------
         KeyboardInterrupt
-            On Ctrl-C; what is done is saved, and the timings of what is not.
+            On Ctrl-C; the finished libraries are saved, and so are the timings of the unfinished one.
         """
         total = len(self._libraries)
         for k, library in enumerate(self._libraries):
@@ -92,7 +92,7 @@ class Calibration:
         self.data["interrupted"] = False
 
     def save(self) -> list[Path]:
-        """Write the files; keep the models for this machine beside those of other kernels."""
+        """Write the files, and keep the models for this machine together with those of other kernels."""
         self.folder.mkdir(parents=True, exist_ok=True)
         made = list(models(self.data))
         files = {
@@ -107,7 +107,7 @@ class Calibration:
 
 
 def models(data: Data) -> Iterator[Model]:
-    """The models of a document, library by library."""
+    """Yield the models of a document, library by library."""
     for library in data["libraries"].values():
         for model in library["models"].values():
             yield Model.from_json(model)
@@ -119,18 +119,18 @@ def load(path: Path) -> Data:
     Parameters
     ----------
     path : Path
-        Of ``calibration.json``, or of the folder it is in.
+        Path of ``calibration.json``, or of the folder that holds it.
 
     Raises
     ------
     ModelError
-        It is missing, damaged or of another format.
+        The file is missing, damaged or of another format.
     """
     file = path / FILE if path.is_dir() else path
     data = kept.read(file)
     try:
         list(models(data))
-    except ModelError as error:  # a range or an expression does not read
+    except ModelError as error:  # a range or an expression cannot be read
         raise ModelError(f"{file}: {error}") from error
     return data
 

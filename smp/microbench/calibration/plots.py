@@ -1,4 +1,4 @@
-"""The figures of a calibration: which implementation is predicted to be the fastest, and how far the models are off.
+"""The figures of a calibration: the implementation that is predicted to be fastest, and the errors of the models.
 
 choice-LIBRARY       after figures 4-7 and 4-14 of Brewer's thesis
 residuals-LIBRARY-IMPLEMENTATION
@@ -22,7 +22,7 @@ from ..output.format import Data
 from .residuals import residual_figure
 
 CELLS = 240
-"""Of the map, along each axis."""
+"""Cells of the map along each axis."""
 DISTINCT = ("listed", "powers")
 """Spacings with no values between those of the grid."""
 FloatArray = NDArray[np.float64]
@@ -41,14 +41,14 @@ def figures(data: Data) -> Iterator[Figure]:
 
 
 def draw(data: Data, folder: Path) -> list[Path]:
-    """Draw a calibration, as PNG files of 1200 x 800 pixels; return the files."""
+    """Draw a calibration as PNG files of 1200 x 800 pixels; return their paths."""
     return save(figures(data), folder)
 
 
 def choice(name: str, found: Mapping[str, Model]) -> Figure:
-    """Describe the predicted times over the first input, and which is the fastest over the first two.
+    """Describe the predicted times over the first input, and the fastest implementation over the first two inputs.
 
-    Inputs that not all implementations share are parameters, each at its best value of the grid.
+    Inputs that not all implementations share are parameters, each at the best value of its grid.
     """
     shared = [g for g in next(iter(found.values())).inputs if all(g.name in model.names for model in found.values())]
     first, others = shared[0], shared[1:]
@@ -87,7 +87,7 @@ def _axis(given: Input) -> Axis:
 
 
 def residuals(id: str, model: Model) -> Figure | None:
-    """Describe how far a model is off at every point; None where its samples were not kept."""
+    """Describe the errors of a model at every point; return None if its samples were not kept."""
     taken = model.samples
     if taken is None:
         return None
@@ -107,7 +107,7 @@ def residuals(id: str, model: Model) -> Figure | None:
 
 
 def fastest(model: Model, inputs: Mapping[str, FloatArray]) -> FloatArray:
-    """Predict, with parameters at the best of their grid's values."""
+    """Return the predicted times, with each parameter at the best value of its grid."""
     own = [given for given in model.inputs if given.name not in inputs]
     if not own:
         return model.of(inputs)
@@ -118,7 +118,7 @@ def fastest(model: Model, inputs: Mapping[str, FloatArray]) -> FloatArray:
 
 
 def axis_of(given: Input) -> FloatArray:
-    """Values along an axis of a map."""
+    """Return the values along an axis of a map."""
     if given.spacing in DISTINCT:
         return np.array(given.grid)
     spread = np.linspace if given.spacing == "linear" else np.geomspace
@@ -126,12 +126,12 @@ def axis_of(given: Input) -> FloatArray:
 
 
 def median(values: FloatArray) -> float:
-    """The value in the middle: one of those that were measured."""
+    """Return the value in the middle, which is one of those that were measured."""
     return float(np.sort(values)[len(values) // 2])
 
 
 def middle(given: Input) -> float:
-    """The middle of a range, on its own scale."""
+    """Return the middle of a range, on its own scale."""
     return given.grid[len(given.grid) // 2]
 
 

@@ -1,7 +1,7 @@
-"""Figure of a model's residuals: a pattern in them is a term that is missing, a spike a measurement to look at.
+"""Figure of a model's residuals, where a pattern shows a missing term, and a spike shows a measurement to look at.
 
-One panel against the prediction, one against each input, on the same scale: measured - predicted, as a share
-of the measured value (the relative error of Brewer's thesis, section 2.2.4).
+One panel shows the residuals against the prediction, and one against each input, all on the same scale. A residual
+is measured - predicted, as a share of the measured value (the relative error of Brewer's thesis, section 2.2.4).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Inputs = Mapping[str, ArrayLike]
 Verification = tuple[Inputs, ArrayLike, ArrayLike]
 
 SPIKES = 4
-"""How many are named, the largest."""
+"""Number of spikes that are named, the largest first."""
 WIDE = 20.0
-"""An input whose largest value is as many times its smallest is on a logarithmic axis."""
+"""An input whose largest value is more than this many times its smallest is on a logarithmic axis."""
 EDGE = 50.0
-"""Percent; what is further off is shown there, so that it does not flatten the rest."""
+"""Largest residual shown, in percent; larger ones are shown there, so that they do not flatten the rest."""
 
 
 class _Samples(NamedTuple):
-    """A set of n samples: what they are called, how they are marked, and their numbers."""
+    """A set of n samples: their label, their marker, and their numbers."""
 
     label: str
     marker: int
@@ -40,7 +40,7 @@ class _Samples(NamedTuple):
 
     @property
     def off(self) -> NDArray[np.float64]:
-        """Measured less predicted, in percent of measured."""
+        """Measured minus predicted, in percent of measured."""
         return 100 * (self.measured - self.predicted) / self.measured
 
     def mean_error(self) -> str:
@@ -60,13 +60,13 @@ def residual_figure(
     Parameters
     ----------
     id, name : str
-        Of the figure, and of the model.
+        Id of the figure, and name of the model.
     inputs : mapping of name to array_like (n,)
-        Of the samples that it was fitted to.
+        Inputs of the samples that the model was fitted to.
     measured, predicted : array_like (n,)
-        Seconds; measured above zero.
+        Measured and predicted seconds; the measured ones are above zero.
     verification : tuple of inputs, measured, predicted, optional
-        Of samples that it was not fitted to, in other marks.
+        Samples that the model was not fitted to, shown with other markers.
 
     Returns
     -------
@@ -100,13 +100,13 @@ def _samples(label: str, marker: int, inputs: Inputs, measured: ArrayLike, predi
 
 
 def _spikes(sets: Sequence[_Samples]) -> list[tuple[int, int]]:
-    """Return which samples are furthest off, beyond what is tolerated: (set, place in it), the worst first."""
+    """Return the samples that are furthest off, beyond the tolerance, as (set, place in it), the worst first."""
     far = [(-abs(off), which, i) for which, one in enumerate(sets) for i, off in enumerate(one.off)]
     return [(which, i) for off, which, i in sorted(far)[:SPIKES] if -off > 100 * TOLERATED]
 
 
 def _described(one: _Samples, i: int) -> str:
-    """Return what there is to say of a spike."""
+    """Return a text on a spike: its inputs, its time, and its residual."""
     place = ", ".join(f"{name} = {_number(values[i])}" for name, values in one.inputs.items())
     return f"{place} ({time(one.measured[i])}, {one.off[i]:+.0f}%)"
 

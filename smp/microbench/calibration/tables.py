@@ -1,4 +1,4 @@
-"""The report of a calibration: how far each model is off, on points that it was not fitted to, and its formula."""
+"""The report of a calibration: the error of each model, on points that it was not fitted to, and its formula."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MEANING = "error: the geometric mean of 1 + relative error, less 1; medians of 3
 
 
 def report(data: dict[str, Any]) -> list[Part]:
-    """Return what a calibration amounts to, and a part for each library."""
+    """Return a summary of a calibration, and a part for each library."""
     return [Part("", [Table(notes=[summary(data)])]), *map(_library, data["libraries"].items())]
 
 
 def summary(data: Data) -> str:
-    """Return what a calibration amounts to, in a line or two."""
+    """Return a summary of a calibration in a line or two."""
     found = list(models(dict(data)))
     if not found:
         return "No models: nothing was calibrated."

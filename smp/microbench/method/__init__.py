@@ -1,1 +1,1 @@
-"""How anything is measured: clocks, windows, visits, rounds."""
+"""The measuring method of the microbenchmarks: clocks, windows, visits, and rounds."""

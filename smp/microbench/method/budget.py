@@ -1,10 +1,10 @@
-"""How a budget of seconds is shared out among sections, the most important first.
+"""Share a budget of seconds out among sections, the most important first.
 
     usual seconds    access 78   synchronisation 10    latency 28    lists 30
-    budget of 60     access 40   synchronisation 5.2   latency 14    lists are left out: a grid of sizes needs all of it
+    budget of 60     access 40   synchronisation 5.2   latency 14    lists are left out: a grid of sizes needs all 30
 
-A section is whole with part of its usual time, down to `LEAST`.  What does not fit is left out, and a less important
-section that does takes its place.
+A section is complete with part of its usual time, down to `LEAST`.  A section that does not fit is left out, and a less
+important section that fits takes its place.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 LEAST = {"quick": 1.0, "default": 0.5, "full": 0.5}
-"""The smallest share of its usual time with which a section is whole, by mode: quick has the fewest rounds already."""
+"""Smallest share of its usual time with which a section is complete, by mode; quick already has the fewest rounds."""
 
 
 def share_out(
     usual: Mapping[str, float], budget_s: float, least: float, fixed: Collection[str] = ()
 ) -> tuple[list[str], float]:
-    """Choose what a budget is enough for.
+    """Choose the sections that fit into a budget.
 
     Parameters
     ----------
     usual : mapping of str to float
-        What is to be measured, the most important first, and how many seconds it usually takes.
+        Seconds that each section usually takes, the most important section first.
     budget_s : float
     least : float
-        The smallest share of them that is enough.
+        Smallest share of its usual seconds that is enough for a section.
     fixed : collection of str
-        Those that cannot be measured in less.
+        Sections that need all of their usual seconds.
 
     Returns
     -------
     list of str
-        What fits, in that order.
+        Sections that fit, in that order.
     float
-        The share of their usual seconds that those get which are not fixed, at most 1.
+        Share of its usual seconds, at most 1, that each of them gets if it is not fixed.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""The clocks of this computer, and what they cost.
+"""The clocks of this computer, and the time that it takes to read them.
 
-The clock rate is an estimate, since no hardware counter is read: a chain of operations, each of which needs
-the result of the one before, is timed, and each is taken to last one cycle:
+The clock rate is an estimate, since no hardware counter is read. A chain of operations is timed, each of which
+needs the result of the one before, and each is taken to last one cycle:
 
     x ^= a;  x += b;  x ^= a;  x += b; ...
 
-The exclusive or and the addition of two registers last one cycle on the x86-64 and ARM64 processors of
-today, and a compiler cannot shorten a chain that mixes the two. (Additions of constants would not do: some
-processors fold them while renaming registers.)
+The exclusive or and the addition of two registers last one cycle on today's x86-64 and ARM64 processors, and a
+compiler cannot shorten a chain that mixes the two. (Additions of constants would not do: some processors fold
+them while renaming registers.)
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from smp._runtime.loops.atomics import clock
 from smp._runtime.loops.compiler import local
 
 CHAIN = 32_768
-"""Operations of one look at the clock rate: about 10 us."""
+"""Operations in one look at the clock rate, which takes about 10 us."""
 LOOKS = 5
 
 
@@ -35,9 +35,9 @@ class ClockRate:
     Parameters
     ----------
     GHz : float
-        Estimated.
+        Estimated rate.
     reported_GHz : float or None
-        What the operating system says, which on a virtual machine is often the nominal rate.
+        Rate that the operating system reports, which on a virtual machine is often the nominal rate.
     """
 
     GHz: float
@@ -45,7 +45,7 @@ class ClockRate:
 
     @property
     def source(self) -> str:
-        """How the rate was come by, and what the system says."""
+        """Origin of the estimate, together with the rate that the system reports."""
         reported = "none" if self.reported_GHz is None else f"{self.reported_GHz:.2f} GHz"
         return f"estimate (a chain of exclusive ors and additions, one cycle each); system reports {reported}"
 
@@ -59,7 +59,7 @@ def _empty_windows(costs: NDArray[np.int64]) -> None:
 
 @local
 def _shortest_chain(operations: int, looks: int, a: int, b: int) -> tuple[int, int]:
-    """Return the shortest time of a chain in ns; the chain's value keeps the compiler from dropping it."""
+    """Return the shortest time of a chain in ns, and its value, which keeps the compiler from dropping the chain."""
     shortest = 1 << 62
     x = a
     for _ in range(looks):
@@ -78,43 +78,43 @@ def _shortest_chain(operations: int, looks: int, a: int, b: int) -> tuple[int, i
 
 
 def timer_cost() -> float:
-    """Return in ns what a compiled window shows that holds nothing, the median of 1,001."""
+    """Return the time in ns that an empty compiled window shows, as the median of 1,001 windows."""
     costs = np.zeros(1001, np.int64)
     _empty_windows(costs)
     return float(np.median(costs))
 
 
 def estimate_GHz(timer_ns: float, looks: int = LOOKS) -> float:
-    """Return the clock rate now, from the shortest of some looks of about 10 us each.
+    """Return the current clock rate, from the shortest of some looks of about 10 us each.
 
     Parameters
     ----------
     timer_ns : float
-        From `timer_cost`.
+        Result of `timer_cost`.
     looks : int
 
     Returns
     -------
     float
-        Cycles per ns.
+        Clock rate in cycles per ns.
     """
     shortest, _ = _shortest_chain(CHAIN, looks, 0x5DEECE66D, 0x9E3779B97F4A)
     return CHAIN / (shortest - timer_ns)
 
 
 def clock_rate() -> ClockRate:
-    """Return the clock rate, estimated over some milliseconds, beside what the system reports."""
+    """Return the clock rate, estimated over some milliseconds, together with the rate that the system reports."""
     reported = None
-    with contextlib.suppress(OSError, NotImplementedError, AttributeError):  # psutil without such a file
+    with contextlib.suppress(OSError, NotImplementedError, AttributeError):  # psutil finds no rate
         frequency = psutil.cpu_freq()
         reported = frequency.current / 1000 if frequency and frequency.current else None
     return ClockRate(estimate_GHz(timer_cost(), looks=200), reported)
 
 
 class HostClock:
-    """The clocks and counters of this computer, for `timing.measure_points`.
+    """The clocks and counters of this computer, for `rounds.measure_points`.
 
-    Making one costs some ms; the first ever compiles two loops. It speaks of the thread that uses it.
+    Making one costs some ms; the first ever compiles two loops. Its counters are those of the thread that uses it.
     """
 
     def __init__(self) -> None:
@@ -130,14 +130,14 @@ class HostClock:
         return time.thread_time_ns()
 
     def stolen(self) -> int:
-        """Return the time stolen from this thread's CPUs in ns; 0 where the system does not count it."""
+        """Return the time stolen from this thread's CPUs in ns; 0 if the system does not count it."""
         return stolen_ns(affinity()) or 0
 
     def switches(self) -> int:
-        """Return the context switches of this thread, voluntary or not."""
+        """Return the number of context switches of this thread, voluntary or not."""
         usage = resource.getrusage(self._usage)
         return usage.ru_nvcsw + usage.ru_nivcsw
 
     def rate(self) -> float:
-        """Return the clock rate now in GHz; costs about 50 us."""
+        """Return the current clock rate in GHz; costs about 50 us."""
         return estimate_GHz(self.timer_ns)

@@ -1,4 +1,4 @@
-"""Numbers of a profile that can be compared with the same of another machine."""
+"""Numbers of a profile that can be compared with the same numbers of another machine."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Figure(NamedTuple):
     Attributes
     ----------
     what, unit : str
-        What it is, and what it is counted in; no other figure of the section has both.
+        Name and unit of the number; no other figure of the section has the same name and unit.
     value : float
     more_is_better : bool
-        Of bandwidths; of times, less is.
+        True for bandwidths, False for times.
     valid : bool
     spread : Spread, optional
-        How well it is known; None where neither the record nor the samples say.
+        Uncertainty of the value; None if neither the record nor the samples give it.
     """
 
     what: str

@@ -1,9 +1,10 @@
-"""What other processes take of the CPUs while streams are measured that sleep and take turns.
+"""Measure the share of the CPUs that other processes take during measurements of streams that sleep and take turns.
 
     all time of the CPUs  =  idle  +  this program's processes  +  others, the hypervisor among them
 
-A stream's own CPU time does not show that others kept it waiting, because it sleeps anyway.  The time that is neither
-idle nor ours does.  The system counts idle time in ticks, so a share is taken over some tenths of a second.
+A stream's own CPU time does not show that other processes kept it waiting, because the stream sleeps anyway.  Time that
+is neither idle nor used by this program does show it.  The system counts idle time in ticks, so a share is taken over
+some tenths of a second.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from smp._computer.system import affinity, idle_ns
 from smp._runtime.host.launcher import fork_servers
 
 STRETCH_NS = 200_000_000
-"""The shortest time that a share is taken over: a tick of each of two CPUs is 5% of it."""
+"""Shortest time over which a share is taken; one tick of each of two CPUs is 5% of it."""
 
 
 class Reading(NamedTuple):
-    """Times in ns: the clock's, and all that some CPUs have been idle and some processes have run."""
+    """One reading in ns: the clock, the idle time of some CPUs so far, and the CPU time of some processes so far."""
 
     wall_ns: int
     idle_ns: int
@@ -32,39 +33,39 @@ class Reading(NamedTuple):
 
 
 class Others:
-    """Reads the CPUs that this thread may use, and the CPU time of this process and of its machines open now."""
+    """Reads the idle time of this thread's CPUs, and the CPU time of this process and of the machines it has open."""
 
     def __init__(self) -> None:
         self._cpus, self._readings = affinity(), list[Reading]()
         self._machines: list[psutil.Process] = []
         for pid in fork_servers():
-            with contextlib.suppress(psutil.Error):  # it has retired meanwhile
+            with contextlib.suppress(psutil.Error):  # the server has ended meanwhile
                 server = psutil.Process(pid)
                 self._machines += [server, *server.children(recursive=True)]
 
     def note(self) -> None:
-        """Read now: a stretch begins or ends."""
+        """Take a reading; it ends one stretch of time and begins the next."""
         idle = idle_ns(self._cpus)
         if idle is not None:
             self._readings.append(Reading(time.monotonic_ns(), idle, self._own_ns()))
 
     def shares(self) -> NDArray[np.float64]:
-        """Return what others have taken between each `note` and the next; empty where the system does not count."""
+        """Return the share taken by others between each `note` and the next; empty if the system does not count it."""
         return shares(self._readings, len(self._cpus))
 
     def _own_ns(self) -> int:
         found = time.process_time_ns()
         for process in self._machines:
-            with contextlib.suppress(psutil.Error):  # one that has ended
+            with contextlib.suppress(psutil.Error):  # the process has ended
                 used = process.cpu_times()
                 found += int(1e9 * (used.user + used.system))
         return found
 
 
 def shares(readings: list[Reading], cpus: int) -> NDArray[np.float64]:
-    """Return the share of the time of some CPUs that others have taken between each reading and the next, 0 to 1.
+    """Return the share of some CPUs' time, 0 to 1, that others have taken between each reading and the next.
 
-    Stretches shorter than `STRETCH_NS` are judged together with those around them.
+    Stretches shorter than `STRETCH_NS` are judged together with the stretches around them.
 
     Examples
     --------

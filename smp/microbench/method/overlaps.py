@@ -1,12 +1,12 @@
-"""Windows of two or more processors: did they run at the same time?
+"""Find the windows of two or more processors during which all processors ran at the same time.
 
     processor 0   |--w--|--w--|--w--|--w--|
     processor 1         |--w--|--w--| off |--w--|
     overlap          0     1     1     0           1 = all processors ran during the whole window
 
 Each processor runs windows for a fixed time and stamps them with the one clock of the computer. A window
-counts only where all partners ran inside windows of their own; a partner that is off the CPU in the middle
-of its window did not run. What is quoted is the median: a minimum means that the partner slept.
+counts only if all partners ran inside windows of their own. A partner that is off the CPU in the middle of
+its window did not run. The median is quoted: a minimum means that the partner slept.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from .windows import LIMITS, WINDOW, Flag, Limits, MeasurementError, Windows, flags
 
 SPAN = np.dtype([("start", "i8"), ("end", "i8"), ("cpu_ns", "i8"), ("operations", "i8")])
-"""A stamped window: start and end in ns of CLOCK_MONOTONIC, CPU time, operations. Four int64, so a compiled
-loop fills an int64 array of shape (n, 4) and ``rows.view(SPAN)[:, 0]`` reads it."""
+"""A stamped window: start and end in ns of CLOCK_MONOTONIC, CPU time, and operations. These are four int64, so a
+compiled loop fills an int64 array of shape (n, 4) and ``rows.view(SPAN)[:, 0]`` reads it."""
 
 
 def overlap(
@@ -29,14 +29,14 @@ def overlap(
     Parameters
     ----------
     spans : sequence of ndarray of SPAN
-        One array for each processor, in the order of time, none overlapping the next.
+        One array for each processor, in the order of time; no window overlaps the next.
     running : sequence of ndarray of bool, optional
-        Which windows their processor really spent on the CPU; all when not given.
+        True for each window that its processor really spent on the CPU; by default all are.
 
     Returns
     -------
     list of ndarray of float64
-        As `spans`; 0 for a window of no length.
+        One fraction for each window of `spans`; 0 for a window of no length.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def overlap(
 
     Notes
     -----
-    Costs a sort of all stamps.
+    The cost is that of sorting all stamps.
     """
     for rank, one in enumerate(spans):
         times = np.stack([one["start"], one["end"]], axis=1).ravel()
@@ -60,7 +60,7 @@ def overlap(
     if starts.size == 0:
         return [np.zeros(one.size) for one in spans]
 
-    # sweep over all stamps: between two of them, so many processors run
+    # sweep over all stamps: count the processors that run between each stamp and the next
     stamps = np.concatenate([starts, ends])
     order = np.argsort(stamps, kind="stable")
     stamps = stamps[order]
@@ -81,24 +81,24 @@ def together(
     stolen_ns: int = 0,
     limits: Limits = LIMITS,
 ) -> Windows:
-    """Make windows of the spans of processors that ran together, flagged where they did not.
+    """Make windows from the spans of processors, and flag those during which the processors did not run together.
 
     Parameters
     ----------
     spans : sequence of ndarray of SPAN
         One array for each processor.
     timer_ns : float
-        What an empty window shows.
+        Time that an empty window shows, in ns.
     round : int
-        Which of several runs this was; the windows of all may be joined by ``np.concatenate``.
+        Number of this run among several; the windows of all may be joined by ``np.concatenate``.
     stolen_ns : int
-        What the hypervisor took during the run.
+        Time that the hypervisor took during the run, in ns.
     limits : Limits
 
     Returns
     -------
     ndarray of WINDOW, shape (total number of windows,)
-        Those of processor 0 first. Hand them to `windows.summarise` with ``quote="median"``.
+        Windows, those of processor 0 first. Pass them to `result.summarise` with ``quote="median"``.
     """
     made = []
     for rank, one in enumerate(spans):

@@ -1,4 +1,4 @@
-"""The placement in a section: looks at it, its states as a profile has them, and what was measured in each."""
+"""Observe the placement of the CPUs during a section: take looks, list its states, and give medians for each state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .windows import NO_FLAG, Flag, Windows, per_operation
 
 
 def records(placement: Placement) -> list[PlacementState]:
-    """Return the states as a profile has them, the main one first."""
+    """Return the states in the form that a profile keeps, the main one first."""
     return [
         PlacementState(
             ns=state.ns, low_ns=state.low, high_ns=state.high if np.isfinite(state.high) else None, share=state.share
@@ -29,51 +29,51 @@ def records(placement: Placement) -> list[PlacementState]:
 
 
 def by_state(placement: Placement, labels: NDArray[np.int64], values: ArrayLike) -> list[float | None]:
-    """Return the median of what was measured in each state; None where nothing was."""
+    """Return the median of the values that were measured in each state; None for a state without values."""
     measured = np.asarray(values, np.float64)
     parts: list[Any] = [measured[labels == k] for k in range(len(placement.states))]
     return [float(np.median(part)) if len(part) else None for part in parts]
 
 
 def looked_at() -> int:
-    """Return how many CPUs a look is at: those that streams run on, or the first of many."""
+    """Return the number of CPUs that a look covers: those that streams run on, or the first few of many."""
     return min(len(usable_cpus()), looking.MOST_CPUS)
 
 
 def look_and_note(log: PlacementLog) -> float:
-    """Look at the CPUs that streams run on; note the reading, and return it in ns."""
+    """Look at the CPUs that streams run on; log the reading, and return it in ns."""
     ns = looking.look()
     log.note(looked_at(), time.monotonic(), ns)
     return ns
 
 
 def farthest(picoseconds: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how the CPUs lay at some moments, in ns: the longest hand-over of any two neighbours.
+    """Return the placement of the CPUs at some moments, in ns: the longest hand-off between any two neighbours.
 
     Parameters
     ----------
     picoseconds : int64 array, shape (processors, ...)
-        What each saw of its neighbours.
+        Hand-off that each processor measured with its neighbours.
 
     Returns
     -------
     ndarray of float64
-        NaN where one was not seen.
+        NaN if the hand-off of any processor is unknown.
     """
     known = (picoseconds != UNKNOWN).all(0)
     return np.where(known, picoseconds.max(0) / 1e3, np.nan)
 
 
 def elsewhere_ns(windows: Windows, placement: Placement, ignore: Flag = NO_FLAG) -> list[float | None] | None:
-    """Return the median time of an operation in the states other than the main one; None where there is no other.
+    """Return the median time of an operation in each state but the main one; None if there is no other state.
 
     Parameters
     ----------
     windows : ndarray of WINDOW, shape (n,)
-        With their flags set.
+        Windows with their flags set.
     placement : Placement
     ignore : Flag
-        What belongs to the operation itself.
+        Flags that belong to the operation itself.
     """
     if len(placement.states) < 2:
         return None

@@ -1,4 +1,4 @@
-"""What a probe is asked for and what it hands back.
+"""The interface of probes: each receives a plan and returns a measurement.
 
 Plan -> measure(plan, tick) -> Measurement        one such function for each section
 """
@@ -22,35 +22,35 @@ if TYPE_CHECKING:
 MODES = ("quick", "default", "full")
 
 Tick = Callable[[float, str], None]
-"""Progress of one probe: the fraction that is done, from 0 to 1, and a word on what is being done."""
+"""Called with the progress of one probe: the fraction that is done, from 0 to 1, and a text on the current work."""
 
 
 class PlanError(SmpError, ValueError):
-    """A plan asks for what no probe can measure."""
+    """Raised for a plan that no probe can measure."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure, and the machine's sizes that the probes go by.
+    """A request for measurements, and the sizes of the machine that the probes need.
 
     Parameters
     ----------
     mode : {"quick", "default", "full"}
-        How much is measured.
+        Extent of the measurement.
     processors : tuple of int
-        The numbers of processors asked for.
+        Numbers of processors to measure with.
     seed : int
-        From which all random choices follow.
+        Seed of all random choices.
     line_bytes : int
-        A cache line, in bytes.
+        Size of a cache line in bytes.
     word_bytes : int
-        A word, in bytes.
+        Size of a word in bytes.
     caches : tuple of Cache
-        By level, the smallest first.
+        Caches by level, the smallest first.
     share : float
-        How much of its usual time a probe may take: less than 1 where a budget is short.
+        Share of its usual time that a probe may take: less than 1 if a budget is short.
     placement : PlacementLog
-        What the sections have seen so far of how the CPUs lie.
+        Readings of the placement of the CPUs that the sections have taken so far.
 
     Raises
     ------
@@ -81,20 +81,20 @@ class Plan:
             raise PlanError(f"a share of {self.share} of the usual time: it must be above 0 and at most 1")
 
     def seconds(self, usual: float) -> float:
-        """Return how long a probe may take for what usually takes so many seconds."""
+        """Return the seconds that a probe may take for work that usually takes the given seconds."""
         return self.share * usual
 
 
 @dataclass
 class Measurement:
-    """What one probe measured.
+    """Result of one probe.
 
     Parameters
     ----------
     data : Record
-        The section's: rows and summary numbers with their units in the names, ``valid`` and ``why``.
+        Record of the section: rows and summary numbers with their units in the names, ``valid`` and ``why``.
     samples : dict of str to ndarray
-        The raw samples, structured arrays such as those of `windows.WINDOW`.
+        Raw samples, in structured arrays such as those of `windows.WINDOW`.
     """
 
     data: Record
@@ -102,14 +102,14 @@ class Measurement:
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C in the middle of a probe that had already measured something that makes sense by itself.
+    """Raised on Ctrl-C by a probe that has already measured something that makes sense by itself.
 
     Parameters
     ----------
     name : str
-        The section of the profile.
+        Name of the section in the profile.
     section : Measurement
-        What there is of it.
+        The part of the section that was measured.
     """
 
     def __init__(self, name: str, section: Measurement) -> None:

@@ -1,6 +1,6 @@
-"""The statistics of one point, and whether they can be trusted.
+"""The statistics of one point, with a verdict on whether they can be trusted.
 
-windows -> clean ones -> minimum, median, 95th percentile       in ns an operation
+windows -> clean ones -> minimum, median, 95th percentile       in ns per operation
         -> clean fraction, spread -> valid, or the reasons why not
 """
 
@@ -17,23 +17,23 @@ Quote = Literal["minimum", "median"]
 
 @dataclass(frozen=True)
 class Result:
-    """The statistics of one point, in ns an operation, and the windows that they were taken from.
+    """Statistics of one point, in ns per operation, and the windows that they were computed from.
 
     Parameters
     ----------
     key : Hashable
-        The point's.
+        Key of the point.
     minimum, median, p95 : float
-        Of the clean windows (of all windows where none is clean); ns an operation.
+        Statistics of the clean windows (of all windows if none is clean), in ns per operation.
     quoted : {"minimum", "median"}
-        Which of them stands for the point: the minimum, or for two processors and more the median, where
+        Statistic that stands for the point: the minimum, or the median for two or more processors, where
         a minimum would mean that a partner slept.
     count : int
-        The number of windows, clean or not.
+        Number of windows, clean or not.
     clean_fraction : float
-        How many of them are clean.
+        Fraction of the windows that are clean.
     why : list of str
-        The reasons against the point; empty where it is valid.
+        Reasons against the point; empty if it is valid.
     windows : ndarray of WINDOW, shape (count,)
     """
 
@@ -49,12 +49,12 @@ class Result:
 
     @property
     def valid(self) -> bool:
-        """Whether nothing speaks against the point."""
+        """True if there is no reason against the point."""
         return not self.why
 
     @property
     def value(self) -> float:
-        """The quoted statistic, ns an operation."""
+        """The quoted statistic, in ns per operation."""
         return self.minimum if self.quoted == "minimum" else self.median
 
 
@@ -65,16 +65,16 @@ def summarise(
     ignore: Flag = NO_FLAG,
     limits: Limits = LIMITS,
 ) -> Result:
-    """Draw the statistics of a point from its windows, and say whether they can be trusted.
+    """Return the statistics of a point, computed from its windows, with the reasons not to trust them, if any.
 
     Parameters
     ----------
     key : Hashable
     windows : ndarray of WINDOW, shape (n,)
-        With their flags set.
+        Windows of the point, with their flags set.
     quote : {"minimum", "median"}
     ignore : Flag
-        What belongs to the operation itself: one that sleeps is switched away from.
+        Flags that belong to the operation itself: a thread that sleeps is switched away from.
     limits : Limits
 
     Returns
@@ -107,12 +107,12 @@ def summarise(
 
 
 def with_others_named(result: Result, limits: Limits = LIMITS) -> Result:
-    """Return a point with the reason against it, where that is what other processes took of the CPUs.
+    """Return a point; if it is invalid and other processes took too much of the CPUs, that becomes its reason.
 
     Parameters
     ----------
     result : Result
-        The ``overlap`` of its windows is what others have left.
+        The ``overlap`` of its windows is the share of the CPUs that others have left.
     limits : Limits
     """
     own = float(np.median(result.windows["overlap"]))

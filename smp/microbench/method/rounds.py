@@ -1,14 +1,14 @@
-"""The method of all measurements, once.
+"""Measure points in rounds of short visits, in random order: the method that the microbenchmarks share.
 
-A *point* is a compiled loop that does a given amount of work. It is run in windows of 0.2 to 2 ms, each
-stamped by the wall clock and by the thread's CPU time, and judged by what was seen around it (`windows`);
-a few of them make a *visit* (`visit`), and all that are clean the point's statistics (`result`):
+A *point* is a compiled loop that does a given amount of work. It runs in windows of 0.2 to 2 ms. Each window is
+stamped by the wall clock and by the thread's CPU time, and judged by the readings taken around it (`windows`).
+A few windows make a *visit* (`visit`), and all clean windows make the point's statistics (`result`):
 
     round 1    visit C   visit A   visit B        every round visits all points in a new random order,
     round 2    visit A   visit B   visit C        so that no slow moment of the computer falls on one
     round 3    visit B   visit C   visit A        point alone; further rounds while there is time left
 
-Points of two or more processors take their windows themselves: see `overlap`.
+Points of two or more processors take their windows themselves: see `overlaps`.
 """
 
 from collections.abc import Sequence
@@ -51,22 +51,23 @@ def measure_points(
     ----------
     points : sequence of Point
     budget_s : float
-        Seconds to spend; exceeded where the rounds asked for take longer.
+        Seconds to spend; exceeded if the requested rounds take longer.
     rng : numpy.random.Generator
         Orders the visits.
     clock : Clock
     rounds : int
-        Fewest rounds.
+        Smallest number of rounds.
     tick : callable, optional
-        Told of the progress after each visit.
+        Called with the progress after each visit.
     limits : Limits
     others : Others, optional
-        Whose shares of a round leave the less for the windows of points `beyond`, as their ``overlap``.
+        Gives the share of the CPUs that other processes took in each round. The rest becomes the ``overlap`` of the
+        round's windows, for points that are `beyond`.
 
     Returns
     -------
     list of Result
-        In the order of `points`, in ns an operation.
+        Results in the order of `points`, in ns per operation.
 
     Raises
     ------

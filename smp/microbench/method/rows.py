@@ -1,4 +1,4 @@
-"""Results of measured points as parts of a section: the fields that records share, one array for the samples."""
+"""Turn the results of points into parts of a section: the fields that its records share, and one array of samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .windows import WINDOW
 
 
 class Judgement(TypedDict):
-    """What of a section says how well it was measured: fields of `smp.profiles.records.Judged`."""
+    """Fields of a section that say how well it was measured: those of `smp.profiles.records.Judged`."""
 
     clean_fraction: float
     valid: bool
@@ -21,7 +21,7 @@ class Judgement(TypedDict):
 
 
 class Times(Judgement):
-    """The statistics of a point: fields of `smp.profiles.records.Visited`."""
+    """Statistics of a point: the fields of `smp.profiles.records.Visited`."""
 
     ns: float
     cycles: NotRequired[float]
@@ -36,18 +36,18 @@ def key_of(result: Result) -> tuple[Any, ...]:
 
 
 def row(result: Result, GHz: float | None = None) -> Times:
-    """Return a point's statistics in ns an operation, the median first, and in cycles if the rate is given.
+    """Return a point's statistics in ns per operation, the median first, and in cycles if the clock rate is given.
 
     Parameters
     ----------
     result : Result
     GHz : float, optional
-        Cycles per ns.
+        Clock rate in cycles per ns.
 
     Returns
     -------
     Times
-        ``ns`` and ``cycles`` are of the median of clean windows.
+        ``ns`` and ``cycles`` are the median of the clean windows.
     """
     made: Times = {
         "ns": result.median,
@@ -64,14 +64,14 @@ def row(result: Result, GHz: float | None = None) -> Times:
 
 
 def judged(results: Sequence[Result], why: list[str] | None = None) -> Judgement:
-    """Return how well a section was measured.
+    """Return the fields that say how well a section was measured.
 
     Parameters
     ----------
     results : sequence of Result
-        Its points.
+        Results of its points.
     why : list of str, optional
-        What speaks against it; default: the `complaints` of its points.
+        Reasons against it; default: the `complaints` of its points.
     """
     against = complaints(results) if why is None else why
     clean = float(np.mean([result.clean_fraction for result in results]))
@@ -84,14 +84,14 @@ def stack(results: Sequence[Result], names: Mapping[str, str]) -> NDArray[np.voi
     Parameters
     ----------
     results : sequence of Result
-        Their keys are tuples.
+        Results whose keys are tuples.
     names : mapping of str to str
         Name and dtype of each part of the keys.
 
     Returns
     -------
     structured array
-        With the fields ``names`` and those of `windows.WINDOW`.
+        All windows, with the fields ``names`` and those of `windows.WINDOW`.
     """
     fields: list[Any] = [*names.items(), *WINDOW.descr]
     joined = np.zeros(sum(result.count for result in results), np.dtype(fields))
@@ -109,15 +109,15 @@ def stack(results: Sequence[Result], names: Mapping[str, str]) -> NDArray[np.voi
 def complaints(
     results: Sequence[Result], most: float = 0.25, name: Callable[[Result], str] = lambda result: str(result.key)
 ) -> list[str]:
-    """Say what speaks against a set of points as a whole: more than a part of them are not valid.
+    """Return the reason against a set of points as a whole: too many of them are not valid.
 
     Parameters
     ----------
     results : sequence of Result
     most : float
-        The fraction that may be.
+        Largest fraction of the points that may be invalid.
     name : callable, optional
-        What to call a point.
+        Returns the name of a point.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""How far a figure would lie from itself if it were measured again at once.
+"""Estimate by how much a figure would differ if it were measured again at once.
 
     windows of visit 1, 2, ...   ->  a median for each visit   ┐
     repeats of a program         ->  each by itself            ├─>  standard error of the figure's logarithm
-    a record's median and p95    ->  where no samples are left ┘
+    a record's median and p95    ->  if no samples are left    ┘
 
 Windows that were taken one after the other are disturbed together, so a visit counts as one measurement, however many
 windows it has.
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from smp.profiles.records import Timed
 
 OF_MEDIAN = 1.2533
-"""Standard error of a median over that of a mean, of normal values."""
+"""Standard error of a median divided by that of a mean, for normally distributed values."""
 QUARTILES = 1.349
-"""Distance of the quartiles in standard deviations."""
+"""Distance between the quartiles, in standard deviations."""
 P95 = 1.645
-"""Distance of the 95th percentile from the median in standard deviations."""
+"""Distance of the 95th percentile from the median, in standard deviations."""
 FEWEST_VISITS = 3
-"""Of a point: what a record alone, which does not say how many there were, is taken for."""
+"""Number of visits assumed for a point if only its record is left, which does not say how many there were."""
 
 
 class Spread(NamedTuple):
-    """How well a figure is known.
+    """Uncertainty of a figure.
 
     Attributes
     ----------
     error : float
-        Standard error of its natural logarithm: 0.01 is 1%.
+        Standard error of the figure's natural logarithm: 0.01 is 1%.
     freedom : float
-        Degrees of freedom that the error rests on.
+        Degrees of freedom of the error.
     """
 
     error: float
@@ -46,7 +46,7 @@ class Spread(NamedTuple):
 
 
 def of_visits(values: NDArray[Any], visits: NDArray[Any]) -> Spread | None:
-    """Return the spread of a median, from values above zero and the visits that they were taken in; None for one."""
+    """Return the spread of a median, from values above zero and the visit of each; None for fewer than two visits."""
     medians = [float(np.median(values[visits == visit])) for visit in np.unique(visits)]
     if len(medians) < 2 or min(medians) <= 0.0:
         return None
@@ -54,7 +54,7 @@ def of_visits(values: NDArray[Any], visits: NDArray[Any]) -> Spread | None:
 
 
 def of_windows(windows: NDArray[Any] | None) -> Spread | None:
-    """Return the spread of a point, from its windows: the clean ones, as long as there are any."""
+    """Return the spread of a point, from its clean windows, or from all its windows if none is clean."""
     if windows is None:
         return None
     clean = windows[windows["flags"] == 0]
@@ -71,7 +71,7 @@ def of_repeats(seconds: NDArray[Any] | None) -> Spread | None:
 
 
 def of_best(seconds: NDArray[Any] | None) -> Spread | None:
-    """Return the spread of the best of repeats: how far the second best lies from it; None for fewer than three."""
+    """Return the spread of the best of repeats: its distance from the second best; None for fewer than three."""
     if seconds is None or len(seconds) < 3:
         return None
     best, second = np.sort(np.log(seconds))[:2]

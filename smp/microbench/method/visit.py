@@ -1,8 +1,8 @@
-"""One visit of a point: a number of windows taken one after the other, with the counters around them.
+"""One visit to a point: a number of windows taken one after the other, with the counters read around them.
 
     prepare | rate, stolen | warm up | window window window ... | stolen, rate
 
-Nothing here reads a real clock: `hostclock.HostClock` does, and tests hand in one of their own.
+Nothing here reads a real clock: `clocks.HostClock` does, and tests pass in a clock of their own.
 """
 
 from collections.abc import Callable, Hashable
@@ -17,9 +17,9 @@ from .windows import NO_FLAG, WINDOW, Flag, MeasurementError, Windows
 SHORTEST_NS = 200_000
 LONGEST_NS = 2_000_000
 FEWEST, MOST = 4, 32
-"""Windows of one visit."""
+"""Fewest and most windows of one visit."""
 MOST_REPEATS = 1 << 40
-"""A window that this many repeats do not fill does no work at all."""
+"""A point that does not fill a window with this many repeats does no work at all."""
 
 Run = Callable[[int], tuple[int, int] | None]
 
@@ -28,7 +28,7 @@ class Clock(Protocol):
     """The clocks and counters that windows are judged by."""
 
     timer_ns: float
-    """What an empty window shows that is timed inside compiled code."""
+    """Time in ns that an empty window shows when it is timed inside compiled code."""
 
     def wall(self) -> int:
         """Return the time in ns."""
@@ -43,20 +43,20 @@ class Clock(Protocol):
         """Return the number of context switches of this thread."""
 
     def rate(self) -> float:
-        """Return the clock rate of the processor now in GHz; NaN where it cannot be told."""
+        """Return the current clock rate of the processor in GHz; NaN if it is not known."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """What is measured once for each window.
+    """A piece of work that is measured once in each window.
 
     Parameters
     ----------
     key : Hashable
-        Its name.
+        Name of the point.
     run : callable
-        ``run(repeat)`` does the work `repeat` times and returns (wall, cpu) in ns, both read in compiled
-        code, the CPU time outermost, since its reading may cost the thread its turn::
+        ``run(repeat)`` does the work `repeat` times and returns (wall, cpu) in ns. Both are read in compiled
+        code. The CPU time is read outermost, since reading it may cost the thread its turn::
 
             cpu = thread_clock()
             wall = clock()
@@ -64,17 +64,17 @@ class Point:
             wall = clock() - wall
             return wall, thread_clock() - cpu
 
-        or None, and is then timed from outside. A walk through memory goes on where the last window stopped:
-        one that starts anew walks the same short stretch each time, and finds it in a nearer cache.
+        If it returns None instead, it is timed from outside. A walk through memory goes on where the last window
+        stopped: a walk that starts again walks the same short stretch each time, and finds it in a nearer cache.
     operations : int
-        In one repeat.
+        Number of operations in one repeat.
     prepare : callable, optional
         Called at the start of each visit, untimed.
     quote : {"minimum", "median"}
-        The statistic that stands for the point.
+        Statistic that stands for the point.
     beyond : bool
-        Whether it works on what other CPUs use as well: a cache that they share, memory.  What other processes take of
-        any CPU then counts as disturbance.
+        True if it works on something that other CPUs use as well: a cache that they share, or memory.  Time that
+        other processes take on any CPU then counts as disturbance.
     ignore : Flag
         Flags that belong to the operation itself: ``Flag.DESCHEDULED | Flag.SWITCHED`` for one that sleeps.
     """
@@ -96,12 +96,12 @@ def calibrate(point: Point, clock: Clock, repeat: int = 1) -> int:
     point : Point
     clock : Clock
     repeat : int
-        Where to start from; the count of the last visit.
+        Count to start from, usually that of the last visit.
 
     Returns
     -------
     int
-        1 where a single repeat lasts longer than 2 ms.
+        Repeat count; 1 if a single repeat lasts longer than 2 ms.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def calibrate(point: Point, clock: Clock, repeat: int = 1) -> int:
     def look() -> int:
         wall = _timed(point.run, clock, repeat)[0]
         if wall >= SHORTEST_NS:
-            # once may have been a pause of the computer, or the first call's compilation
+            # a single time may include a pause of the computer, or the first call's compilation
             wall = min(wall, _timed(point.run, clock, repeat)[0])
         return wall
 
@@ -137,11 +137,11 @@ def calibrate(point: Point, clock: Clock, repeat: int = 1) -> int:
 
 
 def take_visit(point: Point, clock: Clock, repeat: int, share_ns: float, outside_ns: float) -> tuple[Windows, int]:
-    """Take windows of one point for its share of time; return them and the repeat count they fitted in."""
+    """Take windows of one point for its share of the time; return them and the repeat count that was used."""
     start = clock.wall()
     if point.prepare is not None:
         point.prepare()
-    # the counters first and the warm-up after them, so that the first window finds warm caches
+    # read the counters first and warm up after that, so that the first window finds warm caches
     before, stolen, previous = clock.rate(), clock.stolen(), clock.switches()
     repeat = calibrate(point, clock, repeat)
     windows = np.zeros(MOST, WINDOW)
@@ -150,7 +150,7 @@ def take_visit(point: Point, clock: Clock, repeat: int, share_ns: float, outside
         began = clock.switches()
         wall, cpu, inside = _timed(point.run, clock, repeat)
         window = windows[count]
-        # a switch at the very end of a window leaves cold caches to the next
+        # a switch at the very end of a window leaves cold caches for the next
         window["switches"], previous = clock.switches() - previous, began
         window["wall_ns"], window["cpu_ns"] = wall, cpu
         window["timer_ns"] = clock.timer_ns if inside else outside_ns
@@ -164,12 +164,12 @@ def take_visit(point: Point, clock: Clock, repeat: int, share_ns: float, outside
 
 
 def cost_from_outside(clock: Clock) -> float:
-    """Return in ns what an empty window shows that is timed around a call."""
+    """Return the time in ns that an empty window shows when it is timed around a call."""
     return float(np.median([_timed(lambda repeat: None, clock, 1)[0] for _ in range(101)]))
 
 
 def _timed(run: Run, clock: Clock, repeat: int) -> tuple[int, int, bool]:
-    """Run one window; return wall and CPU time in ns, and whether they were read inside it."""
+    """Run one window; return its wall and CPU time in ns, and True if they were read inside it."""
     cpu = clock.cpu()
     wall = clock.wall()
     inside = run(repeat)

@@ -1,9 +1,9 @@
-"""Rounds of visits to streams at work: all tasks in random order, round by round, while there is time.
+"""Visit streams at work: all tasks in random order, round by round, while there is time.
 
     round 1    task C   task A   task B          a visit: start the streams, set them off, wait until all have reported
     round 2    task B   task C   task A          one window for each, with the retries and traps at cells in it
 
-Ctrl-C ends the rounds; those that are whole are kept.
+Ctrl-C ends the rounds; complete rounds are kept.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ VISIT = np.dtype([*WINDOW.descr, *((name, "i8") for name in COUNTS)])
 """A window, and the retries and traps of all streams in it."""
 FEWEST_ROUNDS = 5
 TURNS = Flag.DESCHEDULED | Flag.SWITCHED
-"""What belongs to streams that sleep, and that take turns on a CPU."""
+"""Flags that are normal for streams that sleep and that take turns on a CPU."""
 LIMITS = Limits(spread=2.0)
-"""Sleepers are woken by the operating system, on this CPU or another: their times spread."""
+"""The operating system wakes sleepers, on this CPU or another, so their times spread."""
 
 Task = TypeVar("Task")
 Take = Callable[[list[Task], int], Sequence[Windows]]
@@ -61,27 +61,28 @@ def rounds(
     take : callable
         ``take(order, turn)`` returns the windows of each task, in that order.
     seconds : float
-        To spend; exceeded where the fewest rounds take longer.
+        Seconds to spend; exceeded if the fewest rounds take longer.
     rng : numpy.random.Generator
     clock : Clock
     tick : callable
     others : Others, optional
-        Whose shares leave the less for the windows of a round, as their ``overlap``: for streams that sleep, or that
-        any CPU may run.
+        Gives the share of the CPUs that other processes took in each round. The ``overlap`` of the round's windows is
+        at most the rest. For streams that sleep, or that any CPU may run.
     log : PlacementLog, optional
-        Gets a look at the CPUs between rounds; windows in which they did not lie as they mostly do are flagged.
+        Receives a look at the CPUs before and after each round. Windows outside the main state of the placement are
+        flagged.
 
     Returns
     -------
     dict of ndarray
-        The windows of each task, in the order of `tasks`, flagged.
+        Windows of each task, in the order of `tasks`, flagged.
     bool
-        Whether Ctrl-C has cut it short.
+        True if Ctrl-C has cut the rounds short.
 
     Raises
     ------
     KeyboardInterrupt
-        On Ctrl-C before a round is whole.
+        On Ctrl-C before the first round is complete.
     """
     taken: dict[Task, list[Windows]] = {task: [] for task in tasks}
     begun, done, interrupted = clock.wall(), 0, False
@@ -121,13 +122,13 @@ def rounds(
 
 
 def result_of(key: Hashable, windows: Windows, limits: Limits = LIMITS, ignore: Flag = TURNS) -> Result:
-    """Return the statistics of a task whose streams take turns; where others took the CPUs, that is the reason.
+    """Return the statistics of a task whose streams take turns; if other processes spoiled it, they are the reason.
 
     Parameters
     ----------
     key : Hashable
     windows : ndarray of VISIT, shape (n,)
-        With their flags set.
+        Windows of the task, with their flags set.
     limits : Limits
     ignore : Flag
     """
@@ -135,14 +136,14 @@ def result_of(key: Hashable, windows: Windows, limits: Limits = LIMITS, ignore: 
 
 
 def counted(result: Result, ignore: Flag = TURNS) -> Windows:
-    """Return the windows that the statistics of `result_of` are of: the clean ones, or all where none is."""
+    """Return the windows on which the statistics of `result_of` are based: the clean ones, or all if none is clean."""
     windows = result.windows
     clean = (windows["flags"] & ~np.uint8(ignore)) == 0
     return windows[clean] if clean.any() else windows
 
 
 class Watch:
-    """What the hypervisor takes from this processor's CPUs, and what its streams do at cells, from now on."""
+    """Counts, from its creation on, the stolen time of this processor's CPUs, and its streams' retries and traps."""
 
     def __init__(self, counters: Callable[[], NDArray[np.void]]) -> None:
         self._counters = counters
@@ -151,10 +152,10 @@ class Watch:
         self._stolen = stolen_ns(self._cpus) or 0
 
     def window(self, turn: int, operations: int, wall_ns: int, timer_ns: float) -> Windows:
-        """Return the window of what went on since."""
+        """Return a window with the counts since this watch was made."""
         made = np.zeros(1, VISIT)
         made["round"], made["operations"], made["wall_ns"], made["timer_ns"] = turn, operations, wall_ns, timer_ns
-        made["cpu_ns"] = wall_ns  # whose CPU time it would be does not matter: streams take turns
+        made["cpu_ns"] = wall_ns  # no single thread's CPU time applies: streams take turns
         made["stolen_ns"] = (stolen_ns(self._cpus) or 0) - self._stolen
         made["before_GHz"] = made["after_GHz"] = np.nan
         made["overlap"] = 1.0
@@ -173,7 +174,7 @@ def section_of(name: str, results: Sequence[Result], record: Record, key: Mappin
     Raises
     ------
     Stopped
-        With the section, where the rounds were cut short.
+        If the rounds were cut short; it holds the section.
     """
     samples = stack(results, key)
     counts = [np.concatenate([result.windows[count] for result in results]) for count in COUNTS]
@@ -184,7 +185,7 @@ def section_of(name: str, results: Sequence[Result], record: Record, key: Mappin
 
 
 class Counts(TypedDict):
-    """The retries and the traps of a visit."""
+    """Retries and traps of a visit."""
 
     retries: float
     traps: float
@@ -197,10 +198,10 @@ def counts_of(result: Result) -> Counts:
 
 
 def elsewhere_of(result: Result, log: PlacementLog) -> list[float | None] | None:
-    """Return the median time of an operation in the other states of the CPUs that streams run on."""
+    """Return the median time of an operation in each state but the main one, of the CPUs that streams run on."""
     return elsewhere_ns(result.windows, log.placement(looked_at()), TURNS)
 
 
 def states_of(log: PlacementLog) -> list[PlacementState]:
-    """Return the states of the CPUs that streams run on, as a profile has them."""
+    """Return the states of the CPUs that streams run on, in the form that a profile keeps."""
     return records(log.placement(looked_at()))

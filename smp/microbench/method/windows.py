@@ -1,11 +1,11 @@
-"""One window: how long a known amount of work took, and whether anything disturbed it.
+"""A window: the time that a known amount of work took, and flags for whatever disturbed it.
 
     a point's windows    |--w--|--w--|--w-- ~~~off the CPU~~~ --|--w--|
     flags                   0     0        DESCHEDULED             0
 
 Windows are short, 0.2 to 2 ms, so that a disturbance spoils one of many and not the only one. Every window
-is kept with what was seen around it; a flag says why it does not count, and the flags can be worked out
-again from the record under other limits.
+is kept together with the readings taken around it. Its flags say why it does not count, and they can be
+computed again from these readings under other limits.
 """
 
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ from smp.models.placement import Labels, Placement
 WINDOW = np.dtype(
     [
         ("round", "i4"),  # which visit of the point
-        ("rank", "i4"),  # the processor that took the window; 0 where there is one
+        ("rank", "i4"),  # the processor that took the window; 0 if there is only one
         ("operations", "i8"),  # in the whole window
         ("wall_ns", "i8"),
         ("cpu_ns", "i8"),  # CPU time of the thread
-        ("timer_ns", "f8"),  # what an empty window shows
-        ("stolen_ns", "i8"),  # taken by the hypervisor during the visit
+        ("timer_ns", "f8"),  # time that an empty window shows
+        ("stolen_ns", "i8"),  # time taken by the hypervisor during the visit
         ("switches", "i8"),  # context switches of the thread, in this window or the one before it
-        ("before_GHz", "f8"),  # the clock rate before and after the visit; NaN: not looked at
+        ("before_GHz", "f8"),  # the clock rate before and after the visit; NaN: not measured
         ("after_GHz", "f8"),
-        ("overlap", "f8"),  # fraction during which all partners ran, or that others left of the CPUs; 1: none
-        ("placed_before_ns", "f4"),  # hand-over of a line between the CPUs, before and after the visit; 0: not known
+        ("overlap", "f8"),  # fraction during which all partners ran, or of the CPUs that others left; 1 if alone
+        ("placed_before_ns", "f4"),  # hand-off of a line between the CPUs, before and after the visit; 0: not known
         ("placed_after_ns", "f4"),
         ("flags", "u1"),
     ]
@@ -40,11 +40,11 @@ Windows = NDArray[np.void]
 
 
 class MeasurementError(SmpError, ValueError):
-    """What was handed in cannot be measured; the message says which point and why."""
+    """Raised for input that cannot be measured; the message says which point and why."""
 
 
 class Flag(IntFlag):
-    """Why a window does not count as clean."""
+    """Reasons why a window does not count as clean."""
 
     DESCHEDULED = 1
     """The wall time exceeds the thread's CPU time."""
@@ -53,11 +53,11 @@ class Flag(IntFlag):
     SWITCHED = 4
     """The thread was switched away from, in the window or just before it."""
     DRIFTED = 8
-    """The clock rate was not that of the other windows."""
+    """The clock rate differed from that of the other windows."""
     APART = 16
     """The partners did not run at the same time, or other processes had the CPUs."""
     MOVED = 32
-    """The CPUs did not lie as they mostly do."""
+    """The CPUs were not in the main state of their placement."""
 
 
 NO_FLAG = Flag(0)
@@ -65,7 +65,7 @@ NO_FLAG = Flag(0)
 
 @dataclass(frozen=True)
 class Limits:
-    """How much disturbance a window, and how much disorder a point, may show.
+    """Limits on the disturbance that a window may show, and on the disorder that a point may show.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ class Limits:
     clean_fraction : float
         Smallest fraction of clean windows of a valid point.
     spread : float
-        Largest ratio of the median to the minimum; of the third to the first quartile where the median is
-        quoted.
+        Largest ratio of the median to the minimum. If the median is quoted, largest ratio of the third quartile
+        to the first.
     """
 
     off_cpu: float = 0.02
@@ -96,7 +96,7 @@ LIMITS = Limits()
 
 
 def per_operation(windows: Windows) -> NDArray[np.float64]:
-    """Return the time of one operation in each window, in ns, less the timer's cost.
+    """Return the time of one operation in each window, in ns, without the timer's cost.
 
     Parameters
     ----------
@@ -111,13 +111,13 @@ def per_operation(windows: Windows) -> NDArray[np.float64]:
 
 
 def flags(windows: Windows, reference_GHz: float = np.nan, limits: Limits = LIMITS) -> NDArray[np.uint8]:
-    """Judge windows by what was seen around them.
+    """Return the flags of windows, judged by the readings taken around them.
 
     Parameters
     ----------
     windows : ndarray of WINDOW, shape (n,)
     reference_GHz : float
-        The clock rate that windows are to have been taken at; NaN: drift is not judged.
+        Clock rate at which the windows should have been taken; NaN: drift is not judged.
     limits : Limits
 
     Returns
@@ -131,7 +131,7 @@ def flags(windows: Windows, reference_GHz: float = np.nan, limits: Limits = LIMI
         Flag.DESCHEDULED: off_cpu > limits.off_cpu * windows["wall_ns"],
         Flag.STOLEN: windows["stolen_ns"] > 0,
         Flag.SWITCHED: windows["switches"] > 0,
-        # a comparison with NaN is false: a rate that was not looked at has not drifted
+        # a comparison with NaN is false: a rate that was not measured counts as not drifted
         Flag.DRIFTED: (np.abs(rates / reference_GHz - 1) > limits.drift).any(axis=0),
         Flag.APART: windows["overlap"] < limits.overlap,
     }
@@ -142,13 +142,13 @@ def flags(windows: Windows, reference_GHz: float = np.nan, limits: Limits = LIMI
 
 
 def mark_moved(windows: Windows, placement: Placement) -> Labels:
-    """Flag the windows in which the CPUs did not lie as they mostly do; return the state of each.
+    """Flag the windows in which the CPUs were not in the main state of their placement; return the state of each.
 
     Parameters
     ----------
     windows : ndarray of WINDOW, shape (n,)
     placement : Placement
-        The states; where none are known, no window is flagged.
+        States of the placement; if none are known, no window is flagged.
     """
     elsewhere = ~placement.is_main(windows["placed_before_ns"], windows["placed_after_ns"])
     windows["flags"] |= np.where(elsewhere, np.uint8(Flag.MOVED), np.uint8(0))

@@ -1,4 +1,4 @@
-"""Series of figures from rows of records."""
+"""Make the series of figures from rows of records."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from smp._output.figure import COLOURS, MARKERS, Series
 
 BAND = "band: minimum to 95th percentile"
 SPREAD = ("minimum_ns", "p95_ns")
-"""The fields that this band goes between."""
+"""Fields at the two edges of this band."""
 Samples = NDArray[Any] | None
-"""The raw samples of a section, as its probe leaves them, if they were kept."""
+"""Raw samples of a section, as its probe leaves them; None if they were not kept."""
 
 
 def column(rows: Iterable[Any], name: str) -> NDArray[np.float64]:
-    """Return one number of each row; NaN where it is missing."""
+    """Return one number of each row; NaN if it is missing."""
     found = (getattr(row, name) for row in rows)
     return np.array([math.nan if value is None else value for value in found], np.float64)
 
 
 def select(rows: Iterable[Any], ascending: str, /, **fixed: Any) -> list[Any]:
-    """Return the rows with these fields, ascending in another."""
+    """Return the rows whose fields have the given values, in ascending order of another field."""
     found = [row for row in rows if all(getattr(row, name) == value for name, value in fixed.items())]
     return sorted(found, key=lambda row: float(getattr(row, ascending)))
 
@@ -46,13 +46,13 @@ def curve(
     name : str
     rows : sequence of records
     x, y : str
-        Their fields.
+        Fields of the records.
     between : tuple of str (2,), optional
-        The fields that each point's spread goes between.
+        Fields at the two ends of each point's spread.
     scale : float
-        Of all but x.
+        Factor for all values except x.
     **look
-        See `Series`.
+        Appearance of the series; see `Series`.
     """
     if between:
         look["low"], look["high"] = (scale * column(rows, field) for field in between)
@@ -69,7 +69,7 @@ def by(
     values: Iterable[Any] = (),
     **look: Any,
 ) -> list[Series]:
-    """Return a curve for each value of a field, or for each of these ``values`` of it: see `curve`."""
+    """Return a curve for each value of a field, or for each of the given ``values`` of it: see `curve`."""
     found = values or sorted({getattr(row, field) for row in rows})
     return [
         curve(label(value), mine, x, y, **nth(k) | look)
@@ -79,14 +79,14 @@ def by(
 
 
 def reasons(rows: Iterable[Any]) -> list[str]:
-    """Return why each row is not valid, empty for one that is."""
+    """Return the reasons why each row is not valid; empty for a valid row."""
     return [
         "; ".join(row.why or ["no reason was recorded"]) if getattr(row, "valid", None) is False else "" for row in rows
     ]
 
 
 def places(values: Iterable[float], apart: float = 1.5) -> list[float]:
-    """Return those of the values at which a logarithmic axis has room for numbers: so many times apart.
+    """Return the values at which a logarithmic axis has room for numbers: each at least ``apart`` times the one before.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def places(values: Iterable[float], apart: float = 1.5) -> list[float]:
 
 
 def doubted(title: str, rows: Iterable[Any]) -> str:
-    """Return a title that was computed from rows, with a word against it where one of them is not valid."""
+    """Return a title that was computed from rows, marked as not valid if one of the rows is not."""
     return f"{title} (not valid)" if any(reasons(rows)) else title
 
 

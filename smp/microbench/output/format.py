@@ -1,4 +1,4 @@
-"""What the reports of all sections have in common: marks and notes on what is not valid, and a few of many."""
+"""Helpers for the reports of all sections: marks and notes on results that are not valid, and a few of many items."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from smp.profiles.records import PlacementState
 Data = Mapping[str, Any]
 
 REASONS = 3
-"""How many different reasons against the points of a table are printed below it."""
+"""Number of different reasons against the points of a table that are printed below it."""
 UNKNOWN = "no reason was recorded"
 FEW = 3
-"""How many of something there is room for."""
+"""Number of items that there is room for."""
 
 Item = TypeVar("Item")
 
 
 def few(items: Sequence[Item], most: int = FEW) -> list[Item]:
-    """Return at most so many of some items, the first and the last among them."""
+    """Return at most the given number of items, evenly spaced, with the first and the last."""
     if len(items) <= most:
         return list(items)
     return [items[i] for i in np.linspace(0, len(items) - 1, most).round().astype(int)]
@@ -42,7 +42,7 @@ def by_streams(many: int | None) -> str:
 
 
 def reasons(record: Any) -> str:
-    """Return why something is not valid, as one line."""
+    """Return the reasons why a record is not valid, as one line."""
     return "; ".join(record.why or [UNKNOWN])
 
 
@@ -59,12 +59,12 @@ def listed(
     ----------
     title : str
     columns : mapping of str to Column
-        By the field of the record that they show; the first is marked where a record is not valid.
+        Columns by the field of the record that they show; the first is marked if a record is not valid.
     records : sequence of Record
     *notes : str
-        What the marks mean is added.
+        Notes below the table; the meaning of the marks is added.
     names : mapping, optional
-        What to print for a value of the first column.
+        Text to print for a value of the first column.
     """
     first, *others = columns
     rows = [cells(names.get(value := getattr(one, first), value), one, *others) for one in records]
@@ -72,7 +72,7 @@ def listed(
 
 
 def judged(value: Plain, record: Any) -> Cell:
-    """Return a value that a record has, marked where the record is not valid."""
+    """Return a value of a record, marked if the record is not valid."""
     return Marked(value, "!", tuple(record.why or ())) if _invalid(record) else value
 
 
@@ -81,22 +81,22 @@ def _invalid(record: Any) -> bool:
 
 
 def field(record: Any, name: str) -> Cell:
-    """Return a field of a record, marked where the record is not valid; None where there is no record."""
+    """Return a field of a record, marked if the record is not valid; None if there is no record."""
     return None if record is None else judged(getattr(record, name), record)
 
 
 def cells(first: Plain, record: Any, *names: str) -> list[Cell]:
-    """Return the cells of a row: the first, marked where a record is not valid, and some fields of the record."""
+    """Return the cells of a row: the first, marked if the record is not valid, and some fields of the record."""
     return [judged(first, record), *(getattr(record, name) for name in names)]
 
 
 def flagged(records: Iterable[Any]) -> str:
-    """Return what the mark of `judged` means in a table.
+    """Return the note that explains the marks of `judged` in a table.
 
     Returns
     -------
     str
-        How many of the records are not valid, and the commonest reasons; empty where all are.
+        Number of the records that are not valid, and the commonest reasons; empty if all are valid.
     """
     every = list(records)
     bad = [record for record in every if _invalid(record)]
@@ -112,12 +112,12 @@ def flagged(records: Iterable[Any]) -> str:
 
 
 def by_state(states: Sequence[PlacementState], unit: str) -> list[Column]:
-    """Return a column for each state of the placement, named by its hand-over and its share of the time."""
+    """Return a column for each state of the placement, named by its hand-off and its share of the time."""
     return [Column(f"{number(state.ns)} ns, {percent(state.share)}%", unit) for state in states]
 
 
 def known(values: Iterable[float | None] | None) -> bool:
-    """Return whether anything was measured."""
+    """Return True if any value was measured."""
     return any(value is not None for value in values or ())
 
 
@@ -128,19 +128,19 @@ def by_placement(
     states: Sequence[PlacementState] | None,
     unit: str = "ns",
 ) -> Iterator[Table]:
-    """Yield a table of what was measured in several states of the placement, where it was.
+    """Yield a table of figures in several states of the placement; nothing if they were not measured there.
 
     Parameters
     ----------
     title : str
     head : str
-        Of the column of names.
+        Heading of the column of names.
     rows : sequence of (str, float, list or None)
-        The name of each, its figure in the main state, and those in the others.
+        Name of each row, its figure in the main state, and its figures in the other states.
     states : sequence of PlacementState
-        The main one first.
+        States of the placement, the main one first.
     unit : str
-        Of the figures.
+        Unit of the figures.
     """
     if not states or len(states) < 2:
         return

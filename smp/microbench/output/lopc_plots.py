@@ -1,6 +1,7 @@
 """Figures of the LoPC model and its simulation, after figures 5-1, 5-2, 5-3 and 6-2 of the thesis.
 
-Lines are the model, points the simulation with its 95% intervals, dotted lines what bounds them.
+Solid lines are the model, and points the simulation with its 95% intervals. Dashed and dotted lines are bounds and
+simpler models.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ from smp.models.lopc import (
 from smp.models.lopc.patterns import Pattern
 
 PROCESSORS, LATENCY, OCCUPANCY, SERVICE = 32, 40.0, 200.0, 131.0
-"""Of the machine; times in cycles of the clock: on the wire, in a handler, in one of a server."""
+"""Processors of the machine, and its times in clock cycles: on the wire, in a handler, in a handler of a server."""
 WORKS = (0, 32, 64, 128, 256, 512, 768, 1024, 1536, 2048)
 """W of the simulated points, in cycles."""
 LINE = np.linspace(0.0, WORKS[-1], 129).tolist()
-"""W of the model."""
+"""W of the points of the model's lines, in cycles."""
 WORK = Axis("work between two requests, W", "cycles")
 THOUSAND = 1000.0
-"""W of those whose figures are over something else, and cycles in which requests are counted."""
+"""W in cycles, in figures with another quantity on the x axis; also the number of cycles that throughput refers to."""
 
 
 def figures(cycles: int = 20_000) -> Iterator[Figure]:
-    """Describe the figures, one at a time; ``cycles`` in each simulated point."""
+    """Describe the figures, one at a time; each point is simulated for ``cycles`` cycles."""
     yield shares()
     found = [all_to_all(work, LATENCY, OCCUPANCY, variation=0.0) for work in LINE]
     simulated = [_simulated(all_to_all_pattern(work, PROCESSORS), OCCUPANCY, cycles) for work in WORKS]
@@ -47,7 +48,7 @@ def figures(cycles: int = 20_000) -> Iterator[Figure]:
 
 
 def shares() -> Figure:
-    """Return the share of the response time that is contention, by C² (figure 5-1)."""
+    """Return the figure of contention as a share of the response time, by C² (figure 5-1)."""
     variations = np.linspace(0.0, 2.0, 41)
     lines = []
     for k, occupancy in enumerate((512, 256, 128, 64)):
@@ -65,7 +66,7 @@ def shares() -> Figure:
 
 
 def responses(found: Sequence[Any], simulated: Sequence[Simulated]) -> Figure:
-    """Return the response time of all-to-all communication by work, with its bounds and LogP's (figure 5-2)."""
+    """Return the figure of all-to-all response times by work, with bounds and the time by LogP (figure 5-2)."""
     lower, upper, lopc, rule, logp = (
         [getattr(one, name) for one in found] for name in ("lower", "upper", "response", "rule", "logp")
     )
@@ -87,7 +88,7 @@ def responses(found: Sequence[Any], simulated: Sequence[Simulated]) -> Figure:
 
 
 def components(found: Sequence[Any], simulated: Sequence[Simulated]) -> Figure:
-    """Return who waits in a cycle, in handlers, by work (figure 5-3)."""
+    """Return the figure of the waiting times in a cycle, in handlers, by work (figure 5-3)."""
     parts: dict[str, tuple[list[float], Callable[[Simulated], Estimate], int]] = {
         "all": ([one.contention for one in found], lambda one: one.contention, BLACK),
         "the thread": ([one.work - w for one, w in zip(found, LINE, strict=True)], lambda one: one.thread_wait, 0),
@@ -109,7 +110,7 @@ def components(found: Sequence[Any], simulated: Sequence[Simulated]) -> Figure:
 
 
 def servers(cycles: int) -> Figure:
-    """Return the throughput of a work-pile by the number of servers (figure 6-2)."""
+    """Return the figure of the throughput of a work-pile by the number of servers (figure 6-2)."""
     machine = (THOUSAND, LATENCY, SERVICE, PROCESSORS)
     curve = throughput_curve(*machine, variation=0.0)
     exact, best = arrival_curve(*machine, variation=0.0), best_servers(*machine, variation=0.0)
@@ -145,6 +146,6 @@ def _simulated(pattern: Pattern, occupancy: float, cycles: int) -> Simulated:
 
 
 def _points(name: str, x: Sequence[float], y: Sequence[Estimate], scale: float = 1.0, **look: Any) -> Series:
-    """Return estimates with their intervals, times ``scale``."""
+    """Return a series of estimates with their intervals, multiplied by ``scale``."""
     middle, low, high = (scale * np.array([getattr(one, end) for one in y]) for end in ("mean", "low", "high"))
     return Series(name, x, middle, "points", low, high, "bars", **{"colour": BLACK} | look)

@@ -1,4 +1,4 @@
-"""Heat maps of rows of records: a cell for each pair of values, those that are not valid ringed."""
+"""Heat maps of rows of records: a cell for each pair of values, with a ring if it is not valid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from smp._output.figure import Axis, Cells, Panel, Series
 from .curves import reasons
 
 RING = (0.36, 0.32)
-"""Where a cell is ringed: off its middle, where its number stands; in cells."""
+"""Position of a cell's ring relative to the middle of the cell, where its number is printed, in cells."""
 
 
 def heat_map(
@@ -25,13 +25,13 @@ def heat_map(
     ----------
     rows : sequence of records
     places : sequence of tuple of int (2,)
-        The column and the row of each one's cell, counted from 0.
+        Column and row of the cell of each record, counted from 0.
     x, y : Axis
-        With names.
+        Axes with names.
     label, unit : str
-        Of the values.
+        Label and unit of the values.
     value : str, optional
-        Their field.
+        Field of the records that holds the values.
     """
     values = np.full((len(y.names), len(x.names)), np.nan)
     for one, (column, line) in zip(rows, places, strict=True):
@@ -41,7 +41,7 @@ def heat_map(
 
 
 def _rings(rows: Sequence[Any], places: Sequence[tuple[Any, Any]]) -> list[Series]:
-    """A ring for each row that is not valid, as points of a line that is broken between any two of them."""
+    """Return a ring for each row that is not valid, as points of a line that is broken between any two of them."""
     bad = [(why, place) for why, place in zip(reasons(rows), places, strict=True) if why]
     if not bad:
         return []

@@ -1,1 +1,1 @@
-"""What the measured machine predicts: programs, changes of the machine, the comparison of two."""
+"""Predictions from a measured machine: the times of programs, changes of the machine, and comparisons of machines."""

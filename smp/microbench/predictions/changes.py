@@ -1,4 +1,4 @@
-"""What a change of the machine would do to a program, and what the program would cost on another machine.
+"""Predict the effect of a change of the machine on a program, and the cost of a program on another machine.
 
     profile ── prices ──┐
                         ├── Factored ── derivatives, impact of a change
@@ -24,23 +24,23 @@ from smp.profiles.profile import MEASURE, Profile, ProfileWarning
 from .programs import Cost, Kernel, kernel_of
 
 Source = Profile | str | os.PathLike[str]
-"""A profile, or where one is stored."""
+"""A profile, or the path of a stored one."""
 SPARE = 1
-"""Runs beyond the coefficients from which a hybrid model is calibrated for one p alone."""
+"""Number of runs, beyond the number of coefficients, that the calibration of a hybrid model needs."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a program is expected to take.
+    """Predicted time of a program.
 
     Attributes
     ----------
     good, bad : float
         Seconds by the factored model at the ends of the interval; ``bad`` by the larger of the families bad and random.
     seconds : float
-        By the hybrid model; NaN without one.
+        Seconds by the hybrid model; NaN without one.
     notes : tuple of str
-        What it rests on, where that is not what was asked for.
+        Basis of the prediction, if it is not the one that was asked for.
     """
 
     good: float
@@ -50,7 +50,7 @@ class Prediction:
 
 
 def opened(profile: Source) -> Profile:
-    """Return a profile, loaded where a path is given; that it is of another machine is no reason to warn here."""
+    """Return a profile, loading it if a path is given; no warning is given for a profile of another machine."""
     if isinstance(profile, Profile):
         return profile
     with warnings.catch_warnings():
@@ -75,17 +75,18 @@ def model_of(
     kernel : str, Kernel or callable
         A name of `known_kernels`, or a cost function of n and p.
     n, p : int
-        Size and processors.
+        Size and number of processors.
     loc : float
-        Where the accesses lie between the bad end of the interval (0; the larger of bad and random) and the good end
+        Place of the accesses between the bad end of the interval (0; the larger of bad and random) and the good end
         (1, the default).
     hybrid : Hybrid, optional
-        Calibrated with measured runs at the good end: adds what the charges leave out, local computation above all.
+        Model calibrated with measured runs at the good end. It adds what the charges leave out, above all local
+        computation.
 
     Raises
     ------
     ValueError
-        No such kernel; no supersteps for this n and p; ``loc`` beyond its range.
+        The kernel does not exist, it has no supersteps for this n and p, or ``loc`` is out of range.
     ProfileError
         The access patterns were not measured.
     """
@@ -111,7 +112,7 @@ def impact(
     loc: float = 1.0,
     hybrid: Hybrid | None = None,
 ) -> float:
-    """Return a kernel's time after a change of the machine over the time before.
+    """Return a kernel's time after a change of the machine, divided by its time before.
 
     Parameters
     ----------
@@ -123,14 +124,14 @@ def impact(
     Returns
     -------
     float
-        0.96: the program takes 4% less time.
+        Ratio of the times: 0.96 means that the program takes 4% less time.
 
     Raises
     ------
     FitError
-        No such price.
+        The model has no such price.
     ProfileError
-        The profile lacks what was measured of it; says what to measure.
+        The profile lacks measurements of the price; the message says what to measure.
     """
     model = model_of(profile, kernel, n, p, loc=loc, hybrid=hybrid)
     if "barrier" in change and "barrier" not in model.terms:
@@ -144,21 +145,21 @@ def impact(
 def cross(
     profile_there: Source, kernel: str | Kernel | Cost, n: int, p: int, hybrid: Hybrid | None = None
 ) -> Prediction:
-    """Predict what a kernel would take on the machine of a profile, without running it there.
+    """Predict the time of a kernel on the machine of a profile, without running it there.
 
     Parameters
     ----------
     profile_there : Profile or path_like
-        Of the other machine, measured or made up.
+        Profile of the other machine, measured or made up.
     kernel, n, p
         As for `model_of`.
     hybrid : Hybrid, optional
-        Calibrated with runs on a machine at hand; its coefficients are left as they are.
+        Model calibrated with runs on a machine at hand; its coefficients are used unchanged.
 
     Raises
     ------
     ValueError, ProfileError
-        As `model_of`.
+        As for `model_of`.
     """
     there, chosen = opened(profile_there), kernel_of(kernel)
     good, bad = (model_of(there, chosen, n, p, loc=loc).total() for loc in (1.0, 0.0))
@@ -170,12 +171,12 @@ def cross(
 def calibrated(profile: Source, kernel: str | Kernel, p: int) -> Hybrid:
     """Return the hybrid model of a kernel, calibrated with the runs that a profile holds.
 
-    With those of p processors where they are enough, else with those of every p.
+    The runs on p processors are used if there are enough of them, else the runs on every number of processors.
 
     Raises
     ------
     ProfileError
-        There are too few; says what to measure.
+        There are too few runs; the message says what to measure.
     """
     known, chosen = opened(profile), kernel_of(kernel)
     field, value = chosen.rows
@@ -199,12 +200,12 @@ def calibrated(profile: Source, kernel: str | Kernel, p: int) -> Hybrid:
 
 
 def worst_family(profile: Profile, supersteps: Costs, p: int) -> str:
-    """Return the bad end of an interval: the family, of bad and random, that charges more.
+    """Return the family at the bad end of an interval: bad or random, whichever charges more.
 
     Raises
     ------
     ProfileError
-        Neither was measured.
+        Neither family was measured.
     """
     measured = {row["family"] for row in profile.access["functions"]}
     ends = {family: charged(profile, supersteps, p, family) for family in ("bad", "random") if family in measured}

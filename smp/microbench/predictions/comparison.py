@@ -1,7 +1,7 @@
-"""Machines side by side: what was measured of each, and which of them would run a program faster.
+"""Compare machines: their measured figures side by side, and which of them would run a program faster.
 
 profile a ── figures ──┐
-profile b ── figures ──┼── those that two have: a row each, told apart or not      those that one lacks: listed
+profile b ── figures ──┼── those that two have: a row each, different or not       those that one lacks: listed
     ...                └── factored models of a few kernels: which machine would be faster
 
 The first profile is the base, with which each of the others is compared.
@@ -33,27 +33,27 @@ from .rows import Foretold, Measured, Row
 
 KERNELS = ("radix", "sample", "helman-jaja", "vertical")
 SIZES = (10_000, 1_000_000)
-"""Of the predictions."""
+"""Sizes of the predictions."""
 WIDTH = 100
 """Columns of a comparison that is printed."""
 NAMES = string.ascii_lowercase
-"""What the profiles are called, in their order."""
+"""Names of the profiles, in their order."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Profiles compared with the first of them; printed, a table for each section.
+    """Comparison of profiles with the first of them; when printed, it has a table for each section.
 
     Attributes
     ----------
     profiles : tuple of Measured
-        The base first.
+        Profiles, the base first.
     rows : tuple of Row
-        The figures that the base and another have, in the order of the profiles and of their sections.
+        Figures that the base and another profile have, in the order of the profiles and of their sections.
     foretold : tuple of Foretold
-        Predictions, where both have cost functions.
+        Predictions, if both profiles have cost functions.
     missing : tuple of str
-        What one has and the other lacks, a sentence each.
+        Sentences on the sections and figures that one profile has and the other lacks.
     """
 
     profiles: tuple[Measured, ...]
@@ -63,16 +63,16 @@ class Comparison:
 
     @property
     def a(self) -> str:
-        """What the base is of."""
+        """Machine and date of the base."""
         return self.profiles[0].what
 
     @property
     def b(self) -> str:
-        """What the second profile is of."""
+        """Machine and date of the second profile."""
         return self.profiles[1].what
 
     def slower(self, percent: float) -> list[Row]:
-        """Return the rows that are told apart and slower than the base by more than so many per cent.
+        """Return the rows that are significantly different, and slower than the base by more than ``percent`` per cent.
 
         A time that is 1.1 times the base's is 10% slower, and so is a bandwidth of 1/1.1 times.
         """
@@ -89,7 +89,7 @@ class Comparison:
         }
 
     def report(self) -> Part:
-        """Return the tables: in short, a table for each section, and which machine would run a program faster."""
+        """Return the tables: a summary, one for each section, and one on the machine that would run programs faster."""
         return report(self.profiles, self.rows, self.foretold, self.missing)
 
     def __str__(self) -> str:
@@ -99,18 +99,18 @@ class Comparison:
 def compare(
     a: Source, b: Source, *more: Source, kernels: Sequence[str] = KERNELS, sizes: Sequence[int] = SIZES
 ) -> Comparison:
-    """Compare what was measured of some machines, or of one at several times.
+    """Compare the profiles of several machines, or of one machine at several times.
 
     Parameters
     ----------
     a : Profile or path_like
-        The base; of ``profile.json`` or the folder it is in.
+        The base; a path is that of ``profile.json``, or of the folder that holds it.
     b, *more : Profile or path_like
-        What is compared with it.
+        Profiles to compare with the base.
     kernels : sequence of str
-        Whose times are predicted on all, of `known_kernels`.
+        Kernels, of `known_kernels`, whose times are predicted on all machines.
     sizes : sequence of int
-        At which sizes.
+        Sizes of the predictions.
 
     Returns
     -------
@@ -119,9 +119,10 @@ def compare(
     Raises
     ------
     ProfileError
-        A file that is no profile; one that has no figure in common with the base, with what each has.
+        A file is not a profile, or a profile has no figure in common with the base; the message then lists the
+        sections of each.
     ValueError
-        A kernel that has no model; more profiles than there are letters to name them.
+        A kernel has no model, or there are more profiles than letters to name them.
     """
     for name in kernels:
         kernel_of(name)
@@ -175,7 +176,7 @@ def _row(name: str, key: Key, ours: Figure, theirs: Figure) -> Row:
 def _foretold(
     name: str, a: Profile, b: Profile, kernels: Sequence[str], sizes: Sequence[int], may_differ: bool
 ) -> Iterator[Foretold]:
-    """For the largest p that was measured of both; none where one lacks cost functions of an end."""
+    """Yield predictions for the largest p that both have; none if one lacks the cost functions of an end."""
     with contextlib.suppress(ProfileError):
         for p in sorted(set(a.processors) & set(b.processors))[-1:]:
             for kernel in kernels:
@@ -207,7 +208,7 @@ def _measured(name: str, profile: Profile, base: Profile) -> Measured:
 
 
 def _hand_over(conditions: dict[str, Any]) -> float | None:
-    """That of the most frequent state of two processors."""
+    """Return the hand-off in the main state of two processors, in ns; None if it is not known."""
     states = (conditions.get("placement") or {}).get("2") or []
     return float(states[0]["ns"]) if states else None
 

@@ -1,14 +1,14 @@
-"""Whether two machines are told apart by their figures, given how well each figure is known.
+"""Decide which figures differ between two machines, given the uncertainty of each figure.
 
     log ratio of each figure  ─┐
-    errors within each run     ├─>  t statistics  ─>  probabilities  ─>  told apart, at most 5% of them wrongly
+    errors within each run     ├─>  t statistics  ─>  probabilities  ─>  different, at most 5% of them wrongly
     errors from run to run    ─┘
 
-Errors within a run come from few visits, so each is averaged with the usual one of its kind.  What changes from run
-to run (memory that lies elsewhere, neighbours on the host) is not in them.  Two profiles of one computer show it: their
-figures scatter by more than the errors within the runs say.  Their median is taken away first, so that a computer that
-has become slower as a whole is seen as such.  Which rows are told apart follows from all of them together: of the rows
-that are told apart at most 5% are expected to be the same in truth, however many rows there are.
+Errors within a run come from few visits, so each is averaged with the usual error of its kind.  They do not include
+changes from run to run, such as memory in another place, or neighbours on the host.  Two profiles of one computer show
+these changes: their figures scatter by more than the errors within the runs.  The median is subtracted first, so that
+a computer that has become slower as a whole is seen as such.  All rows together decide which of them are different.
+However many rows there are, at most 5% of those called different are expected to be the same in truth.
 
 Sources: Smyth, Linear models and empirical Bayes methods (averaged errors); Benjamini and Hochberg, Controlling the
 false discovery rate; Benjamini and Yekutieli, False discovery rate-adjusted multiple confidence intervals.
@@ -23,30 +23,31 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 WRONG = 0.05
-"""Share of the rows told apart that may be the same in truth."""
+"""Largest expected share of rows that are called different and are the same in truth."""
 USUAL = 4.0
 """Degrees of freedom that the usual error of a kind counts for."""
 RUN_TO_RUN = 0.01
-"""Least error of a ratio that two runs on one machine have, however steady each of them was."""
+"""Least error of a ratio between two runs, however steady each of them was."""
 ENOUGH = 5
-"""Figures of a kind from which on they show how runs differ."""
+"""Least number of figures of a kind from which the scatter between runs is estimated."""
 ALIKE, NORMAL = 0.75, 1.15
-"""Share of a kind's figures that are taken to have changed alike, if at all; the standard deviations within which that
-share of normal values lies."""
+"""Share of a kind's figures that are assumed to have changed alike, if at all, and the number of standard deviations
+within which that share of normal values lies."""
 MOST = 6.0
-"""Degrees of freedom at most: how runs differ has outliers."""
+"""Most degrees of freedom, because the differences between runs have outliers."""
 
 Floats = NDArray[np.float64]
 
 
 class Apart(NamedTuple):
-    """What n ratios say.
+    """Intervals of n ratios, and which of the ratios differ from 1.
 
     Attributes
     ----------
     low, high : ndarray (n,)
-        Interval of each logarithm.  It leaves out 0 exactly where the two are told apart.
+        Interval of each logarithm.  It excludes 0 exactly if the ratio differs from 1.
     told : ndarray (n,) bool
+        True for each ratio that differs from 1.
     """
 
     low: Floats
@@ -55,18 +56,18 @@ class Apart(NamedTuple):
 
 
 def apart(ratios: Floats, errors: Floats, freedoms: Floats, kinds: NDArray[np.str_], *, same: bool) -> Apart:
-    """Tell ratios from 1.
+    """Decide which ratios differ significantly from 1.
 
     Parameters
     ----------
     ratios : ndarray (n,)
-        Natural logarithms.
+        Natural logarithms of the ratios.
     errors, freedoms : ndarray (n, 2)
         Standard errors of the logarithms of both figures, and their degrees of freedom.
     kinds : ndarray (n,) of str
-        Figures of a kind have similar errors.
+        Kind of each figure; figures of a kind have similar errors.
     same : bool
-        Whether both were measured on one computer, so that what differs is mostly chance.
+        True if both were measured on one computer, so that their differences are mostly chance.
     """
     if not len(ratios):
         return Apart(ratios, ratios, np.zeros(0, np.bool_))
@@ -86,7 +87,7 @@ def apart(ratios: Floats, errors: Floats, freedoms: Floats, kinds: NDArray[np.st
 
 
 def _within(errors: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
-    """The squared errors of differences, and their degrees of freedom by Welch and Satterthwaite."""
+    """Return the squared errors of differences, and their degrees of freedom by Welch and Satterthwaite."""
     each = errors**2
     squares = each.sum(axis=1)
     with np.errstate(invalid="ignore"):
@@ -95,7 +96,7 @@ def _within(errors: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
 
 
 def _between(ratios: Floats, squares: Floats) -> float:
-    """What ratios scatter by beyond their own errors, squared."""
+    """Return the squared scatter of ratios beyond their own errors."""
     if len(ratios) < ENOUGH:
         return 0.0
     scatter = float(np.quantile(np.abs(ratios - np.median(ratios)), ALIKE)) / NORMAL
@@ -103,7 +104,7 @@ def _between(ratios: Floats, squares: Floats) -> float:
 
 
 def _level(chances: Floats) -> float:
-    """The chance below which a ratio is told from 1: the largest at which few enough come there by themselves."""
+    """Return the probability below which a ratio counts as different: the largest at which few enough do by chance."""
     ascending, n = np.sort(chances), len(chances)
     lines = WRONG * np.arange(1, n + 1) / n
     below = np.flatnonzero(ascending < lines)

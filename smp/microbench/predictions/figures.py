@@ -1,8 +1,8 @@
-"""The figures of a profile, each by itself: what can be compared with the same of another machine.
+"""The figures of a profile that can be compared with the same figures of another machine.
 
-("latency", "random order, 64 KiB", "ns")  ->  Figure: the value, how well it is known, whether it is valid
+("latency", "random order, 64 KiB", "ns")  ->  Figure: the value, its uncertainty, whether it is valid
 
-Each section says its own, in ``facts.compared``.
+The figures of each section come from its ``facts.compared``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ..method.samples import Samples, samples_of
 from ..sections import SECTIONS
 
 Key = tuple[str, str, str]
-"""The section, what it is, its unit."""
+"""Section, name and unit of a figure."""
 CLEAN = 0.85
-"""Least share of a profile's windows that are clean where nothing else ran."""
+"""Least share of a profile's windows that are clean if nothing else ran."""
 
 
 def figures_of(profile: Profile) -> dict[Key, Figure]:
@@ -27,17 +27,17 @@ def figures_of(profile: Profile) -> dict[Key, Figure]:
     Raises
     ------
     ProfileError
-        When a section does not hold what it should; says which value is wrong.
+        When a section does not hold what it should; the message says which value is wrong.
     """
     samples = samples_of(profile)
     return {(name, each.what, each.unit): each for name in titles() for each in _figures(profile, name, samples)}
 
 
 def busy(profile: Profile) -> bool:
-    """Whether other processes had the computer's CPUs before the measurement, or while it went on.
+    """Return True if other processes used the computer's CPUs before or during the measurement.
 
-    No figure of such a profile is valid: a program that shared its CPUs throughout is slow, and steadily so, and memory
-    that others load is slow in windows that lost no CPU time.
+    No figure of such a profile is valid.  A program that shared its CPUs throughout is slow, and steadily so.  Memory
+    that other processes load is slow even in windows that lost no CPU time.
     """
     conditions, cpus = profile.data.get("conditions") or {}, profile.data["machine"]["cpus"]
     load, clean = conditions.get("load_before"), conditions.get("clean_fraction")

@@ -1,4 +1,4 @@
-"""What a program costs, price by price: by the phases of measured runs where there are some, else by its charges."""
+"""The cost of a program, price by price: from the phases of measured runs if there are any, else from its charges."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ LEAST = 0.001
 
 @dataclass(frozen=True)
 class Impact:
-    """What a program costs, price by price.
+    """Cost of a program, price by price.
 
     Attributes
     ----------
     model : Factored
     phases : ByPhase, optional
-        Where measured runs say what each phase took.
+        Cost by phase, if measured runs give the time of each phase.
     why : str
-        What such runs are lacking; empty where they are not.
+        Message on the measured runs that are missing; empty if none are.
     """
 
     model: Factored
@@ -37,7 +37,7 @@ class Impact:
     why: str = ""
 
     def share_of(self, each: Derivative) -> Share:
-        """Return the share of a price."""
+        """Return the share of the time that is due to a price."""
         if self.phases is None:
             return Share(each.share, each.share, each.share)
         return self.phases.prices[each.term]
@@ -66,17 +66,17 @@ class Impact:
 
 
 def impact_of(profile: Source, kernel: str | Kernel | Cost, n: int, p: int, *, hybrid: Hybrid | None = None) -> Impact:
-    """Return what a kernel costs: by the phases of measured runs where the profile has them, else by its charges.
+    """Return the cost of a kernel: by the phases of measured runs if the profile has them, else by its charges.
 
     Parameters
     ----------
     profile, kernel, n, p, hybrid
-        As for `smp.microbench.predictions.changes.model_of`; with a hybrid model it is by that.
+        As for `smp.microbench.predictions.changes.model_of`; a hybrid model takes the place of the phases.
 
     Raises
     ------
     ValueError, ProfileError
-        As there.
+        As for `model_of`.
     """
     known, chosen = opened(profile), kernel_of(kernel)
     model, why = model_of(known, chosen, n, p, hybrid=hybrid), ""
@@ -84,7 +84,7 @@ def impact_of(profile: Source, kernel: str | Kernel | Cost, n: int, p: int, *, h
         try:
             found = by_phase(known, chosen, n, p)
             return Impact(found.model, found)
-        except ProfileError as error:  # no measured runs of it: what the machine charges is said without them
+        except ProfileError as error:  # no measured runs of it: report its charges without them
             why = str(error)
     return Impact(model, why=why)
 

@@ -1,10 +1,10 @@
-"""A kernel's time phase by phase, as the runs that a profile holds have taken it, with the intervals of its shares.
+"""Break a kernel's time down by phase, from the measured runs that a profile holds, with intervals of the shares.
 
-Each label of supersteps is fitted by itself: its copies over the good end of their interval, its computation over the
-kernel's own count of local work.  At a size that was measured the time is the run's own.
+Each label of supersteps is fitted by itself.  Its copies are fitted relative to the good end of their interval, and its
+computation relative to the kernel's own count of local work.  At a size that was measured, the time is that of the run.
 
-The intervals have in them how well runs repeat; how far sizes between those measured may be off the line between them;
-what the runtime adds, from its least to its most; and the intervals of the prices.
+The intervals account for the scatter of repeated runs, and for the error of the line between measured sizes.  They also
+account for the time that the runtime adds, from its least to its most, and for the intervals of the prices.
 """
 
 from __future__ import annotations
@@ -32,29 +32,30 @@ from .changes import Source, opened, worst_family
 from .programs import Cost, Kernel, kernel_of
 
 NOISE, LEAST_NOISE = 0.1, 0.02
-"""Standard deviation of a run's time, relative: where no repeats say what it is, and at least."""
+"""Relative standard deviation of a run's time: the one assumed if there are no repeats, and the least that is used."""
 NANOSECOND = 1e-9
 DRAWS, SEED = 1_000, 1
 
 Floats = NDArray[np.float64]
 Runs = dict[str, dict[int, tuple[float, float]]]
-"""By label and size: seconds of the copies and of the computation of one superstep."""
+"""Seconds of the copies and of the computation of one superstep, by label and size."""
 
 
 @dataclass(frozen=True, eq=False)
 class ByPhase:
-    """What a program's time is made of.
+    """The parts of a program's time.
 
     Attributes
     ----------
     model : Factored
-        Accesses where the runs lie, barriers, runtime and local computation; its total is the time of the supersteps.
+        Model of the accesses (as good or bad as in the runs), barriers, runtime and local computation. Its total is the
+        time of the supersteps.
     parts : dict of str to Share
-        Of "memory", "barrier", "runtime" and "local".
+        Shares of "memory", "barrier", "runtime" and "local".
     prices : dict of str to Share
-        By the terms of the model.
+        Shares of the prices, by the terms of the model.
     measured : tuple of int
-        The sizes of the runs.
+        Sizes of the runs.
     """
 
     model: Factored
@@ -64,19 +65,20 @@ class ByPhase:
 
 
 def by_phase(profile: Source, kernel: str | Kernel | Cost, n: int, p: int) -> ByPhase:
-    """Return what a kernel's time is made of, phase by phase.
+    """Return the parts of a kernel's time, phase by phase.
 
     Parameters
     ----------
     profile : Profile or path_like
-        With measured runs of the kernel on p processors.
+        Profile with measured runs of the kernel on p processors.
     kernel, n, p
         As for `smp.microbench.predictions.changes.model_of`.
 
     Raises
     ------
     ProfileError
-        There are no such runs, or those of one other size, from which nothing follows for n; no cost functions.
+        There are no such runs, or only runs of one other size, from which nothing follows for n; or the profile has no
+        cost functions.
     """
     known, chosen = opened(profile), kernel_of(kernel)
     supersteps = chosen.cost(n, p)
@@ -119,7 +121,7 @@ def by_phase(profile: Source, kernel: str | Kernel | Cost, n: int, p: int) -> By
 
 
 def _runs(profile: Profile, kernel: Kernel, p: int) -> Runs:
-    """What one superstep of each label took, by size; of the first blocks where a layout was measured with several."""
+    """Return the times of one superstep of each label, by size; if a layout has several ``blocks``, of the first."""
     field, value = kernel.rows
     steps = (profile.data.get(kernel.section) or {}).get("steps", [])
     rows = [row for row in steps if row.get(field) == value and row["p"] == p]
@@ -139,7 +141,7 @@ def _runs(profile: Profile, kernel: Kernel, p: int) -> Runs:
 
 
 def _trends(profile: Profile, kernel: Kernel, p: int, runs: Runs) -> tuple[dict[str, Trend], dict[str, Trend]]:
-    """The ratios of copies to the good end and of computation to local work, by label."""
+    """Return the ratios of copies to the good end and of computation to local work, by label."""
     modelled: dict[int, dict[str, float]] = {}
     for size in {size for each in runs.values() for size in each}:
         supersteps = kernel.cost(size, p)
@@ -157,13 +159,13 @@ def _trends(profile: Profile, kernel: Kernel, p: int, runs: Runs) -> tuple[dict[
 
 
 def _base(profile: Profile, kernel: Kernel, supersteps: Costs, p: int) -> Floats:
-    """What the copies of supersteps are set against: what they are charged at the good end, above zero."""
+    """Return the seconds that the copies of supersteps are charged at the good end, kept above zero."""
     charges = charged(profile, supersteps, p, element_bytes=kernel.element_bytes)
     return np.maximum(charges.seconds(), NANOSECOND)
 
 
 def _noise(profile: Profile, kernel: Kernel, p: int) -> float:
-    """How far a run lies from another of its size, by the repeats."""
+    """Return the relative standard deviation of a run's time, from the repeats at each size."""
     field, value = kernel.rows
     key: dict[str, Any] = {field: value, "p": p}
     taken = select(samples_of(profile), kernel.section, None, **key)
@@ -177,10 +179,10 @@ def _noise(profile: Profile, kernel: Kernel, p: int) -> float:
 def _drawn(
     machine: Machine, labels: Sequence[str], phases: Sequence[Floats], doubts: Sequence[Doubt], noise: float
 ) -> Parts:
-    """What the parts may be as well: draws x supersteps.
+    """Return random draws of the parts, within the doubts about them, of shape (draws, supersteps).
 
-    The noise of a run is that of the sum of its phases: were it the same in all and in each its own, that of a phase
-    would be larger by the root of their number, or of as many as matter.
+    ``noise`` is that of a whole run, the sum of its phases.  If all phases have the same relative noise, independent of
+    each other, the noise of a phase is larger by the square root of the number of phases, or of those that matter.
     """
     rng, named = np.random.default_rng(SEED), np.array(labels)
     sums = np.array([phase[named == label].sum() for phase in phases for label in dict.fromkeys(labels)])
@@ -201,7 +203,7 @@ def _errors(rng: np.random.Generator, labels: Sequence[str], each: Doubt) -> Flo
 
 
 def _price_errors(profile: Profile, supersteps: Costs, p: int, family: str, element_bytes: int) -> dict[str, float]:
-    """Standard errors of the prices, relative; infinite where the measurements leave one open."""
+    """Return the relative standard errors of the prices; infinite for a price that the measurements leave open."""
     found: dict[str, float] = {}
     words = np.maximum(supersteps["hr"], supersteps["hw"]).astype(np.float64)
     for name, scale in (("good", element_bytes / profile.access["word_bytes"]), (family, 1.0)):
@@ -225,7 +227,7 @@ def _price_error(function: Mapping[str, Any], k: int) -> float:
 
 
 def _prices(machine: Machine, parts: Parts, drawn: Parts, errors: Mapping[str, float]) -> dict[str, Share]:
-    """The shares of the prices of accesses; of those that are open, each may have what all of them have together."""
+    """Return the shares of the prices of accesses; each open price may have as much as all open prices together."""
     rng = np.random.default_rng(SEED)
     known = {term: error for term, error in errors.items() if 0.0 < error < inf}
     factors = {term: np.maximum(rng.normal(1.0, error, (DRAWS, 1)), 0.0) for term, error in known.items()}

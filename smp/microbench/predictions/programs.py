@@ -1,4 +1,4 @@
-"""The kernels that have a factored model: their supersteps in closed form, and how much they compute locally.
+"""The kernels that have a factored model: their supersteps in closed form, and the amount of their local work.
 
 by name    "radix" "sample" "column"    "wyllie" "reid-miller" "helman-jaja"    "vertical" "horizontal" ...
 n          keys                         nodes                                   cells of a square grid
@@ -18,7 +18,7 @@ _TABLES = (("sorting", "algorithm", SORTS), ("lists", "algorithm", LISTS), ("ste
 """Section of a profile, the field of its rows that names a form, and the forms."""
 
 Cost = Callable[[int, int], Costs]
-"""The supersteps of a program, from n and p."""
+"""Returns the supersteps of a program, given n and p."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,18 @@ class Kernel:
     Attributes
     ----------
     title : str
-        What it is called in a sentence.
+        Name of the kernel in a sentence.
     cost : callable
-        Of n and p: an array of `smp.kernels.costs.COST`.
+        Function of n and p that returns an array of `smp.kernels.costs.COST`.
     work : callable
-        Of n and p: local operations of the processor that has most, up to a constant factor, which `calibrate` finds.
+        Function of n and p that returns the local operations of the processor that has most, up to a constant factor,
+        which `calibrate` finds.
     element_bytes : int
-        Of what it reads and writes.  Counters that are wider are charged as these; they are few.
+        Bytes of an element that it reads and writes.  Wider counters are charged as elements; they are few.
     section : str
-        Of a profile, where its measured runs stand; "" for none.
+        Section of a profile that holds its measured runs; "" for none.
     rows : tuple of (str, str)
-        A field of that section's rows and its value, by which they are told from others.
+        Field of that section's rows, and the value by which the kernel's rows are recognised.
     """
 
     title: str
@@ -50,12 +51,12 @@ class Kernel:
 
 
 def kernel_of(kernel: str | Kernel | Cost) -> Kernel:
-    """Return a kernel by its name; a cost function of one's own as one of 8-byte elements.
+    """Return a kernel by its name; a cost function becomes a kernel with 8-byte elements.
 
     Raises
     ------
     ValueError
-        No such name.
+        No kernel has this name.
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -70,7 +71,7 @@ def kernel_of(kernel: str | Kernel | Cost) -> Kernel:
 def known_kernels() -> dict[str, Kernel]:
     """Return the kernels that have a cost in closed form, by name.
 
-    Sorting and list ranking are of 32-bit keys and nodes, relaxation of 64-bit cells.
+    Sorting and list ranking use 32-bit keys and nodes, relaxation uses 64-bit cells.
     """
     return {
         name: Kernel(form.title, form.cost, form.work, form.element_bytes, section, (field, name))

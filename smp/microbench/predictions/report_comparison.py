@@ -1,4 +1,4 @@
-"""The report on a comparison: the conditions of each profile, each section in short, every figure, what is foretold."""
+"""The report on a comparison: conditions of each profile, each section in short, every figure, and predictions."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ TOLD = (
 )
 BUSY = "{} was measured on a busy computer, so none of its figures is valid: measure it again when it is quiet."
 OTHERWISE = 1.5
-"""Between hand-overs that differ by more the CPUs lay otherwise."""
+"""Ratio of two hand-offs above which the CPUs count as placed differently."""
 MOVED = (
     "A line mostly changed CPUs in {1:.0f} ns while a was measured, and in {2:.0f} while {0} was: the host had moved "
     "the CPUs, and figures of several processors show that."
 )
 SAME = {"computer": "{} and a are the same computer.", "kind": "{} and a are computers of the same kind."}
 MOST_SLOWER = 10
-"""Rows that are slower than what was allowed and are listed."""
+"""Most rows that are listed as slower than allowed."""
 
 
 def report(
     profiles: Sequence[Measured], rows: Sequence[Row], foretold: Sequence[Foretold], missing: Sequence[str]
 ) -> Part:
-    """Return a comparison as tables; the parameters are its attributes."""
+    """Return a comparison as tables; the parameters are the attributes of a `Comparison`."""
     tables = [
         Table(notes=[f"{each.name}: {each.what}" for each in profiles]),
         Table("Conditions", CONDITIONS, [_conditions(each) for each in profiles], _remarks(profiles)),
@@ -56,7 +56,7 @@ def report(
 
 
 def slower(rows: Sequence[Row], percent: float) -> str:
-    """Say which of some rows, one or more, are slower than was allowed, the slowest first."""
+    """Return a sentence on one or more rows that are slower than allowed, the slowest first."""
     named = [
         f"{row.name}, {row.what}: {100 * (1 / row.gain - 1):.1f}%" for row in sorted(rows, key=lambda row: row.gain)
     ]
@@ -116,7 +116,7 @@ def _remarks(profiles: Sequence[Measured]) -> list[str]:
 
 
 def _moved(one: Measured, other: Measured) -> bool:
-    """Whether the CPUs of one computer mostly lay otherwise in the one than in the other."""
+    """Return True if the CPUs of one computer, or of one kind of computer, were mostly placed differently."""
     if not other.same or not one.hand_over_ns or not other.hand_over_ns:
         return False
     return abs(math.log(one.hand_over_ns / other.hand_over_ns)) > math.log(OTHERWISE)

@@ -1,4 +1,4 @@
-"""The report on what a program costs: phase by phase, price by price, and what halving each price would give."""
+"""The report on the cost of a program: phase by phase, price by price, and the gain from halving each price."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NOT_DETERMINED = f"{OPEN}: by these runs, the interval of the share is wider tha
 
 
 def impact_report(profile: Source, kernel: str | Kernel | Cost, n: int, p: int, *, hybrid: Hybrid | None = None) -> str:
-    """Return what a kernel costs on the machine of a profile, price by price, as text; see `report`."""
+    """Return the cost of a kernel on the machine of a profile, price by price, as text; see `report`."""
     return terminal.report([report(profile, kernel, n, p, hybrid=hybrid)], WIDTH)
 
 
@@ -68,19 +68,19 @@ def report(
     hybrid: Hybrid | None = None,
     found: Impact | None = None,
 ) -> Part:
-    """Return what a kernel costs on the machine of a profile, price by price, as tables.
+    """Return the cost of a kernel on the machine of a profile, price by price, as tables.
 
     Parameters
     ----------
     profile, kernel, n, p, hybrid
         As for `impact_of`.
     found : Impact, optional
-        What that returned, where it is at hand.
+        Result of `impact_of`, if the caller already has it.
 
     Raises
     ------
     ValueError, ProfileError
-        As there.
+        As for `impact_of`.
     """
     known, chosen = opened(profile), kernel_of(kernel)
     found = found or impact_of(known, chosen, n, p, hybrid=hybrid)
@@ -103,9 +103,9 @@ def report(
 
 
 def sentences(profile: Profile, kernel: Kernel, n: int, p: int, found: Impact) -> Iterator[str]:
-    """Yield what the prices that matter most would give a kernel, were they half of what they are.
+    """Yield a sentence for each of the prices that matter most, on the time that halving it would save a kernel.
 
-    Prices of the machine and its runtime only: no change of the machine alone halves local computation.
+    Only prices of the machine and its runtime count: no change of the machine alone halves local computation.
     """
     of_machine = [
         (each, mine)
@@ -149,19 +149,19 @@ def _part(each: Share, total: float) -> list[Cell]:
 
 
 def at(kernel: Kernel, n: int, p: int) -> str:
-    """Return a kernel with its size and processors."""
+    """Return a kernel's title with its size and its number of processors."""
     return f"{kernel.title} at n = {count(n)}, p = {p}"
 
 
 def meaning(term: str, profile: Profile) -> str:
-    """Return what a price is for, in words.
+    """Return the meaning of a price in words.
 
     Parameters
     ----------
     term : str
-        As in `Factored.terms`: "ghr2", "bad gM", "barrier".
+        Term as in `Factored.terms`: "ghr2", "bad gM", "barrier".
     profile : Profile
-        Names the tiers.
+        Profile that names the tiers.
     """
     if term in PRICES:
         return PRICES[term]

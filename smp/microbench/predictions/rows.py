@@ -1,4 +1,4 @@
-"""The rows of a comparison: a profile and its conditions, one figure of two machines, one prediction for two."""
+"""The rows of a comparison: a profile with its conditions, a figure of two machines, and a prediction for two."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from .changes import Prediction
 
 
 class Measured(NamedTuple):
-    """A profile that is compared, and the conditions that it was measured under.
+    """A profile that is compared, and the conditions under which it was measured.
 
     Attributes
     ----------
     name : str
         "a" for the base, "b" and so on for the others.
     what : str
-        Its machine, and when it was measured.
+        Its machine, and the date of the measurement.
     mode : str or None
     load_before, stolen_fraction, clean_fraction, seconds : float or None
     version : str or None
-        Of smp.
+        Version of smp.
     same : {"", "kind", "computer"}
-        Whether its hardware has the fingerprint of the base's, and whether it has its name too.
+        "kind" if its hardware has the fingerprint of the base's, "computer" if it has the base's name too.
     busy : bool
-        Whether other processes had its CPUs.
+        True if other processes used its CPUs.
     hand_over_ns : float or None
-        How the CPUs of two processors mostly lay: the hand-over of a line.
+        Hand-off of a line between two processors, in the main state of their placement.
     """
 
     name: str
@@ -47,19 +47,19 @@ class Row(NamedTuple):
     Attributes
     ----------
     section, what, unit : str
-        Where in a profile it comes from, what it is, and what it is counted in.
+        Section that holds the figure, name of the figure, and its unit.
     a, b : float
-        Of the base and of the other.
+        Values of the base and of the other profile.
     more_is_better : bool
-        Of bandwidths; of times, less is.
+        True for bandwidths, False for times.
     valid : bool
-        Whether both were measured under conditions that the profiles call valid.
+        True if the figure is valid in both profiles.
     name : str
-        Of the other: "b", "c" and so on.
+        Name of the other profile: "b", "c" and so on.
     a_error, b_error : float or None
-        Standard errors relative to a and b; None where the spread is not known.
+        Standard errors relative to a and b; None if the spread is not known.
     low, high : float or None
-        Interval of ``gain``, which leaves out 1 exactly where the two are told apart.  None where a spread is not known
+        Interval of ``gain``, which excludes 1 exactly if a and b differ significantly.  None if a spread is not known
         or the row is not valid.
     """
 
@@ -78,22 +78,22 @@ class Row(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """b over a."""
+        """The value b divided by the value a."""
         return self.b / self.a
 
     @property
     def gain(self) -> float:
-        """How many times as fast b is as a."""
+        """Speed of b relative to a: 2 if b is twice as fast."""
         return self.ratio if self.more_is_better else 1 / self.ratio
 
     @property
     def known(self) -> bool:
-        """Whether the spreads of both are known."""
+        """True if the spreads of both are known."""
         return self.a_error is not None and self.b_error is not None
 
     @property
     def told(self) -> str:
-        """Return "faster" or "slower" where b is told apart from a, and else ""."""
+        """Return "faster" or "slower" if b differs significantly from a, else ""."""
         if self.low is None or self.high is None:
             return ""
         return "faster" if self.low > 1.0 else "slower" if self.high < 1.0 else ""
@@ -104,7 +104,7 @@ class Row(NamedTuple):
 
 
 class Foretold(NamedTuple):
-    """What the factored models say of one program on two machines: good to bad.
+    """Predictions of the factored models for one program on two machines, from good to bad.
 
     Attributes
     ----------
@@ -112,9 +112,10 @@ class Foretold(NamedTuple):
     n, p : int
     a, b : Prediction
     name : str
-        Of the other machine.
+        Name of the other machine.
     open : bool
-        Whether the access patterns of the two may differ: not where none of their figures is valid and told apart.
+        True if the access patterns of the two may differ: a valid figure of theirs differs significantly, or its
+        spread is not known.
     """
 
     kernel: str
@@ -127,16 +128,16 @@ class Foretold(NamedTuple):
 
     @property
     def faster(self) -> str:
-        """Which is faster at both ends of the interval: "a", the other's name, or "" where that is not decided."""
+        """Name of the machine that is faster at both ends of the interval: "a" or the other's; "" if undecided."""
         good, bad = self.gains
         return "" if not self.open else self.name if min(good, bad) > 1.0 else "a" if max(good, bad) < 1.0 else ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON; without what only a hybrid model tells."""
+        """Return it as plain JSON, without the values that only a hybrid model gives."""
         ends = {name: {"good_s": one.good, "bad_s": one.bad} for name, one in (("a", self.a), (self.name, self.b))}
         return {"kernel": self.kernel, "n": self.n, "p": self.p, **ends, "faster": self.faster}
 
     @property
     def gains(self) -> tuple[float, float]:
-        """How many times as fast b is as a, at the good and at the bad end."""
+        """Speed of b relative to a, at the good and at the bad end."""
         return self.a.good / self.b.good, self.a.bad / self.b.bad

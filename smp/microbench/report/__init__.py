@@ -1,1 +1,1 @@
-"""The whole report: a first screen of answers, all sections, all plots."""
+"""The whole report: a first screen of answers, all sections, and all plots."""

@@ -1,4 +1,4 @@
-"""The facts of the computer as a table, each with what tells it."""
+"""A table of facts about the computer, each with its source."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ NOTE = f"{'; '.join(f'{short}/ is /{folder}' for short, folder in FOLDERS.items(
 
 
 def part(facts: Mapping[str, Any]) -> Part:
-    """Return the part of a report with the facts that are told.
+    """Return the part of a report with the facts that are known.
 
     Parameters
     ----------
     facts : mapping
-        Of `smp._computer.facts.gather`, or of a profile.
+        Facts from `smp._computer.facts.gather`, or from a profile.
     """
     rows = [
         [fact.title, said(name, facts[name]), fact.source]
@@ -44,7 +44,7 @@ def said(name: str, value: Any) -> str:
 
 
 def ranges(cpus: Iterable[int]) -> str:
-    """Return CPUs as the kernel lists them.
+    """Return CPU numbers in the form in which the kernel lists them.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def ranges(cpus: Iterable[int]) -> str:
 
 
 def _caches(found: list[dict[str, Any]]) -> str:
-    """Return the caches of a kind together: how many there are of which size."""
+    """Return the number of caches of each kind and size."""
     counts: dict[str, int] = {}
     for cache in found:
         letter = {"Data": "d", "Instruction": "i"}.get(cache["type"], "")
@@ -79,7 +79,7 @@ def _nodes(found: list[dict[str, Any]]) -> str:
 
 
 def _mitigations(found: dict[str, str]) -> str:
-    """Return the names by what is done about them: the first word of each text."""
+    """Return the vulnerabilities, grouped by their state: the text of each up to its first colon."""
     kinds: dict[str, list[str]] = {}
     for name, said in found.items():
         kinds.setdefault(said.partition(":")[0].lower(), []).append(name)
@@ -95,4 +95,4 @@ _SAID: dict[str, Callable[[Any], str]] = {
     "uptime_s": lambda seconds: f"{seconds / 3600:.1f} h",
     "load": numbers.fixed,
 }
-"""Facts that are not one text or number."""
+"""Functions for facts that need a form of their own."""

@@ -1,11 +1,11 @@
-"""The first screen of the report: the answers.
+"""The first screen of the report, with the most important answers.
 
-conditions       what was measured, and how quiet it was
+conditions       the machine, the measurement, and how quiet it was
 latency          of each level, and its knee            next to it bandwidth and synchronisation
 shared memory    Good, Bad and Random, measured and predicted
 programs         one superstep, the best list ranking, the sorts, relaxation
 streams          a line for each section on cells and streams
-footnotes        what is not valid, and why
+footnotes        the results that are not valid, and the reasons
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ from ..sections.synchronisation.facts import barriers, operations
 
 PROGRAMS = ("lists", "sorting", "stencil")
 STREAMS = ("instruction", "retries", "waking", "chain", "threads", "outstanding", "polling", "fine")
-"""Sections that have a line each."""
+"""Sections with one line each."""
 LONG = 190
-"""Characters of a footnote; the sections have the reasons in full."""
+"""Most characters of a footnote; the sections have the reasons in full."""
 
 
 class Notes:
-    """Footnotes: what is not valid, and why.
+    """Footnotes on results that are not valid, with the reasons.
 
-    A section's is numbered in the order of the marks; those of single numbers, marked !, share the last.
+    The footnotes of sections are numbered in the order of their marks.  Single numbers, marked !, share the last
+    footnote.
     """
 
     def __init__(self) -> None:
@@ -46,7 +47,7 @@ class Notes:
         self._numbers: dict[str, list[str]] = {}
 
     def section(self, name: str, record: Any) -> str:
-        """Return the mark of a section, with a blank before it; nothing for a valid one."""
+        """Return the mark of a section, with a blank before it; empty for a valid section."""
         if record is None or record.valid is not False:
             return ""
         said = f"{name} not valid: {reasons(record)}"
@@ -55,7 +56,7 @@ class Notes:
         return f" [{self._sections.index(said) + 1}]"
 
     def cell(self, value: Plain, name: str, *records: Any) -> Cell:
-        """Return a value, marked where one of its records is not valid."""
+        """Return a value, marked if one of its records is not valid."""
         bad = [record for record in records if record is not None and record.valid is False]
         for record in bad:
             self._numbers.setdefault((record.why or [UNKNOWN])[0], []).append(name)
@@ -69,7 +70,7 @@ class Notes:
 
 
 def summary(profile: Profile) -> Part:
-    """Return the first screen; what was not measured is left out."""
+    """Return the first screen; sections that were not measured are left out."""
     notes = Notes()
     answers = [*_latency(profile, notes), *_bandwidth(profile, notes)]
     made = [_facts(_conditions(profile)), *answers, *_synchronisation(profile, notes, len(answers))]
@@ -85,7 +86,7 @@ def summary(profile: Profile) -> Part:
 
 
 def _facts(rows: Iterable[tuple[str, str]]) -> Table:
-    """Names, and what there is to say of each."""
+    """Return a table with a name and a text in each row."""
     return Table(columns=(text(), text()), rows=list(rows))
 
 
@@ -127,7 +128,7 @@ def _conditions(profile: Profile) -> Iterator[tuple[str, str]]:
 
 
 def _system(facts: Mapping[str, Any]) -> str:
-    """Return the facts that figures depend on the most, those that are told; all of them end the report."""
+    """Return the known ones of the facts that figures depend on most; the end of the report lists all facts."""
     free, boost, smt = facts.get("available_bytes"), facts.get("boost"), facts.get("smt")
     said = (
         ("Linux ", facts.get("kernel")),
@@ -189,7 +190,7 @@ def _programs(profile: Profile, notes: Notes) -> Iterator[tuple[str, str]]:
 
 
 def _lines(profile: Profile, notes: Notes, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield a heading and a line for each of some sections that has one; predictions hold as their functions do."""
+    """Yield a heading and a line for each section that has one; predictions also carry the mark of ``access``."""
     access = profile.section("access")
     for name in names:
         found = profile.section(name)

@@ -1,4 +1,4 @@
-"""The figures of a profile, section by section; they are drawn by a machine, every processor its share."""
+"""Draw the figures of a profile, section by section; the processors of a machine share the drawing."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from ..output.format import Data
 from ..sections import SECTIONS
 
 EACH, MOST = 4, 4
-"""Figures at least for each processor, which takes half a second to import what draws; processors at most."""
+"""Least number of figures per processor, which takes half a second to import the drawing code; most processors."""
 
 
 def figures(profile: Data, samples: Mapping[str, NDArray[Any]] | None = None) -> Iterator[Figure]:
-    """Describe the figures of what was measured, one at a time.
+    """Describe the figures of a profile, one at a time.
 
     Parameters
     ----------
     profile : mapping
-        The JSON document.
+        The profile as a JSON document.
     samples : mapping of str to ndarray, optional
-        The raw samples; those of a section show how far its measurements spread.
+        Raw samples by section; they show how far its measurements spread.
 
     Yields
     ------
@@ -43,23 +43,23 @@ def figures(profile: Data, samples: Mapping[str, NDArray[Any]] | None = None) ->
 
 
 def draw(profile: Data, samples: Mapping[str, NDArray[Any]] | None, folder: Path) -> list[Path]:
-    """Draw what was measured, as PNG files of 1200 x 800 pixels.
+    """Draw the figures of a profile as PNG files of 1200 x 800 pixels.
 
     Parameters
     ----------
     profile, samples
-        As `figures` takes them.
+        As for `figures`.
     folder : Path
-        Made if it is missing; files of the same names are replaced.
+        Folder of the files. It is made if it is missing; files of the same names are replaced.
 
     Returns
     -------
     list of Path
-        Of the files written.
+        Paths of the written files.
 
     Notes
     -----
-    Takes about 8 s of CPU time for all.
+    All figures together take about 8 s of CPU time.
     """
     described = list(figures(profile, samples))
     processors = min(len(usable_cpus()), len(described) // EACH, MOST)
@@ -67,7 +67,7 @@ def draw(profile: Data, samples: Mapping[str, NDArray[Any]] | None, folder: Path
         return save(described, folder)
     try:
         machine = host(processors)
-    except MachineError:  # a report can be drawn where no machine can be opened
+    except MachineError:  # no machine can be opened, but the figures can still be drawn
         return save(described, folder)
     with machine:
         drawn = machine.run(_draw_share, described, folder).results

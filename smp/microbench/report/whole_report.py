@@ -23,7 +23,7 @@ def sections(profile: Profile) -> list[Part]:
 
 
 def part(profile: Profile, name: str) -> Part:
-    """Return the part of one section: its tables, and why it is not valid if so."""
+    """Return the part of one section: its tables, and the reasons if it is not valid."""
     section, found = SECTIONS[name], profile.section(name)
     title = section.title[0].upper() + section.title[1:]
     note = f"Not valid: {reasons(found)}." if found.valid is False else ""

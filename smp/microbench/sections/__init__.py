@@ -1,4 +1,4 @@
-"""The microbenchmarks, in the order in which they are measured: the only list of them, a folder each."""
+"""The only list of the microbenchmarks, in the order in which they are measured; each has its own folder."""
 
 from . import (
     access,
@@ -40,12 +40,12 @@ SECTIONS = {
         fine.SECTION,
     )
 }
-"""By name."""
+"""Sections by name."""
 
 IMPORTANCE = (
     *("placement", "access", "synchronisation", "latency", "bandwidth", "lists", "sorting", "stencil", "instruction"),
     *("threads", "outstanding", "waking", "chain", "retries", "polling", "fine"),
 )
-"""What a short budget is spent on first: the cost functions, what programs cost, then single mechanisms.
+"""Order in which a short budget is spent: the cost functions, the costs of programs, then single mechanisms.
 
 A section that is not named here comes last."""

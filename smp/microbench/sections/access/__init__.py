@@ -1,4 +1,4 @@
-"""Access patterns and the cost functions fitted to them."""
+"""Section on access patterns and the cost functions that are fitted to them."""
 
 from smp.microbench.method.section import Section
 

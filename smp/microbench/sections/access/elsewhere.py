@@ -1,4 +1,4 @@
-"""What a word costs in the states of the placement that no function is fitted to."""
+"""Table of the cost of a word in the states of the placement that no function is fitted to."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from smp.profiles.access import Access, Pattern
 
 
 def in_other_states(found: Access) -> Iterator[Table]:
-    """Yield a table for each p whose CPUs lay in several ways: a word of each family in every state.
+    """Yield a table for each p whose CPUs had several states of placement: the cost of a word by family and state.
 
-    The pattern of a family is the largest of suite 1, x = p, that was measured in the most states.
+    The pattern of a family is the largest of suite 1, x = p, among those that were measured in the most states.
     """
     for p, states in (found.placement or {}).items():
         rows: list[list[Cell]] = []

@@ -1,4 +1,4 @@
-"""Tables of validation errors, after tables 5 to 8 of the SMP paper, next to those that it printed."""
+"""Tables of validation errors, after tables 5 to 8 of the SMP paper, next to the errors that it printed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from smp.profiles.access import Error
 
 ORDER = ("H", "HM", "HrHw", "HrHwM", "HrHwM-c")
 TOGETHER = 3
-"""Numbers of processors side by side in a table of errors."""
+"""Most values of p that are side by side in one table of errors."""
 
 
 def after(paper: int | None) -> str:
@@ -20,7 +20,7 @@ def after(paper: int | None) -> str:
 
 
 def errors(validation: Sequence[Error], family: str, suite: int) -> Iterator[Table]:
-    """Yield the tables of a family's errors on one suite, a few p in each; none where there are no errors."""
+    """Yield the tables of a family's errors on one suite, a few p in each; nothing if there are no errors."""
     mine = [row.model_dump() for row in validation if (row.family, row.suite) == (family, suite)]
     measured = sorted({row["p"] for row in mine})
     title = f"{family.title()}: errors on suite {suite}{after(ERROR_TABLES.get((family, suite)))}"
@@ -30,7 +30,7 @@ def errors(validation: Sequence[Error], family: str, suite: int) -> Iterator[Tab
 
 
 def _errors(rows: list[dict[str, Any]], chosen: list[int], title: str) -> Table:
-    """A table of some p; the paper's errors next to ours where it printed any."""
+    """Return a table for some p, with the paper's errors next to ours if it printed any."""
     ours = {_key(row): row for row in rows}
     paper = {_key(row): row for p in chosen for row in paper_errors(p) if _key(row) in ours}
     columns: list[Column] = [text("function"), text("set")]
@@ -44,14 +44,14 @@ def _errors(rows: list[dict[str, Any]], chosen: list[int], title: str) -> Table:
     for label, name in sorted({(row["set"], row["name"]) for row in rows}, key=_place):
         found = [source.get((p, name, label, rows[0]["family"], rows[0]["suite"]), {}) for p, source in sources]
         shown.append([name, label, *(row.get(kind) for row in found for kind in ("average", "maximum"))])
-    # as the paper prints them: to three decimals
+    # rounded to three decimals, as in the paper
     better = [all(round(ours[k][kind], 3) <= row[kind] for kind in ("average", "maximum")) for k, row in paper.items()]
     note = f"No worse than the paper in both errors: {sum(better)} of {len(better)}." if better else ""
     return Table(title, columns, shown, [note])
 
 
 def _place(key: tuple[str, str]) -> tuple[str, int]:
-    """By set, then as the paper orders the functions."""
+    """Return the sort key of a row: its set, then the paper's order of the functions."""
     return key[0], ORDER.index(key[1])
 
 

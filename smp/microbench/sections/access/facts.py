@@ -1,4 +1,4 @@
-"""What the prices of the cost functions are called, and the figures that are compared with those of other machines."""
+"""Names of the prices in the cost functions, and the figures that are compared with those of other machines."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ PRICES = {
     "gow": "a word written by the other processors",
 }
 WORDS = (10_000, 1_000_000)
-"""Words that each processor reads, and writes as many, where whole cost functions are compared."""
+"""Words that each processor reads, and writes as many, when whole cost functions are compared."""
 
 
 def price_name(term: str, profile: Profile) -> str:
-    """Return what a term of a cost function is the price of, in words.
+    """Return the meaning of a term of a cost function, in words.
 
     Parameters
     ----------
     term : str
-        As in a function's terms: "L", "ghr2".
+        Term of a function, such as "L" or "ghr2".
     profile : Profile
-        Names the tiers.
+        Profile that names the tiers.
     """
     name = term.rstrip("0123456789")
     words = PRICES.get(name, term)
     if name == term:
         return words
     level = int(term[len(name) :])
-    if profile.access.get("forms"):  # split where the data have knees, not at the caches
+    if profile.access.get("forms"):  # split at the knees of the data, not at the caches
         return f"{words} ({f'beyond knee {level - 1}' if level > 1 else 'up to knee 1'})"
     return f"{words} ({profile.access['tiers'][level - 1]['name']})"
 
 
 def compared(found: Access, samples: Samples) -> Iterator[Figure]:
-    """Yield what a word costs in each family, and the coefficients that the measurements tell apart."""
+    """Yield the cost of a word in each family, and the coefficients that the measurements identify."""
     if not found.functions:
         return
     profile = Profile({"access": found.to_json()})

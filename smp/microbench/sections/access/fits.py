@@ -1,8 +1,8 @@
-"""What becomes of measured access patterns: times, fitted and validated functions, the profile's "access".
+"""Turn measured access patterns into times, into fitted and validated functions, and into the profile's "access".
 
-supersteps that count       no processor off its CPU, the CPUs as they mostly lie
+supersteps that count       no processor off its CPU, the CPUs in the main state of their placement
 a pattern's time            the mean of the middle half of them
-functions, validation       the SMP cost study's, as it fitted and validated them
+functions, validation       those of the SMP cost study, fitted and validated as there
 forms, turns                those that predict: see `models.supersteps.forms`
 """
 
@@ -31,7 +31,7 @@ from smp.profiles.records import PlacementState
 from .loops import FAMILIES, RANDOM
 from .visits import Group
 
-CLEAN_ENOUGH = 0.5  # fraction of undisturbed pieces below which a p is said not to be valid
+CLEAN_ENOUGH = 0.5  # fraction of undisturbed pieces below which a p is not valid
 
 COPY_IN, COPY_OUT = 0, 1
 SAMPLE = np.dtype(
@@ -58,7 +58,7 @@ Samples = NDArray[np.void]
 
 
 class Found:
-    """What has been measured and fitted so far, p by p."""
+    """Results measured and fitted so far, for one p after another."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.tiers = plan, tiers_of(plan)
@@ -105,7 +105,7 @@ class Found:
         self.turns += [_turn(turn, family, p, group) for turn in turns(forms)]
 
     def section(self) -> Measurement:
-        """The profile's "access" and the samples."""
+        """Return the profile's "access" and the samples."""
         samples = np.concatenate(self.samples)
         data = Access(
             word_bytes=self.plan.word_bytes,
@@ -130,7 +130,7 @@ class Found:
 
 
 def tiers_of(plan: Plan) -> list[Tier]:
-    """The tiers that a processor's data can sit in: half of each cache, since each word has its local copy beside it.
+    """Return the tiers that can hold a processor's data: half of each cache, as the other half holds the local copies.
 
     Caches that the smallest pattern overflows are left out: no measurement could price them.
     """
@@ -143,12 +143,12 @@ def tiers_of(plan: Plan) -> list[Tier]:
 
 
 def counting(taken: Samples, placement: Placement) -> NDArray[np.bool_]:
-    """Return which samples count: they were not disturbed, and taken in the main state of the placement."""
+    """Return a mask of the samples that count: undisturbed, and taken in the main state of the placement."""
     return np.asarray(taken["clean"] & placement.is_main(taken["before_ns"], taken["after_ns"]))
 
 
 def middle(values: NDArray[np.int64]) -> float:
-    """Return the mean of the middle half: of times that scatter around two values it is between them, by their shares.
+    """Return the mean of the middle half; if times scatter around two values, it is between them, by their shares.
 
     Examples
     --------
@@ -195,19 +195,19 @@ def _finite(value: float) -> float | None:
 
 
 def alike(rows: Samples) -> Iterator[NDArray[np.bool_]]:
-    """Yield which samples of a pattern are of pieces that are alike."""
+    """Yield a mask of a pattern's samples for each group of pieces that are alike."""
     which = rows["phase"].astype(np.int64) * (1 << 16) + rows["alike"]
     for one in np.unique(which):
         yield which == one
 
 
 def least(rows: Samples, counts: NDArray[np.bool_]) -> int:
-    """Return how many of a pattern's samples count, of those pieces of which the fewest do."""
+    """Return the number of a pattern's samples that count, in the group of alike pieces that has the fewest."""
     return min((int(counts[mine].sum()) for mine in alike(rows)), default=0)
 
 
 def seconds_of(rows: Samples, counts: NDArray[np.bool_]) -> float:
-    """Return the time of a pattern by its samples that count; where none does, by all."""
+    """Return the time of a pattern from its samples that count; alike pieces without any are taken with all samples."""
     total = 0.0
     for mine in alike(rows):
         used = rows[mine & counts if (mine & counts).any() else mine]
@@ -217,7 +217,7 @@ def seconds_of(rows: Samples, counts: NDArray[np.bool_]) -> float:
 
 
 def _elsewhere(rows: Samples, placement: Placement) -> list[float | None]:
-    """The time of a pattern in each other state; None where a piece was never clean in it."""
+    """Return the time of a pattern in each other state; None if some alike pieces were never clean in it."""
     labels = placement.between(rows["before_ns"], rows["after_ns"])
     inside = [rows["clean"] & (labels == k) for k in range(1, len(placement.states))]
     return [seconds_of(rows, mine) if least(rows, mine) else None for mine in inside]
@@ -226,9 +226,9 @@ def _elsewhere(rows: Samples, placement: Placement) -> list[float | None]:
 def _summary(
     taken: Samples, group: Group, p: int, placement: Placement
 ) -> tuple[dict[int, access.Measured], list[Row]]:
-    """The time of each pattern by the pieces that count, for the fit and for the report.
+    """Return the time of each pattern from the pieces that count, for the fit and for the report.
 
-    A pattern is reported, but not fitted, where pieces that are alike never count.
+    A pattern is reported, but not fitted, if some of its alike pieces never count.
     """
     measured: dict[int, access.Measured] = {}
     rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""Tables of the forms of cost function: how far each is off, which was chosen, and how far the choice is off."""
+"""Tables of the forms of cost function: the error of each form, the chosen form, and the error of that choice."""
 
 from __future__ import annotations
 

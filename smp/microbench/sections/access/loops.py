@@ -1,18 +1,19 @@
 """The compiled supersteps of the access patterns: Good, Bad and Random copy-in and copy-out.
 
     family   word that processor i accesses at k                   before each phase
-    good     i t_max + k    its own run of the shared array        the run is touched backwards: what fits is in cache;
-                                                                   one superstep goes before the first that counts
+    good     i t_max + k    its own run of the shared array        the run is touched backwards: the part that fits is
+                                                                   in cache; one superstep precedes those that count
     bad      i + k t_line   one word of every line, next to those  the lines are flushed from all caches; before
                             of the other processors                copy-out the caches are filled with other, changed
                                                                    lines, which have to go first
     random   uniform over a footprint, the first words             nothing
 
-Copy-in copies ``reads`` words of the shared array into a local one, copy-out ``writes`` words back: Good as a program's
-slices are copied, by one memmove, the others element by element.  A phase that lasts long is done in pieces, all
-processors together, so that one that is taken off its CPU spoils a piece and not the whole.  A barrier starts and ends
-each piece; a piece lasts until its barrier lets go.  Source: the SMP cost study, section 4; Random is what its section
-6 left open.
+Copy-in copies ``reads`` words of the shared array into a local array, and copy-out copies ``writes`` words back.  Good
+copies by one memmove, as a program's slices are copied.  The others copy element by element.  A long phase is done in
+pieces, all processors together, so that a processor that is taken off its CPU spoils a piece and not the whole phase.
+A barrier starts and ends each piece; a piece lasts until its closing barrier releases the processor.
+
+Source: the SMP cost study, section 4; Random covers the case that its section 6 left open.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ if TYPE_CHECKING:
 
 GOOD, BAD, RANDOM = 0, 1, 2
 FAMILIES: tuple[Family, ...] = ("good", "bad", "random")
-FRESH = 1 << 22  # so far apart begin the random sequences of two phases: neither meets words that the other cached
+FRESH = 1 << 22  # distance between the random sequences of two phases: neither meets words that the other cached
 STAMPS = 6
-"""Columns of a piece: its ns, CPU time, start and end of the own copying, and the placement of the CPUs before and
-after it, in ps of a hand-over."""
+"""Columns of a piece: its ns, its CPU time, start and end of the processor's own copying, and the placement of the CPUs
+before and after it, as a hand-off in ps."""
 
 Int64s = NDArray[np.int64]
 
 
 @inline
 def _scattered(k: int, words: int) -> int:
-    """The k-th of a fixed sequence of words, as if drawn at random: SplitMix64's finaliser, scaled to the range."""
+    """Return the k-th of a fixed pseudo-random sequence of words: SplitMix64's finaliser, scaled to the range."""
     z = np.uint64(k) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -153,10 +154,10 @@ def _phase(
     move: int,
     out: Int64s,
 ) -> int:
-    """Copy in or out, piece by piece; a row of ``out`` for each.  Return OK, or what a barrier returned."""
+    """Copy in or out, piece by piece, with a row of ``out`` for each.  Return OK, or the status of a failed barrier."""
     placed, status = UNKNOWN, OK
     if rank >= 0:
-        status = synchronise(sync, IN_A_LOOP, 0)  # the neighbours come to the probe together
+        status = synchronise(sync, IN_A_LOOP, 0)  # the neighbours reach the probe together
         if status == OK:
             placed = probe(sync, rank, sync[SIZE])
     for k in range(out.shape[0]):
@@ -208,21 +209,21 @@ def supersteps(
     sync : int64 array
         ``proc.sync``.
     rank : int
-        Of this processor; UNKNOWN where processors take turns on a CPU and have no placement.
+        Rank of this processor; UNKNOWN if processors take turns on a CPU and have no placement.
     family : {GOOD, BAD, RANDOM}
     shared, local : arrays
     spoiler : array
-        As large as the largest cache of this processor's own.
+        Array as large as the largest cache that this processor has to itself.
     reads, writes : int
-        Of this processor, in words.
+        Words that this processor copies in and out.
     piece : int
         Words of a piece.
     base, step : int
-        Its first word, and the distance to the next.
+        First word of this processor, and the distance to its next word.
     span : int
-        Words that Random draws from.
+        Number of words that Random draws from.
     seed : int
-        Where this processor's random sequence begins.
+        Position at which this processor's random sequence begins.
     move : int
         Address of the C library's memmove.
     copy_in, copy_out : int64 arrays, shape (repeats, pieces, STAMPS)
@@ -230,7 +231,7 @@ def supersteps(
     Returns
     -------
     int
-        Something that depends on all that was read; -1 when another processor failed.
+        A value that depends on the words that Good reads to fill its caches; -1 if another processor failed.
     """
     total = 0
     for r in range(-1 if family == GOOD else 0, copy_in.shape[0]):

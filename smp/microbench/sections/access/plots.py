@@ -1,7 +1,7 @@
 """Figures of the cost functions, after figures 1 and 2 of the SMP paper: measured points, predicted lines.
 
-Times are shown over h, where the paper shows them as they are: so an error of a fifth is seen at every size, and
-not at the largest alone.
+Times are divided by h, while the paper shows them as they are. An error of a fifth is then visible at every size,
+and not only at the largest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .fits import alike
 from .predicted import by_choice, by_function
 
 FAMILIES = ("good", "bad", "random")
-"""The families by their numbers in the samples."""
+"""Families in the order of their numbers in the samples."""
 KINDS = ("like-gather", "like-scatter", "vary")
 FUNCTIONS = {"good": ("H", "HM", "HrHw", "HrHwM-c"), "bad": ("H", "HM", "HrHw", "HrHwM")}
 LOOKS: dict[str, dict[str, Any]] = {
@@ -32,9 +32,9 @@ LOOKS: dict[str, dict[str, Any]] = {
     "HrHwM": {"colour": 0},
 }
 SUITES = {"good": 2, "bad": 1, "vary": 3}
-"""What the paper shows: of gather and scatter a suite that the functions were not fitted on; of vary, suite 3."""
+"""Suites that the paper shows: for gather and scatter one that the functions were not fitted on; for vary, suite 3."""
 SHARE = 5 / 8
-"""x over p in the paper's figure 1."""
+"""x divided by p in the paper's figure 1."""
 CHOSEN = "the chosen form"
 WORDS, TIME = Axis("h", "words", "log"), "time of a superstep over h"
 
@@ -46,7 +46,7 @@ def figures(found: Access, samples: Samples = None) -> Iterator[Figure]:
     if p:
         yield every_function(found, p, samples)
     rows = [row for row in _of(found, "bad", p, 1) if row.kind == "like-gather" or row.x == p]
-    if p > 1 and rows:  # one processor has one x, and its M says nothing new
+    if p > 1 and rows:  # one processor has only one x, and its M adds nothing new
         yield h_against_chosen(found, p, rows)
     if any(row.p == p for row in found.forms):
         yield errors_of_forms(found, p)
@@ -56,7 +56,7 @@ def figures(found: Access, samples: Samples = None) -> Iterator[Figure]:
 
 
 def every_function(found: Access, p: int, samples: Samples) -> Figure:
-    """Return measured and predicted times of patterns by h, for every function (figure 1), and the samples' spread."""
+    """Return the figure of measured times by h with their spread, and of the times by every function (figure 1)."""
     shown = [kind for kind in KINDS if any(_patterns(found, family, p, kind)[0] for family in FUNCTIONS)]
     panels = []
     for family, functions in FUNCTIONS.items():
@@ -84,7 +84,7 @@ def every_function(found: Access, p: int, samples: Samples) -> Figure:
 
 
 def h_against_chosen(found: Access, p: int, rows: Sequence[Pattern]) -> Figure:
-    """Return like-gather times of the Bad family by h and x, predicted by H and by the chosen form (figure 2)."""
+    """Return the figure of Bad like-gather times by h and x, predicted by H and by the chosen form (figure 2)."""
     by_name: dict[str, list[Series]] = {"H": [], CHOSEN: []}
     measured, off = column(rows, "seconds"), []
     for name, series in by_name.items():
@@ -104,7 +104,7 @@ def h_against_chosen(found: Access, p: int, rows: Sequence[Pattern]) -> Figure:
 
 
 def errors_of_forms(found: Access, p: int) -> Figure:
-    """Return the average error of every form on the suites that it was not fitted on, a panel a family."""
+    """Return the figure of every form's average error on the suites that it was not fitted on, a panel per family."""
     panels = []
     for family in FUNCTIONS:
         forms = [row for row in found.forms if (row.family, row.p) == (family, p)][::-1]
@@ -125,7 +125,7 @@ def errors_of_forms(found: Access, p: int) -> Figure:
 
 
 def by_footprint(found: Access, p: int) -> Figure | None:
-    """Return what a scattered word costs by the footprint of the accesses, with the ends that do not depend on it."""
+    """Return the figure of the cost of a scattered word by footprint, with Good and Bad, which do not depend on it."""
     rows = [row for row in found.patterns if (row.suite, row.x, row.p) == (1, p, p) and row.clean]
     random = [row for row in rows if row.footprint]
     if not random:
@@ -158,7 +158,7 @@ def _of(found: Access, family: str, p: int, suite: int) -> list[Pattern]:
 
 
 def _patterns(found: Access, family: str, p: int, kind: str) -> tuple[list[Pattern], int]:
-    """The patterns of one panel, by h, and their suite."""
+    """Return the patterns of one panel, in ascending h, and their suite."""
     suite = SUITES["vary" if kind == "vary" else family]
     rows = [row for row in _of(found, family, p, suite) if row.kind == kind]
     x = min({row.x for row in rows}, key=lambda x: abs(x - SHARE * p), default=0)
@@ -187,12 +187,12 @@ def _from_zero(series: Iterator[Series]) -> Axis:
 
 
 def _in_pieces(samples: Samples) -> bool:
-    """Whether there are samples, and as they are taken today: those of an earlier version are of whole supersteps."""
+    """Return True if there are samples of pieces; samples of an earlier version are of whole supersteps."""
     return samples is not None and "alike" in (samples.dtype.names or ())
 
 
 def _spread(found: Access, samples: Samples, rows: Sequence[Pattern]) -> dict[str, Any]:
-    """Return how far the clean supersteps of each pattern spread, by its pieces: 5th to 95th percentile."""
+    """Return the spread of the clean supersteps of each pattern, from its pieces: 5th to 95th percentile."""
     assert samples is not None
     ends = []
     for row in rows:

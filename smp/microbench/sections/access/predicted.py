@@ -1,4 +1,4 @@
-"""What a section's own functions and forms charge for its patterns, for its tables and figures."""
+"""Times that a section's own functions and forms predict for its patterns, for its tables and figures."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Seconds = NDArray[np.float64]
 
 
 def others(rows: Sequence[Pattern]) -> Others | None:
-    """Return the words of the processors other than the busiest; None where an earlier version did not keep them."""
+    """Return the words of the processors other than the busiest; None if an earlier version did not keep them."""
     if any(row.reads is None or row.writes is None for row in rows):
         return None
     return Others.of([row.reads or () for row in rows], [row.writes or () for row in rows])
 
 
 def by_function(found: Access, name: str, rows: Sequence[Pattern]) -> Seconds:
-    """Return the seconds that one of the SMP cost study's functions charges for patterns of one family and p.
+    """Return the seconds that a function of the SMP cost study charges for patterns of one family and p.
 
-    Each is charged by the function of the set (R0, R1) that it is in, else by the one for all; NaN without one.
+    Each pattern is charged by the function of its set (R0 or R1), else by the function for all; NaN if there is none.
     """
     tiers = [math.inf if tier.words is None else tier.words for tier in found.tiers]
     key = (rows[0].family, rows[0].p, name)
@@ -44,7 +44,7 @@ def by_function(found: Access, name: str, rows: Sequence[Pattern]) -> Seconds:
 
 
 def by_choice(found: Access, rows: Sequence[Pattern]) -> Seconds:
-    """Return the seconds by which a profile predicts patterns of one family and p; NaN without functions."""
+    """Return the seconds that a profile predicts for patterns of one family and p; NaN without functions."""
     profile = Profile({"access": found.to_json()})
     hr, hw, m = (column(rows, count) for count in ("hr", "hw", "m"))
     spans = [row.footprint for row in rows]

@@ -1,9 +1,11 @@
-"""Suites 1, 2 and 3 of access patterns, in the families Good, Bad and Random, and the cost functions fitted to them.
+"""Measure suites 1, 2 and 3 of access patterns in the families Good, Bad and Random, and fit cost functions to them.
 
-For every p asked: the suites' patterns are visited in random order, round by round while there is time, three rounds
-at least, each visit a few supersteps; then those of which there is too little that counts, once more and again.  A
-piece of a superstep takes as long as its slowest processor.  One counts in which no processor was off its CPU and the
-CPUs lay as they mostly do (see `placement`).  Source: the SMP cost study, section 4.
+For every requested p, the patterns of the suites are visited in random order, round by round while there is time, in at
+least three rounds.  Each visit is a few supersteps.  Then the patterns with too few samples that count are visited
+again, in further rounds.  A piece of a superstep takes as long as its slowest processor.  A piece counts if no
+processor was off its CPU and the CPUs were in the main state of their placement (see `placement`).
+
+Source: the SMP cost study, section 4.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ from .processor import Order, Sizes, visit_all, warm
 from .visits import Group, Visit, chunks, costs, groups_of, visits_of
 
 SUPERSTEPS, RUNS = 300, 100
-LEAST, MOST = 3, 40  # rounds; between them, as many as there is time for
+LEAST, MOST = 3, 40  # fewest and most rounds; between them, as many as there is time for
 BUDGET = {"quick": 8.0, "default": 78.0, "full": 600.0}  # seconds for all p together
-EXTRA = 8  # further rounds, in half as much time again, of the patterns of which too little counts
-ENOUGH = 3  # samples that count of pieces that are alike, from which on a pattern is not measured again
-CLEAN_CPU = 0.02  # wall may exceed CPU time by so much, and SLACK ns
+EXTRA = 8  # further rounds, in up to half the budget on top, of the patterns with too few samples that count
+ENOUGH = 3  # samples that count of alike pieces, with which a pattern is not measured again
+CLEAN_CPU = 0.02  # wall may exceed CPU time by this fraction of it, plus SLACK ns
 SLACK = 3_000
 
 
@@ -44,7 +46,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
@@ -54,10 +56,10 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     Raises
     ------
     Stopped
-        On Ctrl-C, with the p that were measured whole.
+        On Ctrl-C, with the values of p that were measured completely.
     """
     found = Found(plan)
-    weights = [3 * p - 2 + (p == 1) for p in plan.processors]  # patterns of a size, more sizes for one processor
+    weights = [3 * p - 2 + (p == 1) for p in plan.processors]  # patterns of each size; one processor has more sizes
     for i, p in enumerate(plan.processors):
         done = sum(weights[:i]) / sum(weights)
         part = weights[i] / sum(weights)
@@ -117,17 +119,18 @@ def _measure_p(plan: Plan, p: int, budget: float, tick: Tick) -> tuple[NDArray[n
 
 
 def _of(visit: Visit, taken: NDArray[np.void], counts: NDArray[np.bool_]) -> int:
-    """How many samples of a pattern count, of those pieces of which the fewest do."""
+    """Return the number of a pattern's samples that count, in the group of alike pieces that has the fewest."""
     mine = visit.group.rows(taken, visit.suite, visit.index)
     return least(taken[mine], counts[mine])
 
 
 def _overhead(machine: Machine, shared: GlobalArray) -> list[float]:
-    """Seconds that the runtime adds to the copies of a program's superstep: the least, and the most.
+    """Return the least and the most seconds that the runtime adds to the copies of a program's superstep.
 
-    The patterns' supersteps are compiled loops; a program's go through Python, as the paper's went through its fork.
-    The least is the 5th percentile of supersteps that copy nothing, one after another.  The most is the 95th of those
-    that copy a word each way and are the first of their runs: what they need is not in the caches yet.
+    The supersteps of the patterns are compiled loops.  Those of a program go through Python, as the paper's went
+    through its fork.  The least is the 5th percentile of supersteps that copy nothing, one after another.  The most is
+    the 95th percentile of supersteps that copy a word each way and are the first of their runs: their code and data
+    are not in the caches yet.
     """
     machine.run(_nearly_empty, shared)  # loads the loop
     firsts = [machine.run(_nearly_empty, shared) for _ in range(RUNS)]
@@ -138,7 +141,7 @@ def _overhead(machine: Machine, shared: GlobalArray) -> list[float]:
 
 
 def _copying(run: Run) -> NDArray[np.float64]:
-    """The seconds of the copies of each superstep."""
+    """Return the seconds of the copies of each superstep."""
     phases = run.summary()
     return np.asarray(phases["copy_in"] + phases["copy_out"])
 
@@ -162,14 +165,14 @@ def _first(words: NDArray[np.int64]) -> int:
 
 
 def _own_cache(plan: Plan) -> int:
-    """Words of the largest cache of a processor's own."""
+    """Return the words of the largest cache that a processor has to itself."""
     return max((c.bytes for c in plan.caches if c.shared_by == 1), default=1 << 20) // plan.word_bytes
 
 
 def _samples(
     plan: Plan, machine: Machine, shared: GlobalArray, sizes: Sizes, batch: list[Visit], turn: int
 ) -> NDArray[np.void]:
-    """Run a batch and turn what every processor stamped into samples."""
+    """Run a batch and turn the stamps of all processors into samples."""
     orders = [
         Order(v.group.family, v.pattern.reads, v.pattern.writes, v.group.footprint, v.repeats, v.piece, v.pieces)
         for v in batch
@@ -183,13 +186,13 @@ def _samples(
     rows["overlap"] = _overlap(stamps[:, :, 2], stamps[:, :, 3])
     rows["before_ns"], rows["after_ns"] = (farthest(stamps[:, :, column]) for column in (4, 5))
     plan.placement.note(p, stamps[0, :, 2] * 1e-9, rows["before_ns"])
-    # more processors than CPUs take turns: to be off the CPU is then what they are measured at
+    # if there are more processors than CPUs, they take turns: being off the CPU is then part of the measurement
     rows["clean"] = (rows["off_cpu_ns"] <= CLEAN_CPU * rows["ns"] + SLACK) if roomy else True
     return rows
 
 
 def _named(visit: Visit) -> NDArray[np.void]:
-    """Rows for the pieces of a visit, as `visit_all` stamps them."""
+    """Return rows for the pieces of a visit, in the order in which `visit_all` stamps them."""
     parts = []
     for phase, alike in zip((COPY_IN, COPY_OUT), visit.alike, strict=True):
         part = np.zeros((visit.repeats, len(alike)), SAMPLE)
@@ -203,7 +206,7 @@ def _named(visit: Visit) -> NDArray[np.void]:
 
 
 def _overlap(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How much of the shortest copying, of those that copied for a while, all of those ran together; 1 for one."""
+    """Return the share of the shortest copying in which all long copyings overlapped; 1 if at most one was long."""
     busy = end - start > SLACK
     first = np.where(busy, start, np.iinfo(np.int64).min).max(0)
     last = np.where(busy, end, np.iinfo(np.int64).max).min(0)

@@ -1,4 +1,4 @@
-"""The program of one processor that visits patterns; it returns what it stamped, a row a piece."""
+"""The program of one processor that visits patterns; it returns its time stamps, one row for each piece."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from smp._runtime.protocols.placement import UNKNOWN
 
 from .loops import FAMILIES, GOOD, STAMPS, supersteps
 
-SPINS = 1 << 40  # looks while measuring: a wait that blocked would add its wake-up to the phase
+SPINS = 1 << 40  # looks of a wait while measuring: a wait that blocked would add its wake-up to the phase
 
 
 class Order(NamedTuple):
-    """A visit, as a processor needs it."""
+    """A visit, in the form that a processor needs."""
 
     family: int
     reads: NDArray[np.int64]
@@ -31,7 +31,7 @@ class Order(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Words of a cache line, of the largest cache of a processor's own, and of the largest pattern."""
+    """Words of a cache line, of the largest cache that a processor has to itself, and of the largest pattern."""
 
     line: int
     cache: int
@@ -50,8 +50,8 @@ def visit_all(
 ) -> NDArray[np.int64]:
     """Visit patterns one after another.
 
-    The parts of a pattern go round the processors from visit to visit, and Good's runs begin at random places of the
-    arrays: how quickly the pages of one processor can be copied is then no part of what a pattern takes.
+    The parts of a pattern go round the processors from visit to visit, and Good's runs begin at random places in the
+    arrays.  The time of a pattern then does not depend on how quickly one processor's pages can be copied.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ def visit_all(
     sizes : Sizes
     orders : list of Order
     turn : int
-        Of the round, from which the places and the random accesses follow.
+        Number of the round, from which the places and the random accesses follow.
     roomy : bool
-        Whether every processor has a CPU of its own: it then spins, and sees how the CPUs lie.
+        True if every processor has a CPU of its own: it then spins, and probes the placement of the CPUs.
 
     Returns
     -------
     ndarray (n, STAMPS) int64
-        For each visit the pieces of copy-in, superstep by superstep, then those of copy-out.
+        Stamps of each visit: the pieces of copy-in, superstep by superstep, then those of copy-out.
     """
     own = _local(sizes.cache + sizes.most, shared.dtype)
     spoiler, local = own[: sizes.cache], own[sizes.cache :]
@@ -107,7 +107,7 @@ def visit_all(
 
 
 def _memmove() -> int:
-    """The address of what a slice's elements are copied by."""
+    """Return the address of the C function that copies the elements of a slice."""
     return ctypes.cast(ctypes.CDLL(None).memmove, ctypes.c_void_p).value or 0
 
 
@@ -115,7 +115,7 @@ _kept: dict[Any, NDArray[Any]] = {}
 
 
 def _local(words: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """This processor's local array, kept from batch to batch so that its pages stay."""
+    """Return this processor's local array, which is kept from batch to batch so that its pages stay."""
     if len(_kept.get(dtype, ())) < words:
         _kept[dtype] = np.ones(words, dtype)
     return _kept[dtype]

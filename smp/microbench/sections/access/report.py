@@ -23,7 +23,7 @@ from .form_tables import tables_of_forms
 from .predicted import others
 
 COEFFICIENTS = {"good": (1, 2), "bad": (3, 4)}
-"""The paper's tables of a family: every function, and every p."""
+"""Numbers of the paper's two tables for a family: every function for one p, and the best function for every p."""
 COSTS = (
     *(counted("p"), text("family"), Column("measured", "ns/word"), Column("predicted", "ns/word")),
     *(Column("error", "%", "signed", scale=100.0), Column("over Good")),
@@ -45,41 +45,41 @@ TERMS = (
 
 
 class WordCost(NamedTuple):
-    """What a word costs that a processor moves, in one family and for one p."""
+    """Cost of a word that a processor moves, in one family and for one p."""
 
     p: int
     family: str
     words: int
-    """h: the words that a processor reads, and writes as many."""
+    """The number h of words that a processor reads; it writes as many."""
     measured: float | None
-    """In ns; None without a clean sample."""
+    """Measured ns per word; None without a clean sample."""
     predicted: float | None
-    """In ns; None without a function."""
+    """Predicted ns per word; None without a function."""
     error: float | None
-    """Predicted over measured, less 1."""
+    """Predicted divided by measured, minus 1."""
     footprint: float | None
     """Bytes that the accesses of Random fall on."""
     clean: int
     samples: int
     apart: float | None
-    """The average error on the worst of the suites that were kept apart."""
+    """Average error on the worst of the suites that were kept apart."""
 
     @property
     def title(self) -> str:
-        """The family, and what its accesses fall on."""
+        """Name of the family, with the footprint of its accesses if it has one."""
         return self.family.title() + (f", {size(self.footprint)}" if self.footprint else "")
 
     @property
     def off(self) -> bool:
-        """Whether its function does not hold on those suites."""
+        """True if its function does not hold on the suites that were kept apart."""
         return (self.apart or 0.0) > LIMIT
 
 
 def word_costs(profile: Profile, found: Access) -> list[WordCost]:
-    """Return what a word costs in each family, measured and predicted, for every p measured.
+    """Return the cost of a word in each family, measured and predicted, for every p measured.
 
-    The pattern is the one of suite 1 in which every processor reads h words and writes as many.  h is the largest that
-    every p has and that was measured cleanly for every family; failing that, for as many as possible.
+    The pattern is the one of suite 1 in which every processor reads h words and writes as many.  h is the largest size
+    that every p has and that was measured cleanly in every family, or, failing that, in as many as possible.
     """
     every = [row for row in found.patterns if (row.suite, row.x) == (1, row.p)]
     processors = {row.p for row in every}
@@ -114,7 +114,7 @@ def _predicted(profile: Profile, row: Pattern) -> float | None:
 
 
 def example(profile: Profile, found: Access) -> str:
-    """Return how the largest Good superstep of suite 3 with clean samples compares with its prediction, if any."""
+    """Return a text that compares the largest clean Good superstep of suite 3 with its prediction; empty if none."""
     rows = [row for row in found.patterns if (row.family, row.suite) == ("good", 3) and row.clean]
     if not rows:
         return ""
@@ -130,7 +130,7 @@ def example(profile: Profile, found: Access) -> str:
 
 
 def cost_table(costs: Sequence[WordCost], sign: str = "") -> Table:
-    """Return a table of `word_costs`, which are not none."""
+    """Return a table of `word_costs`, of which there is at least one."""
     good = {row.p: row.measured for row in costs if row.family == "good"}
     rows: list[list[Cell]] = []
     for row in costs:
@@ -172,7 +172,7 @@ def tables(found: Access, profile: Profile) -> Iterator[Table]:
 
 
 def _coefficients(found: Access, functions: Sequence[Function], title: str, name: Callable[[Function], str]) -> Table:
-    """A row for each function, and for each further tier of HrHwM-c."""
+    """Return a table with a row for each function, and for each further tier of HrHwM-c."""
     rows: list[list[Cell]] = []
     for function in functions:
         terms = function.terms
@@ -186,7 +186,7 @@ def _coefficients(found: Access, functions: Sequence[Function], title: str, name
 
 
 def _fitted(functions: Sequence[Function], name: Callable[[Function], str]) -> str:
-    """Say which suite the functions were fitted on; for the fewer of them, by name."""
+    """Return a note on the suite that most functions were fitted on; those fitted on another are named."""
     by_suite: dict[int, list[str]] = {}
     for row in functions:
         if row.fit_suite is not None:
@@ -198,7 +198,7 @@ def _fitted(functions: Sequence[Function], name: Callable[[Function], str]) -> s
 
 
 def _coefficient(function: Function, term: str) -> Cell:
-    """Return the price of a term in seconds, with its interval; a question mark where it is not identified."""
+    """Return the price of a term in seconds, with its interval; a question mark if it is not identified."""
     if term not in function.terms:
         return ""
     at = function.terms.index(term)

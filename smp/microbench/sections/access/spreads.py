@@ -1,4 +1,4 @@
-"""How well cost functions are known: by the rounds of the patterns that they were fitted to, and by their intervals."""
+"""Uncertainty of cost functions, from the rounds of the patterns that they were fitted to, and from their intervals."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from smp.profiles.access import Access
 
 NEAR = 4
-"""Patterns of so many times fewer to so many times more words are of about a size."""
+"""Patterns whose words differ by at most this factor are of about the same size."""
 MOST_LOST = 0.25
-"""Share of a family's patterns that may have been disturbed every time."""
+"""Largest share of a family's patterns that may have been disturbed every time."""
 
 
 class Patterns:
-    """The measured patterns of a family and p: whether they were disturbed, and how far their rounds spread."""
+    """The measured patterns of a family and p, with their validity and the spread of their rounds."""
 
     def __init__(self, found: Access, samples: Samples, family: str, p: int) -> None:
         self._rows = [row for row in found.patterns if (row.family, row.p) == (family, p)]
@@ -32,9 +32,10 @@ class Patterns:
         self.valid = lost <= MOST_LOST * len(self._rows)
 
     def spread(self, words: int) -> Spread | None:
-        """Return the spread of what words cost by the rounds of the patterns of about that size.
+        """Return the spread of the cost of words, from the rounds of the patterns of about that size.
 
-        In each round the patterns are compared with themselves in all rounds: what is common to them is the round's.
+        In each round every pattern is compared with its own mean over all rounds.  The mean deviation of the patterns
+        is that of the round.
         """
         if self._taken is None:
             return None
@@ -52,7 +53,7 @@ class Patterns:
         return Spread(float(np.std(means, ddof=1) / len(means) ** 0.5), len(means) - 1)
 
     def _near(self, words: int) -> Iterator[NDArray[Any]]:
-        """Yield the undisturbed samples of each pattern of about a size, by pieces that are alike where it has such."""
+        """Yield the undisturbed samples of each pattern of about that size, one group of alike pieces at a time."""
         assert self._taken is not None
         places: dict[tuple[int, int], int] = {}
         for row in self._rows:
@@ -64,30 +65,30 @@ class Patterns:
 
 
 def _where(samples: NDArray[Any], key: Mapping[str, int]) -> NDArray[Any]:
-    """The samples whose fields have some values, as far as they have those fields."""
+    """Return the samples whose fields have the given values; fields that the samples lack are ignored."""
     for field in {*key} & {*(samples.dtype.names or ())}:
         samples = samples[samples[field] == key[field]]
     return samples
 
 
 def _apart(samples: NDArray[Any], fields: tuple[str, ...]) -> Iterator[NDArray[Any]]:
-    """Yield the samples that agree in some fields, as far as they have those fields."""
+    """Yield groups of samples that agree in some fields; fields that the samples lack are ignored."""
     kept = [field for field in fields if field in (samples.dtype.names or ())]
     for values in np.unique(samples[kept]) if kept else [()]:
         yield _where(samples, dict(zip(kept, values, strict=True)))
 
 
 def _nanoseconds(samples: NDArray[Any]) -> NDArray[Any]:
-    """What each sample took: a piece of a phase, or a superstep."""
+    """Return the time of each sample: of a piece of a phase, or, by an earlier version, of a superstep's copies."""
     if "ns" in (samples.dtype.names or ()):
         return np.asarray(samples["ns"])
     return np.asarray(samples["copy_in_ns"] + samples["copy_out_ns"])
 
 
 def comparable(function: Mapping[str, Any], k: int) -> bool:
-    """Whether a price means the same on another machine, and the measurements tell it from other prices and from zero.
+    """Return True if a price means the same on another machine, and is distinct from other prices and from zero.
 
-    A price beyond a knee of the data does not: the next measurement has the knee elsewhere.
+    A price on one side of a knee of the data does not mean the same: the next measurement has the knee elsewhere.
     """
     term, low = function["terms"][k], function["low"][k] if function.get("low") else None
     if term in (function.get("unidentified") or ()) or (function.get("knees") and term[-1].isdecimal()):
@@ -96,7 +97,7 @@ def comparable(function: Mapping[str, Any], k: int) -> bool:
 
 
 def of_price(function: Mapping[str, Any], k: int) -> Spread | None:
-    """The spread of a price, by its interval; None where that is open."""
+    """Return the spread of a price, from its interval; None if the interval is open."""
     price, high = function["coefficients"][k], function["high"][k] if function.get("high") else None
     if high is None or not 0.0 < price < high:
         return None

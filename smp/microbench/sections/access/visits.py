@@ -1,9 +1,9 @@
-"""What is measured for one number of processors: the suites of every group of patterns, and what a visit of one takes.
+"""The patterns measured for one number of processors: the suites of every group, and the costs of visits to them.
 
 group       suites of patterns                                     words that a random access falls on
 good, bad   1, 2 and 3, at all sizes of the mode, the same ones
-good        1, 2 and 3, at larger sizes, as whole arrays have
-random      1, 2 and 3, at a few sizes, drawn for each itself      a footprint: from a processor's cache to memory
+good        1, 2 and 3, at larger sizes, those of whole arrays
+random      1, 2 and 3, at a few sizes, drawn for each footprint   a footprint: from a processor's cache to memory
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ from .loops import BAD, GOOD, RANDOM
 Suites = dict[int, list[Pattern]]
 
 FOOTPRINTS = (1 << 18, 1 << 21, 1 << 24, 1 << 27)
-"""Bytes."""
+"""Footprints of Random in bytes."""
 RANDOM_SIZES = {
     "quick": (5_000, 50_000, 300_000),
     "default": (5_000, 15_000, 50_000, 150_000, 300_000, 550_000),
     "full": (5_000, 10_000, 20_000, 50_000, 100_000, 150_000, 300_000, 550_000, 1_000_000),
 }
 LARGER = {"quick": (), "default": (4_000_000, 8_000_000), "full": (3_000_000, 4_000_000, 6_000_000, 8_000_000)}
-"""Sizes h of Good beyond the study's, in words."""
+"""Sizes h of Good beyond those of the study, in words."""
 ROOM = 8
-"""A pattern's arrays have at most such a part of the memory."""
+"""The arrays of a larger pattern take at most one part in `ROOM` of the available memory."""
 DENSER = {"quick": "default", "default": "full", "full": "full"}
 SMALL_VISIT = 40_000
-"""Words that a visit of a small pattern copies, in repeats."""
+"""Words that all repeats in one visit to a small pattern copy together, roughly."""
 PIECE = 1 << 16
-"""Words of a piece in which a phase of Bad or Random is measured: less than a millisecond."""
+"""Words of one piece of a Bad or Random phase, which takes less than a millisecond."""
 SCATTERED = 4
-"""What a random access takes, roughly, in accesses of the Bad family."""
+"""Rough cost of a random access, in accesses of the Bad family."""
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Patterns that one set of cost functions is fitted to.
+    """Patterns to which one set of cost functions is fitted.
 
     Attributes
     ----------
     family : int
         `GOOD`, `BAD` or `RANDOM`.
     footprint : int
-        Words that the accesses of Random fall on; 0 of the other families.
+        Words that the accesses of Random fall on; 0 for the other families.
     suites : dict of int to list of Pattern
     """
 
@@ -60,14 +60,14 @@ class Group:
     suites: Suites
 
     def rows(self, taken: NDArray[np.void], number: int, index: int) -> NDArray[np.bool_]:
-        """Return which samples are of one pattern."""
+        """Return a mask of the samples of one pattern."""
         mine = (taken["family"] == self.family) & (taken["footprint"] == self.footprint)
         return np.asarray(mine & (taken["suite"] == number) & (taken["pattern"] == index), np.bool_)
 
 
 @dataclass(frozen=True)
 class Visit:
-    """One visit of a pattern: a few supersteps of it."""
+    """One visit to a pattern: a few of its supersteps."""
 
     group: Group
     suite: int
@@ -77,18 +77,18 @@ class Visit:
 
     @property
     def piece(self) -> int:
-        """Words of a piece; Good's phases are one: a large memmove is another than several small ones."""
+        """Words of a piece; a phase of Good is one piece, since one large memmove differs from several small ones."""
         return max(T_MAX, self.pattern.hr, self.pattern.hw) if self.group.family == GOOD else PIECE
 
     @property
     def pieces(self) -> tuple[int, int]:
-        """Of copy-in and of copy-out, one at least."""
+        """Number of pieces of copy-in and of copy-out, at least one of each."""
         reads, writes = (len(alike) for alike in self.alike)
         return reads, writes
 
     @property
     def alike(self) -> list[NDArray[np.int64]]:
-        """For each piece of copy-in, and of copy-out, the first in which every processor copies as many words."""
+        """For each piece of copy-in and of copy-out, the first piece in which each processor copies as many words."""
         found = []
         for words in (self.pattern.reads, self.pattern.writes):
             starts = self.piece * np.arange(max(1, -(-int(words.max()) // self.piece)))
@@ -101,7 +101,8 @@ class Visit:
 def groups_of(plan: Plan, p: int, rng: np.random.Generator) -> list[Group]:
     """Draw the suites of all groups for p processors.
 
-    One processor has one pattern of a size where two have four: with more sizes there is enough to fit.
+    One processor has one pattern of each size, and two have four.  One processor therefore gets more sizes, so that
+    there is enough to fit.
     """
     heights = sizes(DENSER[plan.mode] if p == 1 else plan.mode)
     few = RANDOM_SIZES[DENSER[plan.mode] if p == 1 else plan.mode]
@@ -118,7 +119,7 @@ def groups_of(plan: Plan, p: int, rng: np.random.Generator) -> list[Group]:
 
 
 def visits_of(groups: list[Group]) -> list[Visit]:
-    """Return a visit of every pattern of some groups."""
+    """Return one visit to every pattern of some groups."""
     return [
         Visit(group, number, index, pattern, _repeats(group.family, pattern))
         for group in groups
@@ -128,12 +129,12 @@ def visits_of(groups: list[Group]) -> list[Visit]:
 
 
 def costs(visits: list[Visit], line: int) -> NDArray[np.float64]:
-    """Return what visits take, roughly, in accesses of the Bad family; ``line`` is in words."""
+    """Return the rough costs of visits, in accesses of the Bad family; ``line`` is in words."""
     return np.array([visit.repeats * _words(visit, line) for visit in visits], float)
 
 
 def _repeats(family: int, pattern: Pattern) -> int:
-    """Supersteps a visit: more of small patterns, whose times are short, and of Good ones, which are cheap."""
+    """Return the supersteps per visit: more for small patterns, whose times are short, and for Good, which is cheap."""
     return (3 if family == GOOD and pattern.h <= T_MAX else 1) * (1 + SMALL_VISIT // max(pattern.h, 1))
 
 
@@ -145,7 +146,7 @@ def _words(visit: Visit, line: int) -> int:
 
 
 def chunks(order: NDArray[np.intp], cost: NDArray[np.float64], limit: float = 10e6) -> Iterator[list[int]]:
-    """Cut a round into runs of the machine, so that progress is seen and Ctrl-C is heard between them."""
+    """Cut a round into runs of the machine, so that progress is shown and Ctrl-C takes effect between them."""
     chunk, size = list[int](), 0.0
     for i in order:
         chunk.append(int(i))

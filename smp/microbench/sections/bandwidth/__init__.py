@@ -1,4 +1,4 @@
-"""Memory bandwidth, and latency under load."""
+"""Section on memory bandwidth, and on latency under load."""
 
 from smp.microbench.method.section import Section
 

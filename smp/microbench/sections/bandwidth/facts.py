@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def compared(found: Bandwidth, samples: Samples) -> Iterator[Figure]:
-    """Yield the bandwidth of each kernel, by processors."""
+    """Yield the bandwidth of each kernel, by number of processors."""
     for row in sorted(found.stream, key=lambda row: (row.processors, KERNELS.index(row.kernel))):
         what, valid = f"{row.kernel}, p = {row.processors}", row.valid is not False
         yield Figure(what, "GB/s", row.GBps, more_is_better=True, valid=valid, spread=_spread(row, samples))
 
 
 def _spread(row: Stream, samples: Samples) -> Spread | None:
-    """How far the second best of all repeats but the first lies from the best."""
+    """Return the distance of the second best of all repeats but the first from the best."""
     stamps = select(samples, "bandwidth_stream", processors=row.processors, kernel=row.kernel)
     if stamps is None:
         return None

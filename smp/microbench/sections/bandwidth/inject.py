@@ -15,14 +15,14 @@ from smp._runtime.loops.compiler import local
 
 Words = NDArray[np.int64]
 OF = 4
-"""Lines of a group, of which some are written."""
+"""Number of lines in a group, of which some are written."""
 CYCLES = 2
-"""Of a step of the delay."""
+"""Cycles of one step of the delay."""
 
 
 @local
 def lines(words: Words, per_line: int, first: int, count: int, written: int, steps: int, mark: int) -> int:
-    """Go through ``count`` lines, of each group of `OF` the first ``written`` by writing; return a value of them all.
+    """Write the first ``written`` of each `OF` lines and read the others; return a value that depends on those read.
 
     Parameters
     ----------
@@ -30,13 +30,13 @@ def lines(words: Words, per_line: int, first: int, count: int, written: int, ste
     per_line : int
         Words of a line.
     first, count : int
-        Lines; ``first`` is a multiple of `OF`.
+        First line, a multiple of `OF`, and number of lines.
     written : int
-        0 to `OF`.
+        Number of lines written in each group, 0 to `OF`.
     steps : int
-        Of the delay after each line, `CYCLES` cycles each.
+        Steps of the delay after each line, `CYCLES` cycles each.
     mark : int
-        Where the chain of the delays begins; what was returned last.
+        Value at which the chain of the delays begins: the one that was returned last.
     """
     seen = 0
     for k in range(first, first + count):
@@ -61,15 +61,15 @@ def inject_until(
     per_line, written, steps
         As for `lines`.
     chunk : int
-        A multiple of `OF`.
+        Lines of a window, a multiple of `OF`.
     seconds : float
     spans : int64 array, shape (n, 4)
-        As `overlaps.SPAN`: start, end, CPU time, lines; at most n windows are taken.
+        Filled as `overlaps.SPAN`: start, end, CPU time, lines; at most n windows are taken.
 
     Returns
     -------
     tuple of int (2,)
-        The number of windows, and a value that keeps the compiler from dropping them.
+        Number of windows, and a value that keeps the compiler from dropping the accesses.
     """
     deadline = clock() + np.int64(seconds * 1e9)
     first = count = mark = 0

@@ -7,4 +7,4 @@ Kernel = Literal["copy", "scale", "add", "triad", "read"]
 STREAM: tuple[Kernel, ...] = ("copy", "scale", "add", "triad")
 """The four kernels of STREAM."""
 KERNELS: tuple[Kernel, ...] = (*STREAM, "read")
-"""All that are timed."""
+"""All kernels that are timed."""

@@ -1,13 +1,14 @@
-"""Loaded latency: what a load that waits for the one before costs while other processors keep the memory busy.
+"""Measure the latency under load: the time of one dependent load while other processors keep the memory busy.
 
     processor 0        |--chase--|--chase--|--chase--|
     processors 1..k     |-traffic-|-traffic-|-traffic-|      for each kind of traffic, in random order, round by round
     the others         wait at the barrier, asleep
 
-Traffic is triad, by k = 0, 1, ... processors; or lines that all others read or write, with a delay after each (see
-`inject`).  A window of the chase counts only while all k loading processors are inside windows of their own.  A turn is
-short, since time that the hypervisor takes spoils the whole of it.  The arrays of the chase and of each loading
-processor are private, larger than the caches, and in huge pages where they are granted.
+In the chase, each load waits for the one before.  Traffic is triad, by k = 0, 1, ... processors, or lines that all
+others read or write, with a delay after each (see `inject`).  A window of the chase counts only while all k loading
+processors are inside windows of their own.  A turn is short, since time that the hypervisor takes spoils the whole
+turn.  The arrays of the chase and of each loading processor are private and larger than the caches.  They are in huge
+pages if the system grants them.
 """
 
 from __future__ import annotations
@@ -36,23 +37,24 @@ from .loops import BYTES, chase_until, placed, triad_until
 TURN_SECONDS = 0.03
 WINDOW_NS = 400_000
 SHORTEST_NS = 50_000
-"""A window of the chase; no more room is kept than for windows as short as this."""
+"""Shortest windows that a turn has room for."""
 TRIAD = -1
 FEW_CLEAN = Limits(clean_fraction=0.05)
-"""On a busy computer few windows are undisturbed on all processors at once, and those are right."""
+"""On a busy computer few windows are undisturbed on all processors at once, but those few are right."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What loads the memory.
+    """A kind of traffic that loads the memory.
 
     Parameters
     ----------
     processors : int
+        Number of processors that load the memory.
     written : int
-        Of `OF` lines; `TRIAD` for triad.
+        Number of lines that are written, of each `OF`; `TRIAD` for triad.
     steps : int
-        Of the delay after each line.
+        Steps of the delay after each line.
     """
 
     processors: int
@@ -60,24 +62,24 @@ class Traffic:
     steps: int = 0
 
     def bytes(self, line_bytes: int) -> float:
-        """Return what moves for each operation: as STREAM counts an element, or a line there and, written, back."""
+        """Return the bytes moved by an operation: of an element as STREAM counts it, or of a line, twice if written."""
         return BYTES[3] if self.written == TRIAD else line_bytes * (1 + self.written / OF)
 
 
 @dataclass(frozen=True)
 class Load:
-    """The sizes and times of the loaded latency.
+    """Sizes and times for measuring the latency under load.
 
     Parameters
     ----------
     chase_bytes : int
-        Of the chased array.
+        Bytes of the chased array.
     triad_bytes : int
-        Of each of the three arrays of a loading processor.
+        Bytes of each of the three arrays of a loading processor.
     rounds : int
         Turns of `TURN_SECONDS` for each kind of traffic.
     steps : tuple of int
-        Delays of the curve, for each share of writes.
+        Delays of the curve in steps, for each share of writes.
     """
 
     chase_bytes: int
@@ -86,7 +88,7 @@ class Load:
     steps: tuple[int, ...] = ()
 
     def fitting(self, nbytes: int, processors: int) -> Load:
-        """Return the same with smaller arrays where all of them would not fit into so many bytes."""
+        """Return the same load, with smaller arrays if all of them would not fit into ``nbytes`` bytes."""
         whole = self.chase_bytes + 3 * processors * self.triad_bytes
         part = min(1.0, nbytes / whole)
         chase, triad = (max(1, int(part * size) >> 12) << 12 for size in (self.chase_bytes, self.triad_bytes))
@@ -102,7 +104,7 @@ def measure_loaded(
     ----------
     machine : Machine
     traffics : sequence of Traffic
-        Each of fewer processors than the machine has.
+        Kinds of traffic, each with fewer processors than the machine has.
     load : Load
     line_bytes, seed : int
     log : PlacementLog
@@ -110,9 +112,9 @@ def measure_loaded(
     Returns
     -------
     list of Result
-        For each, ns a load; its key is the number of processors, lines written and steps.
+        One for each kind of traffic, in ns per load; its key is the number of processors, lines written and steps.
     list of float
-        What the loading processors moved together, in GB/s.
+        Bandwidth that the loading processors used together, in GB/s.
     """
     rng = np.random.default_rng([seed, 2])
     schedule = [int(k) for _ in range(load.rounds) for k in rng.permutation(len(traffics))]
@@ -142,7 +144,7 @@ def measure_loaded(
 
 
 def _rate(spans: NDArray[np.void]) -> float:
-    """Operations per ns of a processor while it ran: windows of the chase count only then."""
+    """Return a processor's operations per ns while it ran, since windows of the chase count only then."""
     wall = spans["end"] - spans["start"]
     ran = spans["cpu_ns"] >= (1 - LIMITS.off_cpu) * wall
     return float(spans["operations"][ran].sum() / max(1, wall[ran].sum()))
@@ -151,7 +153,7 @@ def _rate(spans: NDArray[np.void]) -> float:
 def _program(
     proc: Processor, schedule: list[Traffic], load: Load, line_bytes: int, seed: int
 ) -> list[tuple[NDArray[np.int64], int, tuple[int, int]]]:
-    """The program of one processor: for each turn the spans of its windows, the ns stolen from its CPU, readings."""
+    """Run one processor's program; return for each turn the spans of its windows, the stolen ns, and the readings."""
     room = np.zeros((int(TURN_SECONDS * 1e9) // SHORTEST_NS + 1, 4), np.int64)
     work = _chasing(load, line_bytes, seed, room) if proc.rank == 0 else _loading(load, line_bytes, room)
     taken = []
@@ -170,7 +172,7 @@ Work = Callable[[Traffic, float], int]
 
 
 def _chasing(load: Load, line_bytes: int, seed: int, room: NDArray[np.int64]) -> Work:
-    """Return what processor 0 does: chase for some seconds, and return the number of windows."""
+    """Return the work of processor 0: chase for some seconds, and return the number of windows."""
     walk = random_walk(load.chase_bytes, line_bytes, True, np.random.default_rng([seed, 3]))
     walk(16)  # the first call compiles
     wall = min(walk(256)[0] for _ in range(5))
@@ -185,7 +187,7 @@ def _chasing(load: Load, line_bytes: int, seed: int, room: NDArray[np.int64]) ->
 
 
 def _loading(load: Load, line_bytes: int, room: NDArray[np.int64]) -> Work:
-    """Return what the other processors do: move data for some seconds, and return the number of windows."""
+    """Return the work of the other processors: move data for some seconds, and return the number of windows."""
     words, per_line, size = Pages(3 * load.triad_bytes, huge=True).words, line_bytes // 8, load.triad_bytes // 8
     words[:] = 1
     a, b, c = (words[k * size : (k + 1) * size].view(np.float64) for k in range(3))
@@ -194,7 +196,7 @@ def _loading(load: Load, line_bytes: int, room: NDArray[np.int64]) -> Work:
     def work(traffic: Traffic, seconds: float) -> int:
         if traffic.written == TRIAD:
             return triad_until(a, b, c, 0.0, elements, seconds, room)
-        line_ns = 3 + traffic.steps  # about
+        line_ns = 3 + traffic.steps  # roughly
         lines = min(words.size // per_line, WINDOW_NS // line_ns) // OF * OF
         return inject_until(words, per_line, traffic.written, traffic.steps, max(OF, lines), seconds, room)[0]
 

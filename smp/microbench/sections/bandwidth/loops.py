@@ -1,12 +1,12 @@
-"""The kernels that are timed by each processor on its own block, and loads on the memory for a fixed time.
+"""The kernels that each processor times on its own block, and loops that load the memory for a fixed time.
 
-    copy    c = a            16 bytes an element      24 with the read of what is overwritten (write-allocate)
+    copy    c = a            16 bytes an element      24 with the read of the overwritten line (write-allocate)
     scale   b = s c          16                       24
     add     c = a + b        24                       32
     triad   a = b + s c      24                       32
     read    the sum of a      8                        8
 
-The first four are STREAM's.  ``read`` adds up the bits of the elements as integers, in any order: the additions of
+The first four are those of STREAM.  ``read`` adds up the bits of the elements as integers, in any order: additions of
 floating-point numbers would wait for one another, and not for memory.
 
 Source: STREAM (McCalpin 1995), version 5.10: order of kernels, bytes counted, values verified.
@@ -26,7 +26,7 @@ from smp._runtime.protocols.wait import SIZE
 from ..latency.walks import chase
 
 BYTES = (16, 16, 24, 24, 8)
-"""Moved by an element, as STREAM counts."""
+"""Bytes moved for an element, as STREAM counts them."""
 WRITE_ALLOCATE = (8, 8, 8, 8, 0)
 """Bytes of an element that a cache reads before they are overwritten."""
 SCALAR = 3.0
@@ -74,7 +74,7 @@ def read(a: Floats) -> int:
 
 @local
 def placed(sync: Words, rank: int) -> int:
-    """Return how the CPUs lie, in picoseconds; all processors take part (see `protocols.placement`)."""
+    """Return the placement of the CPUs, in picoseconds; all processors take part (see `protocols.placement`)."""
     return int(probe(sync, rank, sync[SIZE]))
 
 
@@ -104,12 +104,12 @@ def stream(
     stamps : int64 array, shape (repeats, kernels, pieces, 4)
         Filled as `overlaps.SPAN` for each repeat, kernel and piece: start, end, CPU time, elements.
     readings : int64 array, shape (repeats, kernels + 1)
-        Filled with how the CPUs lay before each kernel and after the last, in picoseconds.
+        Filled with the placement of the CPUs before each kernel and after the last, in picoseconds.
 
     Returns
     -------
     int
-        What ``read`` gave in the last repeat.
+        Sum that ``read`` returned in the last repeat.
     """
     total = 0
     for repeat in range(stamps.shape[0]):
@@ -140,7 +140,7 @@ def stream(
 
 
 def expected(repeats: int, scalar: float = SCALAR) -> tuple[float, float, float]:
-    """Return the values that every element of a, b and c has in the end; they begin as 2, 2 and 0.
+    """Return the final values of the elements of a, b and c, which begin as 2, 2 and 0.
 
     Examples
     --------
@@ -167,12 +167,12 @@ def triad_until(a: Floats, b: Floats, c: Floats, scalar: float, chunk: int, seco
     chunk : int
     seconds : float
     spans : int64 array, shape (n, 4)
-        As `overlap.SPAN`: start, end, CPU time, elements; at most n windows are taken.
+        Filled as `overlaps.SPAN`: start, end, CPU time, elements; at most n windows are taken.
 
     Returns
     -------
     int
-        The number of windows.
+        Number of windows.
     """
     deadline = clock() + np.int64(seconds * 1e9)
     first = count = 0
@@ -192,9 +192,9 @@ def triad_until(a: Floats, b: Floats, c: Floats, scalar: float, chunk: int, seco
 
 @local
 def chase_until(at: int, repeat: int, operations: int, seconds: float, spans: Words) -> tuple[int, int]:
-    """Chase for a fixed time in windows of ``repeat``; return where it ended and the number of windows.
+    """Chase for a fixed time in windows of ``repeat``; return the place of the end and the number of windows.
 
-    ``operations`` are the loads of a window; ``spans`` is as for `triad_until`.
+    ``operations`` is the number of loads in a window; ``spans`` is as for `triad_until`.
     """
     deadline = clock() + np.int64(seconds * 1e9)
     count = 0

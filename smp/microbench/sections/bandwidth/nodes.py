@@ -1,10 +1,11 @@
-"""Memory of one node as the CPUs of another see it: latency of a random chase, and what all CPUs of the node can read.
+"""Measure the memory of one node from the CPUs of another: latency of a random chase, and GB/s that all CPUs read.
 
     memory on node       0        1                  an array is on the node of the thread that touches it first
     CPUs of node 0     local   remote
     CPUs of node 1    remote    local
 
-Each thread is bound to a CPU.  Memory that has no CPU that may be used is left out, since no thread can touch it first.
+Each thread is bound to a CPU.  A node of memory without a usable CPU is left out, since no thread can touch its memory
+first.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ from .stream import LIMITS
 
 FOLDER = "sys/devices/system/node"
 LINES = 16_384
-"""Of a window: 1 MB."""
+"""Lines that a window reads: 1 MB."""
 SHORTEST_NS = 20_000
-"""A window; no more room is kept than for windows as short as this."""
+"""Shortest windows that there is room for."""
 
 Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """What the CPUs of one node have of the memory of another: ns of a load, and ns a line of each CPU's reading."""
+    """Results of one node's CPUs with another node's memory: ns of a load, and ns per line that each CPU reads."""
 
     cpus: int
     memory: int
@@ -52,13 +53,13 @@ class Pair:
 
 
 def nodes_of_memory(root: Path = ROOT, usable: Sequence[int] | None = None) -> dict[int, list[int]]:
-    """Return the nodes of memory with the CPUs of each that may be used; those without are left out.
+    """Return the nodes of memory with the usable CPUs of each; nodes without any are left out.
 
     Parameters
     ----------
     root : Path
     usable : sequence of int, optional
-        This process's CPUs when not given.
+        CPUs that may be used; by default those of this process.
     """
     allowed = set(usable_cpus() if usable is None else usable)
     folders = {int(one.name[4:]): one for one in (root / FOLDER).glob("node[0-9]*")}
@@ -67,7 +68,7 @@ def nodes_of_memory(root: Path = ROOT, usable: Sequence[int] | None = None) -> d
 
 
 def _numbers(text: str) -> set[int]:
-    """The CPUs of a list as the kernel writes it: ``0-2,5``."""
+    """Return the CPUs of a list in the form in which the kernel writes it: ``0-2,5``."""
     ends = (re.findall(r"\d+", part) for part in text.split(","))
     return {cpu for part in ends if part for cpu in range(int(part[0]), int(part[-1]) + 1)}
 
@@ -80,12 +81,12 @@ def measure_nodes(
     Parameters
     ----------
     found : mapping of int to sequence of int
-        The CPUs of each node.
+        CPUs of each node.
     nbytes : int
-        Of the chased array, and of the arrays that the CPUs of a node read, together.
+        Bytes of the chased array, and of the arrays that the CPUs of a node read, taken together.
     line_bytes : int
     seconds : float
-        For all.
+        Seconds for all pairs of nodes.
     seed : int
     """
     rng = np.random.default_rng([seed, 9])
@@ -103,7 +104,7 @@ def measure_nodes(
 
 
 def _on(cpu: int, work: Callable[..., Made], *args: object) -> Made:
-    """Do something on a CPU."""
+    """Do some work on a CPU, and return its result."""
 
     def bound() -> Made:
         os.sched_setaffinity(0, {cpu})  # of this thread
@@ -114,14 +115,14 @@ def _on(cpu: int, work: Callable[..., Made], *args: object) -> Made:
 
 
 def _touched(nbytes: int) -> Words:
-    """Memory in huge pages, which lies where this thread runs."""
+    """Return memory in huge pages, on the node where this thread runs."""
     words = Pages(nbytes, huge=True).words
     words[:] = 1
     return words
 
 
 def _read(arrays: Sequence[Words], cpus: Sequence[int], line_bytes: int, seconds: float) -> list[Result]:
-    """Have a thread on each CPU read its array, all at once, for some seconds; return ns a line of each."""
+    """Have a thread on each CPU read its array, all at once, for some seconds; return the ns per line of each."""
     inject_until(arrays[0], line_bytes // 8, 0, 0, LINES, 0.0, np.zeros((1, 4), np.int64))  # compiles
     together_now = threading.Barrier(len(cpus))
 

@@ -1,4 +1,4 @@
-"""Figures of bandwidth: STREAM by processors, what a load costs while others move data, and node by node."""
+"""Figures of bandwidth: STREAM by processors, the time of a load while others move data, and the nodes of memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LATENCY = Axis("time of a random load", "ns", low=0)
 
 
 def figures(found: Bandwidth, samples: Samples = None) -> Iterator[Figure]:
-    """Describe GB/s by processors, and the loaded latency and the nodes where there are some."""
+    """Describe the figures of GB/s by processors, of the latency under load, and of the nodes, as far as measured."""
     if found.stream:
         yield stream(found)
     if found.load_curve:
@@ -33,7 +33,7 @@ def figures(found: Bandwidth, samples: Samples = None) -> Iterator[Figure]:
 
 
 def stream(found: Bandwidth) -> Figure:
-    """Return GB/s by processors, and the latency next to processors that run triad."""
+    """Return the figure of GB/s by processors, and of the latency while other processors run triad."""
     lines = by("kernel", found.stream, "processors", "GBps", str, values=KERNELS)
     hollow: dict[str, Any] = {"kind": "points", "hollow": True, "values": KERNELS}
     lines += by("kernel", found.stream, "processors", "median_GBps", lambda _: "", **hollow)
@@ -59,7 +59,7 @@ def stream(found: Bandwidth) -> Figure:
 
 
 def load(found: Bandwidth) -> Figure:
-    """Return latency by what other processors move, a line for each share of writes."""
+    """Return the figure of latency by the GB/s of the other processors, with a line for each share of writes."""
     lines = [
         steady(line) for line in by("write_share", found.load_curve, "load_GBps", "ns", share_written, between=SPREAD)
     ]
@@ -75,19 +75,19 @@ def load(found: Bandwidth) -> Figure:
 
 
 def share_written(share: float) -> str:
-    """Return what a share of lines that are written is called."""
+    """Return the name of a share of lines that are written."""
     return f"{100 * share:.0f}% of the lines written" if share else "lines read only"
 
 
 def steady(line: Series) -> Series:
-    """Return a line whose points that are not valid have no band: one of them would flatten all others."""
+    """Return a line without bands at the points that are not valid: one such band would flatten all others."""
     bad = [bool(why) for why in line.invalid]
     low, high = (np.where(bad, math.nan, np.asarray(end, np.float64)) for end in (line.low, line.high))
     return replace(line, low=low, high=high)
 
 
 def of_nodes(found: Bandwidth) -> Figure:
-    """Return ns of a load and GB/s of reading by the node of the memory and that of the CPUs."""
+    """Return the figure of ns of a load and GB/s of reading, by the node of the memory and that of the CPUs."""
     nodes = sorted({row.cpus_of_node for row in found.nodes})
     x, y = (Axis(label, "node", names=[str(node) for node in nodes]) for label in ("memory", "CPUs"))
     places = [(nodes.index(row.memory_of_node), nodes.index(row.cpus_of_node)) for row in found.nodes]

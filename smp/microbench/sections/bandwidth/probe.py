@@ -1,11 +1,12 @@
-"""Bandwidth: STREAM and a sum on 1 to P processors, and the latency of a chase while other processors load the memory.
+"""Measure STREAM and a sum on 1 to P processors, and the latency of a chase while other processors load the memory.
 
     processor 0   |copy---|scale--|add-----|triad----|        a barrier before each kernel
     processor 1   |copy--|  scale-|add----|triad-----|
                   earliest start ... latest end               the time of the kernel
 
-The arrays lie in the memory that the processors share; each works on its own block; then the same in private memory.
-See `stream` for what is counted, `loaded` for the latency under load and `nodes` for memory of other nodes.
+The arrays are in the memory that the processors share, and each processor works on its own block.  The same is measured
+in private memory.  See `stream` for the repeats that count, `loaded` for the latency under load, and `nodes` for the
+memory of other nodes.
 """
 
 from __future__ import annotations
@@ -33,31 +34,31 @@ from .stream import MEMORIES, Memory, note_placement, run_stream, stream_rows
 
 MIB = 1 << 20
 FEWEST_ELEMENTS = 10_000_000
-"""Of a STREAM array, where no cache asks for more."""
+"""Elements of a STREAM array, if no cache asks for more."""
 FEW = 8
-"""Up to so many processors, every number of them is measured; beyond, those that the plan asks for."""
+"""Up to this number of processors, every number is measured; beyond it, only those that the plan asks for."""
 
 
 DELAYS = (0, 4, 8, 16, 32, 64, 128, 512)
-"""Steps of the curve of latency under load."""
+"""Delays of the curve of latency under load, in steps."""
 WRITTEN = (0, OF // 2)
-"""Lines that are written, of each `OF`: none, or half of them."""
+"""Number of lines that are written, of each `OF`: none, or half of them."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much a mode measures.
+    """Extent of the measurement in one mode.
 
     Parameters
     ----------
     cap_bytes : int
-        Of one STREAM array.
+        Most bytes of one STREAM array.
     repeats : int
-        Of the kernels; STREAM's NTIMES.
+        Repeats of the kernels; STREAM's NTIMES.
     load : Load
-        Sizes and times of the loaded latency.
+        Sizes and times for the latency under load.
     nodes_seconds : float
-        For the memory of other nodes, where there are any.
+        Seconds for the memory of other nodes, if there are any.
     """
 
     cap_bytes: int
@@ -71,29 +72,31 @@ EFFORTS = {
     "default": Effort(256 * MIB, 10, Load(256 * MIB, 64 * MIB, 12, DELAYS), 4.0),
     "full": Effort(1024 * MIB, 12, Load(512 * MIB, 128 * MIB, 60, DELAYS), 15.0),
 }
-"""By mode: about 5, 15 and 60 s on two processors."""
+"""Efforts by mode: about 5, 15 and 60 s on two processors."""
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
-    """Measure STREAM for each number of processors, and the loaded latency.
+    """Measure STREAM for each number of processors, and the latency under load.
 
     Parameters
     ----------
     plan : Plan
-        More processors than there are CPUs are left out: they would share the CPUs' bandwidth in turns.
+        Plan of the measurement. Numbers of processors above the number of CPUs are left out: such processors would
+        take turns, and share the bandwidth of the CPUs.
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
     Measurement
         ``data.stream`` has a row for each kernel and number of processors: ``GBps``, the best repeat as STREAM
-        counts bytes, ``GBps_write_allocate``, ``median_GBps``, ``verified``; ``private`` has the same in private memory
-        with huge pages; ``one_GBps`` and ``all_GBps`` sum up triad in shared memory. ``data.loaded_latency`` has ``ns``
-        by the number of processors that run triad and what they moved, ``load_GBps``; ``data.load_curve`` the same by
-        ``write_share`` and ``delay_cycles`` of the traffic of all others. ``capped`` says why the arrays are smaller
-        than STREAM asks for, or is None. ``nodes`` has ns of a load and GB/s of reading by the node of the CPUs and
-        that of the memory, where there is more than one (``nodes_found``).
+        counts bytes, ``GBps_write_allocate``, ``median_GBps``, ``verified``. ``private`` has the same in private memory
+        with huge pages. ``one_GBps`` and ``all_GBps`` are those of triad in shared memory, with one processor and with
+        the most. ``data.loaded_latency`` has ``ns`` by the number of processors that run triad, with the bandwidth that
+        they use, ``load_GBps``. ``data.load_curve`` has the same by ``write_share`` and ``delay_cycles`` of the traffic
+        of all others. ``capped`` is the reason why the arrays are smaller than STREAM asks for, or None. ``nodes`` has
+        ns of a load and GB/s of reading, by the node of the CPUs and that of the memory, if there is more than one node
+        (``nodes_found``).
     """
     effort = EFFORTS[plan.mode]
     counts, left_out = counts_of(plan, len(usable_cpus()))
@@ -185,7 +188,7 @@ def _row(result: Result, GHz: float, placement: Placement) -> _Row:
 
 
 def node_row(pair: Pair, line_bytes: int, GHz: float) -> OfNodes:
-    """Return what the CPUs of a node have of another's memory: ns of a load, and GB/s of all of them."""
+    """Return the row of one node's CPUs with another node's memory: ns of a load, and GB/s of all the CPUs."""
     GBps = sum(line_bytes / one.median for one in pair.reading)
     times = row(pair.latency, GHz)
     why = times["why"] + [f"CPU {key_of(one)[0]} reading: {reason}" for one in pair.reading for reason in one.why]
@@ -194,7 +197,7 @@ def node_row(pair: Pair, line_bytes: int, GHz: float) -> OfNodes:
 
 
 def counts_of(plan: Plan, cpus: int) -> tuple[list[int], str | None]:
-    """Return the numbers of processors to measure, ascending from 1, and what is left out of the plan's and why."""
+    """Return the numbers of processors to measure, ascending from 1, and a text on those left out, or None."""
     counts = {p for p in plan.processors if p <= cpus} | {1}
     if max(counts) <= FEW:
         counts = set(range(1, max(counts) + 1))
@@ -203,18 +206,18 @@ def counts_of(plan: Plan, cpus: int) -> tuple[list[int], str | None]:
 
 
 def loading_of(plan: Plan, size: int) -> list[int]:
-    """Return the numbers of loading processors on a machine of so many; all where they are few."""
+    """Return the numbers of loading processors on a machine of ``size`` processors; all numbers if these are few."""
     if size <= FEW:
         return list(range(size))
     return sorted({0, 1, size - 1} | {p - 1 for p in plan.processors if p <= size})
 
 
 def array_bytes(plan: Plan, available: int | None) -> tuple[int, str | None]:
-    """Return the bytes of a STREAM array, and why it is smaller than STREAM asks for, or None."""
+    """Return the bytes of a STREAM array, and the reason why it is smaller than STREAM asks for, or None."""
     cache = max((cache.bytes for cache in plan.caches), default=0)
     wanted = max(4 * cache, 8 * FEWEST_ELEMENTS)
     cap = EFFORTS[plan.mode].cap_bytes
-    fits = wanted if available is None else max(MIB, available // 16)  # six arrays, and more than half left
+    fits = wanted if available is None else max(MIB, available // 16)  # six arrays leave more than half free
     nbytes = min(wanted, cap, fits) // MIB * MIB
     if nbytes >= wanted // MIB * MIB:
         return nbytes, None

@@ -87,14 +87,14 @@ def tables(found: Bandwidth, profile: Profile) -> Iterator[Table]:
 
 
 def in_other_states(found: Bandwidth) -> Iterator[Table]:
-    """Yield a table for each p whose CPUs lay in several ways: the median rates in every state."""
+    """Yield a table for each p whose CPUs had several states of placement: the median rates in every state."""
     for p, states in (found.placement or {}).items():
         rows = [(row.kernel, row.median_GBps, row.elsewhere_GBps) for row in found.stream if row.processors == int(p)]
         yield from by_placement(f"STREAM by how the CPUs lay, p = {p}, medians", "kernel", rows, states, "GB/s")
 
 
 def _compared(found: Bandwidth) -> Iterator[str]:
-    """Yield how triad in private memory compares with triad in global arrays, for the most processors."""
+    """Yield a comparison of triad in private memory with triad in global arrays, for the most processors."""
     p = max(row.processors for row in found.private)
     shared = stream_row(found, p, "triad")
     private = next((row for row in found.private if (row.processors, row.kernel) == (p, "triad")), None)
@@ -104,7 +104,7 @@ def _compared(found: Bandwidth) -> Iterator[str]:
 
 
 def under_load(found: Bandwidth) -> Iterator[str]:
-    """Yield what the heaviest load adds to the latency of a load, by valid points only."""
+    """Yield a clause that compares the latency under the heaviest load with that of idle memory, by valid points."""
     points = [row for row in found.load_curve if row.valid is not False]
     idle = next((row for row in found.loaded_latency if not row.loading_processors and row.valid is not False), None)
     if points and idle:
@@ -116,16 +116,16 @@ def under_load(found: Bandwidth) -> Iterator[str]:
 
 
 def stream_row(found: Bandwidth, p: int, kernel: str) -> Stream | None:
-    """Return what STREAM gave for one kernel and p; None where it was not measured."""
+    """Return the row of STREAM for one kernel and p; None if it was not measured."""
     return next((row for row in found.stream if (row.processors, row.kernel) == (p, kernel)), None)
 
 
 def speedup(found: Bandwidth, row: Stream) -> float | None:
-    """Return how many times the bandwidth of one processor a row has; None where that was not measured."""
+    """Return the bandwidth of a row divided by that of one processor; None if that was not measured."""
     one = stream_row(found, 1, row.kernel)
     return row.GBps / one.GBps if one else None
 
 
 def processors(found: Bandwidth) -> list[int]:
-    """Return the p that STREAM was run with, ascending."""
+    """Return the numbers of processors that STREAM was run with, ascending."""
     return sorted({row.processors for row in found.stream})

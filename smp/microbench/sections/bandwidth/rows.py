@@ -34,7 +34,7 @@ class UnderLoad(Loaded):
 
 
 class OfNodes(Timed):
-    """What the CPUs of one node have of the memory of another."""
+    """Latency and bandwidth of the memory of one node for the CPUs of another."""
 
     cpus_of_node: Count
     memory_of_node: Count

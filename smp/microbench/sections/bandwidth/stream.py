@@ -1,12 +1,12 @@
-"""STREAM and the sum of an array on one machine, and what follows from their stamps.
+"""Run STREAM and the sum of an array on one machine, and compute bandwidths from the stamps.
 
     processor 0   |copy: piece|piece|piece|--|scale: piece|piece|piece|--        a barrier before each kernel
     processor 1     |piece|piece|piece|------|piece|piece|piece|--------
                   first start ... last end                                       the time of the kernel
 
-STREAM reports the best of all repeats but the first.  Where other programs run, hardly a repeat is undisturbed, but
-many pieces of some tenths of a millisecond are: those that were taken while all processors ran give a median rate,
-and the best repeat counts for no less.  Rates are of the times during which the CPUs lay as they mostly do.
+STREAM reports the best of all repeats but the first.  If other programs run, hardly any repeat is undisturbed, but many
+pieces of some tenths of a millisecond are.  The pieces that were taken while all processors ran give a median rate, and
+the best rate is at least this median.  Only times in the main state of the CPUs' placement count for the rates.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from .rows import Stream
 
 Memory = Literal["shared", "private"]
 MEMORIES: tuple[Memory, ...] = ("shared", "private")
-"""Global arrays, and arrays of each processor's own, in huge pages where they are granted."""
+"""Global arrays, and each processor's private arrays, in huge pages if the system grants them."""
 PIECE = 1 << 19
-"""Elements: 8 to 13 MB, which a processor moves in 0.2 to 2 ms."""
+"""Elements of a piece: 8 to 13 MB, which a processor moves in 0.2 to 2 ms."""
 MOST_PIECES = 64
-"""Of a processor's block."""
+"""Most pieces of a processor's block."""
 UNPLACED = Placement()
-"""No states are known: all counts."""
+"""A placement without known states, with which all times count."""
 TOLERANCE = 1e-13
 """Largest relative error of a STREAM value."""
 LIMITS = Limits(clean_fraction=0.05, spread=1.5)
-"""Of the pieces: on a busy computer few are undisturbed on all processors at once, and those are right."""
+"""Limits of the pieces: on a busy computer few are undisturbed on all processors at once, but those few are right."""
 STAMP = np.dtype(
     [
         *(("memory", "U7"), ("processors", "i4"), ("rank", "i4"), ("repeat", "i4"), ("kernel", "U5"), ("piece", "i4")),
@@ -56,7 +56,7 @@ STAMP = np.dtype(
 
 
 Answer = tuple[list[Words], list[Words], list[float]]
-"""Of a processor, for each memory: stamps, readings of the placement, the largest error."""
+"""Answer of a processor, for each memory: stamps, readings of the placement, and the largest error."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ def run_stream(machine: Machine, elements: int, repeats: int, piece: int = PIECE
     ----------
     machine : Machine
     elements : int
-        Of a whole array.
+        Elements of a whole array.
     repeats : int
-        Of the kernels; the first is for warming up.
+        Repeats of the kernels; the first is for warming up.
     piece : int
         Elements of a piece.
     """
@@ -87,21 +87,21 @@ def run_stream(machine: Machine, elements: int, repeats: int, piece: int = PIECE
 
 
 def _ran(k: int, memory: Memory, answers: Sequence[Answer]) -> Ran:
-    """What the processors answered of one memory."""
+    """Return the run in one memory, from the answers of the processors."""
     readings = farthest(np.stack([seen[k] for _, seen, _ in answers]))
     stamps = [_stamped(taken[k], memory, rank, len(answers), readings) for rank, (taken, _, _) in enumerate(answers)]
     return Ran(memory, np.concatenate(stamps), max(errors[k] for _, _, errors in answers))
 
 
 def note_placement(stamps: NDArray[np.void], p: int, log: PlacementLog) -> None:
-    """Note how the CPUs lay before each kernel, as processor 0 stamped it, and after the last."""
+    """Log the placement of the CPUs before and after each kernel, at the times that processor 0 stamped."""
     first = stamps[(stamps["rank"] == 0) & (stamps["piece"] == 0)]
     log.note(p, first["start"] * 1e-9, first["placed_before_ns"])
     log.note(p, first["end"] * 1e-9, first["placed_after_ns"])
 
 
 def stream_rows(ran: Ran, elements: int, placement: Placement = UNPLACED) -> list[Stream]:
-    """Return a row for each kernel of one run of STREAM, in arrays of so many elements."""
+    """Return a row for each kernel of one run of STREAM, in arrays of the given number of elements."""
     p = int(ran.stamps["rank"].max()) + 1
     rows = []
     for kernel, moved, allocated in zip(KERNELS, BYTES, WRITE_ALLOCATE, strict=True):
@@ -138,20 +138,20 @@ def stream_rows(ran: Ran, elements: int, placement: Placement = UNPLACED) -> lis
 
 
 def _all_GBps(element_ns: Sequence[float | None], moved: int) -> float | None:
-    """The GB/s of all processors, from what each takes for an element; None where one has no time."""
+    """Return the GB/s of all processors, from the ns that each takes per element; None if one has no time."""
     known = [ns for ns in element_ns if ns is not None]
     return moved * sum(1 / ns for ns in known) if len(known) == len(element_ns) else None
 
 
 def of_pieces(stamps: NDArray[np.void], p: int, placement: Placement) -> list[Result]:
-    """Return for each processor the time of an element, from the pieces of one kernel that ran undisturbed.
+    """Return for each processor the time per element, from the pieces of one kernel that ran undisturbed.
 
     Parameters
     ----------
     stamps : ndarray of STAMP
-        Of one kernel.
+        Stamps of one kernel.
     p : int
-        Processors.
+        Number of processors.
     placement : Placement
     """
     spans, order = [], []
@@ -169,12 +169,12 @@ def of_pieces(stamps: NDArray[np.void], p: int, placement: Placement) -> list[Re
 
 
 def _wall(stamps: NDArray[np.void]) -> float:
-    """The time from the first start to the last end, in ns."""
+    """Return the time from the first start to the last end, in ns."""
     return float(stamps["end"].max() - stamps["start"].min())
 
 
 def _stamped(taken: Words, memory: Memory, rank: int, p: int, readings: NDArray[np.float64]) -> NDArray[np.void]:
-    """The stamps of one processor, an array of shape (repeats, kernels, pieces, 4)."""
+    """Return the stamps of one processor as STAMP, from an array of shape (repeats, kernels, pieces, 4)."""
     repeats, kernels, pieces, _ = taken.shape
     stamps = np.zeros((repeats, kernels, pieces), STAMP)
     stamps["memory"], stamps["processors"], stamps["rank"] = memory, p, rank
@@ -189,7 +189,7 @@ def _stamped(taken: Words, memory: Memory, rank: int, p: int, readings: NDArray[
 
 
 def _program(proc: Processor, x: GlobalArray, y: GlobalArray, z: GlobalArray, repeats: int, piece: int) -> Answer:
-    """The program of one processor: STREAM on its blocks and on arrays of its own; stamps, readings, errors of both."""
+    """Run STREAM on a processor's blocks and on its private arrays; return the stamps, readings and errors of both."""
     mine = proc.block(x.size)
     size = x.view[mine].size
     private = [Pages(8 * size, huge=True) for _ in range(3)]
@@ -214,5 +214,5 @@ def _program(proc: Processor, x: GlobalArray, y: GlobalArray, z: GlobalArray, re
 
 
 def _error(values: Floats, value: float) -> float:
-    """The largest relative error of the values of a block; zero of an empty one."""
+    """Return the largest relative error of the values of a block; zero for an empty one."""
     return max(abs(float(end(values)) / value - 1) for end in (np.min, np.max)) if values.size else 0.0

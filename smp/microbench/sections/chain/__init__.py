@@ -1,4 +1,4 @@
-"""One cell against a chain of cells: how a release reaches many streams."""
+"""Section on passing a value on to many streams: through one cell, or along a chain of cells."""
 
 from smp.microbench.method.section import Section
 

@@ -15,7 +15,7 @@ from .rows import Chain
 
 
 def figures(found: Chain, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the time of passing a value on, in all and per stream: a column for each amount of work."""
+    """Describe the time of passing a value on, in all and per stream, with a column for each amount of work."""
     works = sorted({row.work for row in found.rows})
     panels = []
     for field in PARTS:

@@ -1,12 +1,12 @@
-"""Passing a value on through one cell or along a chain of them; after figures 10 and 11.
+"""Measure the time for passing a value on through one cell or along a chain of cells, after figures 10 and 11.
 
-    mass       readfe(cell 0) │ work │ writeef(cell 0)           all wait for the same cell
-    chained    readfe(cell i) │ work │ writeef(cell i + 1)       each for its own, on a line of its own
-    packed     the same, the cells side by side: four on a line
+    mass       readfe(cell 0) │ work │ writeef(cell 0)           all streams wait for the same cell
+    chained    readfe(cell i) │ work │ writeef(cell i + 1)       each waits for its own cell, on a line of its own
+    packed     as chained, with four cells on a line
 
-No stream has trapped on purpose: the main thread fills the first cell as soon as all have begun to wait.  An iteration
-of work is 21 dependent operations, a clock each: as long as one instruction of a stream took on the MTA.  The streams
-run on all CPUs that the process may use; more streams than CPUs take turns.
+No stream is made to trap on purpose: the main thread fills the first cell as soon as all streams have begun to wait.
+An iteration of work is 21 dependent operations of a clock each, as long as one instruction of a stream took on the MTA.
+The streams run on all CPUs that the process may use; more streams than CPUs take turns.
 
 Source: the study of the Tera MTA, section 3.2.2.
 """
@@ -39,13 +39,13 @@ from .rows import Chain, Passed
 
 MASS, CHAINED, PACKED = "mass", "chained", "packed"
 WORK = (0, 100, 200)
-"""Iterations, the paper's."""
+"""Iterations of work, those of the paper."""
 KEY = {"how": "U7", "work": "i4", "streams": "i4"}
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much a mode measures: seconds, arrangements of the cells, numbers of streams."""
+    """Extent of the measurement in one mode: seconds, arrangements of the cells, and numbers of streams."""
 
     seconds: float
     how: tuple[str, ...]
@@ -57,12 +57,12 @@ EFFORTS = {
     "default": Effort(2.7, (MASS, CHAINED, PACKED), (1, 2, 4, 8, 16, 32, 64)),
     "full": Effort(19.0, (MASS, CHAINED, PACKED), (*range(1, 9), 10, 12, 16, 20, 24, 32, 40, 50, 64)),
 }
-"""By mode."""
+"""Efforts by mode."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to measure: how the cells are arranged, the iterations of work, how many pass it on."""
+    """One thing to measure: an arrangement of the cells, iterations of work, and a number of streams."""
 
     how: str
     work: int
@@ -70,24 +70,24 @@ class Task:
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
-    """Measure how long a value takes through the hands of all streams.
+    """Measure the time until all streams have passed a value on.
 
     Parameters
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
     Measurement
-        ``data.rows`` has a row for each arrangement, work and number of streams: ``ns`` a stream and ``total_ns``,
+        ``data.rows`` has a row for each arrangement, work and number of streams: ``ns`` per stream and ``total_ns``,
         medians of the visits, with the ``retries`` and ``traps`` of a visit. ``samples`` has every visit.
 
     Raises
     ------
     Stopped
-        On Ctrl-C, with the rounds that are whole.
+        On Ctrl-C, with the complete rounds.
 
     Notes
     -----
@@ -137,7 +137,7 @@ def _row(result: Result, GHz: float, log: PlacementLog) -> Passed:
 def program(
     proc: Processor, words: GlobalArray, cells: dict[bool, Cells], order: list[Task], turn: int, timer_ns: float
 ) -> list[Windows]:
-    """The program of the processor: visit every task once."""
+    """Run the program of the processor: visit every task once."""
     with proc.streams(max(task.streams for task in order)) as pool:
         return [visit(proc, pool, words, cells[task.how != PACKED], task, turn, timer_ns) for task in order]
 
@@ -145,7 +145,7 @@ def program(
 def visit(
     proc: Processor, pool: Pool, words: GlobalArray, cells: Cells, task: Task, turn: int, timer_ns: float
 ) -> Windows:
-    """Start the streams of a task, set the first off, and return the window from then until all have reported."""
+    """Start the streams of a task, set off the first, and return the window from then until all have reported."""
     step = 0 if task.how == MASS else 1
     words.view[:] = 0
     words.view[ALL] = task.streams

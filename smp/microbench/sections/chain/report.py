@@ -16,7 +16,7 @@ TITLES = {"mass": "one cell", "chained": "chain", "packed": "chain, packed"}
 
 
 def line(found: Chain) -> tuple[str, str] | None:
-    """Return what the first screen says of the section: a heading and a sentence."""
+    """Return a heading and a sentence on the section for the first screen."""
     rows = [row for row in found.rows if row.work == 0]
     if not rows:
         return None

@@ -1,4 +1,4 @@
-"""List ranking by streams of one processor."""
+"""Section on list ranking by streams of one processor."""
 
 from smp.microbench.method.section import Section
 

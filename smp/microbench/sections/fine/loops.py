@@ -1,7 +1,10 @@
-"""The algorithms by streams with all that they need made before: what is left is timed, from the line to the last end.
+"""List ranking by streams, timed without its set-up: everything that the algorithms need is made before.
 
 program     make lists, cells and streams │ start them │ sleep                                  │ wake
 stream                                    │ come to the line │ note the time │ rank │ note the time │ the last wakes
+
+The streams wait for one another at a starting line.  The time goes from the line to the end of the last stream, which
+wakes the program.
 """
 
 from __future__ import annotations
@@ -30,17 +33,17 @@ from smp.kernels.lists.wyllie_cells import rank_nodes
 
 Words = NDArray[np.int64]
 COME, OPEN, DONE, ENDED = 0, 16, 32, 48
-"""Words of a line: streams that have come, whether all have; streams that are done, whether all are."""
+"""Words of a line: the number of streams that have come, 1 if all have; the number that are done, 1 if all are."""
 LINE_WORDS = 64
 SPINS, FEW = 1 << 20, 1 << 10
-"""Looks at the line before a stream sleeps: where each has a CPU, and where they take turns."""
+"""Looks at the line before a stream sleeps: if each stream has a CPU, and if streams take turns."""
 SLICE_NS = 20_000_000
-"""The longest sleep between two looks."""
+"""Longest sleep between two looks."""
 
 
 @inline
 def line_up(line: Words, streams: int, looks: int, sync: Words) -> int:
-    """Wait until all streams have come; return the time."""
+    """Wait until all streams have come to the line; return the time."""
     if fetch_add(line, COME, 1) + 1 == streams:
         store(line, OPEN, 1)
         futex_wake(line, OPEN, streams)
@@ -57,7 +60,7 @@ def line_up(line: Words, streams: int, looks: int, sync: Words) -> int:
 
 @inline
 def finish(line: Words, streams: int) -> int:
-    """Return the time; the last of the streams wakes the program."""
+    """Return the time; the last stream to finish wakes the program."""
     end = clock()
     if fetch_add(line, DONE, 1) + 1 == streams:
         store(line, ENDED, 1)
@@ -67,7 +70,7 @@ def finish(line: Words, streams: int) -> int:
 
 @stream
 def until_all_are_done(line: Words, sync: Words) -> None:
-    """Sleep until the last stream is done: the CPUs are the streams'.
+    """Sleep until the last stream is done, which leaves the CPUs to the streams.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def until_all_are_done(line: Words, sync: Words) -> None:
 
 @local
 def timed_walk(successor: Nodes, ranks: Nodes, head: int, span: Words) -> None:
-    """Rank a list one node after another, into an array that is there."""
+    """Rank a list one node after another, into an existing array, and note the times of start and end."""
     span[0] = clock()
     walk(successor, head, 0, 1, ranks)
     span[1] = clock()
@@ -159,11 +162,11 @@ def by_sublists(
 
 
 Prepared = tuple[Callable[..., None], Sequence[tuple[Any, ...]]]
-"""The loop of each stream, and what it is given after the line."""
+"""Loop of the streams, and for each stream the arguments that follow ``span``."""
 
 
 def _touched(array: GlobalArray) -> NDArray[Any]:
-    """Return the view of an array that the system has given memory by now."""
+    """Return the view of an array, written once so that the system has given it memory."""
     array.view[...] = 0
     return array.view
 
@@ -203,9 +206,9 @@ def program(
     Returns
     -------
     int
-        ns from when the first stream goes on from the line until the last is done.
+        Time in ns from when the first stream leaves the line until the last stream is done.
     int, int
-        The retries and traps at nodes and at the barrier.
+        Retries and traps at nodes and at the barrier.
     """
     loop, shares = PREPARED[name](proc, successor, ranks, head, streams)
     successor.view.sum(), ranks.view.sum()  # read into the caches, as far as they fit there

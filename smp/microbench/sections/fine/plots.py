@@ -14,11 +14,11 @@ from .rows import Fine, RankedByStreams
 
 BARS = ("minimum_ns", "maximum_ns")
 REFERENCE = {"reid-miller-streams": "wyllie-streams"}
-"""Whose best is drawn in the panel of another, as in figure 20."""
+"""For an algorithm's panel, another algorithm whose best is also drawn there, as in figure 20."""
 
 
 def figures(found: Fine, samples: Samples = None) -> Iterator[Figure]:
-    """Describe ns an element by n, a line for each number of streams."""
+    """Describe ns per element by n, with a line for each number of streams."""
     serial = select(found.serial, "n")
     counts = sorted({row.streams for row in found.rows})
     panels = []
@@ -44,7 +44,7 @@ def figures(found: Fine, samples: Samples = None) -> Iterator[Figure]:
 
 
 def fastest(found: Fine, algorithm: str) -> list[RankedByStreams]:
-    """Return the row of the best number of streams of an algorithm at each length, ascending."""
+    """Return the row of an algorithm's best number of streams at each length, in ascending order of length."""
     rows = select(found.rows, "n", algorithm=algorithm)
     lengths = sorted({row.n for row in rows})
     return [min((row for row in rows if row.n == n), key=lambda row: row.ns_per_element) for n in lengths]

@@ -1,14 +1,15 @@
-"""List ranking by streams of one processor: a cell for each node, two lists, sublists; by length and streams.
+"""Measure list ranking by streams of one processor, in three ways, by length of the list and number of streams.
 
     wyllie-cells           in place, a full/empty bit serialises access to each node         (after figure 18)
     wyllie-streams         two lists, a barrier of the streams after each round              (after figure 19)
     reid-miller-streams    every stream has its sublists                                     (after figure 20)
 
-The processor's streams go to all CPUs that it may use; more streams than CPUs take turns.  Timed is the ranking by
-itself, from when the first stream goes on until the last is done: lists, cells and streams are there by then (`loops`).
-What a run takes besides, to make all that and to start, is kept apart as the set-up.  Speed-ups are over the compiled
-serial loop in private memory, whose ranks every result is compared with.  A time is the median of the repeats, which go
-in random order; of those by streams the repeats count during which the CPUs lay as they mostly do.
+The processor's streams run on all CPUs that it may use; more streams than CPUs take turns.  Only the ranking itself is
+timed, from when the first stream goes on until the last is done.  Lists, cells and streams are made before (`loops`).
+The rest of a run, which makes and starts all that, is kept separately as the set-up.  Speed-ups are over the compiled
+serial loop in private memory, and every result is compared with the ranks of that loop.  A time is the median of the
+repeats, which are done in random order.  Of the repeats by streams, only those in the main state of the CPUs' placement
+count.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ from .loops import PREPARED, program, timed_walk
 from .rows import Fine, Ranked, RankedByStreams
 
 REPEATS, FEWER_FROM, FEWER = 9, 100_000, 5
-"""Repeats; fewer of long lists."""
+"""Repeats of a list, the length from which a list has fewer, and the repeats of such a list."""
 SERIAL = "serial"
 MOST_OTHERS = 1 - LIMITS.overlap
-"""The share of the CPUs' time that other processes may have while a length is measured."""
+"""Largest share of the CPUs' time that other processes may take while a length is measured."""
 SAMPLE = np.dtype(
     [
         *(("n", "i8"), ("streams", "i4"), ("algorithm", "U20"), ("repeat", "i4"), ("seconds", "f8")),
@@ -51,7 +52,7 @@ SAMPLE = np.dtype(
 
 @dataclass(frozen=True)
 class Effort:
-    """How much a mode measures: lengths, numbers of streams, and the longest lists of the two that do n log n work."""
+    """Extent of the measurement in one mode: lengths, numbers of streams, longest lists of the n log n algorithms."""
 
     lengths: tuple[int, ...]
     streams: tuple[int, ...]
@@ -67,7 +68,7 @@ EFFORTS = {
         *((1, 2, 4, 8, 16, 32, 64), 1_000_000, 1_000_000),
     ),
 }
-"""By mode: about 1.5, 8 and 60 s on two CPUs."""
+"""Efforts by mode: about 1.5, 8 and 60 s on two CPUs."""
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
@@ -77,14 +78,14 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
     Measurement
-        ``rows``: one for each length, algorithm and number of streams: median, minimum and maximum ns an element,
-        ``speedup`` over the serial loop, ``setup_s``, the seconds that a run takes besides, ``retries`` and ``traps``
-        at cells (medians of a run), ``oversubscribed``; ``serial``: the serial loop. ``samples`` has every repeat, with
+        ``rows`` has a row for each length, algorithm and number of streams: median, minimum and maximum ns per element,
+        ``speedup`` over the serial loop, ``setup_s``, the other seconds of a run, ``retries`` and ``traps`` at cells
+        (medians of a run), and ``oversubscribed``. ``serial`` has the serial loop. ``samples`` has every repeat, with
         the share of the CPUs' time that others had while its length was measured.
 
     Raises
@@ -116,7 +117,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
 
 def points_of(n: int, effort: Effort) -> Iterator[tuple[str, int]]:
-    """Yield the algorithms and numbers of streams that a list of n is ranked by; first the serial loop."""
+    """Yield the algorithms and numbers of streams by which a list of n is ranked, the serial loop first."""
     yield SERIAL, 1
     most = {"wyllie-cells": effort.cells_up_to, "wyllie-streams": effort.wyllie_up_to}
     for name in PREPARED:
@@ -125,7 +126,7 @@ def points_of(n: int, effort: Effort) -> Iterator[tuple[str, int]]:
 
 
 def section_of(samples: NDArray[np.void], cpus: int, log: PlacementLog) -> Measurement:
-    """Return the section that the repeats make."""
+    """Return the section, computed from the repeats."""
     placement = log.placement(looked_at())
     rows: list[RankedByStreams] = []
     serial: list[Ranked] = []
@@ -164,13 +165,13 @@ def section_of(samples: NDArray[np.void], cpus: int, log: PlacementLog) -> Measu
 
 
 def _elsewhere(repeats: NDArray[np.void], n: int, placement: Placement) -> list[float | None] | None:
-    """The median ns an element in the states other than the main one."""
+    """Return the median ns per element in each state but the main one; None if there is no other state."""
     labels = placement.between(repeats["placed_before_ns"], repeats["placed_after_ns"])
     return by_state(placement, labels, repeats["seconds"] / n * 1e9)[1:] or None
 
 
 class Statistics(TypedDict):
-    """The times of some repeats: fields of `Ranked`."""
+    """Times of some repeats: fields of `Ranked`."""
 
     ns_per_element: float
     minimum_ns: float
@@ -198,7 +199,7 @@ def _statistics(repeats: NDArray[np.void], n: int) -> Statistics:
 
 
 def _cost(n: int, effort: Effort) -> float:
-    """About how long a length takes; for the progress."""
+    """Return the approximate ns that one repeat of everything at a length takes, for the progress."""
     each = {"wyllie-cells": 80.0 * n.bit_length(), "wyllie-streams": 5.0 * n.bit_length()}
     return sum(3e6 + n * each.get(name, 50.0) for name, _ in points_of(n, effort))
 
@@ -215,7 +216,7 @@ def _warm(machine: Machine) -> None:
 def _ranked(
     machine: Machine, successor: NDArray[Any], effort: Effort, rng: np.random.Generator, log: PlacementLog
 ) -> NDArray[np.void]:
-    """Rank one list by all, the repeats in random order."""
+    """Rank one list in all ways, each repeat in a random order of the ways."""
     n, expected = len(successor), rank_here(successor)
     head, found, span = int(expected.argmin()), np.zeros_like(expected), np.zeros(2, np.int64)
     shared, ranks = machine.array(successor), machine.empty(n, successor.dtype)
@@ -225,7 +226,7 @@ def _ranked(
     for repeat in range(REPEATS if n < FEWER_FROM else FEWER):
         for name, streams in (points[i] for i in rng.permutation(len(points))):
             if name == SERIAL:
-                for _ in range(2):  # the second finds in the caches what of the list fits there, as the streams do
+                for _ in range(2):  # the second finds the list in the caches, as far as it fits, as the streams do
                     timed_walk(successor, found, head, span)
                 samples.append((n, 1, name, repeat, (span[1] - span[0]) / 1e9, 0.0, 0, 0, 0.0, np.nan, np.nan))
                 continue

@@ -1,4 +1,4 @@
-"""The report's section on list ranking by streams: time an element by length and streams, over the serial loop."""
+"""The report's section on list ranking by streams: time per element by length and streams, and the serial loop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 def line(found: Fine) -> tuple[str, str] | None:
-    """Return what the first screen says of the section: a heading and a sentence."""
+    """Return a heading and a sentence on the section for the first screen."""
     said = []
     for name, title in TITLES.items():
         row = best(found, name)
@@ -41,13 +41,13 @@ def line(found: Fine) -> tuple[str, str] | None:
 
 
 def best(found: Fine, algorithm: str) -> RankedByStreams | None:
-    """Return the row of an algorithm's fastest number of streams at its longest list; None where there is none."""
+    """Return the row of an algorithm's fastest number of streams at its longest list; None if there is none."""
     rows = [row for row in found.rows if row.algorithm == algorithm]
     return min(rows, key=lambda row: (-row.n, row.ns_per_element), default=None)
 
 
 def timed(found: Fine) -> str:
-    """Return what the times are of: in profiles of earlier versions they have the set-up in them."""
+    """Return a name for the part of a run that is timed; in profiles of earlier versions it includes the set-up."""
     return "all of the run" if found.setup else "the ranking by itself"
 
 

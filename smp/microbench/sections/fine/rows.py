@@ -28,11 +28,11 @@ class RankedByStreams(Ranked):
     traps: Number
     oversubscribed: bool
     elsewhere_ns: list[Number | None] | None = None
-    """An element, in the states of the placement other than the main one."""
+    """Median ns per element in the states of the placement other than the main one."""
 
 
 class Setup(Record):
-    """Seconds that a run of two nodes takes, in profiles whose times have their set-up in them."""
+    """Seconds that a run of two nodes takes, in profiles whose times include the set-up."""
 
     algorithm: str
     streams: Size | None = None

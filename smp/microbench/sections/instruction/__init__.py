@@ -1,4 +1,4 @@
-"""The cost of an instruction."""
+"""Section that measures the time of an instruction while streams take turns on a CPU."""
 
 from smp.microbench.method.section import Section
 

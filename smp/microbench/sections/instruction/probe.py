@@ -1,16 +1,16 @@
-"""Clocks per instruction against the number of streams on one CPU; after figure 4.
+"""Measure the clocks per instruction against the number of streams on one CPU, after figure 4.
 
     add     a chain of exclusive ors and additions, each of which needs the one before: a clock each when alone
-    clock   reads of the clock, as the paper timed
+    clock   reads of the clock, as timed in the paper
 
 The streams are threads of one processor that is pinned to one CPU.  They sleep at a cell until it is filled, and each
-then does the same number of instructions.  A stream's time goes from the fill to its own last instruction: the turns of
-the others are in it.  The MTA switched between streams at every clock and kept its pipeline busy with 21 of them; here
-the system switches some hundred times a second, and s streams take s times as long from the first on.
+then does the same number of instructions.  A stream's time runs from the fill to its own last instruction, so it
+includes the turns of the others.  The MTA switched between streams at every clock and kept its pipeline busy with 21 of
+them.  Here the system switches some hundred times a second, and s streams take s times as long from the first on.
 
-From the fill to the last instruction the CPU always runs one of these streams.  Where their CPU times sum to less than
-that time, other processes had the rest, and the visit does not count.  It does not count either where the clock rate
-was another.
+From the fill to the last instruction the CPU always runs one of these streams.  If their CPU times sum to less than
+that time, other processes had the rest, and the visit does not count.  A visit does not count either if the clock rate
+had changed.
 
 Source: the study of the Tera MTA, section 3.1.2.
 """
@@ -49,19 +49,19 @@ What = Literal["add", "clock"]
 ADD: What = "add"
 CLOCK: What = "clock"
 STREAM_SECONDS = 6e-3
-"""What a stream's instructions take when it is alone: longer than its turn on the CPU."""
+"""Seconds that a stream's instructions take when it is alone: longer than its turn on the CPU."""
 TRIAL = 1 << 15
 SETTLE = 2e-4
-"""Seconds for the last one to fall asleep."""
+"""Seconds between two checks that all streams have fallen asleep."""
 LIMITS = Limits(overlap=0.95, spread=2.0)
-"""Streams that take turns on a CPU end one after the other: their times spread, the CPU's share must not."""
+"""Streams that take turns on a CPU end one after the other: their times may spread, but their CPU's share may not."""
 KEY = {"what": "U5", "streams": "i4"}
 Words = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much a mode measures: seconds, numbers of streams."""
+    """Extent of the measurement in one mode: seconds, and numbers of streams."""
 
     seconds: float
     streams: tuple[int, ...]
@@ -72,12 +72,12 @@ EFFORTS = {
     "default": Effort(4.0, (1, 2, 4, 8, 16, 32)),
     "full": Effort(19.0, (1, 2, 4, 8, 16, 24, 32, 40, 50, 64, 80)),
 }
-"""By mode."""
+"""Efforts by mode."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to measure: which instruction, by how many streams."""
+    """One thing to measure: an instruction, done by a number of streams."""
 
     what: What
     streams: int
@@ -90,20 +90,20 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     ----------
     plan : Plan
     tick : callable
-        Told the fraction done.
+        Called with the fraction done.
 
     Returns
     -------
     Measurement
         ``data.rows`` has a row for each instruction and number of streams: ``clocks_mean`` and ``clocks_std`` over
         all streams of all visits that count, ``total_clocks``, the CPU's clocks for one instruction (the median of the
-        visits), and the statistics of a stream's instruction. ``instructions`` says how many a stream did. ``samples``
-        has a window for each stream of each visit.
+        visits), and the statistics of a stream's instruction. ``instructions`` has the number that each stream did.
+        ``samples`` has a window for each stream of each visit.
 
     Raises
     ------
     Stopped
-        On Ctrl-C, with the rounds that are whole.
+        On Ctrl-C, with the complete rounds.
 
     Notes
     -----
@@ -143,7 +143,7 @@ class Statistics(Times):
 
 
 def statistics(result: Result, GHz: float) -> Statistics:
-    """Return what a row says: all of the windows that count."""
+    """Return the statistics of a row, from all windows that count."""
     windows = counted(result)
     clocks = GHz * windows["wall_ns"] / windows["operations"]
     ends = [windows["wall_ns"][windows["round"] == turn].max() for turn in np.unique(windows["round"])]
@@ -157,7 +157,7 @@ def statistics(result: Result, GHz: float) -> Statistics:
 
 
 def _enough(what: What) -> int:
-    """How many instructions take `STREAM_SECONDS`; a multiple of 16."""
+    """Return the number of instructions that take `STREAM_SECONDS`; a multiple of 16."""
     span = np.zeros(4, np.int64)
     _LOOPS[what](TRIAL, 1, 2, span)
     _LOOPS[what](TRIAL, 1, 2, span)
@@ -166,7 +166,7 @@ def _enough(what: What) -> int:
 
 @stream
 def add(instructions: int, a: int, b: int, span: Words) -> int:
-    """Do a chain of so many instructions, a multiple of 16; stamp it as `overlap.SPAN`."""
+    """Do a chain of the given number of instructions, a multiple of 16; stamp it as `overlaps.SPAN`."""
     cpu = thread_clock()
     span[0] = read_clock()
     x = a
@@ -186,7 +186,7 @@ def add(instructions: int, a: int, b: int, span: Words) -> int:
 
 @stream
 def read(instructions: int, a: int, b: int, span: Words) -> int:
-    """Read the clock so many times; as `add`."""
+    """Read the clock the given number of times; otherwise as `add`."""
     cpu = thread_clock()
     span[0] = read_clock()
     x = a
@@ -214,7 +214,7 @@ def _after(gate: Cells, what: What, instructions: int, span: Words) -> None:
 def _program(
     proc: Processor, gate: Cells, order: Sequence[Task], counts: Mapping[What, int], turn: int, timer_ns: float
 ) -> list[Windows]:
-    """The program of the processor: visit every task once."""
+    """Run the program of the processor: visit every task once."""
     with proc.streams(max(task.streams for task in order)) as pool:
         return [_visit(proc, pool, gate, task, counts[task.what], turn, timer_ns) for task in order]
 

@@ -26,7 +26,7 @@ COLUMNS = {
 
 
 def line(found: Instruction) -> tuple[str, str] | None:
-    """Return what the first screen says of the section: a heading and a sentence."""
+    """Return a heading and a sentence on the section for the first screen."""
     rows = [row for row in found.rows if row.what == "add"]
     if not rows:
         return None
