@@ -7,8 +7,9 @@
     stencils      relax                   relax_red_black  relax_mesh  relax_mesh_cells  relax_mesh_messages
     a ring                                pass_tokens
 
-The functions choose the fastest form, on streams of the calling process; an algorithm can be named.  The module of each
-program has ``cost(n, p, ...)``: what its supersteps access, in closed form.
+By default, a function chooses the fastest form and runs it on streams of the calling process.  The caller can also name
+an algorithm.  The module of each program has ``cost(n, p, ...)``, which returns in closed form what its supersteps
+access.
 """
 
 from .._computer.lazy import handed_on
@@ -65,4 +66,4 @@ __getattr__ = handed_on(
         "sort_quick": ".sorting.quick",
     },
 )
-"""Where the others stand, which are imported when they are asked for: their loops need Numba at once."""
+"""Look up the remaining names.  Their modules are imported on first use, because their loops need Numba at once."""

@@ -1,8 +1,8 @@
-"""What a kernel's supersteps access, in closed form, and as a run has recorded it.
+"""Counts of what a kernel's supersteps access, in closed form and as recorded by a run.
 
     label    h_r, h_w: the most reads, writes of any processor      M: reads and writes of all
 
-Every program has a function that gives the first; tests hold it to the second.
+Every program has a function that returns its counts in closed form.  Tests compare them with the recorded counts.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from .. import Run
 
 COST = np.dtype([("label", "U32"), ("hr", "i8"), ("hw", "i8"), ("m", "i8")])
-"""One superstep: counts of elements."""
-Costs = NDArray[Any]  # of COST, one for each superstep
+"""Counts of one superstep, in elements."""
+Costs = NDArray[Any]  # dtype COST, one row for each superstep
 
 
 def costs_of(supersteps: Iterable[tuple[str, int, int, int]]) -> Costs:
@@ -26,11 +26,11 @@ def costs_of(supersteps: Iterable[tuple[str, int, int, int]]) -> Costs:
 
 
 def recorded(run: Run) -> Costs:
-    """Return what a run's supersteps accessed: an array of `COST`."""
+    """Return what the supersteps of a run accessed, as an array of `COST`."""
     summary = run.summary()
     return costs_of(zip(*(summary[name].tolist() for name in COST.names or ()), strict=True))
 
 
 def longest_block(n: int, p: int) -> int:
-    """Return the largest share of ``range(n)`` that a processor has: see `smp.Processor.block`."""
+    """Return the length of the longest block of ``range(n)`` that a processor gets; see `smp.Processor.block`."""
     return -(-n // p)

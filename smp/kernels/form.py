@@ -1,13 +1,13 @@
-"""A form of a kernel: one SPMD program, and all that the functions, the choice, predictions and probes know of it.
+"""A form of a kernel: one SPMD program, together with all that the rest of the package needs to know about it.
 
-Each folder of kernels has one table of its forms, by name:
+Each folder of kernels has one table of its forms, by name.  Four parts of the package read these fields of it:
 
     functions       run the program that a user names            program, options
-    the choice      has a model of its time, by which it is chosen    terms, when, parameter
-    predictions     charge what it accesses                      cost, work, element_bytes, title
-    probes          measure those that have a cost               longest
+    the choice      chooses by a model of the program's time     terms, when, parameter
+    predictions     charge what the program accesses             cost, work, element_bytes, title
+    probes          measure the programs that have a cost        longest
 
-To add a form is to write its module and one line of the table.
+To add a form, write its module and one line of the table.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ class Form:
     Parameters
     ----------
     title : str
-        What it is called in a sentence.
+        Name of the form in a sentence.
     program : callable or str
-        For ``machine.run``; as ``module:function`` where it is imported only when it is asked for, because its loops
-        need Numba at once.
+        Program for ``machine.run``.  A string ``module:function`` names a program that is imported on first use,
+        because its loops need Numba at once.
     options : mapping
-        Keywords of the program by which this form is told from others of the same program.
+        Keyword arguments that distinguish this form from other forms of the same program.
     cost : callable, optional
-        Of n and p: the supersteps in closed form, an array of `smp.kernels.costs.COST`.
+        Function of n and p that returns the supersteps in closed form, as an array of `smp.kernels.costs.COST`.
     work : callable
-        Of n and p: local operations of the processor that has most, up to a constant factor.
+        Function of n and p: number of local operations of the processor that has the most, up to a constant factor.
     element_bytes : int
-        Of what it reads and writes, in predictions.
+        Bytes of each element that the program reads or writes, for predictions.
     longest : int, optional
-        Elements up to which it is measured: beyond, it says nothing new and takes most of the time.
+        Largest number of elements that is measured.  More elements show nothing new and take most of the time.
     terms : sequence of str
-        Of the model of its time; without any it is not chosen by itself.
+        Terms of the model of the program's time.  A form without terms is never chosen automatically.
     when : str
-        The condition under which it is chosen.
+        Condition under which the form may be chosen.
     parameter : mapping
-        What `smp.selection.library.Parameter` is made of, for a program that has one.
+        Arguments of `smp.selection.library.Parameter`, for a program that has a parameter to choose.
     """
 
     title: str
@@ -63,7 +63,7 @@ class Form:
     parameter: Mapping[str, Any] = field(default_factory=dict)
 
     def loaded(self) -> Program:
-        """Return its program, imported if need be."""
+        """Return the program, imported if necessary."""
         if not isinstance(self.program, str):
             return self.program
         module, _, name = self.program.partition(":")

@@ -1,10 +1,10 @@
-"""Where kernels run: on streams of the calling process, or on a machine.
+"""Run kernels on streams of the calling process, or find the machine to run them on.
 
-    side_by_side(a, b, c)       a in the calling thread, b and c in threads of this process; back when all have ended
+    side_by_side(a, b, c)       a in the calling thread, b and c in threads of this process; returns when all have ended
 
-A fast form works on the caller's own arrays, in private memory: no copy into shared memory and back, and huge pages,
-which shared memory may not have.  It calls compiled loops, which hold no interpreter lock.  The parts must not wait
-for one another: there may be fewer threads than parts.
+A fast form works on the caller's own arrays, in private memory.  So nothing is copied into shared memory and back, and
+the arrays may lie in huge pages, which shared memory may not have.  A fast form calls compiled loops, which do not hold
+the interpreter lock.  The parts must not wait for one another, because there may be fewer threads than parts.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ def _forget() -> None:
     _threads, _lock = None, threading.Lock()
 
 
-os.register_at_fork(after_in_child=_forget)  # the threads stay with the parent
+os.register_at_fork(after_in_child=_forget)  # the child has no copy of the threads
 
 
 def streams_for(machine: Machine | None) -> int:
-    """Return how many streams a fast form uses: the machine's processors, but no more than there are CPUs.
+    """Return the number of streams that a fast form uses: one for each processor, but not more than there are CPUs.
 
     Parameters
     ----------
     machine : Machine, optional
-        By default the one of the ``with`` block around; where there is none, all CPUs count.
+        By default the machine of the enclosing ``with`` block; if there is none, one stream for each CPU.
     """
     cpus, chosen = _cpus(frozenset(os.sched_getaffinity(0)), int(time.monotonic())), machine or current_machine()
     return cpus if chosen is None else min(chosen.size, cpus)
@@ -52,31 +52,31 @@ def streams_for(machine: Machine | None) -> int:
 
 @functools.lru_cache(maxsize=1)
 def _cpus(affinity: frozenset[int], second: int) -> int:
-    """How many CPUs this process may use; asked for once a second, for it takes a tenth of a millisecond."""
+    """Return the number of usable CPUs, kept for a second because the look-up takes a tenth of a millisecond."""
     return len(usable_cpus())
 
 
 def opened(machine: Machine | None) -> contextlib.AbstractContextManager[Machine]:
-    """Return where an SPMD program runs: the machine, that of the ``with`` block around, or one to be opened."""
+    """Return a context with the machine for a program: ``machine``, that of the ``with`` block around, or a new one."""
     chosen = machine or current_machine()
     return host() if chosen is None else contextlib.nullcontext(chosen)
 
 
 def side_by_side(*parts: Callable[[], R]) -> list[R]:
-    """Call all parts at the same time, as far as there are CPUs, and return what they return, in order.
+    """Call all parts at the same time, as far as there are CPUs, and return their results in order.
 
     Raises
     ------
     BaseException
-        What a part has raised, or Ctrl-C, once all have ended: nothing goes on writing afterwards.
+        Exception of a part, or KeyboardInterrupt, raised once all parts have ended: no part goes on writing afterwards.
 
     Notes
     -----
-    About 40 us with two parts; with one, it is a call.
+    Takes about 40 us with two parts; a single part is called directly.
     """
     if len(parts) == 1:
         return [parts[0]()]
-    with HeldBack():  # or Ctrl-C would end the wait for the others, and leave them running
+    with HeldBack():  # otherwise Ctrl-C would end the wait and leave the other parts running
         others = [_executor().submit(part) for part in parts[1:]]
         try:
             first = parts[0]()

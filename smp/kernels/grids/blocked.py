@@ -7,8 +7,8 @@ behind half sweep h - 1, so that the rows between the first and the last of them
           r-1 r        half sweep 1        then the same with r + 2
           r-2 r-1      half sweep 2
 
-Each stream has a strip of rows.  Where two strips meet, at row b, half sweep h of each ends h rows before; what they
-leave out is done when both have ended, half sweep h on rows b - h to b + h:
+Each stream has a strip of rows.  Where two strips meet, at row b, half sweep h of each ends h rows before.  The rows
+that they leave out are done when both have ended, half sweep h on rows b - h to b + h:
 
     strip    h = 3   ====.       .=====        phase 1: =, the strips, side by side
              h = 2   =====.     .======        phase 2: ., the gaps, side by side
@@ -16,8 +16,9 @@ leave out is done when both have ended, half sweep h on rows b - h to b + h:
              h = 0   =======. .========
                             b
 
-A row that half sweep h reads has had all half sweeps before h, and none after it that would change what is read: the
-result is that of one iteration after the other, to the last bit.  Narrow grids take more than two rows at a time.
+A row that half sweep h reads has had all half sweeps before h, and none after it that would change the cells that are
+read.  So the result is that of one iteration after the other, to the last bit.  Narrow grids take more than two rows at
+a time.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from ..in_process import side_by_side
 from .red_black import BLACK, CHECK, RED, Grid, larger, relax_rectangle
 
 IN_CACHE = 1 << 19
-"""Bytes of a grid from which passes pay: a smaller one stays in the cache from one half sweep to the next."""
+"""Bytes of a grid from which passes pay; a smaller grid stays in the cache from one half sweep to the next."""
 ROWS_IN_CACHE = 5 << 18
 """Bytes that the rows of a pass may take of a processor's own cache, usually 1 or 2 MiB."""
 WORTH_STREAMS = 2_000_000
-"""Cells times iterations of a pass from which it is shared out: two streams cost 60 us a pass."""
+"""Cells times iterations of a pass from which it is shared out to streams; two streams cost 60 us per pass."""
 CELLS = 512
-"""At least so many are relaxed at a time, where two rows have fewer."""
+"""Least number of cells that are relaxed at a time, if two rows have fewer."""
 SHRINKS, STRAIGHT, GROWS = 1, 0, -1
 
 
@@ -62,16 +63,17 @@ def relax_here(
     limit, tolerance, quarter, keep
         As for `programs.relax_red_black` and `red_black.relax_rectangle`.
     depth : int, optional
-        Iterations of a pass over the grid, at most; by default `best_depth`.  0: sweep after sweep over the whole
-        grid, by one stream; the default for a grid that stays in the cache.
+        Largest number of iterations in a pass over the grid; by default `best_depth`.  With 0, one stream makes sweep
+        after sweep over the whole grid, which is the default for a grid that stays in the cache.
     streams : int
-        How many there may be.
+        Largest number of streams.
     least : int
-        Cells times iterations of a pass from which it is shared out.
+        Cells times iterations of a pass from which it is shared out to streams.
 
     Returns
     -------
     iterations : int
+        The number of iterations that were made.
     change : float
         The largest change of a cell in the last iteration.
     """
@@ -93,19 +95,19 @@ def relax_here(
 
 
 def best_depth(grid: Grid, streams: int) -> int:
-    """Return how many iterations to make in a pass: as the cache has rows for, and no stream is without work."""
+    """Return the number of iterations in a pass: as many as the cache has rows for, while every stream has work."""
     rows, columns = grid.shape
     in_cache = (ROWS_IN_CACHE // (columns * grid.itemsize) - 3) // 2
     return int(max(1, min(in_cache, (rows - 2) // (4 * streams + 2), CHECK)))
 
 
 def most_strips(rows: int, depth: int) -> int:
-    """Return how many strips a grid of so many rows can have in a pass of that depth: the gaps must not meet."""
+    """Return the largest number of strips of a grid in a pass of that depth, such that the gaps do not meet."""
     return max(1, (rows - 2) // (4 * depth + 2))
 
 
 def relax_pass(grid: Grid, depth: int, strips: int, quarter: float, keep: float) -> float:
-    """Make ``depth`` iterations on that many strips, at most `most_strips`; return the last one's largest change."""
+    """Make ``depth`` iterations on at most `most_strips` strips; return the largest change in the last iteration."""
     interior = grid.shape[0] - 2
     borders = [1 + 2 * (interior * k // (2 * strips)) for k in range(1, strips)]
     edges = [(1, STRAIGHT), *((b, SHRINKS) for b in borders), (interior + 1, STRAIGHT)]
@@ -127,7 +129,7 @@ def relax_strip(
 ) -> float:
     """Make the half sweeps of one pass, half sweep h from row ``top + h * at_top`` to ``bottom - h * at_bottom``.
 
-    Returns the largest change in the last iteration.
+    Return the largest change in the last iteration.
     """
     halves, columns = 2 * depth, grid.shape[1]
     rows = 2 + 2 * (CELLS // max(columns, 1))

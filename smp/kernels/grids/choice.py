@@ -1,11 +1,12 @@
-"""How to relax a grid in the calling process, by models: on how many streams, and how many iterations in a pass.
+"""Choose by models how to relax a grid in the calling process: the number of streams and the iterations in a pass.
 
     sweeps    one stream, sweep after sweep
     one       one stream, ``depth`` iterations a pass
     all       all streams, likewise
 
-The depth is looked for among those that make the passes even.  Fewer passes go through the memory, and start the
-streams, less often; deeper ones need more rows in the cache, and leave more to the gaps between the streams.
+The depth is chosen among those that make the passes even.  With fewer passes, the grid is read from memory and the
+streams are started less often.  Deeper passes need more rows in the cache, and leave more to the gaps between the
+streams.
 
 Source: Brewer, Portable High-Performance Supercomputing, section 5.3 (a parameter through the number of iterations).
 """
@@ -31,32 +32,33 @@ from .terms import CACHES, GRIDS, memory, random_grid, sweep, times
 
 POINTS = 95
 DEEPEST = 32
-"""Iterations of a pass, beyond which nothing is gained."""
+"""Number of iterations of a pass beyond which nothing is gained."""
 WORTH_CHOOSING = 1_000_000
-"""Cells times iterations from which models are asked: some 300 us of work, and 25 to choose, most for the depths."""
+"""Cells times iterations from which models are asked: some 300 us of work, against 25 us for the choice, mostly for the
+depths."""
 FACTORS = 0.45, -0.8
-"""Over-relaxation by 1.8; how long an iteration takes does not depend on it."""
+"""Factors for an over-relaxation of 1.8; the time of an iteration does not depend on it."""
 KINDS = "float64", "float32"
 PASSES = "ceil(iterations / depth)"
 ALONE = "(columns - 2) * (rows > floor(rows / 2) * 2)"
-"""The row that is left over where rows are relaxed in pairs."""
+"""Cells of the row that is left over when rows are relaxed in pairs."""
 
 
 def way(
     shape: tuple[int, ...], kind: str, iterations: int, depth: int | None, machine: Machine | None
 ) -> dict[str, Any]:
-    """Return how to relax a grid: keywords of `relax_here`.
+    """Return the keyword arguments with which `relax_here` should relax a grid.
 
     Parameters
     ----------
     shape : (int, int)
     kind : {"float64", "float32"}
     iterations : int
-        How many are made before the change is looked at, or in all.
+        Number of iterations before the change is looked at, or in all.
     depth : int, optional
-        If it is given, it stands, and models are not asked.
+        If it is given, it is used, and models are not asked.
     machine : Machine, optional
-        Says how many streams there may be, see `streams_for`.
+        Determines the largest number of streams, see `streams_for`.
     """
     cells = shape[0] * shape[1]
     if depth is None and cells * iterations >= WORTH_CHOOSING:
@@ -71,7 +73,7 @@ def way(
 
 @functools.lru_cache
 def relaxations(kind: str, streams: int) -> Library:
-    """Return the library of the ways to make some iterations on a grid, in place.
+    """Return the library of the ways to make a number of iterations on a grid in place.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ def relaxations(kind: str, streams: int) -> Library:
 
 
 def pass_terms(size: int, streams: int) -> list[str]:
-    """Return what passes go with: the sweeps, the passes, the gaps, and the rows for which the cache has no room."""
+    """Return the terms of passes: the sweeps, the passes, the gaps, and the rows for which the cache has no room."""
     cells = CACHES[0] // size
     return [
         *times("iterations", sweep(size)),
@@ -115,12 +117,12 @@ def pass_terms(size: int, streams: int) -> list[str]:
 
 
 def deepest(streams: int) -> str:
-    """Return the largest depth that leaves each stream a strip, see `blocked.most_strips`."""
+    """Return, as an expression, the largest depth that leaves each stream a strip, see `blocked.most_strips`."""
     return "iterations" if streams == 1 else f"min(iterations, (floor((rows - 2) / {streams}) - 2) / 4)"
 
 
 def depth_for(streams: int) -> Parameter:
-    """Return the depth as a parameter whose steps are the even ones, see `even_depths`."""
+    """Return the depth as a parameter whose steps are the even depths, see `even_depths`."""
 
     def depths(rows: float, iterations: float) -> tuple[int, ...]:
         strips = DEEPEST if streams == 1 else int((rows - 2) // streams - 2) // 4
@@ -137,7 +139,7 @@ def depth_for(streams: int) -> Parameter:
 
 @functools.lru_cache
 def even_depths(iterations: int, deepest: int) -> tuple[int, ...]:
-    """Return the depths for which no smaller one makes as few passes: those of passes that are as even as can be.
+    """Return the depths for which no smaller depth makes as few passes; their passes are as even as possible.
 
     Examples
     --------
@@ -148,7 +150,7 @@ def even_depths(iterations: int, deepest: int) -> tuple[int, ...]:
 
 
 def libraries(streams: int | None = None) -> list[Library]:
-    """Return the libraries of relaxation on this machine, for so many streams, and processors; by default all CPUs."""
+    """Return the libraries of relaxation for a number of streams and of processors, by default that of the CPUs."""
     many = streams_for(None) if streams is None else streams
     return [made(kind, many) for made in (relaxations, layout_choice.layouts) for kind in KINDS]
 

@@ -1,16 +1,16 @@
-"""How many rows and columns more than the others the outermost blocks of a grid take, by a model.
+"""Choose by a model how many more rows and columns than the others the outermost blocks of a grid should have.
 
     ┌─────┬───┬─────┐
-    │     │   │     │     A block at the border of the grid has fewer neighbours to exchange edges with.  Where it has
-    ├─────┼───┼─────┤     more rows and columns, those in the middle have fewer, and shorter edges.
+    │     │   │     │     A block at the border of the grid has fewer neighbours to exchange edges with.  If it has
+    ├─────┼───┼─────┤     more rows and columns, the blocks in the middle have fewer, and shorter edges.
     │     │   │     │
-    ├─────┼───┼─────┤     Each phase of a superstep takes as long as the slowest processor in it: copy-in and copy-out
-    │     │   │     │     as one in the middle, the computation between them as one at a corner.
+    ├─────┼───┼─────┤     Each phase of a superstep takes as long as its slowest processor: copy-in and copy-out as
+    │     │   │     │     long as one in the middle, the computation between them as long as one at a corner.
     └─────┴───┴─────┘
 
-So a row more at the border must save more at the edges than it takes to relax.  (In the source there is no barrier
-between the phases: a row need only fill the time that the missing neighbours leave.)  Strips have edges of one length
-however many rows they have, and are best shared out evenly.
+So one more row at the border must save more time at the edges than it takes to relax.  (The source has no barrier
+between the phases, so there a row need only fill the time that the missing neighbours leave.)  The edges of strips have
+one length however many rows a strip has, so strips are best shared out evenly.
 
 Source: Brewer, Portable High-Performance Supercomputing, section 5.2.
 """
@@ -28,12 +28,12 @@ from .red_black import BLACK, RED
 
 
 class Charges(NamedTuple):
-    """What a machine charges, in one unit of time or another."""
+    """Charges of a machine, both in the same unit of time."""
 
     cell: float
-    """For a cell of a block, in half an iteration."""
+    """Time of one cell of a block, in half an iteration."""
     element: float
-    """For an element of an edge, to copy in or out."""
+    """Time to copy one element of an edge in or out."""
 
 
 def best_extra(
@@ -46,7 +46,7 @@ def best_extra(
     shape : (int, int)
         Rows and columns of the grid.
     p : int
-        Processors.
+        Number of processors.
     charges : Charges
     layout, blocks
         As for `smp.kernels.grids.layouts.rectangles`; not "shared", which exchanges nothing.
@@ -57,9 +57,9 @@ def best_extra(
 
     Notes
     -----
-    First the rows, then the columns.  Each is found through the rows (columns) of the blocks in the middle, with the
-    fewest extra ones that leave them so many: so there is about one minimum.  What the rounding to whole rows, and to
-    cells of one colour, makes of it is found by going on to neighbours that are better.
+    The rows are found first, then the columns.  The search runs over the number of rows (columns) of the blocks in the
+    middle, each with the fewest extra ones that leave that number, so that there is about one minimum.  Rounding to
+    whole rows, and to cells of one colour, may move it, so the search then goes on to neighbours that are better.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def best_extra(
 
 
 def iteration_time(shape: Shape, sharing: Sequence[Rectangle], charges: Charges) -> float:
-    """Return what an iteration takes, but for the barriers: for each colour, the slowest processor in each phase."""
+    """Return the time of an iteration without barriers: for each colour, the slowest processor in each phase."""
 
     def longest(colour: int, outside: bool) -> int:
         return max(elements(mine.edges(shape, colour, outside=outside)) for mine in sharing)
@@ -98,13 +98,13 @@ def iteration_time(shape: Shape, sharing: Sequence[Rectangle], charges: Charges)
 
 
 def _best_along(n: int, blocks: int, time: Callable[[int], float]) -> int:
-    """The extra rows, of n in so many blocks above each other, or columns beside each other."""
+    """Return the best number of extra rows if n rows are shared out to ``blocks`` block rows; also for columns."""
     even = -(-n // blocks)
     if blocks < 3 or even < 2:
         return 0
 
     def extra(fewer: int) -> int:
-        """The fewest extra ones with which those in the middle have so many fewer than an even share."""
+        """Return the least number of extra rows that leaves blocks in the middle an even share minus ``fewer``."""
         return max(0, -(-(n - (even - fewer) * blocks - 1) // 2))
 
     return extra(integer_minimum(0, even - 1, lambda fewer: time(extra(fewer))))

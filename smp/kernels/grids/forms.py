@@ -1,4 +1,4 @@
-"""The forms of relaxation as SPMD programs: `relax_red_black` in each of its layouts that has a cost in closed form."""
+"""Table of the forms of relaxation: `relax_red_black` in each of its layouts that has a cost in closed form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..form import Form
 from .programs import cost, relax_red_black
 
 ITERATIONS = 16
-"""Of a relaxation that is measured and predicted."""
+"""Number of iterations of a relaxation that is measured and predicted."""
 
 
 def _cost(n: int, p: int, layout: str) -> Costs:
@@ -24,4 +24,4 @@ FORMS = {
     )
     for layout in ("vertical", "horizontal", "square", "shared")
 }
-"""By the name that `relax` takes as its layout."""
+"""Forms by the name that `relax` takes as its ``layout``."""

@@ -1,4 +1,4 @@
-"""Red-black relaxation of a plain NumPy array: Laplace's equation with the boundary given.
+"""Red-black relaxation of a plain NumPy array: Laplace's equation with a given boundary.
 
     auto                          streams of the calling process, several iterations in one pass over the grid
     uniprocessor square vertical horizontal rectangular shared
@@ -28,10 +28,10 @@ from .red_black import CHECK, Grid, check_converged, checked_omega
 
 
 class Relaxed(NamedTuple):
-    """What a relaxation took."""
+    """Iterations, last change, and over-relaxation of a finished relaxation."""
 
     iterations: int
-    """How many were made."""
+    """The number of iterations that were made."""
     change: float
     """The largest change of a cell in the last of them."""
     omega: float
@@ -86,55 +86,60 @@ def relax(
     Parameters
     ----------
     grid : array of shape (rows, columns), float32 or float64
-        The outermost rows and columns are the boundary, which is fixed; the rest is where to start from.  Integers
-        are converted to float64.  Strided or read-only too.
+        Grid to relax.  Its outermost rows and columns are the boundary, which is fixed; the rest is the starting point.
+        Integers are converted to float64.  The array may be strided or read-only.
     omega : float, optional
         Degree of over-relaxation, between 0 and 2; by default the best one for a grid of this shape, see
         `smp.kernels.grids.red_black.best_omega`.
     tolerance : float, optional
-        Stop when no cell has changed by as much in an iteration; this is looked at after every eighth.  By default,
-        if ``iterations`` is not given either, a millionth of the largest number on the boundary, for float32 four.
+        Stop when no cell has changed by as much in an iteration, which is checked after every eighth iteration.  If
+        neither this nor ``iterations`` is given, it is a millionth of the largest number on the boundary, or four
+        millionths for float32.
     iterations : int, optional
-        Without ``tolerance``, how many to make; with it, how many at most, 100,000 if not given.
+        Without ``tolerance``, the number of iterations.  With it, the largest number, 100,000 if not given.
     machine : Machine, optional
-        By default the one of the ``with`` block around.  For "auto", the number of its processors is that of the
-        streams; without one, there are as many as CPUs.  The other layouts run on it, or on one opened for the call.
+        By default the machine of the enclosing ``with`` block.  "auto" uses as many streams as it has processors, or as
+        there are CPUs if there is no machine.  The other layouts run on it, or on a machine opened for the call.
     layout : {"auto", "program", "uniprocessor", "square", "vertical", "horizontal", "rectangular", "shared"}
-        "auto" runs in the calling process; the others on a machine, see `layouts.rectangles`; "program" in
-        the layout that is predicted to be the fastest.
+        "auto" runs in the calling process, the others on a machine.  "program" takes the layout that is predicted to be
+        the fastest.  For the other layouts see `layouts.rectangles`.
     blocks : (int, int), optional
-        For "rectangular", and if given for "shared": rows and columns of blocks.
+        Numbers of block rows and block columns: required for "rectangular", optional for "shared".
     depth : int, optional
-        For "auto": iterations in one pass over the grid, at most.  By default what is predicted to be the fastest.
+        Largest number of iterations in one pass over the grid, for "auto".  By default the number that is predicted to
+        be the fastest.
     out : ndarray of the grid's shape and dtype, optional
-        Where to put the result; may be the grid itself, which saves a copy.
+        Array for the result.  It may be the grid itself, which saves a copy.
     full_output : bool
-        Return what the relaxation took, too.
+        Also return a `Relaxed`.
 
     Returns
     -------
     ndarray of shape (rows, columns)
-        A new array, or ``out``.
+        The relaxed grid: a new array, or ``out``.
     Relaxed
         Only with ``full_output``: iterations, change, omega.
 
     Raises
     ------
     NotConverged
-        The limit of iterations is reached, or a cell is no longer a number; ``out`` then holds the last iterate.
+        The limit of iterations is reached, or a cell has become NaN; ``out`` then holds the last iterate.
     TypeError, ValueError
-        Complex numbers, not two-dimensional, an ``out`` that does not fit, numbers out of range.
+        The grid is complex or not two-dimensional, ``out`` does not fit, or a number is out of range.
 
     Notes
     -----
-    An iteration takes two half sweeps of six operations a cell.  "auto" uses only the memory of the result.  After
+    An iteration takes two half sweeps with six operations per cell.  "auto" uses only the memory of the result.  After
     Ctrl-C, ``out`` may hold cells of different iterations.
 
-    With models of this machine (``python -m smp.microbench --calibrate``), "auto" takes the streams and the depth that
-    they predict to be the fastest, from a million cells times iterations on, and "program" the layout.  Without,
-    "auto" makes sweeps on one stream below half a MiB, else passes as deep as the cache has rows for, of up to eight
-    iterations, on all streams from two million cells times iterations of a pass; "program" is "uniprocessor" below
-    20,000 cells, but for one or two iterations, and else "shared" in strips of rows.
+    With models of this machine (``python -m smp.microbench --calibrate``), "auto" takes the number of streams and the
+    depth that they predict to be the fastest, if cells times iterations are at least a million.  "program" takes the
+    layout that they predict to be the fastest.
+
+    Without models, "auto" makes sweeps on one stream if the grid is smaller than half a MiB.  On larger grids it makes
+    passes of up to eight iterations, as deep as the cache has rows for.  From two million cells times iterations of a
+    pass, it uses all streams.  "program" is "uniprocessor" for more than two iterations on fewer than 20,000 cells,
+    else "shared" in strips of rows.
 
     Source: Brewer, Portable High-Performance Supercomputing, sections 4.4 and 5.3.
 
@@ -174,7 +179,7 @@ def relax(
 
 
 def _checked(grid: ArrayLike) -> Grid:
-    """The grid as an array of float32 or float64."""
+    """Return the grid as an array of float32 or float64."""
     given = np.asarray(grid)
     if given.dtype.kind in "biu":
         given = given.astype(np.float64)
@@ -188,7 +193,7 @@ def _checked(grid: ArrayLike) -> Grid:
 
 
 def _usual_tolerance(grid: Grid) -> float:
-    """A millionth of the largest number on the boundary, or what rounding lets a change come down to."""
+    """Return a millionth of the largest number on the boundary, or more if rounding keeps changes above that."""
     edges = (grid[:1], grid[-1:], grid[:, :1], grid[:, -1:])
     largest = max(float(np.max(np.abs(edge), initial=0)) for edge in edges)
     limits = np.finfo(grid.dtype)
@@ -197,7 +202,7 @@ def _usual_tolerance(grid: Grid) -> float:
 
 
 def _target(grid: Grid, out: NDArray[Any] | None) -> Grid:
-    """Where to relax: ``out``, or a new array, holding the grid."""
+    """Return the array to relax, which is ``out`` or a new array, filled with the grid."""
     if out is None:
         return np.array(grid, order="C")
     if not isinstance(out, np.ndarray) or out.shape != grid.shape or out.dtype != grid.dtype:
@@ -213,7 +218,7 @@ def _target(grid: Grid, out: NDArray[Any] | None) -> Grid:
 def _relaxed_here(
     machine: Machine | None, result: Grid, depth: int | None, omega: float, tolerance: float | None, limit: int
 ) -> tuple[int, float]:
-    """Relax in place, through a copy where compiled loops would not take the array."""
+    """Relax in place, through a copy if compiled loops would not take the array."""
     work = np.require(result, None, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE", "ENSUREARRAY"])
     kind = work.dtype.type
     factors = float(kind(omega / 4)), float(kind(1 - omega))
@@ -233,12 +238,12 @@ def _relaxed_on(
     tolerance: float | None,
     limit: int,
 ) -> tuple[int, float]:
-    """Relax on a machine's copy."""
+    """Relax a copy of the grid on a machine."""
     with opened(machine) as chosen:
         grid = chosen.array(result)
         how: dict[str, Any] = {"layout": layout, "blocks": blocks}
         if layout == "program":
-            likely = limit if tolerance is None else min(limit, sum(grid.shape))  # a millionth takes about as many
+            likely = limit if tolerance is None else min(limit, sum(grid.shape))  # a millionth takes about that many
             how = best_layout(grid.shape, grid.dtype.name, likely, chosen.size)
         how |= {"omega": omega, "tolerance": tolerance, "iterations": limit}
         try:

@@ -1,7 +1,7 @@
-"""Which layout relaxes a grid on a machine, by models: the library behind ``relax(grid, layout="program")``.
+"""Choose by models the layout that relaxes a grid on a machine, for ``relax(grid, layout="program")``.
 
     uniprocessor                      nothing to exchange
-    shared                            nothing to copy, and lines of the cache that processors take from each other
+    shared                            nothing to copy, but cache lines that processors take from each other
     horizontal, vertical, square...   blocks to copy in and out, and edges to exchange in each iteration
 
 Source: Brewer, Portable High-Performance Supercomputing, section 4.4, equations 32 and 33.
@@ -26,13 +26,13 @@ from .terms import CELLS, GRIDS, memory, random_grid, sweep, times
 
 POINTS = 75
 SMALL = 20_000
-"""Cells below which one processor is faster, by the rule, if there is more to do than an iteration or two."""
+"""Number of cells below which, by the rule, one processor is faster if there are more than two iterations."""
 Layout = dict[str, Any]
-"""``layout`` and ``blocks`` of `relax_red_black`."""
+"""Arguments ``layout`` and ``blocks`` of `relax_red_black`."""
 
 
 def best_layout(shape: tuple[int, ...], kind: str, iterations: int, p: int) -> Layout:
-    """Return the layout that is predicted to be the fastest; without models, by the rule.
+    """Return the layout that is predicted to be the fastest, or without models the layout of the rule.
 
     Parameters
     ----------
@@ -40,18 +40,18 @@ def best_layout(shape: tuple[int, ...], kind: str, iterations: int, p: int) -> L
     kind : {"float64", "float32"}
     iterations : int
     p : int
-        Processors.
+        Number of processors.
 
     Returns
     -------
     dict
-        ``layout`` and ``blocks`` of `relax_red_black`.
+        Arguments ``layout`` and ``blocks`` of `relax_red_black`.
     """
     return sharings(p)[layouts(kind, p).choose(*shape, iterations)]
 
 
 def sharings(p: int) -> dict[str, Layout]:
-    """Return, by name, the layouts in which p processors have different rectangles; "shared" in strips of rows.
+    """Return, by name, the layouts in which p processors have different rectangles, with "shared" in strips of rows.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def sharings(p: int) -> dict[str, Layout]:
 
 @functools.lru_cache
 def layouts(kind: str, p: int) -> Library:
-    """Return the library of the layouts: of a machine of p processors, its grid and a number of iterations.
+    """Return the library of the layouts; it takes a machine of p processors, its grid, and a number of iterations.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def layouts(kind: str, p: int) -> Library:
 
 
 def terms(layout: Layout, kind: str, p: int) -> list[str]:
-    """Return what a layout's time goes with, in each iteration and before and after all."""
+    """Return the terms of a layout's time in each iteration, and before and after all of them."""
     side = math.isqrt(p)
     usual = {"uniprocessor": (1, 1), "horizontal": (p, 1), "vertical": (1, p), "square": (side, side)}
     high, wide = layout.get("blocks") or usual[layout["layout"]]
@@ -109,7 +109,10 @@ def _relax(machine: Machine, grid: GlobalArray, iterations: int, **layout: Any) 
 
 
 def _on_machine(kind: str, p: int, rows: int, columns: int, iterations: int) -> tuple[Machine, GlobalArray, int]:
-    """A grid that all processors of a machine have touched: the machine of the ``with`` block around, if it fits."""
+    """Return a machine (that of the ``with`` block around, if it fits) and a grid that all its processors have touched.
+
+    The number of iterations is returned as it is.
+    """
     around = current_machine()
     machine = around if around is not None and around.size == p else _machine(p)
     grid = machine.array(random_grid(rows, columns, iterations, kind))
@@ -119,5 +122,5 @@ def _on_machine(kind: str, p: int, rows: int, columns: int, iterations: int) -> 
 
 @functools.lru_cache
 def _machine(p: int) -> Machine:
-    """A machine for measuring, until the program ends."""
+    """Return a machine for measurements, which stays open until the program ends."""
     return host(p)

@@ -1,4 +1,4 @@
-"""Who relaxes which cells of a grid: a rectangle of its interior for each processor.
+"""Layouts that share out the interior of a grid to processors, with a rectangle of cells for each.
 
     uniprocessor     square          vertical        horizontal      rectangular, blocks=(4, 2)
     ┌───────────┐    ┌─────┬─────┐   ┌──┬──┬──┬──┐   ┌───────────┐   ┌─────┬─────┐
@@ -7,8 +7,8 @@
     │           │    │  2  │  3  │   │  │  │  │  │   ├───────────┤   ├─────┼─────┤
     └───────────┘    └─────┴─────┘   └──┴──┴──┴──┘   └───────────┘   └─────┴─────┘
 
-The outermost rows and columns of the grid are nobody's.  Where there are fewer rows or columns than blocks, some
-processors have none.
+The outermost rows and columns of the grid belong to no processor.  If there are fewer rows or columns than blocks, some
+processors have no cells.
 
 Source: Brewer, Portable High-Performance Supercomputing, sections 4.4.1 (layouts) and 5.2 (extra rows).
 """
@@ -24,9 +24,9 @@ import numpy as np
 
 LAYOUTS = ("uniprocessor", "square", "vertical", "horizontal", "rectangular", "shared")
 Shape = tuple[int, ...]
-"""Of a grid: rows, columns."""
+"""Rows and columns of a grid."""
 Part = tuple[slice, slice]
-"""Rows and columns: an index of a grid."""
+"""Index of a part of a grid: rows and columns."""
 
 
 class Rectangle(NamedTuple):
@@ -39,16 +39,16 @@ class Rectangle(NamedTuple):
 
     @property
     def cells(self) -> int:
-        """How many there are."""
+        """Number of cells."""
         return (self.bottom - self.top) * (self.right - self.left)
 
     def of_colour(self, colour: int) -> int:
-        """Return how many are red (0: i + j is even) or black (1)."""
+        """Return the number of cells that are red (colour 0: i + j is even) or black (colour 1)."""
         corner = (self.top + self.left + colour) % 2 == 0
         return (self.cells + corner) // 2
 
     def part(self, around: int = 0) -> Part:
-        """Return the index of the cells, and of so many rows and columns around them."""
+        """Return the index of the cells, together with ``around`` rows and columns around them."""
         return slice(self.top - around, self.bottom + around, 1), slice(self.left - around, self.right + around, 1)
 
     def edges(self, shape: Shape, colour: int, *, outside: bool) -> list[Part]:
@@ -60,7 +60,7 @@ class Rectangle(NamedTuple):
             Rows and columns of the grid; beyond its outermost ones there is no neighbour.
         colour : int
         outside : bool
-            The neighbours' cells just outside, instead of the outermost of the rectangle.
+            Return the neighbours' cells just outside, instead of the outermost cells of the rectangle.
         """
         if not self.cells:
             return []
@@ -77,7 +77,7 @@ NOBODYS = Rectangle(1, 1, 1, 1)
 
 
 def elements(parts: Iterable[Part]) -> int:
-    """Return how many elements parts of a grid have together."""
+    """Return the total number of elements of some parts of a grid."""
     return sum(math.prod(len(range(axis.start, axis.stop, axis.step)) for axis in part) for part in parts)
 
 
@@ -97,26 +97,28 @@ def rectangles(
     shape : tuple of int
         Rows and columns of the grid.
     p : int
-        Processors.
+        Number of processors.
     layout : {"uniprocessor", "square", "vertical", "horizontal", "rectangular", "shared"}
-        "square" and "shared": p = block rows x block columns, as square as can be, the more of them along the longer
-        side of the grid; more rows for a square grid, as rows lie together.  "vertical": 1 x p.  "horizontal": p x 1.
+        "square" and "shared" have p = block rows x block columns, as square as possible.  The larger number is along
+        the longer side of the grid; a square grid gets more block rows, because the cells of a row are contiguous.
+        "vertical" has 1 x p blocks, "horizontal" p x 1.
     blocks : (int, int), optional
-        Block rows and block columns of "rectangular", and if given of "shared": in strips of rows, (p, 1), its
-        processors seldom write to the same cache lines.
+        Numbers of block rows and block columns, for "rectangular" and optionally for "shared".  In strips of rows,
+        (p, 1), the processors of "shared" seldom write to the same cache lines.
     extra_rows, extra_columns : int
-        By how many rows (columns) the first and the last block row (column) exceed those between them, which have
-        a neighbour more; with two or fewer there is nothing to even out.
+        Number of rows (columns) by which the first and the last block row (column) exceed those between them, which
+        have one more neighbour.  With two or fewer block rows (columns) there is nothing to even out.
 
     Returns
     -------
     list of Rectangle
-        One for each processor: row by row of the blocks.
+        One rectangle for each processor, block row by block row.
 
     Raises
     ------
     TypeError, ValueError
-        No such layout; blocks that are missing, of no use or not p; more extra rows or columns than there are.
+        There is no such layout; blocks are missing, not used by the layout, or not p in all; there are more extra rows
+        or columns than rows or columns.
 
     Examples
     --------
@@ -132,7 +134,7 @@ def rectangles(
 
 
 def blocks_of(interior: tuple[int, int], p: int, layout: str, blocks: tuple[int, int] | None) -> tuple[int, int]:
-    """Return how many rows and columns of blocks share out an interior."""
+    """Return the numbers of block rows and block columns that share out an interior."""
     if layout not in LAYOUTS:
         raise ValueError(f"no layout {layout!r}; there are {', '.join(LAYOUTS)}")
     if layout != "shared" and (layout == "rectangular") != (blocks is not None):
@@ -153,7 +155,7 @@ def blocks_of(interior: tuple[int, int], p: int, layout: str, blocks: tuple[int,
 
 
 def _bounds(what: str, n: int, blocks: int, extra: int) -> list[tuple[int, int]]:
-    """First row, and the one after the last, of each block: even shares of what the extra rows leave."""
+    """Return the first row of each block, and the one after its last: even shares, and the extra rows at both ends."""
     each, rest = divmod(n - 2 * _checked(f"extra_{what}", extra), blocks)
     if each < 0:
         raise ValueError(f"{extra} extra {what} for the first and for the last block, of {n} {what} in all: give fewer")

@@ -42,7 +42,7 @@ Factors = tuple[float, float]
 
 
 class Work(ABC):
-    """A processor's rectangle of the grid, and how it relaxes it."""
+    """Work of one processor, which relaxes its rectangle of the grid."""
 
     def __init__(self, proc: Processor, grid: GlobalArray, mine: Rectangle, factors: Factors) -> None:
         self.proc, self.grid, self.mine, self.factors = proc, grid, mine, factors
@@ -52,11 +52,11 @@ class Work(ABC):
         """Relax all cells of a colour in one superstep; return the largest change."""
 
     def finish(self) -> None:  # noqa: B027
-        """Bring the result into the grid, if it is not there."""
+        """Write the result into the grid, if it is not there yet."""
 
 
 class InOwnBlock(Work):
-    """On a copy of the rectangle and the cells around it, in the processor's own memory."""
+    """Work on a copy of the rectangle and the cells around it, in the processor's own memory."""
 
     def __init__(self, proc: Processor, grid: GlobalArray, mine: Rectangle, factors: Factors) -> None:
         super().__init__(proc, grid, mine, factors)
@@ -75,7 +75,7 @@ class InOwnBlock(Work):
 
     def half(self, colour: int) -> float:
         height, width = self.block.shape
-        first = (colour + self.mine.top - 1 + self.mine.left - 1) % 2  # the colours of the whole, seen from the block
+        first = (colour + self.mine.top - 1 + self.mine.left - 1) % 2  # the colours of the grid, seen from the block
         with self.proc.superstep(LABELS[colour]) as step:
             for part, cells in self.around[colour]:
                 step.copy_in(self.grid, part, out=cells)
@@ -92,7 +92,7 @@ class InOwnBlock(Work):
 
 
 class InTheGrid(Work):
-    """Where the cells are: each colour reads only the other one, which nobody writes meanwhile."""
+    """Work in the grid itself: cells of one colour read only the other colour, which no processor writes meanwhile."""
 
     def half(self, colour: int) -> float:
         change = 0.0
@@ -101,7 +101,7 @@ class InTheGrid(Work):
             nonlocal change
             change = relax_rectangle(grid, *self.mine, colour, *self.factors)
             cells = self.mine.of_colour(colour)
-            self.proc.count(reads=5 * cells, itemsize=grid.itemsize)  # each cell and the four beside it
+            self.proc.count(reads=5 * cells, itemsize=grid.itemsize)  # each cell and its four neighbours
             return cells
 
         with self.proc.superstep(LABELS[colour], counted=False) as step:
@@ -122,45 +122,47 @@ def relax_red_black(
     tolerance: float | None = None,
     iterations: int | None = None,
 ) -> tuple[int, float]:
-    """Relax a grid by red-black successive over-relaxation: an SPMD program.
+    """Relax a grid by red-black successive over-relaxation (SPMD program).
 
     Parameters
     ----------
     proc : Processor
     grid : GlobalArray of shape (rows, columns), float32 or float64
-        Its outermost rows and columns are fixed.  Relaxed in place.
+        Grid to relax in place.  Its outermost rows and columns are fixed.
     layout, blocks, extra_rows, extra_columns
-        Who relaxes what: see `smp.kernels.grids.layouts.rectangles`.  The result does not depend on it, bit for bit.
+        Rectangles of the processors, see `smp.kernels.grids.layouts.rectangles`.  The result does not depend on them,
+        bit for bit.
     omega : float, optional
         Degree of over-relaxation; by default `smp.kernels.grids.red_black.best_omega`.
     tolerance : float, optional
-        Stop when no cell has changed by as much in an iteration.  Looked at after every `CHECK`-th iteration.
+        Stop when no cell has changed by as much in an iteration, which is checked after every `CHECK`-th iteration.
     iterations : int, optional
-        Without ``tolerance``, how many to make; with it, how many at most, 100,000 if not given.
+        Without ``tolerance``, the number of iterations.  With it, the largest number, 100,000 if not given.
 
     Returns
     -------
     iterations : int
+        The number of iterations that were made.
     change : float
         The largest change of a cell in the last iteration.
 
     Raises
     ------
     NotConverged
-        On all processors, after the last iteration that is allowed, or when a NaN arises; the grid then holds
-        what was reached.
+        Raised on all processors, after the last iteration that is allowed, or when a NaN arises; the grid then holds
+        the last iterate.
     TypeError, ValueError
-        On all processors, before any work: of the arguments.
+        Raised on all processors, before any work, for unsuitable arguments.
 
     Notes
     -----
-    Supersteps: ``init`` (the block and what is around it: (height + 2) (width + 2) reads), then for each iteration
+    Supersteps: ``init`` (the block and the cells around it: (height + 2) (width + 2) reads), then for each iteration
     ``red`` and ``black`` (half of each edge that has a neighbour, so height/2 or width/2 reads, and as many writes),
     ``result`` (height x width writes).  The largest change is found by a reduction, which is not counted.
 
-    "shared": only ``red`` and ``black``, of one write for every cell of that colour.  The relaxation is the
-    copy-out, where writes alone are counted: its reads, the cells themselves and those beside them, are not.  So
-    these supersteps have no interval; the program as a whole has one, with five reads for each cell.
+    "shared" has only the supersteps ``red`` and ``black``, with one write for every cell of that colour.  The
+    relaxation is their copy-out, in which only writes are counted.  Its reads, of the cells and their neighbours, are
+    not, so these supersteps have no interval.  The program as a whole has one, with five reads for each cell.
     """
     check_grid(grid)
     sharing = rectangles(
@@ -176,7 +178,7 @@ def relax_red_black(
         done += 1
         if done == limit or (tolerance is not None and done % CHECK == 0):
             change = proc.reduce(change, np.maximum)
-            if tolerance is not None and not change >= tolerance:  # not a number: it will never be less either
+            if tolerance is not None and not change >= tolerance:  # NaN will never be less either
                 break
     work.finish()
     if tolerance is not None:
@@ -185,7 +187,7 @@ def relax_red_black(
 
 
 def check_grid(grid: GlobalArray) -> None:
-    """Refuse a global array that is no grid, on all processors alike."""
+    """Raise an error, on all processors alike, for a global array that is no grid."""
     if grid.dtype not in (np.float32, np.float64):
         raise TypeError(f"a grid of {grid.dtype}; relaxation takes float32 and float64: convert with astype first")
     if grid.ndim != 2:
@@ -193,7 +195,7 @@ def check_grid(grid: GlobalArray) -> None:
 
 
 def checked_limit(tolerance: float | None, iterations: int | None) -> int:
-    """Return how many iterations to make at most, or refuse what says nothing."""
+    """Return the largest number of iterations to make; raise an error if the arguments set no valid limit."""
     if tolerance is None and iterations is None:
         raise ValueError("neither tolerance nor iterations says when to stop; give one, or both")
     if tolerance is not None and not tolerance > 0:
@@ -220,9 +222,9 @@ def cost(
     Parameters
     ----------
     rows, columns, p : int
-        Of the grid; processors.
+        Rows and columns of the grid, and number of processors.
     iterations : int
-        How many it makes.
+        Number of iterations.
     layout, blocks, extra_rows, extra_columns
         As for `relax_red_black`.
 

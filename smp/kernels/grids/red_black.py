@@ -7,9 +7,9 @@
 
     new = omega / 4 * ((north + south) + (west + east)) + (1 - omega) * old
 
-An iteration relaxes all red cells, then all black ones.  Cells of one colour do not read one another, so in any
-order, on any number of processors, the result is the same to the last bit: the operations are done in the grid's
-own dtype, in the order written, and never contracted.
+An iteration relaxes all red cells, then all black ones.  Cells of one colour do not read one another, so the result is
+the same to the last bit in any order, on any number of processors.  The operations are done in the grid's own dtype, in
+the order written, and are never contracted.
 
 Source: D. M. Young, Iterative methods for solving partial difference equations of elliptic type.
 """
@@ -28,9 +28,9 @@ from smp.errors import NotConverged
 from .row_pair import VECTOR, relax_row_pair
 
 CHECK = 8
-"""The change is looked at after every so many iterations."""
+"""Number of iterations after which the change is looked at."""
 WORTH_VECTORS = 2
-"""Vectors in a row from which they pay: in narrow rows they read what has only just been written, piece by piece."""
+"""Number of vectors in a row from which they pay; in narrow rows, they read cells that were just written one by one."""
 RED, BLACK = 0, 1
 Grid = NDArray[Any]
 
@@ -41,7 +41,7 @@ def best_omega(rows: int, columns: int) -> float:
     Parameters
     ----------
     rows, columns : int
-        Of the grid, with its boundary.
+        Rows and columns of the grid, including its boundary.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def best_omega(rows: int, columns: int) -> float:
 
     Notes
     -----
-    Of the five-point Laplacian with a fixed boundary (Young, 1954).  A grid with no interior gives 1.
+    This is for the five-point Laplacian with a fixed boundary (Young, 1954).  A grid with no interior gives 1.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def best_omega(rows: int, columns: int) -> float:
 
 
 def checked_omega(omega: float | None, rows: int, columns: int) -> float:
-    """Return ``omega``, or the best one for such a grid; refuse one for which relaxation does not converge."""
+    """Return ``omega``, or the best one for such a grid; raise ValueError if relaxation would not converge."""
     if omega is None:
         return best_omega(rows, columns)
     if not 0 < omega < 2:
@@ -99,8 +99,8 @@ def relax_rectangle(
     top, bottom, left, right : int
         The rectangle, without the boundary: ``1 <= top``, ``bottom <= rows - 1`` and so on.  It may be empty.
     colour : int
-        0 for red, 1 for black.  A block that was cut out of a larger grid keeps the colours of the whole when
-        given ``(colour + row + column) % 2`` of its first cell.
+        0 for red, 1 for black.  A block that was cut out of a larger grid keeps the colours of that grid if this is
+        ``(colour + row + column) % 2``, with the row and column of its first cell.
     quarter, keep : float
         ``omega / 4`` and ``1 - omega``; they are rounded to the grid's dtype.
 
@@ -112,7 +112,7 @@ def relax_rectangle(
     a, b = grid.dtype.type(quarter), grid.dtype.type(keep)
     lanes = VECTOR // grid.itemsize
     start = left
-    if grid.shape[1] % lanes == 0:  # all rows alike: begin where they fill whole cache lines
+    if grid.shape[1] % lanes == 0:  # all rows are alike: begin at a whole cache line
         start += -(grid.ctypes.data // grid.itemsize + left) % lanes
     count = (right - start) // lanes - 1  # a vector to the right of those is read, but not relaxed
     stop = start + count * lanes
@@ -129,7 +129,7 @@ def relax_rectangle(
 
 @inline
 def larger(a: Any, b: Any) -> Any:
-    """Return the larger of two numbers, or what is not a number."""
+    """Return the larger of two numbers, or NaN if one of them is NaN."""
     return b if b > a or b != b else a
 
 
@@ -140,7 +140,7 @@ def relax_cells(grid: Grid, top: int, bottom: int, left: int, right: int, colour
     for i in range(top, bottom):
         north, here, south = np.uint64(i - 1), np.uint64(i), np.uint64(i + 1)
         for j in range(left + (i + left + colour & 1), right, 2):
-            west, there, east = np.uint64(j - 1), np.uint64(j), np.uint64(j + 1)  # unsigned: no look for negative ones
+            west, there, east = np.uint64(j - 1), np.uint64(j), np.uint64(j + 1)  # unsigned: no check for negative ones
             old = grid[here, there]
             around = (grid[north, there] + grid[south, there]) + (grid[here, west] + grid[here, east])
             new = quarter * around + keep * old

@@ -1,7 +1,7 @@
-"""The vector loop of `row_pair.relax_row_pair`, in LLVM's own vectors; imported together with Numba.
+"""Vector loop of `row_pair.relax_row_pair`, in LLVM's own vectors; imported together with Numba.
 
-Explicit vectors of 64 bytes are used as such where the CPU has them, and split where it has not: a loop over elements
-would be given half of that at most.  No operation is contracted or reordered.
+Explicit vectors of 64 bytes are used as such if the CPU has them, and split if it does not.  For a loop over elements,
+the compiler would use half of that at most.  No operation is contracted or reordered.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ def _relax(context: Any, builder: Any, grid: Any, args: Any) -> Any:
         masked = cgutils.get_or_insert_function(builder.module, function, f"llvm.masked.store.{kind}.p0")
         builder.call(masked, [value, place, _I32(size), chosen])
 
-    # Lane 0 is of the colour in row b.  Where it is so in the lower of the two rows, that one is b, and a is below it.
+    # In row b, lane 0 has the colour.  If that is so in the lower of the two rows, b is that one, and a is below it.
     parity = builder.and_(builder.add(builder.add(row, left), colour), index(1))
     down = builder.sub(index(1), builder.mul(parity, index(2)))
     row_of_b = builder.add(row, parity)
     a, b, c, d = (at(builder.add(row_of_b, builder.mul(down, index(k))), left) for k in (-1, 0, 1, 2))
 
-    # Of the other colour are the odd lanes in b and the even ones in c, so the one to the left of lane 0 is in b.
+    # The odd lanes of b and the even lanes of c have the other colour, so the cell to the left of lane 0 is in b.
     west_of_first = builder.load(at(row_of_b, builder.sub(left, index(1))))
     first_b, first_c = load(b, index(0)), load(c, index(0))
     held_b = cgutils.alloca_once_value(builder, first_b)
@@ -98,7 +98,7 @@ def _relax(context: Any, builder: Any, grid: Any, args: Any) -> Any:
         new = builder.fadd(builder.fmul(factor, around), builder.fmul(rest, old))
         store(new, b, loop.index, first=0)
         store(new, c, loop.index, first=1)
-        # Numbers that are not negative are ordered as their bits are, and after them comes what is no number.
+        # Non-negative numbers are ordered like their bits, and NaN comes after them.
         change = builder.and_(builder.bitcast(builder.fsub(new, old), bits), no_sign)
         most = builder.load(largest)
         builder.store(builder.select(builder.icmp_unsigned(">", change, most), change, most), largest)

@@ -1,6 +1,6 @@
-"""What the time of a relaxation goes with: terms of its models, expressions of rows, columns and iterations.
+"""Terms of the models of relaxation, as expressions of rows, columns and iterations.
 
-    a sweep       cells that are relaxed; those at the ends of rows, which are done one by one; all those of rows too
+    a sweep       cells that are relaxed; cells at the ends of rows, which are done one by one; all cells of rows too
                   short for vectors; and the length of a row
     the memory    cells for which the processors' own caches have no room
 
@@ -19,29 +19,29 @@ from .row_pair import VECTOR
 GRIDS = {"rows": "8..4096 x 9", "columns": "8..4096 x 9", "iterations": "1..100 x 4"}
 """The inputs of all models."""
 MOST_CELLS, MOST_WORK = 4_000_000, 100_000_000
-"""Cells of a grid that is measured, and by the iterations."""
+"""Largest number of cells of a measured grid, and of its cells times iterations."""
 CACHES = 1 << 20, 1 << 21
-"""Bytes of a processor's own cache, as it usually is."""
+"""Usual sizes of a processor's own cache, in bytes."""
 CELLS = "(rows - 2) * (columns - 2)"
 
 
 def sweep(size: int, wide: int = 1) -> list[str]:
-    """Return what a sweep goes with: of cells of ``size`` bytes, in so many blocks beside each other."""
+    """Return the terms of a sweep over cells of ``size`` bytes, in ``wide`` blocks next to each other."""
     ends = 3 * VECTOR // size * wide
     return [CELLS, f"(rows - 2) * min(columns - 2, {ends})", f"{CELLS} * (columns - 2 < {ends})", "columns"]
 
 
 def memory(size: int, processors: int) -> list[str]:
-    """Return the cells, of ``size`` bytes each, for which the caches of so many processors have no room."""
+    """Return terms for the cells, of ``size`` bytes each, for which the processors' caches have no room."""
     return [f"max(0, rows * columns - {processors * cache // size})" for cache in CACHES]
 
 
 def times(factor: str, terms: Sequence[str]) -> list[str]:
-    """Return each term by a factor."""
+    """Return each term multiplied by a factor."""
     return [f"{factor} * {term}" for term in terms]
 
 
 def random_grid(rows: int, columns: int, iterations: int, kind: str) -> Grid:
-    """Return a grid of so many rows, and of as many columns or as few as may be measured."""
+    """Return a random grid with the given rows, and with the given columns or as many as may be measured."""
     most = min(MOST_CELLS, MOST_WORK // iterations) // rows
     return np.random.default_rng(rows).random((rows, min(columns, most)), np.dtype(kind).type)

@@ -1,10 +1,10 @@
-"""The libraries that list ranking chooses from, see `smp.selection.library`.
+"""Libraries from which list ranking chooses an implementation, see `smp.selection.library`.
 
     in this process    nodes  --look-->  n, width, far, span  --models-->  serial, fast on 1 stream, fast on all
     on a machine       the same                               --models-->  serial, wyllie, reid-miller, helman-jaja
 
-The serial loop waits for the cache in which the next node lies, so its terms are the links that go far, by how far
-they go (see `sampling`).  The others overlap these waits, and mind the order of a list much less.
+The serial loop waits for the cache in which the next node lies, so its terms count the links that go far, by how far
+they go (see `sampling`).  The other implementations overlap these waits and depend much less on the order of a list.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from .sampling import NEAR, locality
 from .serial import rank_here
 
 HERE, ON_MACHINE = "1e2..8e6 x 30", "1e2..4e6 x 24"
-"""Nodes of the lists that are measured; on longer ones, the serial loop would take most of a calibration."""
+"""Numbers of nodes of the measured lists; on longer ones, the serial loop would take most of a calibration."""
 LISTS = {"width": "4, 8", "run": "linear -0.5..1.4 x 4 real", "window": "linear 0.4..1.6 x 4 real"}
-"""What else makes them, see `shuffled`; ``width`` is the bytes of a node."""
+"""Other properties of the measured lists, see `shuffled`; ``width`` is the number of bytes of a node."""
 LOOK = {"width": "4, 8", "far": "linear 0..1 real", "span": f"linear {NEAR}..27 real"}
-"""What else the models are given, see `smp.kernels.lists.sampling.locality`."""
+"""Other inputs of the models, see `smp.kernels.lists.sampling.locality`."""
 
 
 @functools.cache
 def rankings(streams: int) -> Library:
-    """Return the library of the forms in this process, for a number of streams: of nodes and ``from_tail``."""
+    """Return the library of the forms that run on streams of this process; it takes nodes and ``from_tail``."""
     on_all = f"fast, {streams} streams"
 
     def rule(n: float, *_: float) -> str:
@@ -64,7 +64,7 @@ def rankings(streams: int) -> Library:
 
 @functools.cache
 def programs(processors: int) -> Library:
-    """Return the library of the SPMD programs: of a machine of so many processors, nodes, and ``from_tail``."""
+    """Return the library of the SPMD programs; it takes a machine of that many processors, nodes, and ``from_tail``."""
     library = Library(
         f"rank_list[{processors} processors]",
         {"n": ON_MACHINE, **LOOK},
@@ -83,13 +83,13 @@ def programs(processors: int) -> Library:
 
 
 def libraries(streams: int | None = None) -> list[Library]:
-    """Return all libraries of list ranking on this machine, for so many streams and processors; by default all CPUs."""
+    """Return all libraries of list ranking for a number of streams and of processors, by default that of the CPUs."""
     many = streams_for(None) if streams is None else streams
     return [rankings(many), programs(many)]
 
 
 def seen(nodes: Nodes) -> tuple[float, ...]:
-    """Return what the models are given of a list: n, width, far, span."""
+    """Return the inputs of the models for a list: n, width, far, span."""
     return len(nodes), nodes.itemsize, *locality(nodes)
 
 
@@ -102,10 +102,10 @@ def shuffled(n: int, width: int, run: float, window: float, seed: int = 0) -> No
     width : {4, 8}
         Bytes of a node.
     run, window : float
-        The nodes of a run and of a window are n to this power, but at least 1 and at most n.  So the list is random
-        at 0 and 1, and in memory order for any ``run`` from 1 on, or above ``window``.
+        Exponents: a run or a window has n to this power nodes, at least 1 and at most n.  So the list is random if
+        ``run`` is 0 and ``window`` is 1.  It is in memory order if ``run`` is at least 1, or above ``window``.
     seed : int
-        Of the order, and of whether the list is turned round.
+        Seed of the order, and of the random choice to reverse the list.
     """
     rng = np.random.default_rng(seed + n)
     long, wide = (round(min(n, max(1, n**power))) for power in (run, window))
@@ -130,5 +130,5 @@ def _fast(streams: int, nodes: Nodes, from_tail: bool = False) -> Nodes:
 
 @functools.cache
 def _machine(processors: int) -> Machine:
-    """The machine of a calibration, open to the end of this process."""
+    """Return the machine of a calibration, which stays open until this process ends."""
     return host(processors)

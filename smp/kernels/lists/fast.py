@@ -1,8 +1,8 @@
-"""The fast form of list ranking: what a user calls, on the streams of the calling process.
+"""The fast form of list ranking, which runs on streams of the calling process.
 
-    copy      the successors become a work copy, which becomes the ranks; on the way the head is found (see `lists`)
-    starts    random nodes start a sublist each: their words are marked with its number at once
-    walk      every stream takes sublists, 64 at a time, one node of each in turns; (sublist, rank within it)
+    copy      the successors are copied into words, which later become the ranks; this also finds the head (see `lists`)
+    starts    random nodes each start a sublist: before the walk, their words are marked with its number
+    walk      every stream takes sublists, 64 at a time, and visits one node of each in turn; (sublist, rank within it)
               overwrites the successor that was read, until the next word is a marked one
 
                  word of a node     0 │ successor                    not visited
@@ -10,17 +10,18 @@
 
     finish    sublists are scanned along their list; rank = rank at which its sublist begins + rank within it
 
-The successor and the place of the rank are one word, so a visit is one cache miss, asked for as soon as the node is
-known; with as many cursors as a core has misses in flight, the walk runs at the rate of independent random loads.
+The successor and the place of the rank are one word, so a visit costs one cache miss, and the line is prefetched as
+soon as the node is known.  With as many cursors as a core can have misses in flight, the walk runs at the rate of
+independent random loads.
 
-Why no stream disturbs another: a word that is no start belongs to one sublist, whose walker alone reads and writes it;
-the word of a start is written before the walk, and is read by the walker of the sublist before.  Where the successors
-form no list, two walkers may meet: each then finds a successor in range or a marked word, so both end.  A walk that
-ends where another's sublist begins has followed the successors; so has a chain of such walks, and if it comes to the
-tail it has visited no node twice (see `lists`).
+No stream disturbs another.  A word that is not a start belongs to one sublist, and only the walker of that sublist
+reads and writes it.  The word of a start is written before the walk, and the walker of the sublist before reads it.  If
+the successors form no list, two walkers may meet; each then finds a successor in range or a marked word, so both end.
+A walk that ends where another sublist begins has followed the successors.  So has a chain of such walks, and if it
+comes to the tail it has visited no node twice (see `lists`).
 
-Sources: Helman and JaJa, Prefix computations on symmetric multiprocessors, for the sublists; packed words after the
-observation that a random store beside each load costs more than the load.
+Source: Helman and JaJa, Prefix computations on symmetric multiprocessors, for the sublists.  The words are packed
+because a random store in addition to each load was observed to cost more than the load.
 """
 
 from __future__ import annotations
@@ -41,16 +42,18 @@ from .lists import BLOCK, Nodes, describe, head_from, survey_block
 
 CURSORS = 64
 NODES_A_SUBLIST, MOST_SUBLISTS = 1000, 1 << 13
-"""Sublists: one for so many nodes, but no more than leave the table of their first ranks in the nearest cache.
+"""Number of nodes of a sublist, and largest number of sublists: the table of their first ranks fits the nearest cache.
 
-Half or twice as many take the same time to a few per cent, on ordered and on random lists; so do 32 to 128 cursors.
+Half or twice as many sublists take the same time within a few per cent, on ordered and on random lists.  So do 32 to
+128 cursors.
 """
 LONGEST_NARROW = 1 << 30
-"""Nodes whose words fit into 32 bits: 15 for the sublist, 16 for the rank within it."""
+"""Number of nodes up to which words of 32 bits suffice: 15 bits for the sublist, 16 for the rank within it."""
 _BEGUN, _MADE, _FAILED = 0, 1, 2
-"""Words that the streams share, changed by fetch_add only: sublists taken, numbers given out, walks that have failed.
+"""Words that the streams share: sublists taken, numbers given out, failed walks.  They change by fetch_add only.
 
-Whoever is given a number alone writes its row of the links; the caller reads all once every stream has ended.
+Only the stream that was given a number writes its row of the links.  The caller reads all rows once every stream has
+ended.
 """
 Words = NDArray[Any]  # int32 or int64
 Numbers = NDArray[np.int64]
@@ -58,13 +61,13 @@ Numbers = NDArray[np.int64]
 
 @inline
 def rank_bits(words: Any) -> int:
-    """How many low bits of a word hold a rank; a longer sublist goes on under another number."""
+    """Return the number of low bits of a word that hold a rank; a longer sublist continues under another number."""
     return 16 if words.itemsize == 4 else 32
 
 
 @local
 def copy_surveyed(successor: Nodes, words: Words, start: int, n: int, found: Numbers) -> None:
-    """Copy the successors of the nodes from ``start`` on; ``found`` is what `lists.survey` finds."""
+    """Copy the successors of the nodes from ``start`` on, and add to ``found`` the results of `lists.survey`."""
     for first in range(0, len(successor), BLOCK):
         block, copy = successor[first : first + BLOCK], words[first : first + BLOCK]
         for i in range(len(block)):
@@ -74,7 +77,7 @@ def copy_surveyed(successor: Nodes, words: Words, start: int, n: int, found: Num
 
 @local
 def mark(words: Words, starts: Numbers, seconds: Numbers) -> None:
-    """Mark each start with its sublist's number; keep what comes after it in ``seconds``."""
+    """Mark each start with the number of its sublist, and keep its successor in ``seconds``."""
     shift, flag = rank_bits(words), -1 << (8 * words.itemsize - 1)
     for j in range(len(starts)):
         prefetch(words, np.uint64(starts[min(j + 16, len(starts) - 1)]))
@@ -85,7 +88,7 @@ def mark(words: Words, starts: Numbers, seconds: Numbers) -> None:
 
 @stream
 def walk(words: Words, seconds: Numbers, cursors: int, links: Numbers, shared: Numbers) -> None:
-    """Walk sublists until none are left; write (length, next) of each into ``links``; the last is its own next."""
+    """Walk sublists until none are left; write (length, next) of each into ``links``.  The last is its own next."""
     shift, flag = rank_bits(words), -1 << (8 * words.itemsize - 1)
     ranks, numbers = (1 << shift) - 1, (1 << (8 * words.itemsize - 1 - shift)) - 1
     at, word = np.empty(cursors, np.uint64), np.empty(cursors, words.dtype)
@@ -103,7 +106,7 @@ def walk(words: Words, seconds: Numbers, cursors: int, links: Numbers, shared: N
             x, mine = at[k], int(word[k])
             y, last = int(words[x]), mine - 1
             if y >= 0:
-                if mine & ranks == 0:  # the number is used up
+                if mine & ranks == 0:  # this number has no rank left
                     longer = fetch_add(shared, _MADE, 1)
                     if longer >= len(links):
                         break
@@ -134,7 +137,10 @@ def walk(words: Words, seconds: Numbers, cursors: int, links: Numbers, shared: N
 
 @local
 def begin(links: Numbers, first: int, firsts: Words) -> int:
-    """Scan the list of sublists: write the rank at which each begins; return how many nodes lead to its end."""
+    """Scan the list of sublists: write the rank at which each begins, and return the number of nodes to its end.
+
+    Return -1 if the list does not end.
+    """
     reached, number = np.int64(0), np.int64(first)
     for _ in range(len(links)):
         firsts[number] = reached
@@ -165,37 +171,39 @@ def rank_fast(
     cursors: int | None = None,
     seed: int = 0,
 ) -> Nodes:
-    """Rank a list in this process's memory, with so many of its streams.
+    """Rank a list in the memory of this process, on the given number of its streams.
 
     Parameters
     ----------
     successor : C-contiguous int32 or int64 array of shape (n,)
-        The tail is its own successor.
+        Successor of each node; the tail is its own successor.
     streams : int
+        Number of streams.
     from_tail : bool
-        Return the distance to the tail instead of that from the head.
+        Return the distance to the tail instead of the distance from the head.
     sublists : int, optional
-        How many to cut, 1 to 8,192; the head's may come in addition.  By default one for 1,000 nodes.
+        Number of sublists to cut, 1 to 8,192; the one of the head may come in addition.  By default one for every 1,000
+        nodes, at most 8,192.
     cursors : int, optional
-        Sublists that a stream walks at a time; by default 64.
+        Number of sublists that a stream walks at a time; by default 64.
     seed : int
-        Of the random starts.
+        Seed of the random starts.
 
     Returns
     -------
     ndarray of shape (n,)
-        Of the successors' dtype.
+        The ranks, of the successors' dtype.
 
     Raises
     ------
     InvalidList
     ValueError
-        Numbers of sublists or cursors that make no sense.
+        The number of sublists or of cursors is out of range.
 
     Notes
     -----
-    Each word of the work copy is read once in random order, and thrice in memory order.  The work copy is the result
-    where it has the same dtype; for int64 successors it is a half more.
+    Each word of the work copy is read once in random order, and three times in memory order.  If the work copy has the
+    dtype of the result, it becomes the result; for int64 successors it takes half as much memory in addition.
     """
     if (sublists is not None and not 1 <= sublists <= MOST_SUBLISTS) or (cursors is not None and cursors < 1):
         raise ValueError(f"{sublists=} and {cursors=}: take 1 to {MOST_SUBLISTS:,} sublists, and 1 cursor or more")
@@ -223,7 +231,7 @@ def rank_fast(
 def _walked(
     words: Words, head: int, streams: int, seed: int, sublists: int | None, cursors: int | None
 ) -> tuple[Numbers, int] | None:
-    """Walk all sublists; return their links and the first one's number, or None where there is no list."""
+    """Walk all sublists; return their links and the number of the first, or None if the successors form no list."""
     drawn = random_starts if sublists is None else partial(random_starts, sublists=sublists)
     starts = drawn(len(words), head, seed)
     seconds = np.empty(len(starts), np.int64)
@@ -235,7 +243,7 @@ def _walked(
 
 
 def random_starts(n: int, head: int, seed: int, sublists: int | None = None) -> Numbers:
-    """Return distinct nodes that start a sublist, the head among them: one at random in each of as many blocks."""
+    """Return distinct nodes that start a sublist: a random one in each of ``sublists`` blocks, and the head."""
     count = min(max(1, n // NODES_A_SUBLIST), MOST_SUBLISTS) if sublists is None else min(n, sublists)
     edges = np.linspace(0, n, count + 1).astype(np.int64)
     starts = np.random.default_rng(seed).integers(edges[:-1], edges[1:])

@@ -1,7 +1,7 @@
-"""The forms of list ranking as SPMD programs: the one table of them, and how one ranks a list.
+"""Table of the forms of list ranking that are SPMD programs, and a function that ranks a list with one of them.
 
-Every other module of the folder that needs to know them reads this table: `functions` what a user names, `choice` what
-models choose from; so do the microbenchmarks and the predictions.
+All code that needs to know the forms reads this table.  `functions` finds in it the algorithms that a user can name,
+`choice` those that models choose from.  The microbenchmarks and the predictions read it too.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .serial import rank_serial
 from .terms import MISSES_SHARED, ROUNDS, SIZES, WAITS
 
 WORTH_SUBLISTS = 50_000
-"""Nodes from which "auto" is the fast form by rule: below, the serial loop finds its nodes in the caches."""
+"""Number of nodes from which "auto" is the fast form by rule; the serial loop finds shorter lists in the caches."""
 WORTH_STREAMS = 1_000_000
-"""Nodes from which the fast form uses all streams by rule: below, they would wait for one another's caches."""
+"""Number of nodes from which the fast form uses all streams by rule; with fewer, they wait for one another's caches."""
 MOST_IN_ROUNDS = 100_000
-"""Nodes up to which Wyllie's algorithm is tried: beyond, the rounds over the whole list never pay."""
+"""Number of nodes up to which Wyllie's algorithm is tried; on longer lists, rounds over the whole list never pay."""
 
 
 def _jumps(n: int, p: int) -> float:
@@ -56,7 +56,7 @@ FORMS = {
         element_bytes=4,
         terms=("n", "n * width", *MISSES_SHARED, "sublists", "n * (1 + far * max(0, span - 12)) / sublists"),
         when="sublists <= n / 8",
-        # Many sublists cost their starts and links, few leave cursors idle, longer where links go far.
+        # Each sublist costs a start and a link; too few leave cursors idle, for longer if links go far.
         parameter={
             "name": "sublists",
             "text": "powers 8..8192",
@@ -69,13 +69,13 @@ FORMS = {
     "wyllie-streams": Form("Wyllie-Streams", "smp.kernels.lists.on_streams:rank_wyllie_streams"),
     "reid-miller-streams": Form("Reid-Miller-Streams", "smp.kernels.lists.on_streams:rank_reid_miller_streams"),
 }
-"""By the name that `rank_list` takes as its algorithm."""
+"""Forms by the name that `rank_list` takes as its ``algorithm``."""
 
 
 def in_shared_memory(
     machine: Machine, nodes: Nodes, from_tail: bool = False, *, algorithm: str, **parameter: Any
 ) -> GlobalArray:
-    """Rank a list by an SPMD program, its parameter among the keywords, and return the ranks."""
+    """Rank a list with an SPMD program and return the ranks; ``parameter`` holds the program's own parameter."""
     ranks = machine.empty(len(nodes), nodes.dtype)
     program = FORMS[algorithm].loaded()
     try:

@@ -1,14 +1,14 @@
-"""List ranking and list scan of plain NumPy arrays: which algorithm, on which machine.
+"""List ranking and list scan of plain NumPy arrays, with a choice of algorithm and machine.
 
     fast          random sublists, one word for successor and rank        n reads; streams of the calling process
-    serial        one node after another                                  n reads, in a chain
+    serial        one node after another                                  n reads, each waits for the one before
     wyllie        every node doubles its reach in every round             2n reads a round, ceil(log2 n) rounds
     reid-miller   random sublists in lock-step, walked twice              2n reads
     helman-jaja   random sublists with many cursors, walked once          n reads
     wyllie-cells, wyllie-streams, reid-miller-streams                     as on the Tera MTA: streams share the list
 
-"auto" chooses among the first two, "program" among the next three and a serial program: by models of this computer, if
-there are any (see `choice`), else by a rule.
+"auto" chooses between the first two, "program" among the next three and a serial program.  Both use models of this
+computer if there are any (see `choice`), and a rule otherwise.
 
 The same algorithms as SPMD programs, for ``machine.run``: `rank_serial`, `rank_wyllie`, `rank_reid_miller`,
 `rank_helman_jaja`, `rank_wyllie_cells`, `rank_wyllie_streams`, `rank_reid_miller_streams`, `scan_ranked`.
@@ -38,7 +38,7 @@ from .serial import rank_here
 _HERE = ("auto", "fast", "serial")
 _NATIVE = (np.dtype(np.int32), np.dtype(np.int64))
 WORTH_CHOOSING = 32_768
-"""Nodes from which models are asked: below, what there is to win is about the 10 us that asking takes."""
+"""Number of nodes from which models are asked; with fewer, a choice saves only about the 10 us that asking takes."""
 
 
 def rank_list(
@@ -49,40 +49,42 @@ def rank_list(
     Parameters
     ----------
     successor : integer array of shape (n,)
-        The node after each node; the tail is its own successor.  Any order in memory, strided or read-only too.
+        The node after each node; the tail is its own successor.  The nodes may lie in memory in any order.  The array
+        may be strided or read-only.
     machine : Machine, optional
-        Where to rank; by default the one of the ``with`` block around, or one opened for this call.
+        Machine on which to rank the list; by default the machine of the enclosing ``with`` block.  Without one, "fast"
+        uses all CPUs, and an SPMD program runs on a machine that is opened for this call.
     algorithm : {"auto", "fast", "serial", "program", "wyllie", "reid-miller", "helman-jaja", "wyllie-cells", \
 "wyllie-streams", "reid-miller-streams"}
-        "fast" and "serial" run in the calling process, on its own memory; of a machine, "fast" takes the number of
-        processors for that of its streams: one stream below 1,000,000 nodes.  "auto" is "serial" below 50,000 nodes
-        and "fast" from there on, "program" is "helman-jaja".
+        "fast" and "serial" run in the calling process, on its own memory.  "fast" uses as many streams as the machine
+        has processors, but only one stream below 1,000,000 nodes.  "auto" is "serial" below 50,000 nodes and "fast"
+        from there on.  "program" is "helman-jaja".  The other names are SPMD programs, which run on the machine.
 
-        After ``python -m smp.microbench --calibrate`` models of this computer choose, by the number of nodes and a
-        sample of how the list lies in memory: "auto", from 32,768 nodes on, is what they predict to be the fastest of
-        "serial", "fast" on one stream and on all (asking takes 10 to 30 us), and "program" of the four SPMD programs
-        from "serial" to "helman-jaja".
+        After ``python -m smp.microbench --calibrate``, models of this computer choose instead.  They go by the number
+        of nodes and by a sample of how the list lies in memory.  From 32,768 nodes on, "auto" is then the predicted
+        fastest of "serial", "fast" on one stream, and "fast" on all streams; asking the models takes 10 to 30 us.
+        "program" is the predicted fastest of the SPMD programs for "serial", "wyllie", "reid-miller", "helman-jaja".
     from_tail : bool
-        Return the distance to the tail instead.
+        Return the distance to the tail instead of the distance from the head.
 
     Returns
     -------
     ndarray of shape (n,)
-        int32 if the successors are int32 or narrower, else int64.
+        The distances, as int32 if the successors are int32 or narrower, else as int64.
 
     Raises
     ------
     InvalidList
-        A successor is out of range, two nodes have the same one, there are two tails or none, or a cycle: names a
-        node.  Finding that a list is one costs a pass in memory order, under a nanosecond a node; finding out
-        why not, O(n log n).
+        A successor is out of range, two nodes have the same successor, there are two tails or none, or there is a
+        cycle.  The message names a node.  Checking a valid list costs one pass in memory order, under a nanosecond per
+        node.  Finding out why an array is not a list takes O(n log n).
     TypeError, ValueError
-        No integers; not one-dimensional; no such algorithm.
+        The successors are not integers or not one-dimensional, or there is no such algorithm.
 
     Notes
     -----
-    Memory beyond the successors: the ranks, and for int64 half as much again; for a list that is not contiguous, a
-    copy of it.  An SPMD program takes two to four times the successors.
+    Memory in addition to the successors: the ranks, and for int64 half as much again.  A list that is not contiguous is
+    copied.  An SPMD program takes two to four times the memory of the successors.
 
     Examples
     --------
@@ -118,25 +120,26 @@ def scan_list(
     successor, machine, algorithm
         As for `rank_list`.
     values : array of shape (n,)
-        One for each node.
+        One value for each node.
     op : NumPy ufunc
-        Of two arguments, associative; it need not be commutative.  Floating-point sums depend in their last bits
-        on the number of processors.
+        Associative ufunc of two arguments; it need not be commutative.  With an SPMD program, the last bits of
+        floating-point sums depend on the number of processors.
 
     Returns
     -------
     ndarray of shape (n,)
-        For each node, ``op`` over the values from the head to it, of the dtype that ``op.accumulate`` gives.
+        For each node, the result of ``op`` over the values from the head to that node.  It has the dtype that
+        ``op.accumulate`` gives.
 
     Raises
     ------
     InvalidList, TypeError, ValueError
-        As for `rank_list`; also when ``values`` has another length, or ``op`` is no such ufunc.
+        As for `rank_list`; also if ``values`` has another length, or ``op`` is not such a ufunc.
 
     Notes
     -----
-    The list is ranked, then the values are brought into list order, accumulated block by block, and brought
-    back.  It costs two random accesses a node more than ranking.
+    The list is ranked first.  Then the values are brought into list order, accumulated (by an SPMD program in blocks),
+    and brought back to the nodes.  This costs two random accesses per node more than ranking.
 
     Examples
     --------
@@ -159,12 +162,12 @@ def scan_list(
 
 
 def _checked(successor: ArrayLike) -> Nodes:
-    """The successors as an int32 or int64 array that compiled loops take, copied only if need be."""
+    """Return the successors as an int32 or int64 array that compiled loops accept, copied only if necessary."""
     given = np.asarray(successor)
     if given.ndim == 1 and given.dtype in _NATIVE and given.flags.carray:
         return given
     if given.size == 0 and not isinstance(successor, np.ndarray):
-        given = given.astype(np.int64)  # an empty Python list has no integers to tell by
+        given = given.astype(np.int64)  # an empty Python list has no integers to show its type
     if given.dtype.kind not in "iu":
         raise TypeError(f"successors are indices of nodes, so integers, not {given.dtype}")
     if given.ndim != 1:
@@ -174,7 +177,7 @@ def _checked(successor: ArrayLike) -> Nodes:
 
 
 def _runs_here(algorithm: str, n: int) -> bool:
-    """Whether an algorithm is for this process; so are all of them where there is nothing to do."""
+    """Return True if an algorithm runs in this process; every algorithm does if there are no nodes."""
     known = dict.fromkeys((*_HERE, *FORMS, "program"))
     if algorithm not in known:
         raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(known)}")
@@ -182,7 +185,7 @@ def _runs_here(algorithm: str, n: int) -> bool:
 
 
 def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tail: bool) -> Nodes:
-    """Rank by an algorithm for this process; "auto" goes by models where there are any and the list is long enough."""
+    """Rank a list in this process; "auto" asks the models if there are any and the list is long enough."""
     n = len(nodes)
     if algorithm == "auto" and n >= WORTH_CHOOSING:
         library = _libraries().rankings(streams_for(machine))
@@ -196,7 +199,7 @@ def _ranked_here(algorithm: str, nodes: Nodes, machine: Machine | None, from_tai
 
 @functools.cache
 def _libraries() -> ModuleType:
-    """The module of the libraries, which takes a while to import, and imports this one."""
+    """Return the module of the libraries, imported on first use because the import takes a while."""
     return importlib.import_module(".choice", __package__)
 
 
@@ -205,7 +208,7 @@ def _streams(n: int, machine: Machine | None) -> int:
 
 
 def _scanned_here(op: np.ufunc, ranks: Nodes, values: NDArray[Any], streams: int) -> NDArray[Any]:
-    """Bring the values into list order, accumulate, and deal the result out to the nodes."""
+    """Bring the values into list order, accumulate them, and return the result for each node."""
     blocks = [share(len(ranks), k, streams) for k in range(streams)]
     in_order = np.empty_like(values)
     side_by_side(*(partial(in_order.__setitem__, ranks[block], values[block]) for block in blocks))
@@ -216,7 +219,7 @@ def _scanned_here(op: np.ufunc, ranks: Nodes, values: NDArray[Any], streams: int
 
 
 def _ranked_on(machine: Machine, nodes: Nodes, from_tail: bool, algorithm: str) -> GlobalArray:
-    """Rank by an SPMD program; "program" is the one that models, or else the rule, choose."""
+    """Rank a list with an SPMD program; "program" is the one that the models choose, or else the rule."""
     if algorithm == "program":
         ranks: GlobalArray = _libraries().programs(machine.size)(machine, nodes, from_tail)
         return ranks
@@ -224,7 +227,7 @@ def _ranked_on(machine: Machine, nodes: Nodes, from_tail: bool, algorithm: str) 
 
 
 def _accumulated(op: np.ufunc, values: NDArray[Any]) -> np.dtype[Any]:
-    """The dtype of a scan, or an error if ``op`` cannot make one."""
+    """Return the dtype of a scan; raise TypeError if ``op`` cannot make one."""
     if not isinstance(op, np.ufunc) or (op.nin, op.nout, op.signature) != (2, 1, None):
         raise TypeError(f"a scan needs a NumPy ufunc of two arguments and one result, such as np.add, not {op!r}")
     dtype = op.accumulate(np.ones(1, values.dtype)).dtype

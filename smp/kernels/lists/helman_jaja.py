@@ -1,18 +1,18 @@
 """The Helman-JaJa algorithm: random sublists, each walked once, many at a time.
 
-    walk     each processor takes every p-th sublist and walks ``cursors`` of them in turns, one node each,
-             so that as many cache misses overlap; it notes the nodes in the order of its visits
+    walk     each processor takes every p-th sublist and walks ``cursors`` of them at a time, one node of each in turn,
+             so that their cache misses overlap; it notes the nodes in the order of its visits
 
              turn    cursor 0   cursor 1   cursor 2                  notes     3 7 5   1 8 0   4 2   6
               1          3          7          5
-              2          1          8          0   sublist ends: the next of the sublists takes the cursor,
-              3          4          2              or, when there are none left, the last cursor its place
+              2          1          8          0   a sublist ends: the next sublist takes its cursor, or,
+              3          4          2              if none is left, the last cursor takes its place
               4          6
-    ranks    the list of sublists is scanned, which says with what rank each begins; the same turns are
-             taken once more over the notes, and each node gets its rank
+    ranks    scanning the list of sublists gives the rank with which each begins; the same turns are
+             repeated over the notes, and each node gets its rank
 
-The notes make the second walk of the Reid-Miller algorithm unnecessary: half the reads.  Walking is bound by how
-many cache misses a CPU can have in flight, ranking by the same number of misses to write.
+The notes make the second walk of the Reid-Miller algorithm unnecessary, which halves the reads.  The walk is bound by
+the number of cache misses that a CPU can have in flight.  Ranking is bound by the same number of misses, on writes.
 
 Source: Helman and JaJa, Prefix computations on symmetric multiprocessors; the study of the Tera MTA, section 4.2.
 """
@@ -32,7 +32,7 @@ from .serial import rank_serial
 from .sublists import END, UNKNOWN, Key, cut, get_links, known_or_expected, offsets_along, place, put_links
 
 CURSORS = 32
-_AHEAD = 32  # notes between asking for a rank's line and writing it
+_AHEAD = 32  # notes between the prefetch of a rank's line and the write
 Numbers = NDArray[np.int64]
 
 
@@ -40,10 +40,10 @@ Numbers = NDArray[np.int64]
 def walk(
     successor: Nodes, key: Key, count: int, starts: Numbers, cursors: int, notes: Nodes, links: Numbers
 ) -> tuple[int, int]:
-    """Walk the sublists that begin at ``starts``, note the nodes, write (length, next) of each into ``links``.
+    """Walk the sublists that begin at ``starts``, note the nodes, and write (length, next) of each into ``links``.
 
-    Returns the number of successors read, and of turns: each waits for the one before.  On what is no list the walk
-    ends when the notes are full.
+    Return the number of successors read, and the number of turns, each of which waits for the one before.  If the
+    successors form no list, the walk ends when the notes are full.
     """
     at = np.empty(cursors, np.uint64)
     sublist, length = np.empty(cursors, np.int64), np.zeros(cursors, np.int64)
@@ -82,9 +82,9 @@ def walk(
 
 @local
 def scatter(ranks: Nodes, notes: Nodes, firsts: Numbers, lengths: Numbers, sign: int, cursors: int) -> int:
-    """Take the turns of `walk` again, over its notes: rank each sublist's nodes as first, first + sign, ...
+    """Repeat the turns of `walk` over its notes, and rank the nodes of each sublist as first, first + sign, ...
 
-    Returns the number of ranks written.
+    Return the number of ranks written.
     """
     rank, left = np.empty(cursors, np.int64), np.empty(cursors, np.int64)
     active = min(cursors, len(firsts))
@@ -120,29 +120,30 @@ def rank_helman_jaja(
     cursors: int = CURSORS,
     seed: int = 0,
 ) -> None:
-    """Rank a list by the Helman-JaJa algorithm: an SPMD program.
+    """Rank a list by the Helman-JaJa algorithm (SPMD program).
 
     Parameters
     ----------
     proc, successor, ranks, from_tail
         As for `rank_serial`.
     sublists : int, optional
-        About how many to cut; by default `default_sublists`.
+        Approximate number of sublists to cut; by default `default_sublists`.
     cursors : int
-        Sublists that a processor walks at a time.
+        Number of sublists that a processor walks at a time.
     seed : int
-        Of the random cut.
+        Seed of the random cut.
 
     Raises
     ------
     InvalidList
-        On all processors; ``ranks`` holds nothing of use then.
+        Raised on all processors; ``ranks`` then holds nothing useful.
 
     Notes
     -----
-    Supersteps, with s the count that `sublists.cut` makes of ``sublists``: ``head`` (n reads), ``walk``
-    (n reads; 2 writes a sublist: the links travel in ``ranks``), ``ranks`` (2 (s + 1) reads a processor, n writes).
-    Each processor notes the nodes that it visits: about n/p words of the successors' dtype.
+    Supersteps: ``head`` (n reads), ``walk`` (n reads, 2 writes per sublist), ``ranks`` (2 (s + 1) reads per processor,
+    n writes).  Here s is the ``count`` that `sublists.cut` computes from ``sublists``.  The two writes per sublist are
+    the links, which travel in ``ranks``.  Each processor notes the nodes that it visits, which takes about n/p words of
+    the successors' dtype.
     """
     check_arrays(successor, ranks)
     n = len(successor)
@@ -171,7 +172,7 @@ def rank_helman_jaja(
 
 
 def default_sublists(n: int, size: int) -> int:
-    """Return how many sublists to cut: enough to share evenly, few enough to scan at no cost."""
+    """Return the number of sublists to cut: enough to share evenly, few enough to scan at no cost."""
     return min(n, max(8 * CURSORS * size, min(n // 1000, 4096)))
 
 
@@ -181,11 +182,11 @@ def cost(n: int, p: int, lengths: ArrayLike | None = None) -> Costs:
     Parameters
     ----------
     n, p : int
-        Nodes and processors.
+        Numbers of nodes and of processors.
     lengths : int array of shape (count + 1,), optional
-        How long each sublist is, by its number, 0 where there is none; ``count`` is that of `sublists.cut`.
-        By default those expected of `default_sublists` (see `sublists.expected_lengths`), which are shared
-        more evenly than chance does: h_r and h_w are some per cent lower.
+        Length of each sublist by its number, 0 if there is none; ``count`` is that of `sublists.cut`.  By default the
+        lengths expected with `default_sublists` (see `sublists.expected_lengths`).  These are shared out more evenly
+        than random ones, so h_r and h_w are a few per cent lower.
 
     Returns
     -------

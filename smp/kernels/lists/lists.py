@@ -1,12 +1,13 @@
-"""Linked lists in arrays: what one is, where its head is, what is wrong with one that is none.
+"""Linked lists stored in arrays: validation, finding the head, and explaining why an array is not a list.
 
     node           0   1   2   3   4           head 3:   3 ─▶ 1 ─▶ 4 ─▶ 0 ─▶ 2 ⟲
     successor      2   4   2   1   0           the tail 2 is its own successor
 
-Why no kernel looks for double or unreached nodes beforehand: a walk from any node to a tail visits no node twice,
-for it would go round for ever.  So n nodes visited on the way from the head to the tail are all n, and the array
-is a list.  It takes one pass in memory order to see that no successor is out of range, in which the head is found
-too, and the count that each kernel ends with.  Only after a wrong count does `fault` look for the reason.
+No kernel looks for double or unreached nodes beforehand, because a count is enough.  A walk from any node to a tail
+visits no node twice, or it would go round for ever.  So a walk from the head to the tail that visits n nodes visits all
+of them, and the array is a list.  The check takes one pass in memory order, which sees that no successor is out of
+range and also finds the head, and the count with which each kernel ends.  Only after a wrong count does `fault` look
+for the reason.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..costs import longest_block
 
 Nodes = NDArray[Any]  # int32 or int64
 BLOCK = 1024
-"""Nodes that are surveyed at a time."""
+"""Number of nodes that are surveyed at a time."""
 
 
 def random_list(n: int, seed: int = 0, dtype: DTypeLike = np.int32) -> Nodes:
@@ -32,12 +33,15 @@ def random_list(n: int, seed: int = 0, dtype: DTypeLike = np.int32) -> Nodes:
     Parameters
     ----------
     n : int
+        Number of nodes.
     seed : int
+        Seed of the random order.
     dtype : int32 or int64
 
     Returns
     -------
-    ndarray of n successors
+    ndarray of shape (n,)
+        Successor of each node.
     """
     order = np.random.default_rng(seed).permutation(np.arange(n, dtype=dtype))
     successor = np.empty_like(order)
@@ -47,7 +51,7 @@ def random_list(n: int, seed: int = 0, dtype: DTypeLike = np.int32) -> Nodes:
 
 
 def check_arrays(successor: GlobalArray, ranks: GlobalArray) -> None:
-    """Refuse global arrays that no list kernel can work on, on all processors alike."""
+    """Raise an error, on all processors alike, for global arrays that no list kernel can work on."""
     for name, array in (("successor", successor), ("ranks", ranks)):
         if array.dtype not in (np.int32, np.int64):
             raise TypeError(f"{name} is a global array of {array.dtype}; list kernels take int32 and int64")
@@ -59,9 +63,9 @@ def check_arrays(successor: GlobalArray, ranks: GlobalArray) -> None:
 
 @inline
 def survey_block(successor: Nodes, start: int, n: int, found: NDArray[np.int64]) -> None:
-    """Add to ``found`` what `survey` finds in a short block of successors, those of the nodes from ``start`` on.
+    """Add to ``found`` the results of `survey` for a short block: the successors of the nodes from ``start`` on.
 
-    Tails are only counted at first: of that the compiler makes vectors.
+    The first loop counts the tails but does not subtract them, so that the compiler can vectorise it.
     """
     total = strays = tails = np.int64(0)
     for i in range(len(successor)):
@@ -80,7 +84,10 @@ def survey_block(successor: Nodes, start: int, n: int, found: NDArray[np.int64])
 
 @local
 def survey(successor: Nodes, start: int, stop: int, found: NDArray[np.int64]) -> int:
-    """Sum the successors in ``start:stop`` that are not the node itself, count those out of range, count the tails."""
+    """Sum the successors of the nodes ``start:stop`` except for tails; count strays and tails; return the reads.
+
+    The sum and the two counts go into ``found``.  A stray is a successor that is out of range.
+    """
     found[:] = 0
     for first in range(start, stop, BLOCK):
         survey_block(successor[first : min(first + BLOCK, stop)], first, len(successor), found)
@@ -88,18 +95,18 @@ def survey(successor: Nodes, start: int, stop: int, found: NDArray[np.int64]) ->
 
 
 def head_from(n: int, found: NDArray[np.int64]) -> int:
-    """Return the head: the one node that is missing in the sum of all successors, or -1 if none can be."""
+    """Return the head, which is the one node missing in the sum of all successors, or -1 if no node can be."""
     head = n * (n - 1) // 2 - int(found[0])
     return head if found[1] == 0 and 0 <= head < n else -1
 
 
 def find_head(proc: Processor, successor: GlobalArray) -> int:
-    """Return the node that is nobody's successor: one superstep of n reads in memory order.
+    """Return the node that is no other node's successor, after one superstep of n reads in memory order.
 
     Raises
     ------
     InvalidList
-        On all processors, if a successor is out of range or the sum leaves no node to be the head.
+        Raised on all processors, if a successor is out of range or the sum leaves no node to be the head.
     """
     n = len(successor)
     found = np.zeros(3, np.int64)
@@ -116,7 +123,7 @@ def head_cost(n: int, p: int) -> tuple[str, int, int, int]:
 
 
 def refuse(proc: Processor, successor: GlobalArray) -> NoReturn:
-    """Say on all processors what is wrong with the list; processor 0 looks."""
+    """Raise `InvalidList` on all processors, with the reason that processor 0 finds."""
     message = None
     with proc.superstep("what is wrong") as step:
         if proc.rank == 0:
@@ -127,12 +134,12 @@ def refuse(proc: Processor, successor: GlobalArray) -> NoReturn:
 
 
 def describe(successor: Nodes) -> str:
-    """Return the message for successors that were found not to be a list."""
+    """Return the error message for successors that are not a list."""
     return f"not a linked list: {fault(successor) or 'it was changed while it was being ranked'}"
 
 
 def fault(successor: Nodes) -> str | None:
-    """Return why the successors form no list, naming a node; None if they do form one.
+    """Return the reason why the successors form no list, with the number of a node; None if they form one.
 
     Parameters
     ----------
@@ -140,8 +147,9 @@ def fault(successor: Nodes) -> str | None:
 
     Notes
     -----
-    In range, with one tail, all leading to it, no two with the same successor: that is a list.  Costs O(n log n):
-    whether all lead to the tail is told by doubling the reach of every node until it is past n.
+    Successors form a list if all are in range, there is one tail, all nodes lead to it, and no two nodes have the same
+    successor.  The cost is O(n log n), because the reach of every node is doubled until it is past n, to see if all
+    nodes lead to the tail.
     """
     n = len(successor)
     strays = np.flatnonzero((successor < 0) | (successor >= n))

@@ -1,10 +1,10 @@
-"""List ranking by explicit streams: the two-list Wyllie and Reid-Miller, shared out to s streams of each processor.
+"""List ranking by explicit streams: two-list Wyllie and Reid-Miller, shared out to s streams of each processor.
 
     wyllie         every stream has a block of nodes          a barrier of all streams after each round
     reid-miller    every stream has every s-th sublist        walk │ barrier │ stream 0 scans │ barrier │ walk again
 
-The streams work on the list where it lies, all at once, instead of copying it in and out by supersteps: nothing but
-`stream_barrier` holds them together.  Source: the study of the Tera MTA, sections 4.4.2 and 4.4.3, figures 19 and 20.
+All streams work on the list in place at the same time, instead of copying it in and out by supersteps.  Only
+`stream_barrier` synchronises them.  Source: the study of the Tera MTA, sections 4.4.2 and 4.4.3, figures 19 and 20.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .sublists import END, Key, cut, offsets_along
 
 
 def default_streams(proc: Processor) -> int:
-    """Return how many streams a processor gets: one for each CPU, shared among the processors, and one at least."""
+    """Return the number of streams of a processor: its share of one stream for each CPU, but at least one."""
     return max(1, len(usable_cpus()) // proc.size)
 
 
 def shared_out(block: slice, streams: int) -> list[tuple[int, int]]:
-    """Return the bounds of the parts of a block that its streams get, as even as can be.
+    """Return the bounds of the parts of a block that its streams get; the parts are as even as possible.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def shared_out(block: slice, streams: int) -> list[tuple[int, int]]:
 
 
 def by_streams(proc: Processor, streams: int, work: Callable[..., Any], shares: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Return what ``work(*share)`` gives for each share, each on a stream of its own."""
+    """Return the result of ``work(*share)`` for each share, each computed on a stream of its own."""
     with proc.streams(streams) as pool:
         threads = [pool.start(work, *share) for share in shares]
         return [thread.result() for thread in threads]
@@ -65,12 +65,12 @@ def jump_rounds(
     rounds: int,
     at: Meeting,
 ) -> bool:
-    """Rank the nodes from ``start`` to ``stop`` by two lists of (next, distance), as one of the streams.
+    """Rank the nodes from ``start`` to ``stop`` with two lists of (next, distance), as one of the streams.
 
     Returns
     -------
     bool
-        Whether the head leads to the tail past all nodes; if not, no rank is written.
+        True if the head leads to the tail past all nodes; if not, no rank is written.
     """
     n = len(successor)
     for i in range(start, stop):
@@ -98,24 +98,24 @@ def rank_wyllie_streams(
     from_tail: bool = False,
     streams: int | None = None,
 ) -> None:
-    """Rank a list by Wyllie's algorithm with two lists, by explicit streams: an SPMD program.
+    """Rank a list by Wyllie's algorithm with two lists, by explicit streams (SPMD program).
 
     Parameters
     ----------
     proc, successor, ranks, from_tail
         As for `rank_serial`.
     streams : int, optional
-        Of each processor; by default `default_streams`.
+        Number of streams of each processor; by default `default_streams`.
 
     Raises
     ------
     InvalidList
-        On all processors; ``ranks`` is untouched then.
+        Raised on all processors; ``ranks`` is then unchanged.
 
     Notes
     -----
-    One superstep, ``head`` (n reads); then ceil(log2 n) rounds with 4 reads and 2 writes a node, 2 of them random.
-    Two lists of 2n words of the successors' dtype.
+    There is one superstep, ``head`` (n reads).  Then follow ceil(log2 n) rounds with 4 reads and 2 writes per node, and
+    2 of the reads are random.  The two lists take 2n words each, of the successors' dtype.
     """
     check_arrays(successor, ranks)
     n = len(successor)
@@ -156,17 +156,18 @@ def rank_sublists(
         How the list is cut, and the number of the head's sublist.
     from_tail : bool
     numbers, starts : int64 arrays, shape (m,)
-        Of this stream's sublists.
+        Numbers and first nodes of this stream's sublists.
     links, offsets : int64 arrays, shapes (count + 1, 2) and (count + 2,)
-        Shared: length and next of each sublist; the rank at which each begins, and last how many nodes they hold.
+        Shared by all streams: length and next of each sublist; the rank at which each begins, followed by the number of
+        nodes from the head to the tail.
     scans : bool
-        Whether this is the stream that scans the list of sublists.
+        True for the one stream that scans the list of sublists.
     at : Meeting
 
     Returns
     -------
     bool
-        Whether all nodes are on the way from the head to the tail; if not, no rank is written.
+        True if all nodes are on the way from the head to the tail; if not, no rank is written.
     """
     n = len(successor)
     pack = max(1, n // (4 * (count + 1)))
@@ -176,7 +177,7 @@ def rank_sublists(
         cursors[k, 0], cursors[k, 1], cursors[k, 2] = numbers[k], starts[k], 0
     held, _ = advance(successor, key, count, pack, n, cursors, 1, none, none, left)
     for k in range(len(numbers)):
-        # of one whose walk was given up the next is less than END: no scan goes past it
+        # a sublist whose walk was given up has a next below END, so no scan goes past it
         links[cursors[k, 0], 0], links[cursors[k, 0], 1] = cursors[k, 2], END - 1 - cursors[k, 1]
     meet(at, 0)
     if scans:
@@ -205,28 +206,29 @@ def rank_reid_miller_streams(
     sublists: int | None = None,
     seed: int = 0,
 ) -> None:
-    """Rank a list by the Reid-Miller algorithm, by explicit streams: an SPMD program.
+    """Rank a list by the Reid-Miller algorithm, by explicit streams (SPMD program).
 
     Parameters
     ----------
     proc, successor, ranks, from_tail
         As for `rank_serial`.
     streams : int, optional
-        Of each processor; by default `default_streams`.
+        Number of streams of each processor; by default `default_streams`.
     sublists : int, optional
-        About how many to cut; by default `default_sublists` of as many processors as there are streams.
+        Approximate number of sublists to cut; by default `default_sublists` for as many processors as there are
+        streams in all.
     seed : int
-        Of the random cut.
+        Seed of the random cut.
 
     Raises
     ------
     InvalidList
-        On all processors; ``ranks`` is untouched then.
+        Raised on all processors; ``ranks`` is then unchanged.
 
     Notes
     -----
-    One superstep, ``head`` (n reads); then n reads, two barriers, and n reads and n writes.  A stream packs out the
-    sublists that have ended but keeps its own: they are not dealt out anew.
+    There is one superstep, ``head`` (n reads).  Then follow n reads, two barriers, and n reads and n writes.  A stream
+    packs out the sublists that have ended but keeps the others: they are not dealt out again.
     """
     check_arrays(successor, ranks)
     n = len(successor)
@@ -248,10 +250,10 @@ def rank_reid_miller_streams(
 
 
 def cost(n: int, p: int) -> Costs:
-    """Return what the supersteps access of any program that ranks n nodes by streams of p processors.
+    """Return what the supersteps of any program that ranks n nodes by streams of p processors access.
 
-    Only looking for the head is a superstep.  What the streams do afterwards no superstep counts; the notes of each
-    program say how much it is.
+    The only superstep looks for the head.  No superstep counts what the streams do afterwards; the notes of each
+    program say how much that is.
 
     Returns
     -------

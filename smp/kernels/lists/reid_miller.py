@@ -1,16 +1,16 @@
-"""The Reid-Miller algorithm: random sublists, advanced in lock-step, packed and shared out anew.
+"""The Reid-Miller algorithm: random sublists that are advanced in lock-step, packed, and shared out again.
 
-    phase 1   every processor's active sublists take one link each, again and again; now and then the finished
-              ones are packed out, and less often the active ones are dealt out evenly to the processors
+    phase 1   every processor advances its active sublists by one link each, again and again; now and then it packs
+              out the finished ones, and less often the active ones are dealt out evenly to the processors
 
-                 sublist    0 1 2 3 4 5 6 7                       each column ends after its own length;
-                 link 1     o o o o o o o o                       a vector machine would drag the ends along
+                 sublist    0 1 2 3 4 5 6 7                       each column ends after its own length; without
+                 link 1     o o o o o o o o                       packing, a vector machine would go on with all
                  link 2     o o   o o o   o
                  pack       0 1 3 4 5 7
                  link 3     o   o o   o
                  pack       0 3 4 7          rebalance: 0 3 │ 4 7
     phase 2   the list of the sublists is scanned (serially: it is short)
-    phase 3   the sublists are walked once more, from the rank at which each begins, and the ranks written
+    phase 3   the sublists are walked once more, each from the rank at which it begins, and the ranks are written
 
 Each successor is read twice.  Source: Reid-Miller and Blelloch, List ranking and list scan on the Cray C-90; the
 study of the Tera MTA, section 4.2 and figure 16.
@@ -34,7 +34,7 @@ from .serial import rank_serial
 from .sublists import END, Key, Sublists, cut, get_links, known_or_expected, offsets_along, place, put_links
 
 REBALANCE = 4
-_AHEAD = 32  # notes between asking for a rank's line and writing it
+_AHEAD = 32  # notes between the prefetch of a rank's line and the write
 _SUBLIST, _AT, _RANK = 0, 1, 2  # columns of a cursor; _AT of a finished one is END - 1 - the next sublist
 Cursors = NDArray[np.int64]
 Counts = NDArray[np.int64]
@@ -53,11 +53,11 @@ def advance(
     values: Nodes,
     left: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Take ``packs`` times ``pack`` links on all cursors; leave the active ones first and how many in ``left``.
+    """Advance all cursors ``packs`` times by ``pack`` links; put the active ones first, and their number into ``left``.
 
-    Returns the number of successors read, and of the rounds in which they were: each waits for the one before.
-    Where there is room for notes, the nodes and their ranks are noted.
-    No list needs more reads than it has nodes: what goes on for longer is left unfinished.
+    Return the number of successors read and the number of rounds, each of which waits for the one before.  If there is
+    room for notes, the nodes and their ranks are noted.  No list needs more reads than it has nodes, so a walk that
+    goes on for longer is left unfinished.
     """
     noting = len(notes) > 0
     active, reads, rounds = len(cursors), 0, 0
@@ -100,7 +100,7 @@ def advance(
 
 @local
 def scatter(ranks: Nodes, notes: Nodes, values: Nodes, count: int) -> int:
-    """Write the first ``count`` values to the nodes noted beside them; return their number."""
+    """Write the first ``count`` values to the nodes noted with them; return their number."""
     for i in range(count):
         prefetch_write(ranks, np.uint64(notes[min(i + _AHEAD, count - 1)]))
         ranks[np.uint64(notes[i])] = values[i]
@@ -108,7 +108,7 @@ def scatter(ranks: Nodes, notes: Nodes, values: Nodes, count: int) -> int:
 
 
 class Traversal:
-    """How all processors take their cursors along the list, in supersteps.
+    """Traversal of a list in supersteps, in which all processors advance their cursors.
 
     Parameters
     ----------
@@ -134,10 +134,10 @@ class Traversal:
         values: Nodes,
         put: Callable[[Superstep, Cursors, int], None],
     ) -> bool:
-        """Walk until all are finished; return whether they are, within n reads.
+        """Walk until all cursors are finished; return False if n reads are not enough.
 
-        In the copy-out of each superstep ``put(step, finished cursors, reads)`` hands on what was found, and the
-        active cursors go into a pool from which each processor takes an even share, if they lie unevenly.
+        In the copy-out of each superstep, ``put(step, finished cursors, reads)`` passes on the results.  If the
+        processors hold uneven shares, the active cursors go into a pool, from which each processor takes an even share.
         """
         proc, n, left = self.proc, len(self.successor), np.empty(1, np.int64)
         read_by_all = total = 0
@@ -173,32 +173,34 @@ def rank_reid_miller(
     rebalance: int = REBALANCE,
     seed: int = 0,
 ) -> None:
-    """Rank a list by the Reid-Miller algorithm: an SPMD program.
+    """Rank a list by the Reid-Miller algorithm (SPMD program).
 
     Parameters
     ----------
     proc, successor, ranks, from_tail
         As for `rank_serial`.
     sublists : int, optional
-        About how many to cut (m of the paper); by default `default_sublists`.
+        Approximate number of sublists to cut (m of the paper); by default `default_sublists`.
     pack : int, optional
-        Links between two packings; by default a quarter of a sublist's mean length.
+        Number of links between two packings; by default a quarter of a sublist's mean length.
     rebalance : int
-        Packings in one superstep, after which active sublists are dealt out anew; 0: one superstep, never dealt out.
+        Number of packings in one superstep, after which active sublists are dealt out again.  With 0 there is one
+        superstep, and they are never dealt out.
     seed : int
-        Of the random cut.
+        Seed of the random cut.
 
     Raises
     ------
     InvalidList
-        On all processors; ``ranks`` holds nothing of use then.
+        Raised on all processors; ``ranks`` then holds nothing useful.
 
     Notes
     -----
-    Supersteps, with s the count that `sublists.cut` makes of ``sublists``: ``head`` (n reads), several of
-    ``reduce`` (n reads in all; 2 writes a sublist: the links travel in ``ranks``), ``scan`` (2 (s + 1) reads a
-    processor), several of ``expand`` (n reads and n writes in all).  In those of ``reduce`` and ``expand`` after which
-    the processors hold unequal numbers of active sublists, 3 writes and 3 reads more for each to deal them out.
+    Supersteps: ``head`` (n reads), several of ``reduce`` (n reads in all, 2 writes per sublist), ``scan`` (2 (s + 1)
+    reads per processor), several of ``expand`` (n reads and n writes in all).  Here s is the ``count`` that
+    `sublists.cut` computes from ``sublists``.  The two writes per sublist are the links, which travel in ``ranks``.  If
+    the numbers of active sublists differ by more than one between processors after a superstep of ``reduce`` or
+    ``expand``, dealing them out costs 3 more writes and 3 more reads for each.
     """
     check_arrays(successor, ranks)
     n = len(successor)
@@ -225,7 +227,7 @@ def rank_reid_miller(
     if not valid:
         refuse(proc, successor)
 
-    notes, values = np.empty(n, successor.dtype), np.empty(n, successor.dtype)  # no memory before they are written
+    notes, values = np.empty(n, successor.dtype), np.empty(n, successor.dtype)  # no memory until written
 
     def put_ranks(step: Superstep, finished: Cursors, reads: int) -> None:
         step.copy_out_by(scatter, ranks, notes, values, reads)
@@ -235,15 +237,16 @@ def rank_reid_miller(
 
 
 def check_tuning(pack: int | None, rebalance: int) -> None:
-    """Refuse numbers of links and packings that make no sense."""
+    """Raise ValueError if the number of links or of packings is out of range."""
     if (pack is not None and pack < 1) or rebalance < 0:
         raise ValueError(f"pack={pack} and rebalance={rebalance}: links and packings are counted from 1, 0 is never")
 
 
 def default_sublists(n: int, size: int) -> int:
-    """Return how many sublists to cut: 512 a processor, fewer where they would be shorter than 64 nodes.
+    """Return the number of sublists to cut: 512 per processor, or fewer if they would be shorter than 64 nodes.
 
-    In lock-step the lines asked for wait a whole link; 512 of them are as many as a first-level cache holds.
+    In lock-step, a prefetched line must stay in the cache until every other sublist has taken its link; a first-level
+    cache holds 512 lines.
     """
     return max(1, min(n // 64, 512 * size))
 
@@ -256,18 +259,18 @@ def cost(
     Parameters
     ----------
     n, p : int
-        Nodes and processors.
+        Numbers of nodes and of processors.
     lengths : int array of shape (count + 1,), optional
-        How long each sublist is, by its number, 0 where there is none; ``count`` is that of `sublists.cut`.
-        By default those expected of `default_sublists` (see `sublists.expected_lengths`), which are shared
-        more evenly than chance does: h_r and h_w are some per cent lower, and fewer cursors are dealt out.
+        Length of each sublist by its number, 0 if there is none; ``count`` is that of `sublists.cut`.  By default the
+        lengths expected with `default_sublists` (see `sublists.expected_lengths`).  These are shared out more evenly
+        than random ones, so h_r and h_w are a few per cent lower, and fewer cursors are dealt out.
     pack, rebalance
         As for `rank_reid_miller`.
 
     Returns
     -------
     array of `COST`
-        How many of ``reduce`` and ``expand`` there are follows from the lengths too.
+        The numbers of ``reduce`` and ``expand`` supersteps follow from the lengths too.
     """
     if n < 2:
         return serial_cost(n, p)
@@ -290,13 +293,13 @@ def _supersteps(label: str, reads: Counts, writes: Counts) -> list[tuple[str, in
 
 
 def lockstep(lengths: Counts, p: int, pack: int, rebalance: int) -> tuple[Counts, Counts, Counts, Counts]:
-    """Return what a `Traversal` does in each superstep, from nothing but the lengths of the sublists, by number.
+    """Return what a `Traversal` does in each superstep, given only the lengths of the sublists by number.
 
     Returns
     -------
     links, ended, taken, dealt : int arrays of shape (supersteps, p)
-        Links that each processor's cursors take, sublists that end there, cursors it takes from the pool before and
-        deals into it after.
+        For each processor: links that its cursors take, sublists that end there, cursors that it takes from the pool
+        before, and cursors that it puts into the pool after.
     """
     left = [mine[mine > 0] for mine in (lengths[rank::p] for rank in range(p))]
     rows, nothing = [], np.zeros(p, np.int64)
@@ -315,12 +318,12 @@ def lockstep(lengths: Counts, p: int, pack: int, rebalance: int) -> tuple[Counts
 
 
 def _held(left: list[Counts]) -> Counts:
-    """How many links all cursors of each processor have left together, and how many cursors there are."""
+    """Return, for each processor, the links that all its cursors have left, and the number of its cursors."""
     return np.array([(mine.sum(), len(mine)) for mine in left], np.int64).T
 
 
 def _advanced(left: Counts, pack: int, packs: int) -> Counts:
-    """What the active cursors have left after so many packs, in the order in which `advance` leaves them."""
+    """Return the links that active cursors have left after ``packs`` packs, in the order that `advance` leaves."""
     for _ in range(packs):
         left = left - pack
         active = left > 0

@@ -1,10 +1,10 @@
-"""List scan: any associative operator along a list whose ranks are known.
+"""List scan: accumulate values along a list whose ranks are known, with any associative operator.
 
-    order     values to their ranks:  in list order, in memory order
-    scan      each processor accumulates its block, then folds in what the blocks before it came to
-    deal      back to the nodes
+    order     each value is written to the place of its rank: memory order is then list order
+    scan      each processor accumulates its block, then combines it with the totals of the blocks before
+    deal      the results go back to the nodes
 
-Three supersteps, and every value is combined by the NumPy ufunc itself, in list order: the operator need not
+The scan takes three supersteps.  The NumPy ufunc itself combines the values, in list order, so the operator need not
 be commutative.
 """
 
@@ -22,7 +22,7 @@ from ..costs import Costs, costs_of, longest_block
 def scan_ranked(
     proc: Processor, ranks: GlobalArray, values: GlobalArray, scanned: GlobalArray, op: np.ufunc = np.add
 ) -> None:
-    """Scan ``values`` along a list: an SPMD program.
+    """Scan ``values`` along a list (SPMD program).
 
     Parameters
     ----------
@@ -30,10 +30,11 @@ def scan_ranked(
     ranks : GlobalArray of shape (n,), integer
         Distance of each node from the head.
     values : GlobalArray of shape (n,)
+        One value for each node.
     scanned : GlobalArray of shape (n,), of the dtype that ``op.accumulate(values)`` has
-        Where the inclusive scan is written: for each node, ``op`` over the values from the head to it.
+        Receives the inclusive scan: for each node, ``op`` over the values from the head to that node.
     op : ufunc
-        Of two arguments, associative.
+        Associative ufunc of two arguments.
 
     Notes
     -----
@@ -62,7 +63,7 @@ def scan_ranked(
 
 
 def cost(n: int, p: int) -> Costs:
-    """Return what the supersteps of `scan_ranked` access, for n nodes on p processors: an array of `COST`."""
+    """Return what the supersteps of `scan_ranked` access for n nodes on p processors, as an array of `COST`."""
     longest = longest_block(n, p)
     return costs_of(
         [

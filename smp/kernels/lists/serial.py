@@ -1,8 +1,8 @@
-"""List ranking one node after another: what every other algorithm is measured against.
+"""Serial list ranking, one node after another: the baseline of every other algorithm.
 
     ranks[x] = r;  r += 1;  x = successor[x]      until x is the tail
 
-Each step waits for the one before, so a long random list costs one memory latency a node.
+Each step waits for the one before, so a long random list costs one memory latency per node.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .lists import Nodes, check_arrays, describe, find_head, head_cost, head_fro
 
 @local
 def walk(successor: Nodes, head: int, first: int, sign: int, ranks: Nodes) -> tuple[int, int]:
-    """Rank the nodes from the head on as ``first``, ``first + sign``, ...; return the successors read, and their chain.
+    """Rank the nodes from the head on as ``first``, ``first + sign``, ...; return the number of reads, and their chain.
 
-    They are n exactly when the array is a list (see `lists`): a walk that does not end takes n + 1.  Each read waits
-    for the one before, so the chain is all of them.
+    The number of reads is n exactly if the array is a list (see `lists`); n + 1 stands for a walk that does not end.
+    Each read waits for the one before, so the chain is as long as the walk.
     """
     x, rank = np.uint64(head), first
     for reads in range(1, len(successor) + 1):
-        # Read before writing: else the load waits for the store where both addresses have the same low 12 bits.
+        # Read before writing: otherwise the load waits for the store if both addresses have the same low 12 bits.
         y = np.uint64(successor[x])
         ranks[x] = rank
         rank += sign
@@ -36,7 +36,7 @@ def walk(successor: Nodes, head: int, first: int, sign: int, ranks: Nodes) -> tu
 
 
 def rank_here(successor: Nodes, from_tail: bool = False) -> Nodes:
-    """Return the ranks of a list in this process's memory; no machine takes part.
+    """Return the ranks of a list, computed in the memory of this process without a machine.
 
     Raises
     ------
@@ -54,26 +54,26 @@ def rank_here(successor: Nodes, from_tail: bool = False) -> Nodes:
 
 
 def rank_serial(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, from_tail: bool = False) -> None:
-    """Rank a list on processor 0 alone: an SPMD program.
+    """Rank a list on processor 0 alone (SPMD program).
 
     Parameters
     ----------
     proc : Processor
     successor : GlobalArray of shape (n,), int32 or int64
-        The tail is its own successor.
+        Successor of each node; the tail is its own successor.
     ranks : GlobalArray of shape (n,), int32 or int64
-        Where the distance of each node from the head is written.
+        Receives the distance of each node from the head.
     from_tail : bool
-        The distance to the tail instead.
+        Write the distance to the tail instead.
 
     Raises
     ------
     InvalidList
-        On all processors; ``ranks`` is untouched then.
+        Raised on all processors; ``ranks`` is then unchanged.
 
     Notes
     -----
-    Supersteps: ``head`` (n reads, shared), ``walk`` (n reads and n writes, all processor 0's).
+    Supersteps: ``head`` (n reads, shared by all processors), ``walk`` (n reads and n writes, all by processor 0).
     """
     check_arrays(successor, ranks)
     n = len(successor)
@@ -94,5 +94,5 @@ def rank_serial(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, 
 
 
 def cost(n: int, p: int) -> Costs:
-    """Return what the supersteps of `rank_serial` access, for n nodes on p processors: an array of `COST`."""
+    """Return what the supersteps of `rank_serial` access for n nodes on p processors, as an array of `COST`."""
     return costs_of([head_cost(n, p), ("walk", n, n, 2 * n)] if n else [])

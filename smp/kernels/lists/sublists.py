@@ -1,16 +1,16 @@
-"""Random sublists: a list cut before pseudo-random nodes, and the list of the pieces.
+"""Random sublists: a list that is cut before pseudo-random nodes, and the list of the pieces.
 
     nodes       3 ─▶ 1 ─▶ 4 ─▶ 0 ─▶ 2 ⟲        place(4) = 1 and place(2) = 0 are below ``count`` = 2:
                 ╰ 2 ────╯╰ 1 ────╯╰ 0            so nodes 4 and 2 start sublists 1 and 0, and the head sublist 2
     links       2 ─▶ 1 ─▶ 0 ─▶ end               (length, next sublist) of each: (2, 1), (2, 0), (1, END)
 
-A bijection of the nodes onto pseudo-random places says which nodes start a sublist: the ones whose place is
-below ``count``.  So a walk recognises the end of a sublist, and knows the next one's number, without any memory,
-and the starts are the images of 0 to count - 1 under the inverse.  (A bitmap of the starts would compete for
-the cache, a mark in the list would have to be written.)
+A bijection maps the nodes onto pseudo-random places.  The nodes whose place is below ``count`` start a sublist.  So a
+walk recognises the end of a sublist, and knows the number of the next, without looking anything up in memory.  The
+starts are the images of 0 to count - 1 under the inverse.  (A bitmap of the starts would compete for the cache, and
+marks in the list would have to be written.)
 
-The bijection is two rounds of x ^= x >> h, x *= odd (mod 2^k), and x ^= x >> h: each step is invertible.  The
-lengths of sublists are then as those of truly random cuts are, on ordered and strided lists too: exponential.
+The bijection is two rounds of x ^= x >> h and x *= odd (mod 2^k), followed by x ^= x >> h.  Each step is invertible.
+The lengths of the sublists are distributed as with truly random cuts, exponentially, on ordered and strided lists too.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from smp import GlobalArray, inline, local
 from smp._runtime.program.superstep import Superstep
 
 END = -1
-"""Next sublist of the last one."""
+"""Next sublist of the last sublist."""
 UNKNOWN = -2
-"""Next sublist of one whose walk has not come to its end."""
+"""Next sublist of a sublist whose walk has not come to its end."""
 
 Key = tuple[int, int, int]  # shift, mask, odd factor
 
 
 @inline
 def place(node: Any, key: Key) -> Any:
-    """The pseudo-random place of a node (int64), or of an array of nodes."""
+    """Return the pseudo-random place of a node (int64), or of each node of an array."""
     shift, mask, factor = key
     x = node ^ (node >> shift)
     x = (x * factor) & mask
@@ -46,17 +46,19 @@ def place(node: Any, key: Key) -> Any:
 
 @dataclass(frozen=True)
 class Sublists:
-    """How a list of n nodes is cut.
+    """A cut of a list of n nodes into sublists.
 
     Attributes
     ----------
     n : int
-        Nodes of the list.
+        Number of nodes of the list.
     head : int
+        First node of the list.
     count : int
-        Places below it start a sublist.  Places without a node start none, so at least about half as many sublists.
+        The nodes on places below ``count`` start a sublist.  A place without a node starts none, so there are at least
+        about half as many sublists.
     key : tuple
-        Of the bijection.
+        Constants of the bijection.
     """
 
     n: int
@@ -66,12 +68,12 @@ class Sublists:
 
     @property
     def first(self) -> int:
-        """Number of the head's sublist: its own place, or ``count``, which is left free for it."""
+        """Number of the head's sublist: the head's place if that starts a sublist, else ``count``, reserved for it."""
         at_head = int(place(self.head, self.key))
         return at_head if at_head < self.count else self.count
 
     def share(self, rank: int, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers and the starting nodes of the sublists that are processor ``rank``'s."""
+        """Return the numbers and the starting nodes of the sublists of processor ``rank``."""
         shift, mask, factor = self.key
         inverse = pow(factor, -1, mask + 1)
         numbers = np.arange(rank, self.count + 1, size)
@@ -85,7 +87,7 @@ class Sublists:
 
 
 def cut(n: int, head: int, wanted: int, seed: int) -> Sublists:
-    """Cut a list of n >= 2 nodes into about ``wanted`` sublists, at most half as many as nodes."""
+    """Cut a list of n >= 2 nodes into about ``wanted`` sublists, but at most half as many as there are nodes."""
     if wanted < 1:
         raise ValueError(f"a list is cut into 1 sublist or more, not {wanted}")
     bits = (n - 1).bit_length()
@@ -98,24 +100,24 @@ def cut(n: int, head: int, wanted: int, seed: int) -> Sublists:
 def put_links(step: Superstep, scratch: GlobalArray, numbers: NDArray[np.int64], links: NDArray[np.int64]) -> None:
     """Copy out (length, next) of some sublists.
 
-    The ``scratch`` is the array of the ranks to be: it has room for two words of every sublist, of a dtype that
-    counts nodes, and holds nothing yet.
+    ``scratch`` is the array that will hold the ranks.  It holds nothing yet, has room for two words of every sublist,
+    and its dtype can count the nodes.
     """
     step.copy_out(scratch, 2 * numbers, links[:, 0])
     step.copy_out(scratch, 2 * numbers + 1, links[:, 1])
 
 
 def get_links(step: Superstep, scratch: GlobalArray, sublists: Sublists) -> NDArray[np.int64]:
-    """Copy in what all processors have put; rows of sublists that do not exist are arbitrary."""
+    """Copy in the links that all processors have put; rows of sublists that do not exist are arbitrary."""
     words = step.copy_in(scratch, slice(0, 2 * (sublists.count + 1)))
     return words.astype(np.int64).reshape(-1, 2)
 
 
 @local
 def offsets_along(links: NDArray[np.int64], first: int, offsets: NDArray[np.int64]) -> int:
-    """Scan the list of sublists: write the rank at which each starts, return how many nodes lead to the tail.
+    """Scan the list of sublists: write the rank at which each starts, and return the number of nodes to the tail.
 
-    Zero is returned when the sublists from the first on do not end at the tail.
+    Return 0 if the sublists from the first on do not end at the tail.
     """
     reached = 0
     sublist = first
@@ -129,19 +131,20 @@ def offsets_along(links: NDArray[np.int64], first: int, offsets: NDArray[np.int6
 
 
 def expected_lengths(n: int, wanted: int) -> NDArray[np.int64]:
-    """Return how long the sublists of a list of n >= 2 nodes are expected to be, cut into about ``wanted``.
+    """Return the expected lengths of the sublists when a list of n >= 2 nodes is cut into about ``wanted``.
 
     Returns
     -------
     int64 array of shape (count + 1,)
-        ``count`` is that of `cut`.  As many entries as places below it are expected to have a node, and one for the
-        head's sublist, shortest first; then zeros.  They sum to n.
+        The lengths, shortest first, and then zeros; they sum to n.  There is one length for each place below ``count``
+        that is expected to have a node, and one for the head's sublist.  ``count`` is that of `cut`.
 
     Notes
     -----
-    Where k random cuts leave k + 1 pieces of 1, the i-th shortest is expected to have 1/(k + 1) times
-    1/(k + 1) + 1/k + ... (i terms); where they have fewer than about ten nodes on average, the longest are longer than
-    that, because nodes are whole.  Source: Pyke, Spacings, Journal of the Royal Statistical Society B 27, 1965.
+    When k random cuts divide a line of length 1 into k + 1 pieces, the expected length of the i-th shortest is
+    1/(k + 1) times 1/(k + 1) + 1/k + ... (i terms).  If the pieces have fewer than about ten nodes on average, the
+    longest are longer than that, because nodes are whole.  Source: Pyke, Spacings, Journal of the Royal Statistical
+    Society B 27, 1965.
     """
     pieces = cut(n, 0, wanted, 0)
     _, mask, _ = pieces.key
@@ -154,12 +157,12 @@ def expected_lengths(n: int, wanted: int) -> NDArray[np.int64]:
 
 
 def known_or_expected(lengths: ArrayLike | None, n: int, wanted: int) -> NDArray[np.int64]:
-    """Return the lengths of all sublists by number, or the `expected_lengths` where they are not known.
+    """Return the lengths of all sublists by number, or the `expected_lengths` if they are not known.
 
     Raises
     ------
     ValueError
-        When they are not those of n nodes.
+        The lengths are not those of n nodes.
     """
     if lengths is None:
         return expected_lengths(n, wanted)

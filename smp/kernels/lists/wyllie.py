@@ -4,10 +4,10 @@
                                     0 ──────▶ 2 ──────▶ 4 ⟲                2 2 2 1 0
                                     0 ────────────────▶ 4 ⟲                4 3 2 1 0
 
-A round reads one list of pairs and writes another, and the two change roles: no node sees a partner that has
-already moved on.  O(n log n) work in ceil(log2 n) rounds.
+A round reads one list of pairs and writes another, and then the two change roles.  So no node sees a successor that has
+already moved on.  The algorithm does O(n log n) work in ceil(log2 n) rounds.
 
-Source: the study of the Tera MTA, section 4.1 and figure 15; the two lists are its section 4.1 too.
+Source: the study of the Tera MTA, section 4.1 and figure 15; section 4.1 also describes the two lists.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEXT, _DISTANCE = 0, 1  # columns of a pair
 
 @local
 def jump(pairs: Nodes, mine: Nodes) -> int:
-    """Take every node of ``mine`` to its successor's successor; return the number of elements read."""
+    """Move every node of ``mine`` on to its successor's successor; return the number of elements read."""
     for i in range(len(mine)):
         y = np.uint64(mine[i, 0])
         mine[i, 0] = pairs[y, 0]
@@ -33,7 +33,7 @@ def jump(pairs: Nodes, mine: Nodes) -> int:
 
 
 def rank_wyllie(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, from_tail: bool = False) -> None:
-    """Rank a list by Wyllie's algorithm with two lists: an SPMD program.
+    """Rank a list by Wyllie's algorithm with two lists (SPMD program).
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ def rank_wyllie(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, 
     Raises
     ------
     InvalidList
-        On all processors; ``ranks`` is untouched then.
+        Raised on all processors; ``ranks`` is then unchanged.
 
     Notes
     -----
     Supersteps: ``head`` (n reads), ``pairs`` (n reads, 2n writes), then ceil(log2 n) of ``round`` (2n reads, 2n
-    writes each: next and distance of every node's successor, and of the node), ``check`` (1 read a processor),
-    ``ranks`` (n writes).  A processor keeps the pairs of its own block of nodes.  Two lists of 2n words of the
-    successors' dtype.
+    writes), ``check`` (1 read per processor), ``ranks`` (n writes).  A round reads next and distance of every node's
+    successor, and writes those of the node.  A processor keeps the pairs of its own block of nodes.  The two lists take
+    2n words each, of the successors' dtype.
     """
     check_arrays(successor, ranks)
     n = len(successor)
@@ -73,7 +73,7 @@ def rank_wyllie(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, 
         source, target = target, source
     with proc.superstep("check") as step:
         distance = step.copy_in(source, (head, _DISTANCE))
-    if distance != n - 1:  # a reach that has not come to a tail is 2 to the rounds, more than n - 1
+    if distance != n - 1:  # a node that has not reached a tail is at distance 2**rounds, more than n - 1
         refuse(proc, successor)
     with proc.superstep("ranks") as step:
         step.compute()
@@ -81,7 +81,7 @@ def rank_wyllie(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, 
 
 
 def cost(n: int, p: int) -> Costs:
-    """Return what the supersteps of `rank_wyllie` access, for n nodes on p processors: an array of `COST`."""
+    """Return what the supersteps of `rank_wyllie` access for n nodes on p processors, as an array of `COST`."""
     if n == 0:
         return costs_of([])
     longest, rounds = longest_block(n, p), (n - 1).bit_length()

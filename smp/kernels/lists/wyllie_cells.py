@@ -1,15 +1,15 @@
-"""Wyllie's algorithm in place, with a cell for each node: its full/empty bit serialises access to the node.
+"""Wyllie's algorithm in place, with a cell for each node, whose full/empty bit serialises access to the node.
 
     cell of node i     │ at the tail 1 │ next 31 │ distance 32 │ full/empty │
 
-    of every node, in each round       next of i  ─▶ readff: waits while its own stream has it in hand
-                                       i          ─▶ readfe: in hand ... writeef: next's next, both distances
+    for every node i, in each round    next of i  ─▶ readff: waits while the stream of that node holds its cell empty
+                                       i          ─▶ readfe: cell empty ... writeef: next's next, sum of the distances
 
-There is no second list: a node may see a successor that has already moved on in this round, and then moves farther
-itself.  What it never sees is half of a change.  No stream has a node in hand while it waits for another, so none wait
-in a circle, whatever the successors are.  After round r every node reaches 2^r nodes at least, or the tail.
+There is no second list.  A node may see a successor that has already moved on in this round, and then moves farther
+itself.  It never sees half of a change.  No stream holds a node's cell empty while it waits for another cell, so they
+never wait in a circle, whatever the successors are.  After round r every node reaches at least 2^r nodes, or the tail.
 
-Source: the study of the Tera MTA, sections 4.1 and 4.4.1: full-empty bits in place of the second list.
+Source: the study of the Tera MTA, sections 4.1 and 4.4.1, which have full-empty bits in place of the second list.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from .serial import rank_serial
 from .stream_barrier import Meeting, meet, meeting
 
 MOST = (1 << 31) - 1
-"""Nodes whose numbers fit into a cell beside a distance."""
+"""Number of nodes up to which a node number fits into a cell together with a distance."""
 _DISTANCE = 0xFFFFFFFF  # mask
-_NEXT = 0x7FFFFFFF  # mask, once shifted
+_NEXT = 0x7FFFFFFF  # mask, after the shift
 _REACHED = -1 << 63
 
 
 @inline
 def joined(mine: int, theirs: int, n: int) -> int:
-    """The cell of a node that takes its successor's reach; on a cycle the distance stays at n."""
+    """Return the new cell of a node that takes on its successor's reach; on a cycle the distance stays at n."""
     distance = (mine & _DISTANCE) + (theirs & _DISTANCE)
     return (theirs & ~_DISTANCE) | (distance if distance < n else n)
 
@@ -57,7 +57,7 @@ def rank_nodes(
     Returns
     -------
     bool
-        Whether the head leads to the tail past all nodes; if not, no rank is written.
+        True if the head leads to the tail past all nodes; if not, no rank is written.
     """
     n = len(successor)
     for i in range(start, stop):
@@ -66,13 +66,13 @@ def rank_nodes(
     meet(at, 0)
     for r in range(rounds):
         for i in range(start, stop):
-            mine = readxx(cells, i)  # nobody else changes it
+            mine = readxx(cells, i)  # no other stream changes it
             if mine >= 0:
                 theirs = readff(cells, (mine >> 32) & _NEXT)
                 mine = readfe(cells, i)
                 writeef(cells, i, joined(mine, theirs, n))
         meet(at, r + 1)
-    if readxx(cells, head) & _DISTANCE != n - 1:  # one that has not come to a tail reaches farther by now
+    if readxx(cells, head) & _DISTANCE != n - 1:  # a head that has not reached a tail has a greater distance
         return False
     for i in range(start, stop):
         distance = readxx(cells, i) & _DISTANCE
@@ -88,26 +88,27 @@ def rank_wyllie_cells(
     from_tail: bool = False,
     streams: int | None = None,
 ) -> None:
-    """Rank a list by Wyllie's algorithm in place, with a cell for each node: an SPMD program.
+    """Rank a list by Wyllie's algorithm in place, with a cell for each node (SPMD program).
 
     Parameters
     ----------
     proc, successor, ranks, from_tail
         As for `rank_serial`.
     streams : int, optional
-        Of each processor; by default `default_streams`.
+        Number of streams of each processor; by default `default_streams`.
 
     Raises
     ------
     InvalidList
-        On all processors; ``ranks`` is untouched then.
+        Raised on all processors; ``ranks`` is then unchanged.
     ValueError
-        When there are more than 2^31 - 1 nodes.
+        There are more than 2^31 - 1 nodes.
 
     Notes
     -----
-    One superstep, ``head`` (n reads); then ceil(log2 n) rounds, in each of which a node that is not yet at the tail
-    costs a readff of its successor's cell and a readfe and a writeef of its own.  16 bytes a node.
+    There is one superstep, ``head`` (n reads).  Then follow ceil(log2 n) rounds.  In each of them, a node that is not
+    yet at the tail costs a readff of its successor's cell, and a readfe and a writeef of its own cell.  The cells take
+    16 bytes per node.
     """
     check_arrays(successor, ranks)
     n = len(successor)

@@ -1,1 +1,1 @@
-"""Programs whose processors send to each other through cells: a mesh, a ring, a congested place."""
+"""Programs whose processors send data to each other: a mesh, a ring, and a network that congests."""

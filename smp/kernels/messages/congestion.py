@@ -6,14 +6,14 @@
                                    └ failed: c sends it again after a time-out
 
     transmission   takes latency + words * per_word, and its sender is busy meanwhile; it arrives if the input is free
-                   when it begins; else it takes as long, and has failed
-    input          free, unless a message is arriving, or is in the buffer, or a transmission that has failed goes on
-                   still: so that failures bring about failures
-    node           takes messages out of its buffer while it waits, for one that it wants or for a time-out, and keeps
-                   those that it does not want yet; while it computes or sends, the buffer stays full.  One that sleeps
-                   takes a moment to wake: a second message right after a first fails
+                   when it begins; otherwise it takes as long, and fails
+    input          free, unless a message is arriving, or is in the buffer, or a failed transmission is still going on;
+                   so failures cause more failures
+    node           takes messages out of its buffer while it waits for a message or for a time-out, and keeps those that
+                   it does not want yet; while it computes or sends, the buffer stays full.  A sleeping node takes a
+                   moment to wake, so a second message right after a first fails
 
-So it does not pay to send to a node that is busy.  Where nodes send as soon as they can, delays can make them quicker.
+So it does not pay to send to a node that is busy.  If nodes send as soon as they can, delays can make them quicker.
 
 A port, in shared memory, belongs to a node:
 
@@ -21,7 +21,7 @@ A port, in shared memory, belongs to a node:
     INPUT          FREE -> ARRIVING: compare_exchange, by a sender     senders; the node, which sleeps on it
                    ARRIVING -> FULL: the same sender
                    FULL -> FREE: the node
-    NOISE          senders that fail: raised to when they end          senders
+    NOISE          failing senders: raised to the time of their end    senders
     KIND, LENGTH,  the sender whose message arrives, before FULL       the node, after FULL
     the buffer
 
@@ -43,7 +43,7 @@ from smp._runtime.protocols.wait import ABORTED, EXPIRED, WHOLE, blocked
 from smp.compiled import clock, compare_exchange, load, store, wake
 from smp.errors import Aborted
 
-INPUT, NOISE, KIND, LENGTH, NOTHING = range(5)  # NOTHING: is never written, to sleep on
+INPUT, NOISE, KIND, LENGTH, NOTHING = range(5)  # NOTHING is never written: a word to sleep on
 FREE, ARRIVING, FULL = range(3)
 _PORT = 8  # words of a port: a line
 Words = NDArray[np.int64]
@@ -51,20 +51,20 @@ Message = NDArray[np.float64]
 
 
 class Timing(NamedTuple):
-    """What a network takes, in ns; on an emulated machine in virtual ones."""
+    """Times of a network in ns, which on an emulated machine are virtual."""
 
     latency: int = 20_000
-    """Of every transmission."""
+    """Time of every transmission."""
     per_word: int = 1_000
-    """Of each of its words, beside that."""
+    """Additional time for each of its words."""
     timeout: int = 400_000
-    """From the end of a transmission that has failed to the next attempt.  Where it is longer than those of all others
-    together that may be sent to the same node, one of them comes through for certain."""
+    """Time from the end of a failed transmission to the next attempt.  If it is longer than all other transmissions
+    together that may be sent to the same node, one of them is certain to arrive."""
 
 
 @stream
 def transmit(ports: Words, rank: int, to: int, duration: int, sync: Words) -> bool:
-    """Send for ``duration`` ns; return whether the input was free, which is ARRIVING then."""
+    """Send for ``duration`` ns; return True if the input was free, which is then ARRIVING."""
     now, port = clock(), to * _PORT
     end = now + duration
     free = load(ports, port + NOISE) <= now and compare_exchange(ports, port + INPUT, FREE, ARRIVING) == FREE
@@ -81,14 +81,14 @@ def transmit(ports: Words, rank: int, to: int, duration: int, sync: Words) -> bo
 
 @stream
 def deliver(ports: Words, to: int) -> None:
-    """Tell a node that a message is in its buffer."""
+    """Signal to a node that a message is in its buffer."""
     store(ports, to * _PORT + INPUT, FULL)
     wake(ports, to * _PORT + INPUT, 1)
 
 
 @stream
 def await_message(ports: Words, rank: int, deadline: int, sync: Words) -> bool:
-    """Wait until a message is in a node's own buffer; False when the deadline is there first, if it is not 0."""
+    """Wait until a message is in a node's own buffer; return False if the deadline passes first (0 means none)."""
     own = rank * _PORT + INPUT
     state = load(ports, own)
     while state != FULL:
@@ -103,18 +103,18 @@ def await_message(ports: Words, rank: int, deadline: int, sync: Words) -> bool:
 
 @stream
 def release(ports: Words, rank: int) -> None:
-    """Leave a node's own input free."""
+    """Set a node's own input free."""
     store(ports, rank * _PORT + INPUT, FREE)
 
 
 class Network:
-    """A network, as one node has it in hand: made by `network`.
+    """A network as one node uses it, made by `network`.
 
     Attributes
     ----------
     timing : Timing
     attempts, failures : int
-        Transmissions of this node so far, and those of them that have failed.
+        Number of transmissions of this node so far, and number of those that failed.
     """
 
     def __init__(self, proc: Processor, words: int, timing: Timing) -> None:
@@ -126,16 +126,16 @@ class Network:
         self._kept: defaultdict[int, deque[Message]] = defaultdict(deque)
 
     def send(self, to: int, kind: int, message: ArrayLike) -> None:
-        """Send a message, as often as it takes until it is in the other's buffer.
+        """Send a message, and repeat it until it is in the buffer of the receiving node.
 
         Parameters
         ----------
         to : int
-            A node; it may be this one.
+            Receiving node; it may be this one.
         kind : int
-            What the other asks for it by.
+            Kind by which the receiving node asks for the message.
         message : array_like (k,)
-            As float64; not longer than the ``words`` of the network.
+            Data of the message, converted to float64; not longer than the ``words`` of the network.
         """
         sent, (nodes, words) = np.asarray(message, np.float64), self._buffers.shape
         if sent.ndim != 1 or len(sent) > words or not 0 <= to < nodes:
@@ -153,13 +153,13 @@ class Network:
         deliver(self._ports, to)
 
     def receive(self, kind: int) -> Message:
-        """Wait for a message of a kind, the first that was sent of those not yet received, and return it."""
+        """Wait for a message of a kind and return it; of those not yet received, it is the first that was sent."""
         while not self._kept[kind]:
             self._fetched(0)
         return self._kept[kind].popleft()
 
     def _fetched(self, deadline: int) -> bool:
-        """Take a message out of the buffer, once there is one; False when the deadline is there first."""
+        """Take a message out of the buffer once there is one; return False if the deadline passes first."""
         if not await_message(self._ports, self._rank, deadline, self._sync):
             return False
         own = self._ports[self._rank * _PORT :]
@@ -175,20 +175,21 @@ def network(proc: Processor, words: int, timing: Timing | None = None) -> Networ
     ----------
     proc : Processor
     words : int
-        Of the longest message; from 1.
+        Length of the longest message in words, from 1.
     timing : Timing, optional
-        Times of tens of microseconds or more: beside them, every wait that sleeps takes some 3 on an emulated machine,
-        and some 50 on the host.  The clocks of an emulated machine agree only under ``schedule="clock"``.
+        Times of the network, which should be tens of microseconds or more.  Every wait that sleeps adds some 3 us on an
+        emulated machine, and some 50 us on the host machine.  The clocks of an emulated machine agree only under
+        ``schedule="clock"``.
 
     Returns
     -------
     Network
-        To be used in Python, by the thread that has called this, in this run.
+        The network, to be used in Python, in this run, by the thread that called this function.
 
     Raises
     ------
     TypeError, ValueError
-        On all processors alike.
+        Raised on all processors alike.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Mesh: every node of a wrapped mesh takes a new state from those of its four neighbours, round after round.
+"""Mesh: every node of a wrapped mesh computes a new state from those of its four neighbours, round after round.
 
                      (0,1)
                        │ north                     row 0 is south of the last row, column 0 east of the last column:
@@ -10,11 +10,11 @@
 
     a round     receive the four neighbours' states ─▶ update it ─▶ send one's own
 
-A processor a node, a superstep a round.  `smp.kernels.messages.mesh_cells` has the same without a barrier, and
-`smp.kernels.messages.mesh_messages` by messages.
+Each node is a processor, and each round is a superstep.  `smp.kernels.messages.mesh_cells` does the same without a
+barrier, and `smp.kernels.messages.mesh_messages` by messages.
 
-Places, for perturbation tuning: `main_loop`, `receive` and `send`, as each of them begins, once a round; and `update`,
-before each unit of its work.
+Places, for perturbation tuning: `main_loop`, `receive` and `send`, when each of them begins, once per round; and
+`update`, before each unit of its work.
 
 Source: Synthetic-perturbation tuning of MIMD programs, section 4, example 3; there on 4 x 4 processors.
 """
@@ -41,12 +41,12 @@ Shape = tuple[int, int]
 
 
 def mesh_shape(size: int, shape: Shape | None = None) -> Shape:
-    """Return the rows and columns of a mesh of so many nodes: those given, or the nearest to a square.
+    """Return the rows and columns of a mesh of ``size`` nodes: those given, or those nearest to a square.
 
     Raises
     ------
     TypeError, ValueError
-        When the shape is not two numbers whose product is ``size``.
+        The shape is not two numbers whose product is ``size``.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def neighbours(rank: int, shape: Shape) -> NDArray[np.int64]:
 
 
 def check_mesh(proc: Processor, state: GlobalArray, rounds: Any, grain: Any) -> None:
-    """Refuse what no mesh can be relaxed with, on all processors alike."""
+    """Raise an error, on all processors alike, for arguments with which no mesh can be relaxed."""
     if state.dtype != np.float64:
         raise TypeError(f"the states are a global array of {state.dtype}: make it of float64")
     if state.ndim != 2 or len(state) != proc.size:
@@ -95,7 +95,7 @@ def check_mesh(proc: Processor, state: GlobalArray, rounds: Any, grain: Any) -> 
 
 @local
 def approach(mine: States, received: States) -> None:
-    """Go half of the way to the mean of the neighbours' states: a multiply-and-add for each datum."""
+    """Move a state half of the way to the mean of the neighbours' states, with a multiply-and-add for each datum."""
     for k in range(len(mine)):
         around = received[NORTH, k] + received[SOUTH, k] + received[WEST, k] + received[EAST, k]
         mine[k] = 0.5 * mine[k] + 0.125 * around
@@ -103,9 +103,9 @@ def approach(mine: States, received: States) -> None:
 
 @stream
 def update(mine: States, received: States, grain: int) -> None:
-    """Do ``grain`` units of work for each datum of a node's state: approach the neighbours' mean so many times.
+    """Do ``grain`` units of work for each datum of a node's state: approach the neighbours' mean that many times.
 
-    The emulated machine charges each for the bytes of the five states.
+    The emulated machine charges each unit for the bytes of the five states.
     """
     for _ in range(grain):
         delay("update")
@@ -113,42 +113,42 @@ def update(mine: States, received: States, grain: int) -> None:
 
 
 def receive(step: Superstep, state: GlobalArray, around: NDArray[np.int64]) -> States:
-    """Return the neighbours' states, a row each."""
+    """Return the neighbours' states, one row each."""
     delay("receive")
     return step.copy_in(state, around)
 
 
 def send(step: Superstep, state: GlobalArray, rank: int, mine: States) -> None:
-    """Pass a node's own state on."""
+    """Pass on a node's own state."""
     delay("send")
     step.copy_out(state, rank, mine)
 
 
 def relax_mesh(proc: Processor, state: GlobalArray, *, rounds: int, grain: int = 1, shape: Shape | None = None) -> None:
-    """Relax the states of a wrapped mesh, a processor a node: an SPMD program.
+    """Relax the states of a wrapped mesh, with a processor for each node (SPMD program).
 
     Parameters
     ----------
     proc : Processor
     state : GlobalArray of shape (p, words), float64
-        A row for each node, in place; `new_state` makes one.
+        States of the nodes, one row each, relaxed in place; `new_state` makes them.
     rounds : int
-        From 0.
+        Number of rounds, from 0.
     grain : int
-        Units of work for each datum in a round: each takes it half of the way to the mean of the neighbours' data,
-        as they were at the beginning of the round.
+        Units of work for each datum in a round.  Each unit moves the datum half of the way to the mean of the
+        neighbours' data, as they were at the beginning of the round.
     shape : (int, int), optional
-        Rows and columns, p together; by default the nearest to a square: 4 x 4 for 16.
+        Rows and columns of the mesh, whose product is p; by default those nearest to a square: 4 x 4 for 16.
 
     Raises
     ------
     TypeError, ValueError
-        On all processors alike, before the first superstep.
+        Raised on all processors alike, before the first superstep.
 
     Notes
     -----
-    Supersteps: ``start`` (``words`` reads a processor), then ``rounds`` of ``round`` (4 ``words`` reads, ``words``
-    writes a processor); see `cost`.  A neighbour in two directions is read twice.
+    Supersteps: ``start`` (``words`` reads per processor), then ``rounds`` of ``round`` (4 ``words`` reads and ``words``
+    writes per processor); see `cost`.  A node that is the neighbour in two directions is read twice.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def relax_mesh(proc: Processor, state: GlobalArray, *, rounds: int, grain: int =
 
 
 def cost(p: int, rounds: int, words: int) -> Costs:
-    """Return what the supersteps of `relax_mesh` access, exactly, whatever the shape and the grain.
+    """Return exactly what the supersteps of `relax_mesh` access, which depends on neither the shape nor the grain.
 
     Examples
     --------
@@ -187,5 +187,5 @@ def cost(p: int, rounds: int, words: int) -> Costs:
 
 
 def new_state(p: int, words: int = 64, seed: int = 0) -> States:
-    """Return random states of p nodes, of so many data each, from 0 to 1."""
+    """Return random states of p nodes, each of ``words`` numbers from 0 to 1."""
     return np.random.default_rng(seed).random((p, words))

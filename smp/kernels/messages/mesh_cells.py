@@ -1,17 +1,17 @@
-"""Mesh without a barrier: neighbours hand their states over through cells, a cell for each datum and direction.
+"""Mesh without a barrier: neighbours exchange their states through cells, one for each datum and direction.
 
     cells of node r      from north │ from south │ from west │ from east      ``words`` cells each, empty between rounds
 
     a round     send: writeef into the four neighbours' cells ─▶ receive: readfe of one's own ─▶ update
 
-A node sends before it receives, and a cell is empty again once its node has received: so a node is at most one round
-ahead of its neighbours, and nobody waits in a circle.  What round r sends waits for what r - 1 receives, and that for
-what r - 1 sends.
+A node sends before it receives, and a cell is empty again once its node has received.  So a node is at most one round
+ahead of its neighbours, and nodes never wait in a circle.  The sends of round r wait for the receives of round r - 1,
+and those for the sends of round r - 1.
 
-Places, for perturbation tuning: those of `relax_mesh`, but `send` and `receive` for each neighbour, so four times
-a round.
+Places, for perturbation tuning: those of `relax_mesh`, but `send` and `receive` for each neighbour, so four times per
+round.
 
-Source: as of `relax_mesh`, whose form for distributed memory passes messages between neighbours.
+Source: that of `relax_mesh`, whose form for distributed memory passes messages between neighbours.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .mesh import NEIGHBOURS, Shape, States, check_mesh, mesh_shape, neighbours,
 
 @inline
 def send(cells: Cells, around: NDArray[np.int64], mine: States) -> None:
-    """Hand a node's own state to its four neighbours: to the one in the north as from the south, and so on."""
+    """Send a node's own state to its four neighbours: to the northern one as from the south, and so on."""
     words = len(mine)
     for direction in range(NEIGHBOURS):
         delay("send")
@@ -40,7 +40,7 @@ def send(cells: Cells, around: NDArray[np.int64], mine: States) -> None:
 
 @inline
 def receive(cells: Cells, rank: int, received: States) -> None:
-    """Wait for the states of the four neighbours."""
+    """Wait for the states of the four neighbours and write them into ``received``."""
     words = received.shape[1]
     for direction in range(NEIGHBOURS):
         delay("receive")
@@ -63,7 +63,7 @@ def main(cells: Cells, rank: int, around: NDArray[np.int64], mine: States, round
 def relax_mesh_cells(
     proc: Processor, state: GlobalArray, *, rounds: int, grain: int = 1, shape: Shape | None = None
 ) -> None:
-    """Relax the states of a wrapped mesh, whose nodes wait only for their neighbours: an SPMD program.
+    """Relax the states of a wrapped mesh whose nodes wait only for their neighbours (SPMD program).
 
     Parameters
     ----------
@@ -73,12 +73,13 @@ def relax_mesh_cells(
     Raises
     ------
     TypeError, ValueError
-        On all processors alike, before the first superstep.
+        Raised on all processors alike, before the first superstep.
 
     Notes
     -----
-    Supersteps: ``start`` (``words`` reads a processor), ``end`` (``words`` writes); see `cost`.  Between them, in
-    every round, 4 ``words`` writeef and as many readfe a processor.  64 bytes of cells for each datum.
+    Supersteps: ``start`` (``words`` reads per processor), ``end`` (``words`` writes per processor); see `cost`.
+    Between them, every round takes 4 ``words`` writeef and as many readfe per processor.  The cells take 64 bytes for
+    each datum.
     """
     check_mesh(proc, state, rounds, grain)
     around = neighbours(proc.rank, mesh_shape(proc.size, shape))
@@ -92,5 +93,5 @@ def relax_mesh_cells(
 
 
 def cost(p: int, words: int) -> Costs:
-    """Return what the supersteps of `relax_mesh_cells` access, exactly; the cells are not counted."""
+    """Return exactly what the supersteps of `relax_mesh_cells` access; the cells are not counted."""
     return costs_of([("start", words, 0, words * p), ("end", 0, words, words * p)])

@@ -2,11 +2,12 @@
 
     a round     send: one's own state to the four neighbours ─▶ receive: theirs ─▶ update
 
-A message's kind is the direction that it comes from, and those of a kind come in the order in which they were sent: so
-a neighbour that is a round ahead takes no other's place, and each direction of a mesh of one or two rows is apart.
+The kind of a message is the direction that it comes from, and messages of one kind arrive in the order in which they
+were sent.  So a message from a neighbour that is a round ahead is not taken for another, and in a mesh of one or two
+rows the directions are kept apart.
 
-Places, for perturbation tuning: those of `relax_mesh`, but `send` and `receive` for each neighbour, so four times
-a round.
+Places, for perturbation tuning: those of `relax_mesh`, but `send` and `receive` for each neighbour, so four times per
+round.
 
 Source: Synthetic-perturbation tuning of MIMD programs, section 4.2, example 3-DM.  The network is `congestion`.
 """
@@ -26,14 +27,14 @@ from .mesh_cells import cost as cost_of_cells
 
 
 def send(net: Network, around: NDArray[np.int64], mine: States) -> None:
-    """Send a node's own state to its four neighbours: to the one in the north as from the south, and so on."""
+    """Send a node's own state to its four neighbours: to the northern one as from the south, and so on."""
     for direction in range(NEIGHBOURS):
         delay("send")
         net.send(int(around[direction]), direction ^ 1, mine)
 
 
 def receive(net: Network, received: States) -> None:
-    """Wait for the states of the four neighbours."""
+    """Wait for the states of the four neighbours and write them into ``received``."""
     for direction in range(NEIGHBOURS):
         delay("receive")
         received[direction] = net.receive(direction)
@@ -48,29 +49,29 @@ def relax_mesh_messages(
     shape: Shape | None = None,
     timing: Timing | None = None,
 ) -> dict[str, int]:
-    """Relax the states of a wrapped mesh, whose nodes send each other messages: an SPMD program.
+    """Relax the states of a wrapped mesh whose nodes send each other messages (SPMD program).
 
     Parameters
     ----------
     proc, state, rounds, grain, shape
         As for `smp.kernels.messages.mesh.relax_mesh`; the result is the same, bit for bit.
     timing : Timing
-        Of the network; by default its own.
+        Times of the network; by default those of `Timing`.
 
     Returns
     -------
     dict of str to int
-        ``attempts`` and ``failures``: transmissions of all nodes, and those of them that had to be sent again.
+        ``attempts`` and ``failures``: number of transmissions of all nodes, and of those that had to be sent again.
 
     Raises
     ------
     TypeError, ValueError
-        On all processors alike, before the first superstep.
+        Raised on all processors alike, before the first superstep.
 
     Notes
     -----
-    Supersteps as those of `relax_mesh_cells`; see `cost`.  Between them, in every round, four
-    messages of ``words`` a processor.
+    The supersteps are those of `relax_mesh_cells`; see `cost`.  Between them, every processor sends four messages of
+    ``words`` in every round.
     """
     check_mesh(proc, state, rounds, grain)
     around = neighbours(proc.rank, mesh_shape(proc.size, shape))
@@ -90,5 +91,5 @@ def relax_mesh_messages(
 
 
 def cost(p: int, words: int) -> Costs:
-    """Return what the supersteps of `relax_mesh_messages` access, exactly; the messages are not counted."""
+    """Return exactly what the supersteps of `relax_mesh_messages` access; the messages are not counted."""
     return cost_of_cells(p, words)

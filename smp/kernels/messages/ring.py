@@ -1,7 +1,7 @@
-"""Ring: every node waits for its predecessor's message, computes, waits for its successor's leave, sends it on.
+"""Ring: every node waits for its predecessor's message, computes, waits for its successor's permission, and sends on.
 
     node i-1  ───── main: a token, ``words`` long ─────▶  node i  ────────────▶  node i+1
-              ◀──── secondary: one word, the leave ─────          ◀────────────
+              ◀── secondary: one word, permission ──────          ◀────────────
 
     send main
     loop:
@@ -13,19 +13,21 @@
         else:
             e   F5  receive secondary  F6   f
         g
-        send main, but for the last time
+        send main, except in the last round
         h
 
-The letters are places for delays: F1 to F6 those of figure 2, a to h others spread through the loop, c in {code A}.
+The letters are places for delays.  F1 to F6 are those of figure 2, a to h others spread through the loop, c in
+{code A}.
 
-A node sends again only after its successor has taken the message before.  Both kinds come in at one input, on a network
-that congests (`congestion`).  Its token tells a node whether it is likely, and how long {code A} is: a node
-that is ready before the next one finds its input taken, and has to try again later.  Delays can keep nodes in step.
+A node sends again only after its successor has taken the message before.  Both kinds of messages arrive at one input,
+on a network that congests (`congestion`).  The token decides which branch a node takes, and how long {code A} is.  A
+node that is ready before the next one finds its input taken, and has to try again later.  Delays can keep nodes in
+step.
 
-What is computed is the same with any delays, and on any network; `tokens` has it without one.
+The computed values are the same with any delays and on any network; `tokens` computes them without a network.
 
 Source: Synthetic-perturbation tuning of MIMD programs, section 3.2, example 2 and figure 2; there on 16 nodes of an
-iPSC-1.  Who sends the secondary message, and what both hold, is not said there.
+iPSC-1.  The source does not say which node sends the secondary message, or what both messages hold.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ from .congestion import Timing, network
 MAIN, SECONDARY = range(2)
 MULTIPLIER = 6_364_136_223_846_793_005  # of a linear congruential generator modulo 2^64
 BLOCK = 2_500
-"""Numbers on which each multiply-and-assign is made: 2 us of an emulated machine."""
+"""Number of values in each multiply-and-assign, which takes 2 us on an emulated machine."""
 Values = NDArray[np.uint64]
 
 
@@ -56,24 +58,24 @@ def multiply(values: Values) -> None:
 
 @stream
 def code_a(values: Values, loops: int) -> None:
-    """{code A}."""
+    """Run {code A}, which loops the given number of times."""
     for _ in range(loops):
         delay("c")
         multiply(values)
 
 
 def is_likely(token: int, likely: float) -> bool:
-    """Whether the if-statement is true."""
+    """Return True if the if-statement is true for a token."""
     return token < likely * 2**31
 
 
 def loops_of(token: int, load: int) -> int:
-    """How often {code A} loops: 0.8 to 1.2 times the load."""
+    """Return the number of loops of {code A}, which is 0.8 to 1.2 times the load."""
     return load * (80 + token % 41) // 100
 
 
 def drawn(value: int) -> int:
-    """Return the next token, of 31 bits."""
+    """Return the next token, which has 31 bits."""
     return value * MULTIPLIER % 2**64 >> 33
 
 
@@ -83,7 +85,7 @@ def first_tokens(p: int, seed: int) -> NDArray[np.int64]:
 
 
 def tokens(p: int, rounds: int, *, load: int, likely: float, seed: int) -> NDArray[np.int64]:
-    """Return the token that each node receives in each round, an array (rounds, p): computed one after another."""
+    """Return the token that each node receives in each round, as an array (rounds, p), computed serially."""
     found = np.empty((rounds, p), np.int64)
     held = first_tokens(p, seed)
     for r in range(rounds):
@@ -104,34 +106,34 @@ def pass_tokens(
     seed: int = 0,
     timing: Timing | None = None,
 ) -> dict[str, int]:
-    """Pass tokens round a ring, a processor a node: an SPMD program.
+    """Pass tokens round a ring, with a processor for each node (SPMD program).
 
     Parameters
     ----------
     proc : Processor
     rounds : int
-        Messages that each node receives of its predecessor; from 1.
+        Number of messages that each node receives from its predecessor, from 1.
     load : int
-        How often {code A} loops, about: each is a multiply-and-assign on `BLOCK` numbers.
+        Approximate number of loops of {code A}; each is a multiply-and-assign on `BLOCK` numbers.
     words : int
-        Length of the main messages; from 1.
+        Length of the main messages in words, from 1.
     likely : float
-        Share of the tokens with which {code A} is done.
+        Share of the tokens with which {code A} is run.
     seed : int
-        Of the first tokens.
+        Seed of the first tokens.
     timing : Timing, optional
-        Of the network.
+        Times of the network.
 
     Returns
     -------
     dict
-        ``checksum``, of all that this node has received, and of the whole ring ``attempts``, the transmissions, and
-        ``failures``, those of them that failed.
+        ``checksum`` of all that this node has received.  For the whole ring, ``attempts`` is the number of
+        transmissions, and ``failures`` the number of those that failed.
 
     Raises
     ------
     TypeError, ValueError
-        On all processors alike, before the first message.
+        Raised on all processors alike, before the first message.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""The libraries from which sort and argsort choose, see `smp.selection.library`: the forms that run in this process.
+"""Libraries from which sort and argsort choose among the forms that run in this process, see `smp.selection.library`.
 
     keys  --look-->  n, bits, rare, order, below, width  --models-->  numpy, counting, halves, partition
 
-There is one for each size and kind of keys, and number of streams; unsigned integers go with signed ones.
+There is one library for each size and kind of keys and each number of streams.  Unsigned integers share the library of
+signed ones.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ INPUTS = {
     "order": "linear 0..1 real",
     "below": "linear 0..0.5 real",
 }
-"""Of the models; of integers, the width of a range around them too.  See `smp.kernels.sorting.sampling`."""
+"""Inputs of the models; for integers also the width of a range around them.  See `smp.kernels.sorting.sampling`."""
 WIDTH, UNEVEN = {"width": "17..1e19"}, {"uneven": "linear 0..1 real"}
 LOW, HIGH = "max(0, n - 1048576)", "max(0, n - 4194304)"
-"""Levels of memory."""
+"""Terms for the levels of memory."""
 PASSES = ["n * rare", "n * log2(n) * rare", "n * (1 - rare)", "n * bits * (1 - rare)", "n * order", LOW, HIGH]
-"""NumPy's sort: where equal keys are many, it is done when it has told different ones apart."""
+"""Terms of NumPy's sort, which with many equal keys is done as soon as it has separated the different ones."""
 RANKS = [*PASSES, "n * log2(n) * min(1, 10 * uneven)", "n * log2(n) * order", "min(n, 1000)"]
-"""Its argsort, which does badly by keys of which some are far more frequent than others."""
+"""Terms of NumPy's argsort, which is slow on keys of which some are far more frequent than others."""
 PARTS = ["n", "n * log2(n)", "n * rare", "n * bits * (1 - rare)", "n * order", LOW, HIGH]
 RUNS = "min(width, n, 2 ** bits)"
 COUNTS = [
@@ -52,21 +53,22 @@ COUNTS = [
     "n * order * max(0, min(1, (log2(n) - bits - 5) / 4))",
     "n * max(0, bits - 15)",
 ]
-"""Keys, counters, and runs of equal keys, long and short; one key counted time after time, where each waits for the one
-before; counters that are beyond the nearest cache."""
+"""Terms of counting: keys, counters, and runs of equal keys, long and short.  The next two are for one key that is
+counted again and again, where each count waits for the one before.  The last is for counters beyond the nearest
+cache."""
 MAPPED = 1 << 25
-"""Bytes from which the C library asks the system for each array, which then comes filled with zeros."""
+"""Bytes from which the C library requests each array from the system, which fills it with zeros."""
 
 
 @dataclass
 class Request:
-    """Keys to be sorted, and what a look at them tells, which is taken once.
+    """Keys to be sorted, together with a look at some of them, which is taken once.
 
     Attributes
     ----------
     keys : ndarray of shape (n,), n >= 1
     out : ndarray of shape (n,), optional
-        By default a new one.
+        Receives the result; by default a new array.
     """
 
     keys: Keys
@@ -74,11 +76,11 @@ class Request:
 
     @functools.cached_property
     def seen(self) -> Look:
-        """A look at the keys."""
+        """Look at some of the keys."""
         return look(self.keys)
 
     def inputs(self) -> tuple[float, ...]:
-        """What the models of sort take, about 40 us."""
+        """Return the inputs of the models of sort, which takes about 40 us."""
         sample = self.seen.sample
         if sample.dtype.kind == "f":
             return self._inputs()
@@ -86,7 +88,7 @@ class Request:
         return (*self._inputs(), float(around[1] if around else int(sample[-1]) - int(sample[0])))
 
     def inputs_of_order(self) -> tuple[float, ...]:
-        """What the models of argsort take."""
+        """Return the inputs of the models of argsort."""
         return (*self._inputs(), unevenness(self.seen.sample))
 
     def _inputs(self) -> tuple[float, ...]:
@@ -94,7 +96,7 @@ class Request:
         return float(n), distinct_bits(sample), rare_share(sample, n), self.seen.order, share_below(sample)
 
     def sort(self, algorithm: str, streams: int) -> Keys:
-        """Sort the keys and return where they are."""
+        """Sort the keys and return the array that holds the result."""
         out = np.empty(len(self.keys), self.keys.dtype.newbyteorder("=")) if self.out is None else self.out
         sort_fast(self.keys, out, streams, algorithm, self.seen.sample)
         return out
@@ -105,17 +107,17 @@ class Request:
 
 
 def sort_library(dtype: np.dtype[Any], streams: int) -> Library:
-    """Return the library for keys of a type, with the models that are kept for it, if there are any."""
+    """Return the library of sort for keys of a type, with the models that are stored for it, if there are any."""
     return _sort_library(_kind(dtype), streams)
 
 
 def argsort_library(dtype: np.dtype[Any], streams: int) -> Library:
-    """Return the same for argsort."""
+    """Return the library of argsort for keys of a type, with the models that are stored for it, if there are any."""
     return _argsort_library(_kind(dtype), streams)
 
 
 def libraries(streams: int | None = None) -> list[Library]:
-    """Return what is to be calibrated, for so many streams; by default as many as there are CPUs."""
+    """Return the libraries to calibrate for a number of streams, by default as many as there are CPUs."""
     count = streams_for(None) if streams is None else streams
     made = [_sort_library(kind, count) for kind in KINDS]
     return [*made, *(_argsort_library(kind, count) for kind in KINDS)] if count > 1 else made
@@ -177,14 +179,14 @@ def _setup(kind: str) -> Callable[..., tuple[Request]]:
 
 
 def _mapped(kind: str) -> str:
-    """The keys of an array that is mapped anew, as a term."""
+    """Return the term for the keys of an array that is newly mapped."""
     return f"n if n > {MAPPED // np.dtype(kind).itemsize} else 0"
 
 
 def _rule_of_sort(
     octets: int, streams: int, n: float, bits: float, rare: float, order: float, below: float, width: float = math.inf
 ) -> str:
-    """What `sort_fast` does by itself, as far as these numbers tell."""
+    """Return the algorithm that `sort_fast` takes for "auto", as far as these numbers show it."""
     if streams == 1 or n * octets < WORTH_HALVING or bits < LEAST_BITS:
         return "numpy"
     if width * KEYS_A_COUNTER <= n:

@@ -1,13 +1,13 @@
-"""Column sort: a matrix whose columns are sorted four times, with three fixed permutations between.
+"""Column sort: the columns of a matrix are sorted four times, with three fixed permutations in between.
 
-    init                  each processor fills a column, contiguous in memory: its share of the keys, and pads
-    sort/transpose        sort; take the keys column after column, put them down row after row
-    sort/reverse          sort; the other way round
+    init                  each processor fills a column, contiguous in memory, with its share of the keys and padding
+    sort/transpose        sort; read the keys column after column, write them row after row
+    sort/reverse          sort; read the keys row after row, write them column after column
     sort                  sort: now no key is further than half a column from its place
     shift/sort/unshift    sort where two halves meet                    columns    000000000│111111111│222222222
                                                                         sorted     └─0─┘└───1────┘└───2────┘└0─┘
 
-It needs p | r and r >= 2 (p - 1)^2.  All that it does is independent of the keys.
+For columns of length r, it needs p | r and r >= 2 (p - 1)^2.  Its supersteps do not depend on the keys.
 
 Sources: Leighton, Tight bounds on the complexity of parallel sorting; the SMP cost study, section 5.1 and table 11.
 """
@@ -23,7 +23,7 @@ from .keys import check_keys, images, keys_of, unsigned
 
 
 def sort_column(proc: Processor, keys: GlobalArray) -> None:
-    """Sort keys in place by Leighton's column sort: an SPMD program.
+    """Sort keys in place by Leighton's column sort (SPMD program).
 
     Parameters
     ----------
@@ -33,14 +33,14 @@ def sort_column(proc: Processor, keys: GlobalArray) -> None:
     Raises
     ------
     TypeError, ValueError
-        On all processors, with the keys untouched: other arrays.
+        Raised on all processors, with the keys unchanged, for unsuitable arrays.
 
     Notes
     -----
-    Five supersteps, ``init``, ``sort/transpose``, ``sort/reverse``, ``sort`` and ``shift/sort/unshift``, on the images
-    of the keys (see `smp.kernels.sorting.keys`).  Columns are padded with the largest image up to `column_length`, so
-    that short arrays on many processors take more than they should: at least 2 p (p - 1)^2 elements.  See `cost`.
-    Two arrays of the padded length.
+    Five supersteps, ``init``, ``sort/transpose``, ``sort/reverse``, ``sort`` and ``shift/sort/unshift``, work on the
+    images of the keys (see `smp.kernels.sorting.keys`).  Columns are padded with the largest image up to
+    `column_length`.  So short arrays on many processors take more than they should: at least 2 p (p - 1)^2 elements.
+    See `cost`.  The program needs two arrays of the padded length.
     """
     n = check_keys(keys)
     if n == 0:
@@ -48,7 +48,7 @@ def sort_column(proc: Processor, keys: GlobalArray) -> None:
     p, rank, r = proc.size, proc.rank, column_length(n, proc.size)
     kind = unsigned(keys.dtype)
     columns = proc.empty(p * r, kind)  # one after another
-    runs = proc.empty((p, p, r // p), kind)  # of a column, what each other one has sent
+    runs = proc.empty((p, p, r // p), kind)  # [receiving column, sending column]
     own, mine = slice(rank * r, (rank + 1) * r), proc.block(n)
     with proc.superstep("init") as step:
         block = step.copy_in(keys, mine)
@@ -76,12 +76,12 @@ def sort_column(proc: Processor, keys: GlobalArray) -> None:
         step.compute()
         for part, window in windows:
             window.sort()
-            stop = max(part.start, min(part.stop, n))  # what is behind the last key are pads
+            stop = max(part.start, min(part.stop, n))  # only padding follows the last key
             step.copy_out(keys, slice(part.start, stop), keys_of(window[: stop - part.start], keys.dtype))
 
 
 def column_length(n: int, p: int) -> int:
-    """Return how long the columns are: the least multiple of p that has room for n/p keys, and is 2 (p - 1)^2 or more.
+    """Return the length of the columns: the least multiple of p that is at least n/p and at least 2 (p - 1)^2.
 
     Examples
     --------
@@ -98,13 +98,14 @@ def cost(n: int, p: int) -> Costs:
     Parameters
     ----------
     n, p : int
-        Keys, processors.
+        Numbers of keys and of processors.
 
     Returns
     -------
     array of `COST`
-        As in table 11 of the SMP cost study where the columns need no pads: p^2 divides n, and 2 p (p - 1)^2 <= n.
-        Else all but the first reads and the last writes are of padded columns.  None for no keys.
+        Counts as in table 11 of the SMP cost study if the columns need no padding: p^2 divides n, and
+        2 p (p - 1)^2 <= n.  Otherwise all accesses except for the first reads and the last writes are of padded
+        columns.  The array is empty if there are no keys.
     """
     if n == 0:
         return costs_of([])
@@ -121,7 +122,7 @@ def cost(n: int, p: int) -> Costs:
 
 
 def _windows(rank: int, p: int, r: int) -> list[slice]:
-    """What a processor has of the matrix shifted by half a column; the first has both ends, which are in order."""
+    """Return a processor's part of the matrix shifted by half a column; the first has both ends, already in order."""
     half = r // 2
     if rank == 0:
         return [slice(0, r - half), slice(p * r - half, p * r)]

@@ -1,11 +1,11 @@
-"""Counting sort: integers of a narrow range are counted, then written anew, run by run.
+"""Counting sort: integers of a narrow range are counted, then written out run by run.
 
     keys      7 5 7 9 5 5        lowest 5
-    counts    3 0 2 0 1          every stream counts its block; then all are added up
-    out       5 5 5 7 7 9        every stream writes its block, wherever in a run that begins
+    counts    3 0 2 0 1          every stream counts its block; then all counts are added up
+    out       5 5 5 7 7 9        every stream writes its block, which may begin anywhere in a run
 
-The keys are read once and not moved.  The range is guessed from a sample: a key outside is found while counting,
-before anything is written.
+The keys are read once and not moved.  The range is guessed from a sample.  A key outside of it is found during the
+count, before anything is written.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from .keys import Keys
 from .parts import is_plain, pieces
 
 WIDEST = 1 << 17
-"""Integers in a range; so many counters fit a core's second cache."""
+"""Largest number of integers in a range; that many counters fit a core's second-level cache."""
 _AT_ONCE = 1024  # keys that are looked at by vector instructions before they are counted
 
 
 @local
 def count(keys: Keys, lowest: int, few: NDArray[np.uint8], counts: NDArray[np.uint32]) -> bool:
-    """Count each key; stop where one is out of range, and return whether all were within.
+    """Count each key; stop if one is out of range, and return True if all are in range.
 
-    A count is ``counts[k] + few[k]``: the small counters fit nearly into the nearest cache, and each that has come
-    round is noted in the other.
+    A count is ``counts[k] + few[k]``.  The small counters ``few`` nearly fit into the nearest cache; each time that one
+    of them wraps round to 0, 256 is added to the large one.
     """
     low, last = np.uint64(lowest), np.uint64(len(counts) - 1)
     places = np.empty(_AT_ONCE, np.uint32)
@@ -40,7 +40,7 @@ def count(keys: Keys, lowest: int, few: NDArray[np.uint8], counts: NDArray[np.ui
         some = keys[start : min(start + _AT_ONCE, len(keys))]
         farthest = np.uint64(0)
         for i in range(len(some)):
-            place = np.uint64(some[i]) - low  # of a key below the range, huge
+            place = np.uint64(some[i]) - low  # huge for a key below the range
             farthest = max(farthest, place)
             places[i] = np.uint32(place)
         if farthest > last:
@@ -55,7 +55,7 @@ def count(keys: Keys, lowest: int, few: NDArray[np.uint8], counts: NDArray[np.ui
 
 @local
 def write_runs(ends: NDArray[np.int64], lowest: int, start: int, stop: int, out: Keys) -> None:
-    """Write ``out[start:stop]``; the keys ``lowest + k`` end at ``ends[k]``."""
+    """Write ``out[start:stop]``; the run of keys ``lowest + k`` ends at ``ends[k]``."""
     k = np.searchsorted(ends, start, side="right")
     while start < stop:
         upto, key = min(ends[k], stop), out.dtype.type(np.uint64(lowest) + np.uint64(k))
@@ -65,12 +65,13 @@ def write_runs(ends: NDArray[np.int64], lowest: int, start: int, stop: int, out:
 
 
 def range_around(sample: Keys) -> tuple[int, int] | None:
-    """Return (lowest, width) of a range that all keys may be in; None where it is wide, or these are no integers.
+    """Return (lowest, width) of a range that all keys may be in; None if it is wide, or if the keys are not integers.
 
     Parameters
     ----------
     sample : ndarray of shape (s,)
-        Ascending.  The range reaches beyond it by a sixteenth of what it spans, on each side.
+        Some of the keys, ascending.  On each side, the range reaches beyond the sample by a sixteenth of its span and
+        16 more.
     """
     if sample.dtype.kind == "f":
         return None
@@ -82,16 +83,16 @@ def range_around(sample: Keys) -> tuple[int, int] | None:
 
 
 def sort_by_counting(keys: Keys, lowest: int, width: int, out: Keys, streams: int) -> bool:
-    """Sort integers into ``out`` if they are all in a range; return whether they were.
+    """Sort integers into ``out`` if they are all in a range; return True if they are.
 
     Parameters
     ----------
     keys : integer array of shape (n,)
-        Any layout and byte order; fewer than 2**32.
+        Fewer than 2**32 keys, of any layout and byte order.
     lowest, width : int
         The range is ``lowest`` to ``lowest + width - 1``, within the limits of the dtype.
     out : ndarray of shape (n,) and the keys' dtype
-        It may be ``keys``, and is untouched if a key is out of range.
+        Receives the result.  It may be ``keys``, and is unchanged if a key is out of range.
     streams : int
     """
     counts, few = np.zeros((streams, width), np.uint32), np.zeros((streams, width), np.uint8)

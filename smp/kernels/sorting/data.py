@@ -1,9 +1,9 @@
-"""Keys of many kinds, made quickly: what the sorting libraries are calibrated and tried on.
+"""Quickly made keys of many kinds, on which the sorting libraries are calibrated and tested.
 
-0 uniform          over a range of so many bits
+0 uniform          over a range of ``span`` bits
 1 normal           that range is six standard deviations
 2 few              Zipf's law: the k-th of 2**(span/4) distinct keys is drawn 1/k as often as the first
-3 nearly sorted    one key in a hundred is elsewhere
+3 nearly sorted    one key in a hundred is out of place
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from .keys import Keys
 SHAPES = ("uniform", "normal", "few", "nearly sorted")
 SPANS = "4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 20, 24, 28, 32, 40, 48, 56, 64"
 LOOPS = {"shape": "0, 1, 2, 3", "span": SPANS}
-"""What calibrations run over for each n, and trials draw from."""
+"""Values that calibrations run over for each n, and from which trials draw."""
 
 
 def sort_data(dtype: np.dtype[Any], n: int, shape: int, span: float, seed: int = 0) -> Keys:
-    """Return keys.
+    """Return keys of one kind.
 
     Parameters
     ----------
     dtype : one of `smp.kernels.sorting.keys.DTYPES`
     n : int
+        Number of keys.
     shape : int
-        Place in `SHAPES`.
+        Index of the kind in `SHAPES`.
     span : float
-        Bits of the range, as far as the type has them.
+        Number of bits of the range, as far as the type has them.
     seed : int
 
     Returns
     -------
     ndarray of shape (n,)
-        Integers from 0, or floats.
+        The keys: integers from 0 on, or floats.
     """
     rng, floats = np.random.default_rng((seed, n, shape)), dtype.kind == "f"
     wide = min(2.0**span, float(np.finfo(dtype).max if floats else np.iinfo(dtype).max >> 1))
@@ -44,7 +45,7 @@ def sort_data(dtype: np.dtype[Any], n: int, shape: int, span: float, seed: int =
         drawn: Keys = rng.integers(0, int(wide), n, dtype)
         return drawn
     if SHAPES[shape] == "few":
-        ranks = np.arange(1, 2.0 ** min(span / 4, 16) + 1)  # each of these is drawn as often as it is in a table
+        ranks = np.arange(1, 2.0 ** min(span / 4, 16) + 1)  # each of these is drawn as often as it occurs in a table
         shares = np.cumsum(1 / ranks) / np.sum(1 / ranks)
         places = np.searchsorted(shares, (np.arange(1 << 16) + 0.5) / (1 << 16))
         table: Keys = np.asarray(ranks * 0.618 % 1.0 * wide, dtype)[places]

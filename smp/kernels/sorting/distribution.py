@@ -1,4 +1,4 @@
-"""Keys dealt out into parts: which part each belongs to, how many each part gets, and every key to its place.
+"""Deal keys out into parts: find the part of each key, count the keys of each part, and move every key to its place.
 
     keys     6 2 9 4 8 1
     parts    1 0 2 1 2 0      of keys from 0, from 3 and from 7 on: two each
@@ -20,11 +20,11 @@ from .keys import Images, Keys, unsigned
 Parts = NDArray[np.uint16]  # the part of every key
 Numbers = NDArray[np.int64]  # one for each part
 
-_AHEAD = 16  # keys between asking for a line of a part and writing there; pays where parts outnumber open lines
+_AHEAD = 16  # keys between the prefetch of a part's line and the write; pays if parts outnumber open lines
 
 
 def by_digit(images: Images, shift: int, width: int) -> Parts:
-    """Return each key's digit of ``width`` bits, 16 at most, from bit ``shift`` on.
+    """Return each key's digit of ``width`` bits, at most 16, from bit ``shift`` on.
 
     Parameters
     ----------
@@ -47,7 +47,8 @@ def by_floors(images: Images, floors: Images) -> Parts:
     ----------
     images : uint32 or uint64 array of shape (n,)
     floors : array of the same type, shape (m,), 1 <= m <= 65,536
-        Ascending: part k has the keys from ``floors[k]`` to ``floors[k + 1]``, the first part smaller ones too.
+        Ascending floors of the parts.  Part k has the keys from ``floors[k]`` to ``floors[k + 1]``; the first part also
+        has all smaller ones.
 
     Returns
     -------
@@ -55,8 +56,8 @@ def by_floors(images: Images, floors: Images) -> Parts:
 
     Notes
     -----
-    Keys that equal a floor may belong to the part above or below.  They take turns between all parts that they may
-    belong to: so many equal keys, which are several equal floors, are spread evenly.  Costs O(n log m).
+    A key that equals a floor may belong to the part above or below.  Such keys go in turn to all parts that they may
+    belong to.  So equal keys that are frequent enough to be several floors are spread evenly.  The cost is O(n log m).
     """
     parts = np.empty(len(images), np.uint16)
     splitters = floors[1:]
@@ -66,14 +67,14 @@ def by_floors(images: Images, floors: Images) -> Parts:
 
 
 def tally(parts: Parts, m: int) -> Numbers:
-    """Return how many keys each of m parts has."""
+    """Return the number of keys in each of m parts."""
     counts = np.zeros(m, np.int64)
     _tally(parts, counts)
     return counts
 
 
 def deal(target: Keys, keys: Keys, parts: Parts, places: Numbers) -> int:
-    """Write every key to the next place of its part, in order; return how many were written.
+    """Write every key to the next place of its part, in order; return the number of keys.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def deal(target: Keys, keys: Keys, parts: Parts, places: Numbers) -> int:
     keys : array of shape (n,), of the same dtype
     parts : uint16 array of shape (n,)
     places : int64 array
-        Where the first key of each part goes; moved on.
+        Place for the first key of each part; advanced past the keys that are written.
     """
     bits = unsigned(target.dtype)
     return _deal(target.view(bits), keys.view(bits), parts, places)
@@ -95,7 +96,7 @@ def _digits(images: Images, shift: np.uint64, mask: np.uint64, parts: Parts) -> 
 
 @local
 def _count_up_to(images: Images, splitters: Images, parts: Parts) -> None:
-    """Count the splitters up to each key by halving them; one halving for all keys after another needs no branch."""
+    """Count the splitters up to each key by bisection; each halving is done for all keys, so it needs no branch."""
     parts[:] = 0
     left = np.uint64(len(splitters))
     while left > 0:

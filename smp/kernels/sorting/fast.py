@@ -1,12 +1,12 @@
-"""The fast forms of sort and argsort, on streams of the calling process, and when they are worth it.
+"""The fast forms of sort and argsort, on streams of the calling process, and the rule for when they pay.
 
     look        see `smp.kernels.sorting.sampling`: narrow range?  few distinct keys?  a scale that spreads them?
     counting    see `smp.kernels.sorting.counting`
     partition   see `smp.kernels.sorting.parts`; then NumPy sorts the parts, as many at a time as there are streams
     halves      see `smp.kernels.sorting.halves`; the same with two parts: for arrays of middle length
 
-NumPy's sort holds no lock of the interpreter, and its vector instructions sort a part in a core's cache at about half
-the time that a key of a long array takes.
+NumPy's sort does not hold the interpreter lock.  Its vector instructions sort a part that lies in a core's cache in
+about half the time per key that a long array takes.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from .parts import MOST_PARTS, Numbers, Scale, each_part, heaviest, is_plain, pa
 from .sampling import entropy, look
 
 WORTH_HALVING, WORTH_PARTS = 3 << 20, 1 << 24
-"""Bytes of keys from which "auto" may leave NumPy's sort: for counting or halves, and for parts instead of halves."""
+"""Bytes of keys from which "auto" may take counting or halves instead of NumPy's sort, and parts instead of halves."""
 WORTH_RANKING = 1 << 20
-"""The same for argsort."""
+"""Bytes of keys from which "auto" may take parts instead of NumPy's argsort."""
 KEYS_A_COUNTER = 4
-"""Counting is worth it from so many keys for each integer in the range."""
+"""Number of keys for each integer in the range from which counting pays."""
 PART_BYTES = 1 << 17
-"""Keys and numbers in a part: a fraction of a core's second cache, as parts are not all the same."""
+"""Bytes of keys and numbers in a part: a fraction of a core's second-level cache, because parts differ in size."""
 MOST_KEYS = (1 << 32) - 1
-"""What the counters hold."""
+"""Largest number of keys that the counters can hold."""
 LEAST_BITS = 6.0
-"""Entropy of a sample, of at most 10 bits, below which NumPy's sort gains as much from equal keys."""
+"""Entropy of a sample, which is at most 10 bits, below which NumPy's sort gains as much from equal keys."""
 MOST_IN_A_CELL = 0.25
 """Share of the keys in one cell above which moving them would leave too much to sort."""
 
@@ -45,13 +45,14 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
     ----------
     keys : ndarray of shape (n,) and one of `smp.kernels.sorting.keys.DTYPES`, or such in the other byte order
     out : ndarray of shape (n,) of that type, in either byte order
-        It may share memory with the keys.
+        Receives the result; it may share memory with the keys.
     streams : int
+        Number of streams.
     algorithm : {"auto", "numpy", "halves", "partition", "counting"}
-        "auto" is the rule by which `smp.kernels.sort` goes without models.  Counting gives way to halves where the
-        range turns out to be wide, and these and parts to NumPy's sort where too many keys are equal.
+        "auto" is the rule that `smp.kernels.sort` follows without models.  If the range turns out to be wide, halves
+        replace counting.  If too many keys are equal, NumPy's sort replaces halves and parts.
     sample : ndarray of shape (s,), optional
-        Some of the keys, ascending, if they have been looked at.
+        Some of the keys, ascending, if they have already been looked at.
     """
     if _may_pay(keys, WORTH_HALVING, streams, algorithm):
         sample = look(keys).sample if sample is None else sample
@@ -84,12 +85,12 @@ def argsort_fast(keys: Keys, streams: int, algorithm: str = "auto", sample: Keys
 
 
 def repeats(keys: Keys) -> bool:
-    """Whether few of 64 keys differ: then NumPy's sort is so fast that the look at a sample would show."""
+    """Return True if few of 64 keys differ; NumPy's sort is then so fast that a look at a sample would add to it."""
     return len(set(keys[:: max(1, len(keys) // 64)].tolist())) < 32
 
 
 def _way(keys: Keys, sample: Keys, streams: int, algorithm: str) -> Callable[[Keys], Numbers] | None:
-    """Return what brings the keys into parts, if that is asked for or pays; see `_sort_parts`."""
+    """Return the function that moves the keys into parts, or None if that does not pay; see `_sort_parts`."""
     if algorithm == "halves" or (algorithm == "auto" and keys.nbytes < WORTH_PARTS):
         pivot = pivot_of(sample)
         plain = keys if is_plain(keys) else np.array(keys, keys.dtype.newbyteorder("="))
@@ -99,9 +100,9 @@ def _way(keys: Keys, sample: Keys, streams: int, algorithm: str) -> Callable[[Ke
 
 
 def _sort_parts(keys: Keys, out: Keys, streams: int, move: Callable[[Keys], Numbers]) -> None:
-    """Sort by parts: in ``out``, or beside it and then copied, each part while it is in the cache.
+    """Sort by parts in ``out``, or in a separate array, from which each part is copied while it is in the cache.
 
-    ``move`` brings the keys into parts, in the array that it is given, and returns where each ends.
+    ``move`` moves the keys into parts in the array that it is given, and returns the end of each part.
     """
     beside = not is_plain(out) or np.may_share_memory(keys, out)
     moved = np.empty(len(keys), keys.dtype.newbyteorder("=")) if beside else out
@@ -115,7 +116,7 @@ def _sort_parts(keys: Keys, out: Keys, streams: int, move: Callable[[Keys], Numb
 
 
 def _counted(keys: Keys, sample: Keys, out: Keys, streams: int, algorithm: str) -> bool:
-    """Sort by counting if that is asked for or pays; return whether it is done."""
+    """Sort by counting if that is requested or pays; return True if it is done."""
     for lowest, width in _ranges(sample):
         if algorithm == "auto" and (width * KEYS_A_COUNTER > len(keys) or entropy(sample) < LEAST_BITS):
             return False
@@ -125,7 +126,7 @@ def _counted(keys: Keys, sample: Keys, out: Keys, streams: int, algorithm: str) 
 
 
 def _ranges(sample: Keys) -> Iterator[tuple[int, int]]:
-    """Ranges that all keys may be in, one wider than the other: where many are beyond the first, that is soon seen."""
+    """Yield a range that all keys may be in, then a wider one; if many are beyond the first, that is soon seen."""
     narrow = range_around(sample)
     if narrow is not None:
         yield narrow
@@ -148,7 +149,7 @@ def _may_pay(keys: Keys, least: int, streams: int, algorithm: str) -> bool:
 
 
 def _scale(sample: Keys, algorithm: str) -> Scale | None:
-    """Return a scale for the parts, if that is asked for or pays."""
+    """Return a scale for the parts, if parts are requested or pay."""
     scale = scale_of(sample)
     if scale and algorithm == "auto" and (entropy(sample) < LEAST_BITS or heaviest(sample, scale) > MOST_IN_A_CELL):
         return None

@@ -1,6 +1,6 @@
-"""The forms of sorting as SPMD programs: the one table of them.
+"""Table of the forms of sorting that are SPMD programs.
 
-`functions` and `programs` read it, so do the microbenchmarks and the predictions.
+`functions` and `programs` read it, and so do the microbenchmarks and the predictions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from . import column, radix, sample
 
 ROUNDS = "ceil(span / digit)"
 USED = f"ceil(span / {ROUNDS})"
-"""Bits of the digit that are used: the rounds take even shares."""
+"""Bits of the digit that are used, because the rounds take even shares of the span."""
 RADIX = [
     "n",
     ROUNDS,
@@ -26,17 +26,17 @@ RADIX = [
     f"max(0, n - 1048576) * {ROUNDS}",
 ]
 LOCAL = ["n", "n * log2(n) * rare", "n * bits * (1 - rare)", "max(0, n - 131072)", "max(0, n - 1048576)"]
-"""What ends with NumPy's sort, see `smp.kernels.sorting.choice.PASSES`."""
+"""Terms of programs that end with NumPy's sort, see `smp.kernels.sorting.choice.PASSES`."""
 
 
 @dataclass(frozen=True)
 class SortForm(Form):
-    """A program that sorts.
+    """Form of a program that sorts.
 
     Parameters
     ----------
     by_bits : bool
-        Whether it takes how many ``bits`` it has to go over.
+        True if the program takes the number of ``bits`` that it has to go over.
     """
 
     by_bits: bool = False
@@ -52,7 +52,7 @@ def _fewest_rounds(n: float, span: float, *_: float) -> int:
 
 
 def _most_rounds(n: float, span: float, *_: float) -> int:
-    """So many rounds that one more has a lesser digit all the same."""
+    """Return a number of rounds up to which each further round makes the digit smaller."""
     return max(_fewest_rounds(n, span), math.isqrt(int(span)))
 
 
@@ -83,4 +83,4 @@ FORMS = {
         "column sort", column.sort_column, cost=column.cost, work=_compared, element_bytes=4, terms=tuple(LOCAL)
     ),
 }
-"""By the name that `sort` takes as its algorithm."""
+"""Forms by the name that `sort` takes as its ``algorithm``."""

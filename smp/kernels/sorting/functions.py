@@ -1,4 +1,4 @@
-"""Sorting of plain NumPy arrays: which algorithm, where.
+"""Sorting of plain NumPy arrays, with a choice of algorithm and of the place where it runs.
 
     numpy        np.sort                                             in the calling thread
     partition    keys moved into parts, which NumPy sorts            on streams of the calling process
@@ -8,8 +8,8 @@
     sample       by splitters from a sample                          the same
     column       Leighton's column sort                              the same
 
-The last three are SPMD programs, for ``machine.run`` too: `sort_radix`, `sort_sample`, `sort_column`.  "auto" and
-"program" choose by models of this machine where it has been calibrated: see `smp.kernels.sorting.choice` and
+The last three are SPMD programs, which also work with ``machine.run``: `sort_radix`, `sort_sample`, `sort_column`.  If
+this machine has been calibrated, "auto" and "program" choose by its models: see `smp.kernels.sorting.choice` and
 `smp.kernels.sorting.programs`.
 """
 
@@ -33,53 +33,56 @@ from .programs import ProgramRequest, program_library
 ARGSORTS = ("auto", "numpy", "partition")
 HERE = (*ARGSORTS, "halves", "counting")
 WORTH_A_LOOK, WORTH_A_LOOK_FOR_ORDER = 1 << 21, 1 << 20
-"""Bytes of keys from which what a look at them costs is little, when they are sorted and when argsort ranks them."""
+"""Bytes of keys from which a look at them costs little, compared with sort and with argsort."""
 _NATIVE = frozenset(DTYPES)
 
 
 def sort(
     keys: ArrayLike, *, machine: Machine | None = None, algorithm: str = "auto", out: Keys | None = None
 ) -> NDArray[Any]:
-    """Return the keys in ascending order, NaN last: `numpy.sort` on more than one CPU.
+    """Return the keys in ascending order with NaN last, like `numpy.sort` but on more than one CPU.
 
     Parameters
     ----------
     keys : array of shape (n,), int32, int64, uint32, uint64, float32 or float64
-        Strided, read-only, not aligned, of either byte order too.
+        Keys to sort.  The array may be strided, read-only, unaligned, or in either byte order.
     machine : Machine, optional
-        The fast forms use as many streams of the calling process as it has processors; SPMD programs run on it.  By
-        default that of the ``with`` block around; else all CPUs, and for a program a machine opened for the call.
+        Machine on which SPMD programs run; the fast forms use as many streams of the calling process as it has
+        processors.  By default the machine of the enclosing ``with`` block.  Without one, the fast forms use all CPUs,
+        and a program runs on a machine that is opened for the call.
     algorithm : {"auto", "numpy", "halves", "partition", "counting", "radix", "sample", "column", "program"}
-        "auto" is the one of the first four that models of this machine predict to be the fastest, for so many keys
-        and what a look at up to 1024 of them tells; below 2 MiB it is "numpy".  Without models, which ``python -m
-        smp.microbench --calibrate`` makes: "numpy" below 3 MiB of keys, on one CPU, and where a sample has few
-        distinct keys or most in a few clusters; "counting" where the sample's range is narrow; else "halves" below
-        16 MiB and "partition" above.
+        "auto" is "numpy" below 2 MiB of keys.  Above, models of this machine choose among "numpy", "halves",
+        "partition" and "counting".  They predict the fastest from the number of keys and a look at up to 1024 of them;
+        ``python -m smp.microbench --calibrate`` makes them.
 
-        "program" is the one of the last three that is predicted to be the fastest, radix sort with its best digit;
-        without models radix sort for integers from 0 below 2**12, else sample sort.
+        Without models, "auto" follows a rule.  It is "numpy" below 3 MiB of keys, on one CPU, and if a sample has few
+        distinct keys or most of them in a few clusters.  It is "counting" if the range of the sample is narrow.
+        Otherwise it is "halves" below 16 MiB and "partition" above.
+
+        "program" is the one of "radix", "sample" and "column" that is predicted to be the fastest, radix sort with its
+        best digit.  Without models, it is radix sort for integers from 0 to 2**12 - 1, else sample sort.
     out : ndarray of shape (n,) and the keys' dtype, optional
-        Where to put the result; ``keys`` itself is sorted in place.
+        Array for the result.  If it is ``keys`` itself, the keys are sorted in place.
 
     Returns
     -------
     ndarray of shape (n,)
-        ``out``, or a new one in native byte order.  The bits of equal keys are not kept, as NumPy's sort does not
-        keep them: 0.0 may become -0.0, and a NaN another.
+        ``out``, or a new array in native byte order.  Like NumPy's sort, this does not keep the bits of equal keys: 0.0
+        may become -0.0, and one NaN another.
 
     Raises
     ------
     TypeError
-        Keys or ``out`` of another dtype; floats for "counting".
+        The keys or ``out`` have another dtype, or the keys are floats and the algorithm is "counting".
     ValueError
-        Not one-dimensional; no such algorithm; ``out`` of another length, or read-only; keys of a range that is too
-        wide for "counting".
+        The keys are not one-dimensional, there is no such algorithm, ``out`` has another length or is read-only, or the
+        range of the keys is too wide for "counting".
 
     Notes
     -----
-    Working memory beside the keys and the result: none to speak of; a copy of the keys for "partition" and "halves"
-    into an ``out`` that is strided, of the other byte order, or shares memory with the keys, and for "halves" of keys
-    that are such; for a program two or three.
+    Most forms need hardly any memory in addition to the keys and the result.  "partition" and "halves" need a copy of
+    the keys if ``out`` is strided, in the other byte order, or shares memory with the keys.  "halves" also needs one if
+    the keys are strided or in the other byte order.  A program needs two or three copies.
 
     Examples
     --------
@@ -105,20 +108,21 @@ def sort(
 
 
 def argsort(keys: ArrayLike, *, machine: Machine | None = None, algorithm: str = "auto") -> NDArray[np.int64]:
-    """Return the order that sorts the keys: `numpy.argsort` on more than one CPU.
+    """Return the order that sorts the keys, like `numpy.argsort` but on more than one CPU.
 
     Parameters
     ----------
     keys, machine
         As for `sort`.
     algorithm : {"auto", "numpy", "partition"}
-        "auto" chooses by models, as `sort` does, from 1 MiB of keys; without models it is "partition" from 1 MiB of
-        keys on more than one CPU, unless a sample has few distinct keys or most in a few clusters.
+        "auto" is "numpy" below 1 MiB of keys.  Above, it chooses by models, as `sort` does.  Without models, it is
+        "partition" on more than one CPU, unless a sample has few distinct keys or most of them in a few clusters.
 
     Returns
     -------
     int64 array of shape (n,)
-        ``keys[order]`` is ascending, NaN last.  Not stable: the indices of equal keys come in any order.
+        The order: ``keys[order]`` is ascending with NaN last.  It is not stable: the indices of equal keys come in any
+        order.
 
     Raises
     ------
@@ -147,7 +151,7 @@ def argsort(keys: ArrayLike, *, machine: Machine | None = None, algorithm: str =
 
 
 def _is_short(keys: ArrayLike, least: int) -> TypeGuard[NDArray[Any]]:
-    """Whether NumPy takes the keys as they are, and at once: nothing else is done for short arrays."""
+    """Return True for a short array that NumPy takes as it is, so that no time is spent on anything else."""
     return type(keys) is np.ndarray and keys.nbytes < least and keys.ndim == 1 and keys.dtype in _NATIVE
 
 
@@ -188,7 +192,7 @@ def _count(keys: Keys, out: Keys, machine: Machine | None) -> None:
 
 
 def _sort(keys: Keys, out: Keys, streams: int) -> None:
-    """Sort as the models say, or else the rule."""
+    """Sort with the form that the models choose, or else the rule."""
     if keys.nbytes >= WORTH_A_LOOK and len(keys) <= MOST_KEYS:
         library = sort_library(keys.dtype, streams)
         if library.models:

@@ -1,12 +1,12 @@
-"""Keys split in two by a pivot: what the fast form of sort begins with where there are too few for many parts.
+"""Split keys in two by a pivot: the first step of the fast form of sort for arrays that are too short for many parts.
 
     count    every stream counts the keys of its block that are below the pivot
-    move     every stream moves them behind those of the streams before it; all others behind all that are below
+    move     every stream moves them behind those of the streams before it; all others go behind all keys below
 
              block 0    block 1          pivot 5
              7 2 9 4    1 8 3 6          2 4 │ 1 3 │ 7 9 │ 8 6
 
-Two streams then sort a half each.  NaN is below nothing.
+Two streams then sort a half each.  NaN is not below any pivot.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .keys import Keys
 from .parts import Numbers
 
 LEAST_SHARE = 0.3
-"""Share of a sample that must be below its median, for equal keys stay together."""
-_AT_ONCE = 1 << 14  # keys that are counted in 32 bits, as many at a time as a vector has
+"""Least share of a sample that must be below its median; it may be less than half, because equal keys stay together."""
+_AT_ONCE = 1 << 14  # keys that are counted in 32 bits, as many at a time as a vector has lanes
 
 
 @local
@@ -46,13 +46,13 @@ def move_to_halves(keys: Keys, pivot: float, into: Keys, low: int, high: int) ->
     a, b = np.uint64(low), np.uint64(high)
     for i in range(len(keys)):
         below = np.uint64(keys[i] < pivot)
-        into[b + below * (a - b)] = keys[i]  # without a branch, which would be guessed wrong every other time
+        into[b + below * (a - b)] = keys[i]  # without a branch, half of which would be mispredicted
         a += below
         b += np.uint64(1) - below
 
 
 def pivot_of(sample: Keys) -> Keys | None:
-    """Return the median of an ascending sample, an array of one key; None where it would split the keys unevenly."""
+    """Return the median of an ascending sample, as an array of one key; None if it would split the keys unevenly."""
     middle = len(sample) // 2
     pivot = sample[middle : middle + 1]
     below = np.count_nonzero(sample < pivot) / len(sample)
@@ -60,7 +60,7 @@ def pivot_of(sample: Keys) -> Keys | None:
 
 
 def halve(keys: Keys, pivot: Keys, streams: int, into: Keys) -> Numbers:
-    """Move all keys into two parts; return where each ends.
+    """Move all keys into two parts; return the end of each.
 
     Parameters
     ----------

@@ -1,14 +1,15 @@
-"""Keys to be sorted, as unsigned integers of the same width and in the same order: their images.
+"""Images of keys: unsigned integers of the same width and in the same order as the keys to be sorted.
 
     unsigned   as they are
     signed     the sign bit flipped                        -2^31 ─▶ 0   -1 ─▶ 2^31 - 1   0 ─▶ 2^31
-    float      the sign bit flipped, in negative ones all bits, which orders them as on a circle
+    float      the sign bit flipped, in negative numbers all bits, which orders them as on a circle
 
                    NaN with sign │ -inf … -0.0  0.0 … inf │ NaN
 
                that is then turned until -inf is 0: a NaN with sign goes round to the end, behind the others
 
-So the order is NumPy's, with every NaN last, and -0.0 before 0.0.  It is a bijection: keys come back bit for bit.
+So the order is that of NumPy, with every NaN last, and -0.0 comes before 0.0.  The mapping is a bijection: keys come
+back bit for bit.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from smp import GlobalArray, local
 
 Keys = NDArray[Any]  # of one of DTYPES
 Images = NDArray[Any]  # uint32 or uint64
-Rule = tuple[np.uint64, ...]  # sign's place, what to flip always, what in negative ones too, -inf, all bits
+Rule = tuple[np.uint64, ...]  # place of the sign, bits always flipped, bits also flipped if negative, -inf, all bits
 
 DTYPES = tuple(np.dtype(kind) for kind in (np.int32, np.int64, np.uint32, np.uint64, np.float32, np.float64))
 
 
 def check_keys(keys: GlobalArray) -> int:
-    """Return how many keys there are; refuse arrays that no program sorts, on all processors alike."""
+    """Return the number of keys; raise an error, on all processors alike, for arrays that no program sorts."""
     if keys.dtype not in DTYPES:
         names = ", ".join(dtype.name for dtype in DTYPES)
         raise TypeError(f"keys is a global array of {keys.dtype}; the sorting programs take {names}")
@@ -39,7 +40,7 @@ def check_keys(keys: GlobalArray) -> int:
 
 
 def check_number(name: str, number: int, least: int, most: int | None = None) -> int:
-    """Return a whole number within bounds, or say why it is none."""
+    """Return a whole number within bounds; raise TypeError or ValueError for anything else."""
     try:
         whole = operator.index(number)
     except TypeError:
@@ -57,7 +58,7 @@ def unsigned(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def images(keys: Keys) -> Images:
-    """Return the images of keys; unsigned ones are returned as they are, not copied.
+    """Return the images of keys; unsigned keys are returned as they are, not copied.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def _mapped(loop: Any, given: Images, dtype: np.dtype[Any]) -> Images:
 
 
 def _rule(dtype: np.dtype[Any]) -> Rule:
-    """What to do with the bits of signed integers and floats."""
+    """Return the rule that maps the bits of signed integers or floats."""
     width = 8 * dtype.itemsize
     sign, every = 1 << (width - 1), (1 << width) - 1
     if dtype.kind == "i":

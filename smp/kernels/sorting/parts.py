@@ -1,17 +1,17 @@
-"""Keys moved into parts of ascending ranges: what the fast forms of sort and argsort begin with.
+"""Move keys into parts of ascending ranges, which is the first step of the fast forms of sort and argsort.
 
     cells     0 1 2 ............ 4095    equal steps from a low to a high key of a sample; the keys beyond go into the
                                          first and the last, NaN into the last
     count     every stream counts the keys of its block by cell
-    parts     0 │ 1 │ 2 │ ... │  127     neighbouring cells, so that each part has about as many keys
+    parts     0 │ 1 │ 2 │ ... │  127     neighbouring cells, so that all parts have about equally many keys
     move      every stream moves the keys of its block, each into the next free place of its part
 
-No key of a part is less than one of the part before, so the parts sort on their own, each in a core's cache.  Where
-most keys would share a few cells, the steps are taken on the bits of the keys as floating-point numbers: these grow
-about as the logarithm.
+No key of a part is less than a key of the part before, so each part is sorted on its own, in a core's cache.  If most
+keys would share a few cells, the steps are taken on the bits of the keys as floating-point numbers, which grow about
+like the logarithm.
 
-Moving is bound by memory: a key is read twice and written once into a line that is read first.  A processor has
-too few entries for the pages and lines of so many places to write to, so the next line of each is asked for early.
+Moving is bound by memory: a key is read twice, and written once into a line that is read first.  A CPU has too few
+entries for the pages and lines of that many places to write to, so the next line of each place is prefetched.
 
 Sources: Helman, JaJa and Bader's sample sort, for the two steps; Sanders and Winkel, Super scalar sample sort, for
 finding the part of a key without a branch.
@@ -35,19 +35,19 @@ from ..in_process import side_by_side
 from .keys import Keys
 
 CELLS = 4096
-"""Two counters for each fit a core's first cache."""
+"""Number of cells; two counters for each fit a core's first-level cache."""
 MOST_PARTS = 128
 EVEN = 1 / 64
-"""A scale is good enough if no cell has a larger share of the keys."""
-_AHEAD = 16  # keys between asking for a line and writing into it
+"""Share of the keys that a cell may have, at most, in a scale that is good enough."""
+_AHEAD = 16  # keys between the prefetch of a line and the write into it
 _AT_ONCE = 1024  # keys whose cells are found at once, by vector instructions
-_APART = 32  # words between what two streams count in: no line is written by both, nor fetched with its neighbour
+_APART = 32  # words between the places of two streams: no line is written by both, or fetched with its neighbour
 _PIECE = 1 << 16  # keys that are converted at once
 Numbers = NDArray[np.int64]
 
 
 class Scale(NamedTuple):
-    """Which cell a key falls into: ``(key - low) * factor``, cut to 0 ... CELLS - 1."""
+    """Scale that maps a key to its cell: ``(key - low) * factor``, cut to 0 ... CELLS - 1."""
 
     low: float
     factor: float
@@ -56,14 +56,14 @@ class Scale(NamedTuple):
 
 @inline
 def ordered_bits(value: Any) -> Any:
-    """The bits of a float64 as an integer that grows with it, in a float64 again."""
+    """Return the bits of a float64 as an integer that grows with it, converted to a float64 again."""
     bits = np.float64(value).view(np.int64)
     return np.float64(bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF))
 
 
 @inline
 def find_cells(keys: Keys, scale: Scale, cells: NDArray[np.uint16]) -> None:
-    """Write the cell of each key; a larger key has no smaller cell, whatever is lost in rounding."""
+    """Write the cell of each key into ``cells``; in spite of rounding, a larger key never has a smaller cell."""
     last = np.float64(CELLS - 1)
     for i in range(len(keys)):
         key = np.float64(keys[i])
@@ -74,7 +74,7 @@ def find_cells(keys: Keys, scale: Scale, cells: NDArray[np.uint16]) -> None:
 
 @local
 def count_cells(keys: Keys, scale: Scale, counts: NDArray[np.uint32]) -> None:
-    """Add the keys of each cell to ``counts[0] + counts[1]``: of two keys in turn, none waits for the other's count."""
+    """Count the keys of each cell in ``counts[0]`` and ``counts[1]`` alternately; no count waits for the one before."""
     cells, even, odd = np.empty(_AT_ONCE, np.uint16), counts[0], counts[1]
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : min(start + _AT_ONCE, len(keys))]
@@ -96,7 +96,7 @@ def move(
     numbers: Numbers | None,
     first: int,
 ) -> None:
-    """Move each key to the next place of its part, ``at[table[cell]]``, and its number, from ``first`` on, as well."""
+    """Move each key, and its number counted from ``first``, to the next place of its part, ``at[table[cell]]``."""
     cells = np.empty(_AT_ONCE, np.uint16)
     for start in range(0, len(keys), _AT_ONCE):
         some = keys[start : min(start + _AT_ONCE, len(keys))]
@@ -113,12 +113,12 @@ def move(
 
 
 def is_plain(keys: Keys) -> bool:
-    """Whether compiled loops take the array as it is."""
+    """Return True if compiled loops take the array as it is."""
     return keys.flags.carray and keys.dtype.isnative
 
 
 def pieces(keys: Keys, block: slice) -> Iterator[tuple[int, Keys]]:
-    """Yield (place of the first, keys) for the keys of a block: at once, or what must be converted bit by bit."""
+    """Yield (place of the first key, keys) for a block: all at once, or in pieces if the keys must be converted."""
     step = max(1, block.stop - block.start) if is_plain(keys) else _PIECE
     for start in range(block.start, block.stop, step):
         some = keys[start : min(start + step, block.stop)]
@@ -126,26 +126,28 @@ def pieces(keys: Keys, block: slice) -> Iterator[tuple[int, Keys]]:
 
 
 def heaviest(sample: Keys, scale: Scale) -> float:
-    """Return the share of the keys that the fullest cell has."""
+    """Return the share of the keys that are in the fullest cell."""
     counts = np.zeros((2, CELLS), np.uint32)
     count_cells(sample, scale, counts)
     return float(counts.sum(axis=0).max() / len(sample))
 
 
 def scale_of(sample: Keys) -> Scale | None:
-    """Return the scale whose fullest cell has the fewest keys; None where all keys would share one.
+    """Return a scale that is good enough, else the one with the fewest keys in its fullest cell, or None.
+
+    None means that all keys would share one cell.
 
     Parameters
     ----------
     sample : ndarray of shape (s,)
-        Ascending, NaN last.
+        Some of the keys, ascending, NaN last.
     """
     numbers = sample.astype(np.float64)
     numbers = numbers[np.isfinite(numbers)]
     found = []
     for by_bits in (False, True) if len(numbers) else ():
         values = ordered_bits(numbers) if by_bits else numbers
-        beyond = len(values) >> 7  # so few do not stretch the scale
+        beyond = len(values) >> 7  # outliers at each end, which do not stretch the scale
         low, span = values[beyond], values[-1 - beyond] / 2 - values[beyond] / 2  # halves do not overflow
         factor = (CELLS - 1) / 2 / span if span > 0 else 0.0
         if 0 < factor < np.inf:
@@ -162,20 +164,21 @@ def partition(
     Parameters
     ----------
     keys : ndarray of shape (n,)
-        Any layout and byte order; fewer than 2**32.
+        Fewer than 2**32 keys, of any layout and byte order.
     scale : Scale
     parts : int
-        At most `MOST_PARTS`; some may stay empty.
+        Number of parts, at most `MOST_PARTS`; some may stay empty.
     streams : int
+        Number of streams.
     into : plain ndarray of shape (n,)
-        For the keys; it shares no memory with them.
+        Receives the keys; it shares no memory with them.
     numbers : int64 array of shape (n,), optional
-        For the index that each key had.
+        Receives the index that each key had.
 
     Returns
     -------
     int64 array of shape (parts,)
-        Where each part ends; the next begins there.
+        End of each part; the next part begins there.
     """
     blocks = [share(len(keys), k, streams) for k in range(streams)]
     counts = np.zeros((streams, 2, CELLS), np.uint32)
@@ -193,7 +196,7 @@ def partition(
     every = held.sum(axis=0)
     table = ((np.cumsum(every) - every) * parts // max(1, len(keys))).clip(max=parts - 1).astype(np.uint8)
     sizes = np.stack([np.bincount(table, each, parts) for each in held], axis=1).astype(np.int64)
-    ends = np.cumsum(sizes).reshape(sizes.shape)  # parts in turn, and in each the streams in turn
+    ends = np.cumsum(sizes).reshape(sizes.shape)  # part after part, and in each stream after stream
     starts = np.zeros((streams, parts + _APART), np.uint64)
     starts[:, :parts] = (ends - sizes).T
     side_by_side(*(partial(move_all, k) for k in range(streams)))
@@ -201,7 +204,7 @@ def partition(
 
 
 def each_part(do: Callable[[slice], None], ends: Numbers, streams: int) -> None:
-    """Call ``do`` for every part: a stream that is free takes the largest that is left."""
+    """Call ``do`` for every part; a free stream takes the largest part that is left."""
     starts = np.concatenate(([0], ends[:-1]))
     todo = deque(slice(starts[part], ends[part]) for part in np.argsort(ends - starts))
 

@@ -1,9 +1,10 @@
-"""The SPMD programs that sort, and the library that chooses among them, see `smp.selection.library`.
+"""Library that chooses among the SPMD programs that sort, see `smp.selection.library`.
 
     keys  -->  n, span, bits, rare  --models-->  radix with its best digit, sample, column
 
-Radix sort goes over the bits of the keys in ceil(span / digit) rounds.  For each number of rounds only the least digit
-is of use, so the best number of rounds is looked for: over these the predicted time falls and then rises.
+Radix sort goes over the bits of the keys in ceil(span / digit) rounds.  For each number of rounds only the smallest
+digit is useful, so the search is for the best number of rounds.  With this number, the predicted time first falls and
+then rises.
 
 Source: Brewer, Portable High-Performance Supercomputing, sections 4.5 and 5.3.
 """
@@ -28,7 +29,7 @@ from .sampling import distinct_bits, look, rare_share
 
 KINDS = ("int32", "int64")
 NARROW = 12
-"""Bits of keys up to which radix sort is chosen without models."""
+"""Number of bits of the keys up to which radix sort is chosen without models."""
 
 
 @dataclass
@@ -39,7 +40,7 @@ class ProgramRequest:
     ----------
     keys : ndarray of shape (n,)
     out : ndarray of shape (n,)
-        It may be the keys.
+        Receives the result; it may be the keys.
     machine : Machine
     """
 
@@ -49,14 +50,14 @@ class ProgramRequest:
 
     @functools.cached_property
     def span(self) -> int:
-        """Bits that radix sort has to go over: of the largest integer if none is below 0, else all."""
+        """Number of bits that radix sort has to go over: those of the largest integer if none is negative, else all."""
         whole = 8 * self.keys.dtype.itemsize
         if self.keys.dtype.kind == "f" or not len(self.keys) or self.keys.min() < 0:
             return whole
         return max(1, int(self.keys.max()).bit_length())
 
     def inputs(self) -> tuple[float, ...]:
-        """What the models take: n, span, bits, rare."""
+        """Return the inputs of the models: n, span, bits, rare."""
         n = len(self.keys)
         if not n:
             return 0.0, 1.0, 0.0, 0.0
@@ -64,26 +65,26 @@ class ProgramRequest:
         return float(n), float(self.span), distinct_bits(sample), rare_share(sample, n)
 
     def run(self, algorithm: str, **keywords: Any) -> Keys:
-        """Copy the keys into shared memory, run a program, and copy them back; return where they are."""
+        """Copy the keys into shared memory, run a program, copy them back, and return the array with the result."""
         shared = self.machine.array(self.keys.astype(self.keys.dtype.newbyteorder("="), copy=False))
         self.machine.run(FORMS[algorithm].loaded(), shared, **keywords)
         self.out[...] = shared.view
         return self.out
 
     def run_chosen(self, algorithm: str, **keywords: Any) -> Keys:
-        """Run a program that was chosen; one that can, goes over no more bits than the keys have."""
+        """Run a program that was chosen; if it can, it goes over no more bits than the keys have."""
         if FORMS[algorithm].by_bits and self.span < 8 * self.keys.dtype.itemsize:
             keywords["bits"] = self.span
         return self.run(algorithm, **keywords)
 
 
 def program_library(dtype: np.dtype[Any], processors: int) -> Library:
-    """Return the library for keys of a type, with the models that are kept for it, if there are any."""
+    """Return the library for keys of a type, with the models that are stored for it, if there are any."""
     return _program_library(f"int{8 * dtype.itemsize}", processors)
 
 
 def libraries(processors: int | None = None) -> list[Library]:
-    """Return what is to be calibrated, for so many processors; by default as many as there are CPUs."""
+    """Return the libraries to calibrate for a number of processors, by default as many as there are CPUs."""
     count = streams_for(None) if processors is None else processors
     return [_program_library(kind, count) for kind in KINDS]
 
@@ -113,5 +114,5 @@ def _program_library(kind: str, processors: int) -> Library:
 
 @functools.cache
 def _opened(processors: int) -> Machine:
-    """A machine to calibrate on, which stays open."""
+    """Return a machine for calibration, which stays open."""
     return host(processors)

@@ -1,4 +1,4 @@
-"""Parallel quicksort: newly made sublists are given to free processors through a shared stack.
+"""Parallel quicksort: a shared stack gives newly made sublists to free processors.
 
     main     pop a sublist ─▶ while it is longer than the cutoff:   select a pivot, swap it to the front
                ▲                                                    partition_list in two
@@ -7,22 +7,22 @@
                ╰───────────── bubble_sort what is left ◀╯
 
     select, partition_list and bubble_sort work on one processor's own sublist: sublists on the stack and in hand
-    are disjoint.  Who may touch which keys when is the stack's business (see `smp.kernels.sorting.work_stack`).
+    are disjoint.  The stack orders all accesses to the same keys (see `smp.kernels.sorting.work_stack`).
 
-The pivot is the median of three keys, a third of the sublist apart, the first of them at a place that follows from the
-seed and the sublist: so how the keys are divided does not depend on who does it, or when, and the calls of all
-processors together are the same on every machine.  Whatever the keys, with a random seed the chance of a pivot among
-the lowest tenth is at most 0.15, and among the highest.  All keys are in place when the stack is empty and all
-processors wait at it.
+The pivot is the median of three keys that lie a third of the sublist apart.  The place of the first of them follows
+from the seed and the sublist.  So the division of the keys does not depend on which processor makes it, or when, and
+the calls of all processors together are the same on every machine.  Whatever the keys, with a random seed the chance of
+a pivot among the lowest tenth is at most 0.15, and the same holds for the highest tenth.  All keys are in place when
+the stack is empty and all processors wait at it.
 
-Exchanges of keys are made by `swap` or, as an improvement, by the loops themselves: then `bubble_sort` carries the
-greater key on (`carry`), and `partition_list` exchanges the two keys that it has just read.
+Exchanges of keys are made by `swap` or, as an improvement, by the loops themselves.  In that case `bubble_sort` carries
+the greater key on (`carry`), and `partition_list` exchanges the two keys that it has just read.
 
-Places, for perturbation tuning: `swap` and `bubble_sort`, each as it is called, `code1`, each time that the loop of
-`main` divides a sublist, and those of the stack.
+Places, for perturbation tuning: `swap` and `bubble_sort`, each when it is called; `code1`, each time that the loop of
+`main` divides a sublist; and those of the stack.
 
-Every key is read and written by a primitive, `load` and `store_release`: on the host those are the plain instructions,
-and the emulated machine makes a step of each.
+Every key is read by the primitive `load` and written by `store_release`.  On the host machine these are the plain
+instructions; the emulated machine makes a step of each.
 
 Source: Synthetic-perturbation tuning of MIMD programs, section 3.1, table 1; Hoare, Quicksort.
 """
@@ -48,14 +48,14 @@ _PRIME, _FACTOR = (1 << 31) - 1, 48271  # of the minimal standard generator
 
 
 class Calls(NamedTuple):
-    """How often a processor called each routine, and how often it had to wait for the guard.
+    """Number of calls that a processor made of each routine, and number of its waits for the guard.
 
     Attributes
     ----------
     s_lock, pop, push, swap, bubble_sort, select, partition_list : int
         As in table 1 of the source; s_unlock is called as often as s_lock. Exchanges without `swap` are not counted.
     waits : int
-        Of the calls of s_lock, those that did not get the guard at once.
+        Number of calls of s_lock that did not get the guard at once.
     """
 
     s_lock: int
@@ -70,7 +70,7 @@ class Calls(NamedTuple):
 
 @inline
 def less(a: Any, b: Any) -> bool:
-    """Whether a key comes before another; NaN comes after all others."""
+    """Return True if key ``a`` comes before key ``b``; NaN comes after all others."""
     return bool(a < b or (b != b and a == a))
 
 
@@ -85,9 +85,9 @@ def swap(keys: Keys, i: int, j: int) -> None:
 
 @inline
 def carry(keys: Keys, first: int, stop: int) -> int:
-    """Move the greatest key to the end, as a pass of `bubble_sort` does; return from where on all are in place.
+    """Move the greatest key to the end, as a pass of `bubble_sort` does; return the place from which all are in order.
 
-    The key that neighbours would hand on is carried in a register, and the other one is put down.
+    Of two neighbours, the greater key stays in a register, and the other one is written.
     """
     last = first
     carried = load(keys, first)
@@ -103,7 +103,7 @@ def carry(keys: Keys, first: int, stop: int) -> int:
 
 @inline
 def bubble_sort(keys: Keys, first: int, stop: int, inline_swap: bool) -> int:
-    """Sort a short sublist by exchanging neighbours; return how many calls of swap that took."""
+    """Sort a short sublist by exchanging neighbours; return the number of calls of swap."""
     delay("bubble_sort")
     swaps = 0
     while stop > first:
@@ -122,7 +122,7 @@ def bubble_sort(keys: Keys, first: int, stop: int, inline_swap: bool) -> int:
 
 @inline
 def select(keys: Keys, first: int, stop: int, seed: int) -> int:
-    """Return the place of the pivot of a sublist: of the median of three keys."""
+    """Return the place of the pivot of a sublist, which is the median of three keys."""
     length = stop - first
     place = ((first + stop + seed) % _PRIME * _FACTOR) % _PRIME % length
     a, b, c = first + place, first + (place + length // 3) % length, first + (place + 2 * (length // 3)) % length
@@ -135,14 +135,14 @@ def select(keys: Keys, first: int, stop: int, seed: int) -> int:
 
 @inline
 def partition_list(keys: Keys, first: int, stop: int, inline_swap: bool) -> tuple[int, int]:
-    """Divide a sublist by its first key, the pivot: none of the front part is greater, none of the rest is less.
+    """Divide a sublist by its first key, the pivot: no key of the front part is greater, no key of the rest is less.
 
     Returns
     -------
     middle : int
-        Where the second part begins; neither is empty.
+        Beginning of the second part; neither part is empty.
     swaps : int
-        Calls of swap.
+        Number of calls of swap.
     """
     pivot = load(keys, first)
     i, j, swaps = first - 1, stop, 0
@@ -211,7 +211,7 @@ def sort_quick(
     inline_swap: bool = False,
     seed: int = 0,
 ) -> Calls:
-    """Sort a global array in place by a parallel quicksort: an SPMD program.
+    """Sort a global array in place by a parallel quicksort (SPMD program).
 
     Parameters
     ----------
@@ -219,41 +219,42 @@ def sort_quick(
     keys : GlobalArray of shape (n,), int32, int64, uint32, uint64, float32 or float64
         NaN comes last.
     cutoff : int
-        Sublists of up to so many keys are sorted by bubble sort, and are not given away.
+        Largest number of keys in a sublist that is sorted by bubble sort, and is not given away.
     guard : {"lock", "cell"}
-        What guards the stack: a lock of compare-exchanges, or a full/empty cell that holds the stack's height.  Whoever
-        waits gives its CPU up after a while.
+        Guard of the stack: a lock of compare-exchanges, or a full/empty cell that holds the balance of the stack.  A
+        waiting processor gives up its CPU after a while.
     inline_swap : bool
-        Whether exchanges are coded into the loops that make them, which takes fewer loads and stores; in the bubble
-        sort of random keys half as many. Then `swap` is called once a partition, for the pivot.
+        If True, the loops make the exchanges themselves, with fewer loads and stores; the bubble sort of random keys
+        needs half as many. Then `swap` is called once per partition, for the pivot.
     seed : int
-        Of the pivots.
+        Seed of the pivots.
 
     Returns
     -------
     Calls
-        What this processor did.  Summed over the processors all but ``pop``, ``s_lock`` and ``waits`` follow from the
-        keys, the cutoff and the seed; ``pop`` is ``push`` and one more a processor, ``bubble_sort`` is
-        ``partition_list`` and one more.
+        Calls of this processor.  Summed over the processors, all counts except for ``pop``, ``s_lock`` and ``waits``
+        follow from the keys, the cutoff and the seed.  In the sums, ``pop`` is ``push`` plus one for each processor,
+        and ``bubble_sort`` is ``partition_list`` plus one.
 
     Raises
     ------
     TypeError, ValueError
-        On all processors alike, before any work.
+        Raised on all processors alike, before any work.
 
     Notes
     -----
-    About 1.2 n log2 n comparisons, of which some 2n are one after another, be there ever so many processors: the first
-    partitions keep one of them busy, and the others wait.
+    A sort takes about 1.2 n log2 n comparisons.  Some 2n of them come one after another, however many processors there
+    are, because the first partitions keep one processor busy while the others wait.
 
-    A cell is handed to those that wait for it in the order in which they came, while a lock is taken by whoever runs.
-    Where many processors want the guard, each hand-over of the cell then waits for a sleeper to come up: with 8
-    processors on 2 CPUs a sort was measured to take five times as long by the cell as by the lock, with 2 the same.
+    A cell goes to its waiters in the order in which they came, while a lock goes to whichever processor runs.  If many
+    processors want the guard, each transfer of the cell therefore waits until a sleeping processor runs again.  With 8
+    processors on 2 CPUs, a sort was measured to take five times as long with the cell as with the lock.  With 2
+    processors, both took the same time.
 
-    It is not bulk-synchronous: there are no supersteps, and what a processor accesses depends on the keys and on who
-    comes first to the stack.  So it has no cost function, and no interval.  All keys are in place, and seen so by this
-    processor, when it returns.  The stack has room for n/(cutoff + 1) sublists, at 16 bytes each, which is enough:
-    those on it are disjoint, and longer than the cutoff.
+    The program is not bulk-synchronous.  It has no supersteps, and the accesses of a processor depend on the keys and
+    on the order in which processors come to the stack.  So it has no cost function, and no interval.  When it returns,
+    all keys are in place, and this processor sees them so.  The stack has room for n/(cutoff + 1) sublists of 16 bytes
+    each.  That is enough, because the sublists on it are disjoint and longer than the cutoff.
 
     Examples
     --------

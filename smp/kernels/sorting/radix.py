@@ -1,11 +1,11 @@
 """Radix sort: a stable counting sort by every digit, from the lowest to the highest.
 
     count        each processor counts its keys of each digit value       counts[digit, processor]
-    prefix sum   each sums up an even share of the counts, in that order, whichever digits and processors they are of
-    offsets      and adds the sum of all shares before its own: now a count is where the keys counted go
+    prefix sum   each sums up an even share of the counts in that order, regardless of digit and processor
+    offsets      each adds the sum of all shares before its own: a count is now the place where the counted keys go
     move         each puts its keys there, one after another
 
-Two arrays change roles after every digit.  Of the digit sizes that take equally many rounds the smallest is used.
+Two arrays change roles after every digit.  Of the digit sizes that take equally many rounds, the smallest is used.
 
 Sources: the SMP cost study, section 5.1 and table 9; the thesis on high-level libraries, sections 4.5.1 and 5.3.1.
 """
@@ -22,32 +22,34 @@ from .keys import Images, check_keys, check_number, images, unsigned
 
 DIGIT = 6
 WIDEST = 16
-"""Bits of a digit, at most: so many counts for each processor as there are values of it."""
+"""Largest number of bits of a digit; each processor has one count for every value of the digit."""
 
 
 def sort_radix(proc: Processor, keys: GlobalArray, *, digit: int = DIGIT, bits: int | None = None) -> None:
-    """Sort keys in place by radix sort: an SPMD program.
+    """Sort keys in place by radix sort (SPMD program).
 
     Parameters
     ----------
     proc : Processor
     keys : GlobalArray of shape (n,), int32, int64, uint32, uint64, float32 or float64
     digit : int
-        The most bits to sort by in a round, 1 to 16.
+        Largest number of bits to sort by in a round, 1 to 16.
     bits : int, optional
-        For integers that are known to be from 0 to 2**bits - 1: fewer rounds.  By default the width of the keys.
+        Number of bits of integers that are known to be from 0 to 2**bits - 1, which need fewer rounds.  By default the
+        width of the keys.
 
     Raises
     ------
     TypeError, ValueError
-        On all processors, with the keys untouched: other arrays; a digit or a number of bits out of range; keys that
-        do not fit into ``bits``.
+        Raised on all processors, with the keys unchanged: the array is unsuitable, the digit or the number of bits is
+        out of range, or keys do not fit into ``bits``.
 
     Notes
     -----
-    ceil(bits / digit) rounds of four supersteps, ``count``, ``prefix sum``, ``offsets`` and ``move``; where the number
-    of rounds is odd, a last one, ``home``, copies the keys back.  See `cost`.  Nothing local is kept from one superstep
-    to the next but the sum of a share, and the sum of those before comes by a collective.  A second array of n keys.
+    There are ceil(bits / digit) rounds of four supersteps, ``count``, ``prefix sum``, ``offsets`` and ``move``.  If the
+    number of rounds is odd, a last superstep, ``home``, copies the keys back.  See `cost`.  The only local data kept
+    from one superstep to the next is the sum of a share; a collective gives the sum of the shares before it.  The
+    program needs a second array of n keys.
 
     -0.0 comes before 0.0, and every NaN last: see `smp.kernels.sorting.keys`.
     """
@@ -102,15 +104,17 @@ def cost(n: int, p: int, *, bits: int = 32, digit: int = DIGIT) -> Costs:
     Parameters
     ----------
     n, p : int
-        Keys, processors.
+        Numbers of keys and of processors.
     bits : int
-        The width of the keys, or what ``sort_radix`` is given.
+        Width of the keys, or the ``bits`` given to `sort_radix`.
     digit : int
+        As for `sort_radix`.
 
     Returns
     -------
     array of `COST`
-        As in table 9 of the SMP cost study, with 2**ceil(bits / rounds) for its 64.  None for no keys.
+        Counts as in table 9 of the SMP cost study, with 2**ceil(bits / rounds) in place of its 64.  The array is empty
+        if there are no keys.
     """
     rounds, width = _rounds(bits, digit)
     if n == 0:
@@ -126,13 +130,13 @@ def cost(n: int, p: int, *, bits: int = 32, digit: int = DIGIT) -> Costs:
 
 
 def _rounds(bits: int, digit: int) -> tuple[int, int]:
-    """How many rounds, and how wide the digit of each is."""
+    """Return the number of rounds, and the width of the digit of each."""
     rounds = -(-check_number("bits", bits, 1) // check_number("digit", digit, 1, WIDEST))
     return rounds, -(-bits // rounds)
 
 
 def _check_bits(proc: Processor, mapped: Images, bits: int) -> None:
-    """Refuse keys that are too wide, on all processors."""
+    """Raise ValueError on all processors if keys are too wide."""
     outside = proc.reduce(np.count_nonzero(mapped >> mapped.dtype.type(bits)))
     if outside:
         raise ValueError(f"{outside:,} keys are not from 0 to 2**{bits} - 1: give more bits, or none for any keys")

@@ -1,13 +1,14 @@
-"""Sample sort: a random sample says where buckets of even size begin; keys go to their buckets, which are sorted.
+"""Sample sort: keys go to buckets, whose bounds come from a random sample, and each bucket is sorted.
 
     sample       each processor draws some of its keys; all of them in order are the sample
-    count        every s-th of these is the floor of a bucket; each counts its keys in them   counts[bucket, processor]
-    prefix sum   processor b sums up what the processors have for bucket b: where their keys begin in it
-    move         each puts its keys into the buckets, which lie one after another
+    count        every s-th key of the sample is the floor of a bucket; each processor counts its keys in each bucket:
+                 counts[bucket, processor]
+    prefix sum   processor b sums up the counts of bucket b, so that each processor knows where its keys go in it
+    move         each processor puts its keys into the buckets, which lie one after another
     sort         processor b sorts bucket b
 
-With s keys of each processor a bucket has n/p keys, give or take about 1/sqrt(s) of them.  If one would have far too
-many all the same, another sample is drawn.
+With s keys of each processor, a bucket has n/p keys, give or take about 1/sqrt(s) of them.  If a bucket would still
+have far too many, another sample is drawn.
 
 Sources: the SMP cost study, section 5.1 and table 10; the thesis on high-level libraries, section 4.5.2.
 """
@@ -24,42 +25,42 @@ from .keys import check_keys, check_number, images, keys_of, unsigned
 
 OVERSAMPLING = 100
 TRIES = 8
-"""Samples to draw before the buckets are taken as they are."""
+"""Number of samples to draw before the buckets are taken as they are."""
 SLACK = 16
-"""Keys that a bucket may hold beyond its room, for the sake of very short arrays."""
+"""Number of keys that a bucket may hold beyond its room, for the sake of very short arrays."""
 
 
 def sort_sample(
     proc: Processor, keys: GlobalArray, *, oversampling: int = OVERSAMPLING, seed: int = 0, room: float = 2.0
 ) -> None:
-    """Sort keys in place by sample sort: an SPMD program.
+    """Sort keys in place by sample sort (SPMD program).
 
     Parameters
     ----------
     proc : Processor
     keys : GlobalArray of shape (n,), int32, int64, uint32, uint64, float32 or float64
     oversampling : int
-        Keys that each processor draws, without putting any back; all of its block if it has fewer.
+        Number of keys that each processor draws without replacement; all of its block if that has fewer.
     seed : int
-        Of the draws, from 0.
+        Seed of the draws, from 0.
     room : float
-        How many times n/p keys a bucket should hold at most (and 16 more), at least 1.
+        Largest number of keys that a bucket should hold, as a multiple of n/p (plus 16 keys); at least 1.
 
     Raises
     ------
     TypeError, ValueError
-        On all processors, with the keys untouched: other arrays; numbers out of range.
+        Raised on all processors, with the keys unchanged, for unsuitable arrays or numbers out of range.
 
     Notes
     -----
     Five supersteps, ``sample``, ``count``, ``prefix sum``, ``move`` and ``sort``: see `cost`.  As long as a bucket has
-    more keys than its room, the first two are repeated with an independent sample, up to 8 times in all; then the
-    buckets are taken as they are, since nothing is lost but balance.  Equal keys may go to different buckets, so
+    more keys than its room, the first two are repeated with an independent sample, up to 8 times in all.  After that,
+    the buckets are taken as they are, since nothing is lost but balance.  Equal keys may go to different buckets, so
     that even keys that are all equal are shared out evenly (see `smp.kernels.sorting.distribution.by_floors`).
 
-    Nothing local is kept from one superstep to the next but where the buckets are: keys and floors are read again.  A
-    collective puts the sample in order, and another tells whether a bucket is too large.  A second array holds the
-    images of all keys (see `smp.kernels.sorting.keys`).
+    The only local data kept from one superstep to the next is the position of the buckets; keys and floors are read
+    again.  One collective puts the sample in order, and another finds out if a bucket is too large.  A second array
+    holds the images of all keys (see `smp.kernels.sorting.keys`).
     """
     n = check_keys(keys)
     s, start = check_number("oversampling", oversampling, 1), check_number("seed", seed, 0)
@@ -115,18 +116,19 @@ def cost(n: int, p: int, *, oversampling: int = OVERSAMPLING, restarts: int = 0,
     Parameters
     ----------
     n, p : int
-        Keys, processors.
+        Numbers of keys and of processors.
     oversampling : int
+        As for `sort_sample`.
     restarts : int
-        How many samples were drawn in vain.
+        Number of samples that were drawn in vain.
     largest : int, optional
-        Keys in the largest bucket; by default ceil(n/p), which is ideal.
+        Number of keys in the largest bucket; by default ceil(n/p), which is ideal.
 
     Returns
     -------
     array of `COST`
-        As in table 10 of the SMP cost study; its p for the splitters is right, with the floor of the first bucket.
-        None for no keys.
+        Counts as in table 10 of the SMP cost study.  Its p for the splitters is right, because it includes the floor of
+        the first bucket.  The array is empty if there are no keys.
     """
     if n == 0:
         return costs_of([])
@@ -145,5 +147,5 @@ def cost(n: int, p: int, *, oversampling: int = OVERSAMPLING, restarts: int = 0,
 
 
 def _drawn(n: int, p: int, oversampling: int) -> int:
-    """Size of the sample: blocks differ by one key, so either all have enough for it or all are drawn whole."""
+    """Return the size of the sample; blocks differ by one key, so all have enough keys or all are drawn whole."""
     return min(n, oversampling * p)

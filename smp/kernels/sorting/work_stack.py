@@ -1,31 +1,32 @@
-"""A stack of sublists that all processors share, guarded by a lock; whoever finds it empty sleeps until given one.
+"""Stack of sublists that all processors share under a lock; a processor that finds it empty sleeps until it gets one.
 
-    balance     > 0    so many sublists on the stack
-                < 0    so many processors that wait for one: then the stack is empty
-                       p of them: there is nothing left to do, for nobody has work in hand
+    balance     > 0    number of sublists on the stack
+                < 0    minus the number of processors that wait for one: then the stack is empty
+                       if all p wait: there is nothing left to do, because no processor has work in hand
 
     word                 written by                          read by
     LOCK                 all, to take and to free the guard  all
     BALANCE              the holder of the guard             the holder
-    top, a cell          the same two in one, where the cell is the guard: readfe takes it, with the balance in it, and
+    top, a cell          the same two in one, if the cell is the guard: readfe takes it, with the balance in it, and
                          writeef puts it back
     sublists[2k], [+1]   push, holding the guard: k is the   pop, holding the guard: k + 1 is the balance
                          balance
     waiting[k]           pop, holding the guard: -k is the   push, holding the guard: -k - 1 is the balance; the last of
                          balance                             all processors
-    orders[2w], [2w+1]   writeef by whoever has taken w off  processor w, readfe: the only one, once it has put itself
-                         the waiting, the only one           among the waiting
+    orders[2w], [2w+1]   the only processor that has taken   processor w, readfe: the only one, once it has put itself
+                         w off the waiting list, writeef     on the waiting list
 
-What is written under the guard is read under it: freeing it releases, taking it acquires.  An order is a pair of cells,
-each of them a fence: so whoever gets a sublist, from the stack or by an order, sees all that was done to its keys
-before, and whoever is told that there is nothing left sees all that was done to any.  A processor is taken off the
-waiting once for each time that it has put itself there, and puts itself there again only after it has read its order:
-so its two cells are empty when they are written, and no writer waits.
+Data written under the guard is read under it: freeing the guard is a release, taking it an acquire.  An order is a pair
+of cells, each of which is a fence.  So a processor that gets a sublist, from the stack or by an order, sees all earlier
+changes of the keys in it, and a processor that learns that nothing is left sees all changes of any key.  A processor is
+taken off the waiting list once for each time that it has put itself there, and it puts itself there again only after
+it has read its order.  So its two cells are empty when they are written, and no writer waits.
 
-LOCK is FREE, HELD, or AWAITED: held, and somebody may sleep until it is free.  Whoever has to wait leaves AWAITED, and
-takes the lock with it, because others may sleep still.  Every wait ends when a processor fails.
+LOCK is FREE, HELD, or AWAITED, which means held while another processor may sleep until it is free.  A processor that
+has to wait writes AWAITED, and takes the lock with AWAITED as well, because others may still sleep.  Every wait ends
+when a processor fails.
 
-Places, for perturbation tuning: `s_lock`, `push` and `pop`, each as it is called, so before it asks for the guard.
+Places, for perturbation tuning: `s_lock`, `push` and `pop`, each when it is called, so before it asks for the guard.
 
 Source: Synthetic-perturbation tuning of MIMD programs, section 3.1; the names are those of its table 1.  The lock of
 three states: Drepper, Futexes are tricky.
@@ -46,26 +47,27 @@ from smp.compiled import delay, readfe, try_readfe, wait, wake, writeef
 LOCK, BALANCE, WORDS = 0, 1, 2
 FREE, HELD, AWAITED = 0, 1, 2
 END = -1
-"""Instead of the beginning of a sublist: there is nothing left to do."""
+"""Value in place of the beginning of a sublist when there is nothing left to do."""
 GUARDS = ("lock", "cell")
 
 
 class Stack(NamedTuple):
-    """What the processors share, to be handed to a compiled loop; and which of them has it in hand.
+    """Data of the stack that the processors share, to be passed to a compiled loop, and the rank of its processor.
 
     Attributes
     ----------
     words : int64 array
         LOCK and BALANCE.
     top : Cells
-        One, with the balance in it.
+        One cell, with the balance in it.
     by_cell : bool
-        Whether the cell is the guard, not the lock.
+        True if the cell is the guard, not the lock.
     sublists : int64 array
-        Beginning and end of each.
+        Beginning and end of each sublist.
     waiting : int64 array, shape (p,)
+        Ranks of the waiting processors.
     orders : Cells
-        Two for each processor.
+        Two cells for each processor.
     rank, size : int
     sync : int64 array
         ``proc.sync``.
@@ -83,13 +85,13 @@ class Stack(NamedTuple):
 
 
 def shared_stack(proc: Processor, capacity: int, guard: str) -> Stack:
-    """Return an empty stack with room for so many sublists; all processors call it alike.
+    """Return an empty stack with room for ``capacity`` sublists; all processors call it alike.
 
     Parameters
     ----------
     proc : Processor
     capacity : int
-        `push` does not check it.
+        Largest number of sublists on the stack; `push` does not check it.
     guard : {"lock", "cell"}
     """
     words = proc.zeros(WORDS + proc.size + 2 * capacity, np.int64).view
@@ -97,14 +99,14 @@ def shared_stack(proc: Processor, capacity: int, guard: str) -> Stack:
 
 
 def stack_on(words: NDArray[np.int64], top: Cells, orders: Cells, guard: str, proc: Processor) -> Stack:
-    """Return the stack on words that are zero, a cell that is full and two for each processor that are empty."""
+    """Return a stack made of words that are zero, a full cell, and two empty cells for each processor."""
     common, waiting, sublists = np.split(words, [WORDS, WORDS + proc.size])
     return Stack(common, top, guard == "cell", sublists, waiting, orders, proc.rank, proc.size, proc.sync)
 
 
 @inline
 def s_lock(stack: Stack) -> tuple[int, int]:
-    """Take the guard; return the balance, and how often that had to wait: 0 or 1."""
+    """Take the guard; return the balance and the number of waits for it, 0 or 1."""
     delay("s_lock")
     if stack.by_cell:
         done, balance = try_readfe(stack.top, 0)
@@ -130,12 +132,12 @@ def s_unlock(stack: Stack, balance: int) -> None:
 
 @inline
 def push(stack: Stack, first: int, stop: int) -> int:
-    """Put the sublist from ``first`` to ``stop`` on the stack, or hand it to a processor that waits.
+    """Put the sublist from ``first`` to ``stop`` on the stack, or hand it to a waiting processor.
 
     Returns
     -------
     int
-        How often the guard had to be waited for.
+        Number of waits for the guard, 0 or 1.
     """
     delay("push")
     balance, waits = s_lock(stack)
@@ -153,14 +155,14 @@ def push(stack: Stack, first: int, stop: int) -> int:
 
 @inline
 def pop(stack: Stack) -> tuple[int, int, int]:
-    """Take the sublist on top; where there is none, wait until one is pushed, or until all processors wait.
+    """Take the sublist on top; if there is none, wait until one is pushed, or until all processors wait.
 
     Returns
     -------
     first, stop : int
-        The sublist; END in place of ``first`` when there is nothing left to do, on all processors.
+        The sublist.  On all processors, ``first`` is END when there is nothing left to do.
     waits : int
-        How often the guard had to be waited for.
+        Number of waits for the guard, 0 or 1.
     """
     delay("pop")
     balance, waits = s_lock(stack)
