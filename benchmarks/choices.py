@@ -25,10 +25,10 @@ from smp.selection.rounds import ratio
 from smp.selection.trial import Case, Trial, try_library
 
 SECTIONS = {
-    "sort": "sort_library",
-    "programs": "sort_programs",
-    "lists": "list_library",
-    "stencil": "relaxation_library",
+    "sort": "sorting.choice",
+    "programs": "sorting.programs",
+    "lists": "lists.choice",
+    "stencil": "grids.choice",
 }
 """Modules of `smp.kernels`, each with ``libraries()``."""
 

@@ -21,7 +21,7 @@ from smp.kernels import random_list
 from smp.kernels.lists.forms import FORMS as RANKING
 from smp.kernels.sorting.forms import FORMS as SORTING
 from smp.microbench.predictions.changes import model_of
-from smp.microbench.predictions.programs import KERNELS
+from smp.microbench.predictions.programs import kernel_of
 from smp.microbench.sections.programs.probe import in_supersteps
 from smp.models.fit.linear import mean_relative_error
 from smp.models.supersteps.hybrid import Hybrid, calibrate
@@ -69,7 +69,7 @@ def errors(
 ) -> tuple[list[float], int, Hybrid]:
     """MRE of each of `MODELS` at the sizes between those of the calibration; their number; the hybrid with gamma."""
     charged = np.array([model_of(profile, name, n, p).total() for n in sizes])
-    work = np.array([KERNELS[name].work(n, p) for n in sizes])
+    work = np.array([kernel_of(name).work(n, p) for n in sizes])
     used = np.arange(len(sizes)) % 2 == 0
     two, three = calibrate(charged[used], seconds[used]), calibrate(charged[used], seconds[used], work[used])
     crossed = np.full(len(sizes), np.nan) if elsewhere is None else elsewhere.predict(charged, work)

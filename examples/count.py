@@ -1,4 +1,4 @@
-"""Count keys in supersteps: the program of the README."""
+"""Count keys in a superstep, each processor in its own half."""
 
 import numpy as np
 

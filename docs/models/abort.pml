@@ -5,13 +5,13 @@
  *
  *   here                 in the code
  *   -------------------  -------------------------------------------------------------------------
- *   abort(kind)          smp/_wait.py: compare_exchange(ABORT, 0, cause), then wake all
- *   Processor            a worker (smp/_worker.py): runs a program; whose program returns takes part
+ *   abort(kind)          smp/_runtime/protocols/wait.py: compare_exchange(ABORT, 0, cause), then wake all
+ *   Processor            a worker (smp/_runtime/host/worker.py): runs a program; whose program returns takes part
  *                        in one more barrier, of the signature RETURN; whose program raises calls
  *                        abort(RAISED); either way it answers and is idle
- *   Parent               smp/_crew.py: watches the workers, calls abort(DIED) when one dies, and
+ *   Parent               smp/_runtime/host/workers.py: watches the workers, calls abort(DIED) when one dies, and
  *                        clears all shared words before the next run, when every worker is idle
- *   forget               HostPort.new_run of smp/_host.py: a processor clears its private words at
+ *   forget               HostPort.new_run of smp/_runtime/shared_memory/port.py: a processor clears its private words at
  *                        the start of a run; here at the end of the one before, where nobody can
  *                        tell the difference and there are fewer states
  *   Killer               SIGKILL, SIGSEGV, os._exit, at any step of any worker, also between the

@@ -1,5 +1,5 @@
 /*
- * The barrier of smp/barrier.py with its wait of smp/_wait.py: spin, then block on a futex.
+ * The barrier of smp/_runtime/protocols/barriers.py with its wait of smp/_runtime/protocols/wait.py: spin, then block on a futex.
  *
  *   here                          in the code
  *   ----------------------------  ----------------------------------------------------------------
@@ -13,9 +13,9 @@
  *   synchronise = arrive, then    the same names, the same order of loads and additions; `status` is
  *   await_passed = spun, blocked  what they return
  *   W, due                        in round k - 1, the last entered: its word, and what is expected
- *   overdue                       HostPort._overdue of smp/_host.py: a wait has expired, its arrival
+ *   overdue                       HostPort._overdue of smp/_runtime/shared_memory/port.py: a wait has expired, its arrival
  *                                 stands, and the next call goes on waiting with the same ticket
- *   load fetch_add futex_wait     the same names in smp/_atomics.py
+ *   load fetch_add futex_wait     the same names in smp/_runtime/loops/atomics.py
  *
  * A step of the model touches shared memory once, as one instruction does. A system call on the
  * futex is one step, as it is in the kernel under the lock of the futex's queue.
@@ -155,7 +155,7 @@ inline futex_wait() {
 
 #endif
 
-/* ---- smp/_wait.py ------------------------------------------------------------------------- */
+/* ---- smp/_runtime/protocols/wait.py ------------------------------------------------------------------------- */
 
 inline set_cause(kind) {        /* the first cause stays: nobody may write over it */
     assert(word[ABORT] == 0);
@@ -227,7 +227,7 @@ inline blocked() {
     od
 }
 
-/* ---- smp/barrier.py ----------------------------------------------------------------------- */
+/* ---- smp/_runtime/protocols/barriers.py ----------------------------------------------------------------------- */
 
 /*
  * The caller's variables: byte me, round, sign, status, overdue, k; bool last; short expected[2],

@@ -1,6 +1,6 @@
 /*
- * A full/empty cell of smp/_cell.py, its queues of records (smp/_records.py), the sleep of a trapped
- * waiter and the abort that ends it (smp/_wait.py).
+ * A full/empty cell of smp/_runtime/protocols/cell.py, its queues of records (smp/_runtime/protocols/waiters.py), the sleep of a trapped
+ * waiter and the abort that ends it (smp/_runtime/protocols/wait.py).
  *
  *   here                         in the code
  *   ---------------------------  -----------------------------------------------------------------
@@ -23,7 +23,7 @@
  *   trap, sleep, withdraw        trap: begin_wait, enqueue; `sleep` of _wait; withdraw: unlink, which is
  *                                OK (mine); CHANGING (told), or ABORTED (left: the record is abandoned)
  *   LOCK_GIVEN_UP                lock() is FAILED: somebody has been killed, and it is locked
- *   abort                        the same name in smp/_wait.py
+ *   abort                        the same name in smp/_runtime/protocols/wait.py
  *   Killer, Parent               SIGKILL at any step of any stream; the parent that notices it
  *
  * A step of the model touches shared memory once, as one instruction does, but for three things.
@@ -261,7 +261,7 @@ inline unlock() {               /* store_release(word, w, version + 1) */
     w = 0
 }
 
-/* ---- queues of records: smp/_records.py ---------------------------------------------------- */
+/* ---- queues of records: smp/_runtime/protocols/waiters.py ---------------------------------------------------- */
 
 inline enqueue(front, one) {      /* leaves the first of the queue in `front` */
 #ifndef BUG_NEXT_NOT_CLEARED
@@ -507,7 +507,7 @@ inline futex_wait() {
     !(asleep & BIT(me)) || over
 }
 
-/* ---- smp/_wait.py ------------------------------------------------------------------------- */
+/* ---- smp/_runtime/protocols/wait.py ------------------------------------------------------------------------- */
 
 inline abort() {                /* uses r and before */
 #ifdef BUG_RECORDS_READ_FIRST

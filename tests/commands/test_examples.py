@@ -1,15 +1,13 @@
-"""Every example prints what stands beside it."""
+"""Every example prints what its text file holds, and every benchmark can be started."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support.machines import ROOT
 
-from smp.microbench.sections import SECTIONS
-
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 LONG = ("perturb_mesh", "perturb_quicksort", "perturb_ring")
@@ -27,15 +25,17 @@ def test_example_prints_what_is_written(example: Path) -> None:
     assert done.stdout == example.with_suffix(".txt").read_text()
 
 
-def test_the_programme_of_the_readme_is_an_example() -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    program = readme.split("```python")[1].split("```")[0]
-    shared = (Path(__file__).parents[2] / "examples/count.py").read_text()
-    for line in program.splitlines():
-        if line and not line.startswith("print"):
-            assert line in shared, line
-
-
-def test_the_table_of_the_readme_has_the_sections_in_their_order() -> None:
-    table = (Path(__file__).parents[2] / "README.md").read_text().split("| section | what |")[1].split("\n\n")[0]
-    assert re.findall(r"^\| (\w+) \|", table, re.MULTILINE) == list(SECTIONS)
+def test_every_benchmark_can_be_imported_and_finds_its_libraries() -> None:
+    """They run for minutes; that they begin is checked here, in one process."""
+    code = """
+import runpy, sys
+sys.path.insert(0, sys.argv[1])
+for path in sys.argv[2:]:
+    names = runpy.run_path(path, run_name="imported")
+    if "chosen_libraries" in names:
+        assert list(names["chosen_libraries"](list(names["SECTIONS"])))
+"""
+    scripts = sorted((ROOT / "benchmarks").glob("*.py"))
+    command = [sys.executable, "-c", code, str(ROOT / "benchmarks"), *map(str, scripts)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -130,7 +130,7 @@ def walk(words: Words, seconds: Numbers, cursors: int, links: Numbers, shared: N
             else:
                 active -= 1
                 at[k], word[k] = at[active], word[active]
-        if k < active:  # two sublists have met: this is no list
+        if k < active:  # two sublists have met: this is not a list
             fetch_add(shared, _FAILED, 1)
             return
 

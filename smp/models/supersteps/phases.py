@@ -22,7 +22,7 @@ from .._types import FloatArray
 
 
 class Doubt(NamedTuple):
-    """How far ratios may be off.
+    """Uncertainty of predicted ratios.
 
     Attributes
     ----------

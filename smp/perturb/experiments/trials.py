@@ -89,12 +89,12 @@ class Trials(Saved):
 
     @property
     def runs(self) -> int:
-        """How often each trial was run in a row."""
+        """Number of times that each trial was run in a row."""
         return int(self.table["run"].max(initial=0)) + 1
 
     @property
     def replicates(self) -> int:
-        """How often all trials were run."""
+        """Number of times that all trials were run."""
         return len(self.table) // (len(self.plan.levels) * self.runs)
 
     def responses(self, name: str = "time") -> FloatArray:

@@ -1,0 +1,126 @@
+"""Documentation: its programs run, its links resolve, its names can be imported, and README shows what smp prints."""
+
+import importlib
+import re
+from functools import reduce
+from pathlib import Path
+
+import pytest
+from support.machines import ROOT
+from support.pages import blocks_of, outputs_of
+from support.profiles import charging
+
+from smp.microbench.sections import SECTIONS
+
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+PROGRAMS = [page for page in PAGES if blocks_of(page.read_text(encoding="utf-8"))]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+NAME = re.compile(r"`(smp(?:\.\w+)+)(?:\([^`]*\))?`")
+FILE = re.compile(r"`((?:benchmarks|docs|examples|scripts|smp|tests)/[\w./-]+)`")
+OLD = {"docs/decisions"}  # records of decisions name files and functions as they were called then
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page, as links name them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_resolves(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        if target.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{target} does not exist"
+        assert not anchor or anchor in anchors(file), f"{target}: no such heading"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_name_can_be_imported_and_every_file_exists(page: Path) -> None:
+    if str(page.parent.relative_to(ROOT)) in OLD:
+        return
+    text = page.read_text(encoding="utf-8")
+    for name in NAME.findall(text):
+        assert resolved(name), f"{name} cannot be imported"
+    for file in FILE.findall(text):
+        assert list(ROOT.glob(file)), f"{file} does not exist"
+
+
+def resolved(name: str) -> bool:
+    """Whether a dotted name is a module, or an attribute of one."""
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        try:
+            module = importlib.import_module(".".join(parts[:count]))
+        except ModuleNotFoundError:
+            continue
+        try:
+            reduce(getattr, parts[count:], module)
+        except AttributeError:
+            return False
+        return True
+    return False
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a profile of this computer, from which intervals are predicted."""
+    folder = tmp_path_factory.mktemp("data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SMP_DATA_DIR", str(folder))
+        charging().keep()
+    return folder
+
+
+@pytest.mark.parametrize("page", PROGRAMS, ids=name_of)
+def test_every_program_runs_and_prints_what_the_page_shows(page: Path, data: Path, tmp_path: Path) -> None:
+    """Of the output of a measurement only the columns and labels are compared."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")  # stored results that some pages show
+    text = page.read_text(encoding="utf-8")
+    printed = outputs_of(text, tmp_path, SMP_DATA_DIR=str(data))
+    shown = re.split(r"^```python\n", text, flags=re.MULTILINE)[1:]
+    for block, output in zip(shown, printed, strict=True):
+        if found := re.search(r"<!-- output(.*) -->\n\n((?:    .*\n|\n(?=    ))+)", block):
+            printed_there = "".join(line.removeprefix("    ") + "\n" for line in found[2].rstrip().splitlines())
+            compared = columns_of if found[1] else str.rstrip
+            assert compared(output) == compared(printed_there), block
+
+
+def columns_of(output: str) -> list[list[str]]:
+    """The heads of the columns of an output's tables, and the labels of their rows: what is not measured."""
+    rows = [line.split() for line in output.splitlines()]
+    return [row[:2] if row[0].isdigit() else row for row in rows if row and (row[0].isdigit() or row[0] == "step")]
+
+
+def test_the_readme_is_short_and_has_the_two_lines_that_set_up_everything() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 100
+    lines = [line.strip() for line in text.splitlines() if line.startswith("    ")]
+    assert any(line.endswith("python -m smp.microbench --quick") for line in lines)
+    assert any(line.endswith("python -m pytest") for line in lines)
+
+
+def test_the_page_on_microbenchmarks_has_the_sections_in_their_order() -> None:
+    page = (ROOT / "docs/microbenchmarks.md").read_text(encoding="utf-8")
+    table = page.split("| section | question |")[1].split("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(SECTIONS)
+
+
+def test_the_index_leads_to_every_page() -> None:
+    targets = LINK.findall((ROOT / "docs/index.md").read_text(encoding="utf-8"))
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"} <= set(targets)
+
+
+def test_every_dependency_has_its_reason() -> None:
+    import tomllib
+
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    page = (ROOT / "docs/installation.md").read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| (\w+) \| ([\d.]+) \|", page, re.MULTILINE))
+    assert table == dict(one.split(">=") for one in wanted)

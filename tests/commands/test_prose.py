@@ -1,0 +1,86 @@
+"""Prose: words that make English unnatural here, and first lines that are no sentences, are found and named."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.machines import ROOT
+
+AVOID = {
+    r"so many": "a number of, n, the given number of",
+    r"nobody|somebody|anybody": "no processor, another thread",
+    r"(?:by|in) turns": "in turn, alternately",
+    r"besides?": "next to, in addition",
+    r"anew": "again, rebuilt",
+    r"without a word": "silently",
+    r"foretold": "predicted",
+    r"tells?|told": "report, return, show",
+    r"(?<!there )is no (?:number|profile|list|function|processor|array)": "is not a",
+    r"crew|nursery|laboratory|roster": "workers, fork server",
+}
+"""Words to avoid, and what to write."""
+WORDS = re.compile(rf"\b(?:{'|'.join(AVOID)})\b", re.IGNORECASE)
+QUESTION = re.compile(r"(?:What|Who|Whether|How|Where)\b(?!.*\?)")
+"""A first line must be a sentence or name a thing."""
+QUOTED = re.compile(r"``.*?``|`[^`]*`|\"[^\"]*\"", re.DOTALL)
+NAMED = re.compile(r"^\s*\w+(?:, \w+)* : .*$|^\s*>>>.*(?:\n\s*(?!>>>)\S.*)*", re.MULTILINE)
+"""Names of parameters, and doctests, which are code."""
+STAY = {
+    "smp/microbench/sections/outstanding/": "Crew is the name of a class, which its docstring explains",
+    "smp/microbench/sections/polling/probe.py": "beside is the label of a case in profiles",
+    "smp/_runtime/memory/witness.py": "to tell one thing from another is English",
+}
+"""Files in which a word stays, and why."""
+SOURCES = sorted((ROOT / "smp").rglob("*.py"))
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+def comments(source: Path) -> Iterator[tuple[int, str]]:
+    """Line numbers and texts of the comments of a module."""
+    readline = io.StringIO(source.read_text(encoding="utf-8")).readline
+    for token in tokenize.generate_tokens(readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def docstrings(source: Path) -> Iterator[tuple[int, str]]:
+    """Line numbers and texts of the docstrings, those of attributes too."""
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        for one in getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []:
+            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
+                yield one.lineno, one.value.value
+
+
+def found_in(text: str) -> list[str]:
+    return WORDS.findall(QUOTED.sub("", NAMED.sub("", text)))
+
+
+def test_docstrings_and_comments_avoid_these_words() -> None:
+    found = {
+        f"{source.relative_to(ROOT)}:{line}": words
+        for source in SOURCES
+        if not str(source.relative_to(ROOT)).startswith(tuple(STAY))
+        for line, text in (*comments(source), *docstrings(source))
+        if (words := found_in(text))
+    }
+    assert found == {}
+
+
+def test_first_lines_are_sentences_or_name_a_thing() -> None:
+    found = [
+        f"{source.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
+        for source in SOURCES
+        for line, text in docstrings(source)
+        if QUESTION.match(text)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_avoid_these_words(page: Path) -> None:
+    prose = re.sub(r"^(?:    .*|```.*?^```)$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert found_in(prose) == []
