@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -85,6 +86,43 @@ def test_what_is_packed_works_by_itself(built: Path, tmp_path: Path) -> None:
     alone = {"PYTHONPATH": str(built), "PYTHONDONTWRITEBYTECODE": "1"}
     assert run(sys.executable, "-c", IMPORTS, built, PWD=str(tmp_path), **alone) == f"{smp.__version__}\n"
     check_programs(sys.executable, tmp_path, **alone)
+
+
+FOLDERS = ("benchmarks", "docs", "examples", "scripts", "smp", "tests")
+"""Of the source distribution: its tests read them."""
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution, unpacked."""
+    source = tmp_path_factory.mktemp("checkout")
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    for name in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "MANIFEST.in"):
+        shutil.copy(ROOT / name, source)
+    build = "import setuptools; setuptools.setup()"
+    run(sys.executable, "-c", build, "-q", "sdist", "--dist-dir", source / "dist", PWD=str(source), PYTHONPATH="")
+    (packed,) = (source / "dist").glob("smp_runtime-*.tar.gz")
+    with tarfile.open(packed) as archive:
+        archive.extractall(source / "unpacked", filter="data")
+    (found,) = (source / "unpacked").iterdir()
+    return found
+
+
+def files(root: Path) -> set[str]:
+    """The files that a source distribution must have, relative to the root."""
+    found = (path for name in FOLDERS for path in (root / name).rglob("*") if path.is_file())
+    return {str(path.relative_to(root)) for path in found if "__pycache__" not in path.parts and path.name[0] != "."}
+
+
+def test_the_source_distribution_has_its_tests_and_all_that_they_read(unpacked: Path) -> None:
+    assert files(unpacked) == files(ROOT)
+
+
+@pytest.mark.slow
+def test_the_source_distribution_passes_its_tests_of_the_documentation(unpacked: Path) -> None:
+    tests = ("tests/commands/test_documentation.py", "tests/commands/test_examples.py")
+    run(sys.executable, "-m", "pytest", "-q", *tests, PWD=str(unpacked), PYTHONPATH=str(unpacked))
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ EVERYTHING = None
 EDITS = [
     ("kernels/sorting/parts.py", "_AT_ONCE = 1024", "_AT_ONCE = 2048", SORTING),
     ("kernels/sorting/parts.py", "x if x < last", "x if x <= last", SORTING),  # an inlined callee
-    ("kernels/sorting/parts.py", '"""Add the keys', '"""One line more.\n\n    Add the keys', set()),
+    ("kernels/sorting/parts.py", '"""Count the keys', '"""One line more.\n\n    Count the keys', set()),
     ("kernels/sorting/parts.py", "@local\ndef move(", "# a comment\n\n\n@local\ndef move(", set()),
     ("kernels/sorting/halves.py", "_AT_ONCE = 1 << 14", "_AT_ONCE = 1 << 13", {"sorting.halves.count_below"}),
     ("_runtime/protocols/cell.py", "def quick(", "# what it is\n\n\ndef quick(", set()),
