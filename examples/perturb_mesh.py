@@ -86,31 +86,31 @@ def emulated(folder):
         print("Shared memory, a grain of 8 (figure 3-a)")
         linear = climbed(machine, shared, 8, "main_loop, update", replicates=2)
         print(linear.table())
-        print("Each delay costs as often as its place is passed, whatever its length: any of them will do.\n")
+        print("Each pass of a place costs the whole delay, whatever its length: any of these delays will do.\n")
 
-        print("Response against grain (figure 4), in ms; by messages three runs, and how often they were sent again")
+        print("Response against grain (figure 4), in ms; for three runs by messages, also the messages sent again")
         (exact,), _ = against_grain(machine, shared, 1)
         times, again = against_grain(machine, messages, 3)
         print("grain    shared    by messages                sent again")
         for i, grain in enumerate(GRAINS):
             three = "  ".join(f"{run[i] * 1e3:7.3f}" for run in times)
             print(f"{grain:5}   {exact[i] * 1e3:7.3f}   {three}   " + " ".join(f"{run[i]:3}" for run in again))
-        print("In shared memory more work takes more time from the first. By messages, up to a grain of 64 or so, it")
-        print("may take less: communication rules, and runs that begin otherwise end otherwise.\n")
+        print("In shared memory, more work always takes more time. By messages, up to a grain of about 64, it")
+        print("may take less: communication dominates, and runs that begin differently end differently.\n")
 
         print("By messages, a grain of 8 (figure 3-b)")
         erratic = climbed(machine, messages, 8, "main_loop, receive", replicates=6)
         print(erratic.table())
         for factor, found in erratic.ladders().items():
             print(f"\n{factor}\n{found}")
-        print("\nMessages sent again: means of the trials that delay")
+        print("\nMessages sent again: means of the trials that delay the given places")
         print("        neither  main_loop  receive     both")
         for delay, rung in zip(DELAYS, erratic.rungs, strict=True):
             none, main, receive, both = rung.responses("failures").mean(axis=0)
             print(f"{delay:>5}   {none:7.1f}  {main:9.1f}  {receive:7.1f}  {both:7.1f}")
-        print("A small delay changes who finds whose input busy, and at the main loop the program is faster for it.")
-        print("Large ones bring all nodes into step: three messages in four then come to a node that is sending")
-        print("itself, and are sent again. From there on a delay costs what it takes.")
+        print("A small delay changes which node finds whose input busy; at the main loop it makes the program faster.")
+        print("Large delays bring all nodes into step: three messages in four then reach a node that is sending")
+        print("itself, and are sent again. From there on, a delay costs its own length.")
     if folder:
         from smp.perturb.analysis import plots
 

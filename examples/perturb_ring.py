@@ -56,9 +56,9 @@ with smp.emulated(16, schedule="clock") as machine:
     pairs = [[max(machine.run(seconds, seed, load).results) for load in (400, 440)] for seed in range(32)]
     plain, longer = np.transpose(pairs)
     more, error = longer.mean() / plain.mean() - 1, (longer - plain).std(ddof=1) / len(plain) ** 0.5 / plain.mean()
-    print("{code A} it is.  Checked directly, by the program's own parameter:")
-    print(f"  10% more of it make {more:.1%} more time (+/- {error:.1%})")
-    print("Yet there is more to be learned:")
+    print("So it is {code A}.  A direct check, with the program's own parameter:")
+    print(f"  10% more of it takes {more:.1%} more time (+/- {error:.1%})")
+    print("But there is more to learn:")
     show_failures(trials, {"no delays": 0})
 
     print("2. Heavy communication, light computation: delays of 10 units around the receives")
@@ -76,12 +76,12 @@ with smp.emulated(16, schedule="clock") as machine:
     found = trials.search()
     print(found.table(unit=SECONDS))
     show_failures(trials, {"no delays": 0, "the best": found.best})
-    print("The means of the levels, in ms, lie on no lines, so that effects of two levels would mislead:")
+    print("The means of the levels, in ms, do not lie on lines, so effects of two levels would mislead:")
     for factor, means in found.level_means().items():
         print(f"  {factor}  " + "  ".join(f"{1e3 * mean:.2f}" for mean in means.values()))
     print()
 
-    print("4. The best of 25 looks better than it is: again, with other seeds, beside the ring without delays")
+    print("4. The best of 25 looks better than it is: run it again, with other seeds, next to the ring without delays")
     again = confirm(trials, communicating, machine=machine, arguments=seeds(2_000), replicates=8)
     found = again.search()
     print(found.table(unit=SECONDS))

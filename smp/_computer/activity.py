@@ -136,17 +136,17 @@ def _busy(found: dict[str, Any], cpus: int) -> Iterator[str]:
     """Yield a clause for each observation of a look that disturbs a measurement."""
     short = [f"{each['share']:.0%} of CPU {each['cpu']}" for each in found["cpus"] if each["share"] < GIVEN]
     if short:
-        yield f"a loop that spins gets {_few(short)}"
-    taking = [f"{each['name']} ({each['pid']}) takes {each['share']:.0%}" for each in found["processes"]]
+        yield f"a spinning loop gets {_few(short)}"
+    taking = [f"{each['name']} ({each['pid']}) takes {each['share']:.0%} of a CPU" for each in found["processes"]]
     if taking and found["processes"][0]["share"] > TAKEN:
-        yield f"{_few(taking)} of a CPU"
+        yield _few(taking)
     if (found["stolen_fraction"] or 0.0) > STOLEN:
         yield f"the hypervisor takes {found['stolen_fraction']:.0%} of the time"
     rates = {each["cpu"]: each["GHz"] for each in found["cpus"] if each["GHz"]}
     fastest = max(rates.values(), default=0.0)
     slow = [f"CPU {cpu} runs at {GHz:.2f} GHz" for cpu, GHz in rates.items() if GHz < CLOCK * fastest]
     if slow:
-        yield f"{_few(slow)}, the fastest at {fastest:.2f}"
+        yield f"{_few(slow)}, the fastest at {fastest:.2f} GHz"
     if (found["load"] or 0.0) > LOAD * cpus and found["runnable"]:  # a load alone may be from earlier work
         yield f"the load of the last minute is {found['load']:.2f} on {cpus} CPU{'s' * (cpus != 1)}"
 
@@ -154,4 +154,4 @@ def _busy(found: dict[str, Any], cpus: int) -> Iterator[str]:
 def _few(said: Sequence[str]) -> str:
     """Return the first of some clauses, and how many more there are."""
     rest = len(said) - NAMED
-    return ", ".join(said[:NAMED]) + (f" and so {rest} more" if rest > 0 else "")
+    return ", ".join(said[:NAMED]) + (f" and {rest} more" if rest > 0 else "")

@@ -49,8 +49,8 @@ def run(module: str) -> NoReturn:
     elif isinstance(output.error, BrokenPipeError):
         code = code or 128 + signal.SIGPIPE
     elif output.error is not None or 1 in _closed:
-        why = output.error.strerror if output.error else "it was closed from the start"
-        print(f"error: the standard output failed: {why}", file=sys.stderr)
+        why = output.error.strerror if output.error else "it was closed at the start"
+        print(f"error: cannot write to standard output: {why}", file=sys.stderr)
         code = code or 1
     sys.exit(code)  # type: ignore[arg-type]
 

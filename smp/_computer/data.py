@@ -45,7 +45,9 @@ def _folder(variable: str) -> Path:
 
     usual = platformdirs.user_cache_path("smp") if variable == CACHE else platformdirs.user_data_path("smp")
     if not usual.is_absolute():  # of a user without a home: it would be made in the working directory
-        raise RuntimeError(f"this user has no home, so {usual} would be a relative path: set {variable} to a folder")
+        raise RuntimeError(
+            f"this user has no home folder, so {usual} would be a relative path; set {variable} to a folder"
+        )
     return usual
 
 

@@ -87,7 +87,7 @@ def read(file: Path, error: type[SmpError], what: str, remedy: str) -> Any:
     try:
         return from_json(text)
     except ValueError as cause:
-        raise error(f"{file} is damaged or no {name}: {cause}; {remedy}") from cause
+        raise error(f"{file} is damaged or not {what}: {cause}; {remedy}") from cause
 
 
 def check(data: Any, layout: type[Layout], error: type[SmpError], what: str, remedy: str = "") -> Layout:

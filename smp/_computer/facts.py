@@ -84,7 +84,7 @@ def _processors() -> Iterator[tuple[str, Fact]]:
     yield "cpu_version", Fact("version", "/proc/cpuinfo", settings.stepping)
     yield "microcode", Fact("microcode", "/proc/cpuinfo", settings.microcode)
     yield "isolated", _file("isolated CPUs", "cpu/isolated")
-    yield "nohz_full", _file("CPUs without a tick", "cpu/nohz_full")
+    yield "nohz_full", _file("tickless CPUs", "cpu/nohz_full")
     yield "mitigations", Fact("mitigations", "cpu/vulnerabilities", settings.mitigations)
     yield "hypervisor", Fact("hypervisor", "/sys/hypervisor, /sys/class/dmi", settings.hypervisor)
     yield "caches", Fact("caches", "cpu/*/cache", topology.caches)
@@ -94,14 +94,14 @@ def _processors() -> Iterator[tuple[str, Fact]]:
 def _clocks() -> Iterator[tuple[str, Fact]]:
     yield "governor", _file("governor", "cpufreq/scaling_governor")
     yield "frequency_driver", _file("frequency driver", "cpufreq/scaling_driver")
-    yield "energy_preference", _file("energy or speed", "cpufreq/energy_performance_preference")
+    yield "energy_preference", _file("energy preference", "cpufreq/energy_performance_preference")
     yield "boost", Fact("boost", "cpu/cpufreq/boost, cpu/intel_pstate", settings.boost)
     yield "least_GHz", _file("lowest frequency", "cpufreq/cpuinfo_min_freq", settings.gigahertz, "GHz")
     yield "most_GHz", _file("highest frequency", "cpufreq/cpuinfo_max_freq", settings.gigahertz, "GHz")
     yield "clock_source", _file("clock source", "clocksource/current_clocksource")
     yield "temperature_C", Fact("hottest sensor", "/sys/class/thermal, /sys/class/hwmon", settings.hottest, "C")
     throttled = "cpu/*/thermal_throttle"
-    yield "heat_throttled", Fact("slowed down for heat", throttled, settings.slowed_for_heat, "times")
+    yield "heat_throttled", Fact("thermal throttling", throttled, settings.slowed_for_heat, "times")
 
 
 def _memory() -> Iterator[tuple[str, Fact]]:
@@ -112,11 +112,11 @@ def _memory() -> Iterator[tuple[str, Fact]]:
         "shared_bytes",
         _call("shared memory", "statvfs /dev/shm", lambda: shutil.disk_usage("/dev/shm").total, "bytes"),
     )
-    yield "page_bytes", _call("page", "sysconf SC_PAGE_SIZE", lambda: os.sysconf("SC_PAGE_SIZE"), "bytes")
+    yield "page_bytes", _call("page size", "sysconf SC_PAGE_SIZE", lambda: os.sysconf("SC_PAGE_SIZE"), "bytes")
     yield "huge_private", Fact("huge pages, private", "thp/enabled", lambda root: system.huge_pages(root)["private"])
     yield "huge_shared", Fact("huge pages, shared", "thp/shmem_enabled", lambda root: system.huge_pages(root)["shared"])
-    yield "huge_bytes", _file("huge page", "thp/hpage_pmd_size", number, "bytes")
-    yield "huge_pools", Fact("huge pages set aside", "mm/hugepages", settings.huge_pools)
+    yield "huge_bytes", _file("huge page size", "thp/hpage_pmd_size", number, "bytes")
+    yield "huge_pools", Fact("reserved huge pages", "mm/hugepages", settings.huge_pools)
     yield "numa_balancing", _file("NUMA balancing", "kernel/numa_balancing", number)
     yield "zone_reclaim", _file("zone reclaim", "vm/zone_reclaim_mode", number)
     yield "swappiness", _file("swappiness", "vm/swappiness", number)
@@ -126,13 +126,13 @@ def _memory() -> Iterator[tuple[str, Fact]]:
 def _limits() -> Iterator[tuple[str, Fact]]:
     yield "affinity", _call("CPUs of this process", "sched_getaffinity", allowed_cpus)
     yield "quota_cpus", Fact("CPU quota", "cpu.max of control groups", quota, "CPUs")
-    yield "quota_throttled", Fact("held back by a quota", "cpu.stat of control groups", settings.held_back, "times")
+    yield "quota_throttled", Fact("stopped by a quota", "cpu.stat of control groups", settings.held_back, "times")
     yield "memory_limit_bytes", Fact("memory limit", "memory.max of control groups", settings.memory_limit, "bytes")
     yield "nice", _call("nice", "getpriority", lambda: os.getpriority(os.PRIO_PROCESS, 0))
     yield "perf_event_paranoid", _file("perf_event_paranoid", "kernel/perf_event_paranoid", number)
     yield "container", Fact("container", "/.dockerenv, /run", settings.container)
     yield "load", Fact("load, last minute", "/proc/loadavg", system.load)
-    yield "uptime_s", Fact("up for", "/proc/uptime", settings.uptime, "s")
+    yield "uptime_s", Fact("uptime", "/proc/uptime", settings.uptime, "s")
 
 
 def _software() -> Iterator[tuple[str, Fact]]:
@@ -145,7 +145,7 @@ def _software() -> Iterator[tuple[str, Fact]]:
     )
     for package in ("numpy", "numba", "llvmlite", "scipy"):
         yield package, _call(package, "importlib.metadata", partial(installed, package))
-    yield "smp", _call("smp", "its own version", lambda: VERSION)
+    yield "smp", _call("smp", "smp.__version__", lambda: VERSION)
     yield "environment", _call("environment", "os.environ", settings.environment)
 
 

@@ -58,15 +58,18 @@ def places_of(size: int, cpus: Sequence[int], pin: bool | Sequence[int] | None) 
     """Return the CPU to which each processor is pinned, or None for a processor that may move; see `smp.host`."""
     if pin is True or (pin is None and size <= len(cpus)):
         if size > len(cpus):
-            raise ValueError(f"cannot pin {size} processors: this process may use {len(cpus)} CPUs")
+            raise ValueError(
+                f"cannot pin {size} processors: this process may use only {len(cpus)} CPU{'s' * (len(cpus) != 1)}; "
+                "use fewer processors, or pin=False"
+            )
         return list(cpus[:size])
     if pin is not None and pin is not False:
         try:
             named = [operator.index(cpu) for cpu in pin]
         except TypeError:
-            raise TypeError(f"pin is True, False or a sequence of CPUs, not {pin!r}") from None
+            raise TypeError(f"pin must be True, False or a sequence of CPUs, not {pin!r}") from None
         if len(named) < size or not set(named) <= set(cpus):
-            raise ValueError(f"pin={named} must name {size} of the CPUs {cpus}")
+            raise ValueError(f"pin={named} must name at least {size} of the CPUs {cpus}, and no others")
         return list(named[:size])
     return [None] * size
 

@@ -63,13 +63,11 @@ def why_not(error: OSError, root: Path = ROOT) -> str:
     """Return a text that says why the system does not count an event."""
     if error.errno in _REFUSED:
         setting = number(root / "proc/sys/kernel/perf_event_paranoid")
-        return (
-            f"not allowed here: perf_event_paranoid = {setting}, at most 2 is needed, and no container that forbids it"
-        )
+        return f"not allowed: perf_event_paranoid ({setting}) is above 2, or a container forbids the counters"
     if error.errno in (errno.ENOENT, errno.ENODEV, errno.EOPNOTSUPP):
-        return "not there: this processor, or the hypervisor that it runs under, shows no such counter"
+        return "not available: this processor, or its hypervisor, provides no such counter"
     if error.errno == errno.ENOSYS:
-        return f"not there: no perf_event_open on {platform.system()} {platform.machine()}"
+        return f"not available: there is no perf_event_open on {platform.system()} {platform.machine()}"
     return f"not counted: {error.strerror}"
 
 
@@ -108,7 +106,7 @@ class Counters:
             if counted:
                 found[name] = round(count * wanted / counted)
             else:
-                self.missing[name] = "not counted: other users have all counters of this processor"
+                self.missing[name] = "not counted: all counters of this processor are in use"
         return found
 
     def close(self) -> None:

@@ -77,7 +77,7 @@ class Machine:
         return f"<{self._processors.kind} machine of {self.size} processors{pages}, {state}>"
 
     def __reduce__(self) -> NoReturn:
-        raise NotPicklable("a machine stays in the process that opened it; a program may open one of its own")
+        raise NotPicklable("a machine cannot be sent to another process; open one inside the program instead")
 
     def run(
         self,
@@ -147,14 +147,14 @@ class Machine:
         [21, 21]
         """
         if not callable(program):
-            raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
+            raise TypeError(f"a program must be a function of a processor, not a {type(program).__name__}")
         team = self._streams if streams is None else checked_number("streams", streams)
         deadline_after(timeout, 0)  # checked before any work
         sent = carried(prepared(program, args, warmup, repeat, counters), self)
         call = dump_call(sent, args, kwargs)
         with HeldBack() as ctrl_c:
             if not self._busy.acquire(blocking=False):
-                raise MachineError("this machine is running a program already; open another one for a second thread")
+                raise MachineError("this machine is already running a program; open another one for a second thread")
             try:
                 self._runner = threading.get_ident()
                 once = partial(self._processors.call, call, team, ctrl_c, timeout, helpers)
@@ -394,6 +394,6 @@ def emulated(
     team = checked_number("streams", streams)
     steps = LIMIT if limit is None else operator.index(limit)
     if charges is not None and not isinstance(charges, Charges):
-        raise TypeError(f"charges is an object of the class Charges, not {charges!r}")
+        raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
     table = Charges() if charges is None else charges
     return Machine(EmulatedProcessors(size, scheduler(schedule, seed), steps, trace, table), team)

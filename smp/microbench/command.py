@@ -49,14 +49,14 @@ EXAMPLES = """
 examples:
   python -m smp.microbench --quick             45 seconds: every answer, roughly
   python -m smp.microbench                     three minutes: answers to rely on
-  python -m smp.microbench --full -p 1,2,4,8   the papers' grids whole
+  python -m smp.microbench --full -p 1,2,4,8   the complete grids of the papers
   python -m smp.microbench --only latency,lists
-  python -m smp.microbench --budget 60         what a minute is enough for, the most important first
+  python -m smp.microbench --budget 60         what fits into a minute, the most important sections first
   python -m smp.microbench --profile smp-report/profile.json            print it again, measure nothing
-  python -m smp.microbench --profile smp-report/profile.json --only sorting   sort anew, with its cost functions
+  python -m smp.microbench --profile smp-report/profile.json --only sorting   sort again, with its cost functions
   python -m smp.microbench --quick --json | jq .access.functions
-  python -m smp.microbench --profile smp-report --csv > report.csv            its tables, all digits
-  python -m smp.microbench --calibrate         some minutes: models by which sort, rank_list and relax choose
+  python -m smp.microbench --profile smp-report --csv > report.csv            its tables, with all digits
+  python -m smp.microbench --calibrate         some minutes: the models by which sort, rank_list and relax choose
   python -m smp.microbench --models smp-report/calibration.json         print them again, measure nothing
 """
 
@@ -65,10 +65,10 @@ def _processors(text: str) -> tuple[int, ...]:
     try:
         numbers = tuple(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of whole numbers, such as 1,2,4") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of whole numbers such as 1,2,4") from None
     wrong = [n for n in numbers if not 1 <= n <= MOST]
     if wrong:
-        raise argparse.ArgumentTypeError(f"{wrong[0]} processors: from 1 to {MOST}")
+        raise argparse.ArgumentTypeError(f"the number of processors must be from 1 to {MOST}, not {wrong[0]}")
     return numbers
 
 
@@ -105,13 +105,13 @@ def _percent(text: str) -> float:
     except ValueError:
         percent = math.nan
     if not 0.0 <= percent < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no percentage: a number from 0, such as 10")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage: give a number from 0 up, such as 10")
     return percent
 
 
 def _seed(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed: a whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed: give a whole number from 0 up")
     return int(text)
 
 
@@ -119,9 +119,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     made = argparse.ArgumentParser(
         prog="python -m smp.microbench",
-        description="Measure what this computer charges for shared memory, fit cost functions to it, rank lists, "
-        "sort keys, relax grids, and show where the measured times fall in the predicted intervals; measure full/empty "
-        "cells and streams.",
+        description="Measure what shared memory costs on this computer, and fit cost functions to the measured times; "
+        "rank lists, sort keys, relax grids, and show where the measured times lie in the predicted intervals; measure "
+        "full/empty cells and streams.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -131,14 +131,14 @@ def parser() -> argparse.ArgumentParser:
         dest="mode",
         action="store_const",
         const="quick",
-        help="thin grids, about 45 seconds on 2 CPUs",
+        help="coarse grids, about 45 seconds on 2 CPUs",
     )
     size.add_argument(
         "--full",
         dest="mode",
         action="store_const",
         const="full",
-        help="the papers' grids whole, some 20 minutes on 2 CPUs",
+        help="the complete grids of the papers, about 20 minutes on 2 CPUs",
     )
     made.set_defaults(mode="default")
     made.add_argument(
@@ -146,18 +146,21 @@ def parser() -> argparse.ArgumentParser:
         "--processors",
         type=_processors,
         metavar="1,2,4",
-        help="numbers of processors (default: powers of two up to the CPUs)",
+        help="numbers of processors (default: powers of two up to the number of CPUs)",
     )
-    made.add_argument("--only", type=_sections, metavar="NAMES", help=f"measure only these, of {','.join(SECTIONS)}")
+    made.add_argument(
+        "--only", type=_sections, metavar="NAMES", help=f"measure only these sections, of {','.join(SECTIONS)}"
+    )
     add_options(made)
     made.add_argument(
         "--word-bytes",
         type=int,
         choices=(4, 8),
         default=8,
-        help="of the words of the access patterns, 4 or 8 (default: 8); programs are charged by their own elements",
+        help="bytes of a word of the access patterns, 4 or 8 (default: 8); programs are charged by the size of their "
+        "own elements",
     )
-    made.add_argument("--seed", type=_seed, default=1, metavar="N", help="of every random choice (default: 1)")
+    made.add_argument("--seed", type=_seed, default=1, metavar="N", help="seed of all random choices (default: 1)")
     made.add_argument(
         "--out",
         type=Path,
@@ -169,7 +172,7 @@ def parser() -> argparse.ArgumentParser:
         "--profile",
         type=Path,
         metavar="FILE",
-        help="use a saved profile; measures only what --only names. A published one goes by its name: "
+        help="use a saved profile; measure only what --only names. A published profile is given by its name: "
         + ", ".join(f'"{name}"' for name in PUBLISHED),
     )
     models = made.add_mutually_exclusive_group()
@@ -179,40 +182,43 @@ def parser() -> argparse.ArgumentParser:
         nargs="?",
         const=tuple(KERNELS),
         metavar="NAMES",
-        help=f"fit the models by which kernels choose, of {','.join(KERNELS)}; measures nothing else",
+        help="fit the models by which kernels choose their implementation: all, or only these, of "
+        f"{','.join(KERNELS)}; measure nothing else",
     )
     models.add_argument(
         "--compare",
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="print profiles side by side, each against the first, and what is told apart; measures nothing",
+        help="print profiles side by side, each compared with the first, and show which figures are different; measure "
+        "nothing",
     )
     models.add_argument(
         "--impact",
         type=_program,
         metavar="KERNEL,N,P",
-        help="print what a program costs by the profile (--profile, or the last measured), price by price, and what "
-        f"halving each would give; KERNEL is one of {', '.join(known_kernels())}",
+        help="print what a program costs by the profile (--profile, or the last one measured), price by price, and "
+        f"what halving each price would save; KERNEL is one of {', '.join(known_kernels())}",
     )
     models.add_argument(
-        "--facts", action="store_true", help="print what the system tells of this computer; measures nothing"
+        "--facts", action="store_true", help="print what the system reports about this computer; measure nothing"
     )
-    models.add_argument("--models", type=Path, metavar="FILE", help="print a saved calibration; measures nothing")
+    models.add_argument("--models", type=Path, metavar="FILE", help="print a saved calibration; measure nothing")
     made.add_argument(
         "--fail-above",
         type=_percent,
         metavar="PERCENT",
-        help="with --compare: exit with 3 where a figure is told apart and slower than the first's by more than that",
+        help="with --compare: exit with code 3 if a figure is different and more than PERCENT per cent slower than the "
+        "first profile's",
     )
     form = made.add_mutually_exclusive_group()
     for name, what in (
         ("json", "print the profile, the models, the comparison or the prices as JSON"),
-        ("csv", "print the tables as CSV: raw numbers, their units in the headers, titles and notes behind #"),
+        ("csv", "print the tables as CSV: raw numbers, units in the headers, titles and notes in lines with a #"),
         ("markdown", "print the tables in Markdown"),
     ):
         form.add_argument(f"--{name}", dest="form", action="store_const", const=name, default="text", help=what)
-    made.add_argument("--no-plots", action="store_true", help="draw nothing")
+    made.add_argument("--no-plots", action="store_true", help="draw no plots")
     made.add_argument("--version", action="version", version=f"smp {VERSION}")
     return made
 
@@ -226,9 +232,9 @@ def _checked(command: argparse.ArgumentParser, arguments: Sequence[str] | None) 
     """Return the options; exit with a usage error if they do not go together."""
     options = command.parse_args(arguments)
     if options.compare and len(options.compare) < 2:
-        command.error("argument --compare: give two profiles or more, the base first")
+        command.error("argument --compare: needs two profiles or more, the base first")
     if options.fail_above is not None and not options.compare:
-        command.error("argument --fail-above: it goes with --compare")
+        command.error("argument --fail-above: goes only with --compare")
     return options
 
 
@@ -270,7 +276,7 @@ def _run_models(options: argparse.Namespace, talk: Console) -> int:
                 calibration.measure(bar)
         except KeyboardInterrupt:
             code = 130
-            talk.print("interrupted: saving what was measured; the same command goes on with it")
+            talk.print("interrupted: saving the results so far; run the same command again to continue")
         data, files = calibration.data, calibration.save()
     from .calibration.tables import report as report_models
 
@@ -294,7 +300,7 @@ def _run_predictions(options: argparse.Namespace, talk: Console) -> int:
             return 0
         if not any(row.valid for row in found.rows):
             raise ProfileError(
-                "no figure is valid in both profiles, so none can be slower: measure again when it is quiet"
+                "no figure is valid in both profiles, so none can count as slower: measure again when it is quiet"
             )
         worse = found.slower(options.fail_above)
         if worse:
@@ -315,7 +321,7 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
     base = opened(options.profile) if options.profile else None
     sections = options.only or (() if base is not None else tuple(SECTIONS))
     if sections and isinstance(base, PublishedProfile):
-        raise ProfileError(f"nothing can be measured into {base!r}: leave out --only, which measures this computer")
+        raise ProfileError(f"measurements of this computer cannot be added to {base!r}: leave out --only")
     code = 0
     if sections:
         options.out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be written fails before the work
@@ -325,15 +331,15 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
         campaign = Campaign(plan, base, options.budget, options.name)
         if done := campaign.begin(sections, options.out):
             talk.print(
-                f"going on with the measurement of {campaign.profile.data['created']}, which is not whole: "
-                f"{', '.join(done)} done; remove {options.out / 'profile.json'} to measure all again",
+                f"resuming the measurement of {campaign.profile.data['created']}, which is not complete: "
+                f"{', '.join(done)} done; remove {options.out / 'profile.json'} to measure everything again",
                 highlight=False,
             )
         try:
             measure(campaign, talk)
         except KeyboardInterrupt:
             code = 130
-            talk.print("interrupted: saving what was measured; the same command goes on with it")
+            talk.print("interrupted: saving the results so far; run the same command again to continue")
         files = []
         try:
             files = campaign.save()

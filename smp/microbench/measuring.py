@@ -16,8 +16,8 @@ from .campaign import Campaign
 from .progress import shown_on
 
 BUSY = (
-    "wait until it is quiet, leave CPUs to the others with -p, or bound the time with --budget; it is measured all the "
-    "same, and what is disturbed is marked as not valid"
+    "wait until it is quiet, leave CPUs to the other programs with -p, or limit the time with --budget; the "
+    "measurement starts all the same, and disturbed results are marked as not valid"
 )
 
 
@@ -27,15 +27,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--budget",
         type=_seconds,
         metavar="SECONDS",
-        help="stop measuring after so long: sections take less than their usual time, and the least important are left "
-        "out; the same command goes on with those",
+        help="stop measuring after this time: sections take less than their usual time, and the least important ones "
+        "are left out; the same command, run again, continues with those",
     )
     parser.add_argument(
         "--name",
         nargs="?",
         const=platform.node(),
         metavar="NAME",
-        help="what the computer is called in the profile (default: nothing; without NAME: as its network calls it)",
+        help="name of the computer in the profile (default: none; without NAME: its name in the network)",
     )
 
 
@@ -55,8 +55,8 @@ def measure(campaign: Campaign, talk: Console) -> None:
     campaign.look("after")
     if missing := campaign.missing:
         talk.print(
-            f"{campaign.budget_s:g} s were not enough; not measured, or not whole: {', '.join(missing)}; "
-            "the same command goes on with them",
+            f"{campaign.budget_s:g} s were not enough; not measured, or only in part: {', '.join(missing)}; "
+            "run the same command again to continue",
             highlight=False,
         )
 
@@ -67,5 +67,5 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = math.nan
     if not 0.0 < seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no budget: a number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a budget: give a number of seconds above 0")
     return seconds

@@ -42,19 +42,19 @@ from .results import Climbed, Result, Screened, loaded
 EXAMPLES = f"""
 examples:
   python -m smp.perturb sort.py                     every place that the script passes, in the smallest good design
-  python -m smp.perturb sort.py --list              only tell which places it passes, and how often
+  python -m smp.perturb sort.py --list              only show which places it passes, and how often
   python -m smp.perturb sort.py --factors push,pop,swap --design 2^3 --delay 10us
   python -m smp.perturb sort.py --function main --argument 100000 --work 10 --replicates 5
   python -m smp.perturb ring.py --function node --machine emulated:16 --design "OA25(5^6)" \\
       --treatment none,7us,14us,21us,28us           search for delays that make it faster
-  python -m smp.perturb sort.py --ladder 1us,2us,5us,10us,20us   are effects in proportion to delays? which to trust?
-  python -m smp.perturb --trials smp-perturb/trials.json         print it again, run nothing
+  python -m smp.perturb sort.py --ladder 1us,2us,5us,10us,20us   are effects in proportion to delays?
+  python -m smp.perturb --trials smp-perturb/trials.json         print saved trials again, run nothing
 
 treatments: {FORMS}
 
-A script is run whole in a process of its own for each trial; what its global name `responses` holds at the end, a
-number or a mapping, is measured too. With --function it is imported, and the function called again and again in one
-process.
+For each trial, the whole script is run in a process of its own. If its global name `responses` holds a number or a
+mapping at the end, these numbers are responses too. With --function, the script is imported instead, and the function
+is called once for each trial, all in one process.
 """
 MACHINES: dict[str, Callable[[int], Machine]] = {"host": host, "emulated": partial(emulated, schedule="clock")}
 
@@ -84,13 +84,13 @@ def _design(text: str) -> str:
 def _machine(text: str) -> Callable[[], Machine]:
     kind, _, size = text.partition(":")
     if kind not in MACHINES or not size.isdecimal() or int(size) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no machine: write host:2, or emulated:16")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a machine: write host:2 or emulated:16")
     return lambda: MACHINES[kind](int(size))
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
     return int(text)
 
 
@@ -107,51 +107,73 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     made = argparse.ArgumentParser(
         prog="python -m smp.perturb",
-        description="Find by a designed experiment what the run time of a program is sensitive to: delays are set at "
-        "its named places in patterns, all trials are timed, and the effect of each place, and of places together, is "
-        "computed.",
+        description="Find out by a designed experiment what the run time of a program is sensitive to. Delays are\n"
+        "inserted at its named places in planned patterns, all trials are timed, and the effects of the\n"
+        "places and of their interactions are computed.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("program", type=Path, nargs="?", metavar="program.py", help="a script that names places")
-    made.add_argument("--design", type=_design, metavar="NAME", help="2^3, 2^(6-2), PB12, OA25(5^6)")
-    made.add_argument("--factors", type=_names, metavar="A,B,C", help="default: all places that the program passes")
-    made.add_argument("--replicates", type=_count, default=3, metavar="N", help="of all trials (default: 3)")
+    made.add_argument("program", type=Path, nargs="?", metavar="program.py", help="script that names places")
+    made.add_argument("--design", type=_design, metavar="NAME", help="design, such as 2^3, 2^(6-2), PB12, OA25(5^6)")
+    made.add_argument("--factors", type=_names, metavar="A,B,C", help="places to treat (default: all that it passes)")
+    made.add_argument("--replicates", type=_count, default=3, metavar="N", help="replicates of all trials (default: 3)")
     made.add_argument(
-        "--runs", type=_count, default=1, metavar="N", help="of each trial; the quickest counts (default: 1)"
+        "--runs",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="runs of each trial, of which the quickest counts (default: 1)",
     )
-    made.add_argument("--blocks", type=_count, default=1, metavar="N", help="blocks in time of each replicate")
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the order of the trials (default: 0)")
+    made.add_argument(
+        "--blocks", type=_count, default=1, metavar="N", help="blocks in time in each replicate (default: 1)"
+    )
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the order of the trials (default: 0)")
     kind = made.add_mutually_exclusive_group()
     kind.add_argument(
-        "--delay", dest="treatment", type=_treatments, metavar="TIME", help="busy for so long (default: 10us)"
+        "--delay",
+        dest="treatment",
+        type=_treatments,
+        metavar="TIME",
+        help="keep the CPU busy for this long (default: 10us)",
     )
     kind.add_argument(
         "--work",
         dest="treatment",
         type=lambda text: _treatments(f"work:{text}"),
         metavar="UNITS",
-        help="make so many multiplications",
+        help="do this number of multiplications",
     )
-    kind.add_argument("--treatment", type=_treatments, metavar="TEXT", help="any; several for an array, by commas")
     kind.add_argument(
-        "--ladder", type=_treatments, metavar="TIMES", help="the same design with each of these delays, by commas"
+        "--treatment", type=_treatments, metavar="TEXT", help="any treatment; for an array, one per level: A,B,..."
     )
-    made.add_argument("--function", metavar="NAME", help="of the script: a trial is a call of it in this process")
-    made.add_argument("--argument", action="append", default=[], metavar="VALUE", help="of the function or the script")
-    made.add_argument("--machine", type=_machine, metavar="KIND:P", help="the function is an SPMD program; host:2")
+    kind.add_argument(
+        "--ladder", type=_treatments, metavar="TIMES", help="run the same design with each of these delays: A,B,..."
+    )
+    made.add_argument("--function", metavar="NAME", help="function of the script to call for each trial")
     made.add_argument(
-        "--throughput", metavar="AMOUNT", help="of work in a run, or the name of a result: tell work by time"
+        "--argument",
+        action="append",
+        default=[],
+        metavar="VALUE",
+        help="argument of the function or script (repeatable)",
     )
-    made.add_argument("--responses", type=_names, metavar="A,B", help="to tell of (default: all but memory)")
+    made.add_argument(
+        "--machine", type=_machine, metavar="KIND:P", help="run the function as an SPMD program, as on host:2"
+    )
+    made.add_argument(
+        "--throughput",
+        metavar="AMOUNT",
+        help="work of a run, or the name of a result that holds it: report work per second",
+    )
+    made.add_argument("--responses", type=_names, metavar="A,B", help="responses to report (default: all but memory)")
     made.add_argument(
         "--out", type=Path, default=Path("smp-perturb"), metavar="DIR", help="folder to write to (default: smp-perturb)"
     )
-    made.add_argument("--anew", action="store_true", help="forget the trials of an experiment that was interrupted")
-    made.add_argument("--list", action="store_true", help="count the places that the program passes, no more")
-    made.add_argument("--trials", type=Path, metavar="FILE", help="print saved trials or ladder; runs nothing")
+    made.add_argument("--anew", action="store_true", help="discard the saved trials of an interrupted experiment")
+    made.add_argument("--list", action="store_true", help="only count the places that the program passes")
+    made.add_argument("--trials", type=Path, metavar="FILE", help="print saved trials or a ladder, run nothing")
     made.add_argument("--json", action="store_true", help="print trials and analyses as JSON")
-    made.add_argument("--no-plots", action="store_true", help="draw nothing")
+    made.add_argument("--no-plots", action="store_true", help="draw no plots")
     made.add_argument("--version", action="version", version=f"smp {VERSION}")
     return made
 
@@ -161,17 +183,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     line = parser()
     options = line.parse_args(arguments)
     if (options.program is None) == (options.trials is None):
-        line.error("name a program to run, or --trials to print")
+        line.error("give either a program to run or saved --trials to print")
     if options.machine and not options.function:
-        line.error("--machine runs a function: name it with --function")
+        line.error("--machine runs a function of the script: name it with --function")
     if options.ladder and options.blocks > 1:
-        line.error("--ladder runs the trials of all rungs in one random order: --blocks divides none")
+        line.error("--ladder runs the trials of all rungs in one random order: leave out --blocks")
     talk = Console(stderr=True)
     try:
         return _run(options, talk)
     except KeyboardInterrupt:
         kept = not options.list and (options.out / "interrupted.json").exists()
-        talk.print("interrupted" + (": what was measured is saved; the same command goes on with it" if kept else ""))
+        talk.print(
+            "interrupted" + (": the trials so far are saved; run the same command again to continue" if kept else "")
+        )
         return 130
     except (SmpError, OSError, ValueError, TypeError, SyntaxError) as error:
         talk.print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
@@ -265,11 +289,11 @@ def _function(path: Path, name: str) -> Callable[..., Any]:
     if not path.is_file():
         raise ValueError(f"there is no script {path}")
     if "." in path.stem:
-        raise ValueError(f"{path.stem} cannot be imported, for the dot in it: call the script otherwise")
+        raise ValueError(f"{path.stem} cannot be imported because of the dot in its name: rename the script")
     sys.path.insert(0, str(path.resolve().parent))
     module = importlib.import_module(path.stem)
     if Path(module.__file__ or "").resolve() != path.resolve():
-        raise ValueError(f"{path.stem} is the name of another module, {module.__file__}: call the script otherwise")
+        raise ValueError(f"{path.stem} is the name of another module, {module.__file__}: rename the script")
     function = getattr(module, name, None)
     if not callable(function):
         raise ValueError(f"{path} has no function {name!r}")
@@ -288,7 +312,7 @@ def _told(trials: Trials, wanted: Sequence[str] | None) -> tuple[str, ...]:
     names = tuple(wanted or (name for name in trials.names if name != "memory"))
     for name in names:
         if name not in trials.names:
-            raise ValueError(f"no response {name!r}: there are {', '.join(trials.names)}")
+            raise ValueError(f"there is no response {name!r}; the responses are {', '.join(trials.names)}")
     return names
 
 

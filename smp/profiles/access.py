@@ -66,11 +66,11 @@ class Fitted(Record):
         for name in ("coefficients", "low", "high"):
             numbers = getattr(self, name)
             if numbers is not None and len(numbers) != len(self.terms):
-                raise ValueError(f"there are {len(self.terms)} terms and {len(numbers)} numbers in {name!r}")
+                raise ValueError(f"there are {len(self.terms)} terms, but {len(numbers)} numbers in {name!r}")
         if self.knees is not None:
             _ascending("knees", self.knees)
             if self.last_level > len(self.knees) + 1:
-                raise ValueError(f"a term is of level {self.last_level}, and there are {len(self.knees)} knees")
+                raise ValueError(f"a term has level {self.last_level}, but there are only {len(self.knees)} knees")
         return self
 
     @property
@@ -166,7 +166,7 @@ class Access(Judged):
     def _tiers_ascend(self) -> Self:
         _ascending("tiers", words := [math.inf if tier.words is None else tier.words for tier in self.tiers])
         if words[-1:] != [math.inf]:
-            raise ValueError(f"the tiers have {words} words: the last has none (null)")
+            raise ValueError(f"the tiers have {words} words, but the last must have none (null)")
         of_each: dict[tuple[str, int], list[float | None]] = {}
         for form in self.forms:
             if form.chosen:
@@ -174,14 +174,14 @@ class Access(Judged):
         for (family, p), footprints in of_each.items():
             if len(footprints) > 1 and (None in footprints or len({*footprints}) < len(footprints)):
                 raise ValueError(
-                    f"{len(footprints)} forms of {family} are chosen for p = {p}: each needs its footprint"
+                    f"{len(footprints)} forms of {family} are chosen for p = {p}: each needs a footprint of its own"
                 )
         levels = [function.last_level for function in self.functions if function.knees is None]
         if max(levels, default=0) > len(self.tiers):
-            raise ValueError(f"a function has a term of tier {max(levels)}, and there are {len(self.tiers)} tiers")
+            raise ValueError(f"a function has a term of tier {max(levels)}, but there are only {len(self.tiers)} tiers")
         return self
 
 
 def _ascending(what: str, words: list[float]) -> None:
     if any(low >= high for low, high in pairwise([0.0, *words])):
-        raise ValueError(f"the {what} have {words} words: these must ascend")
+        raise ValueError(f"the {what} have {words} words, but must ascend from above zero")

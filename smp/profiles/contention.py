@@ -74,8 +74,8 @@ def contention_parameters(profile: Mapping[str, Any]) -> Contention:
     contended = (found.get("fetch_add_ns") or {}).get("contended") or {}
     if handed is None or not contended:
         raise ProfileError(
-            "this profile does not say what it costs when processors want the same line: the hand-off of a line and "
-            f"contended fetch-adds were not measured; {MEASURE} measures them, where 2 CPUs or more may be used"
+            "this profile has no price for processors that want the same cache line: the hand-off of a line and "
+            f"contended fetch-adds were not measured; {MEASURE} measures them if 2 CPUs or more may be used"
         )
     most = max(contended, key=int)
     return Contention(handed * 1e-9, contended[most] / int(most) * 1e-9)

@@ -33,7 +33,7 @@ def moved_note(profile: Profile, p: int, placements: Sequence[tuple[float, float
         return ""
     which = "the run" if len(readings) == 1 else f"{int(away.any(axis=1).sum())} of {len(readings)} runs"
     return (
-        f"the host had moved the CPUs: the functions were measured while a line changed CPUs in {main['ns']:.0f} ns, "
-        f"before or after {which} it took {np.median(readings[away]):.0f} ns; what processors share then has another "
-        "price"
+        f"the CPUs were placed differently than for the cost functions: a hand-off of a cache line took "
+        f"{main['ns']:.0f} ns then, but {np.median(readings[away]):.0f} ns before or after {which}; accesses to shared "
+        "data then have a different price"
     )

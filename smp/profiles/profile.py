@@ -99,8 +99,8 @@ class Profile:
         theirs = profile.data["machine"]
         if fingerprint(theirs) != fingerprint(mine):
             warnings.warn(
-                f"{file} was measured on another machine: {named(theirs)}; this one is {named(mine)}; "
-                "its predictions are for that machine",
+                f"{file} was measured on another machine, {named(theirs)}, and its predictions are for that machine; "
+                f"this one is {named(mine)}",
                 ProfileWarning,
                 stacklevel=2,
             )
@@ -167,7 +167,7 @@ class Profile:
         found = self.data.get("access")
         if not found or not found.get("functions"):
             raise ProfileError(
-                f"this profile has no cost functions: its access patterns were not measured; {MEASURE} measures all"
+                f"this profile has no cost functions: its access patterns were not measured; {MEASURE} measures them"
             )
         return dict(found)
 
@@ -190,7 +190,7 @@ class Profile:
                 if row["name"] == wanted:
                     return dict(row)
         raise ProfileError(
-            f"no function {name or BEST[family]} of the {family} family for p = {p} ({part}) in this profile"
+            f"this profile has no function {name or BEST[family]} of the {family} family for p = {p} ({part})"
         )
 
     def predict(
@@ -359,9 +359,9 @@ def _read(file: Path) -> dict[str, Any]:
 
     data = documents.read(file, ProfileError, "a profile", REMEDY)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ProfileError(f"{file} is no profile of smp: its format is not {FORMAT!r}")
+        raise ProfileError(f"{file} is not a profile of smp: its format is not {FORMAT!r}")
     version = data.get("version")
     if isinstance(version, int) and version > VERSION:
-        raise ProfileError(f"{file} is of version {version}, this smp reads up to {VERSION}: upgrade smp-runtime")
+        raise ProfileError(f"{file} is of version {version}, but this smp reads up to {VERSION}: upgrade smp-runtime")
     documents.check(data, profile_layout(), ProfileError, str(file), REMEDY)
     return data

@@ -96,7 +96,7 @@ def published_machine(name: str) -> PublishedProfile:
     168.0 ms
     """
     if name not in PUBLISHED:
-        raise ProfileError(f"no machine {name!r} was published: there is {', '.join(PUBLISHED)}")
+        raise ProfileError(f"no cost functions of {name!r} were published; choose one of: {', '.join(PUBLISHED)}")
     access = {
         "word_bytes": WORD_BYTES,
         "line_words": LINE_BYTES // WORD_BYTES,

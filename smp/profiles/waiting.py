@@ -58,4 +58,6 @@ def no_latency(data: Mapping[str, Any], supersteps: NDArray[np.void]) -> str:
     if not waiting.any() or latencies(data, supersteps) is not None:
         return ""
     labels = ", ".join(repr(str(label)) for label in dict.fromkeys(supersteps["label"][waiting].tolist()))
-    return f"reads of {labels} wait for one another, and this profile has no latency to charge them: measure it too"
+    return (
+        f"reads of {labels} depend on one another, but this profile has no latency to charge for them: measure it too"
+    )

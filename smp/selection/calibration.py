@@ -124,7 +124,7 @@ def calibrate(
     """
     specifications = list(what.specifications()) if isinstance(what, Library) else [what]
     if not specifications:
-        raise ModelError(f"the library {what.name} has no implementations to be calibrated: add some")
+        raise ModelError(f"the library {what.name} has no implementations to calibrate: add some")
     series = [_series(group, verification, seed) for group in _alike(specifications)]
     kept, looker = None if resume is None else Path(resume), Looker()
     _measure(series, machine, seed, kept, progress or _nothing, looker)

@@ -42,7 +42,7 @@ def recalled(library: Library) -> Library:
         if found is not None:
             library.use_json(found)
     except ModelError as error:
-        warnings.warn(f"{error}; {library.name} follows its rule", CalibrationWarning, stacklevel=2)
+        warnings.warn(f"{error}; until then {library.name} chooses by its rule", CalibrationWarning, stacklevel=2)
     return library
 
 
@@ -84,9 +84,10 @@ def read(file: Path) -> dict[str, Any]:
 
     data = documents.read(file, ModelError, "a calibration", REDO)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ModelError(f"{file} is no calibration of smp: its format is not {FORMAT!r}")
+        raise ModelError(f"{file} is not a calibration of smp: its format is not {FORMAT!r}")
     if data.get("version") != VERSION:
-        raise ModelError(f"{file} is of version {data.get('version')!r}, this smp reads {VERSION}: calibrate again")
+        found = data.get("version")
+        raise ModelError(f"{file} is of version {found!r}, but this smp reads version {VERSION}: calibrate again")
     documents.check(data, CalibrationLayout, ModelError, str(file), REDO)
     return data
 

@@ -195,9 +195,9 @@ class Library:
         names = [given.name for given in self.ranges]
         for each in made:
             if each.name in self.implementations:
-                raise ModelError(f"the library {self.name} has an implementation {each.name!r} already")
+                raise ModelError(f"the library {self.name} already has an implementation {each.name!r}")
             if each.parameter is not None and each.parameter.name in names:
-                raise ModelError(f"the parameter {each.parameter.name!r} of {each.name} is named like an input")
+                raise ModelError(f"the parameter {each.parameter.name!r} of {each.name} has the name of an input")
             condition = self._specification(each).condition
             binding = condition is not None and condition.names <= set(names)
             text = condition.python if condition is not None and binding else "1"
@@ -250,7 +250,7 @@ class Library:
             names = tuple(specification.inputs)
             if model is None or model.names != names:
                 raise ModelError(
-                    f"there is no model of {specification.name}({', '.join(names)}): calibrate the library again"
+                    f"no model of {specification.name}({', '.join(names)}) was given: calibrate the library again"
                 )
             found[specification.name.removeprefix(f"{self.name}/")] = model
         self.models, self._find = found, None
@@ -362,5 +362,5 @@ class Library:
         stated = data if isinstance(data, Mapping) else {}
         wanted = {"format": FORMAT, "version": VERSION, "name": self.name}
         if wanted != {key: stated.get(key) for key in wanted} or not isinstance(stated.get("models"), Mapping):
-            raise ModelError(f"this is no calibration of the library {self.name}: calibrate it again")
+            raise ModelError(f"this is not a calibration of the library {self.name}: calibrate it again")
         self.use({f"{self.name}/{name}": Model.from_json(model) for name, model in data["models"].items()})

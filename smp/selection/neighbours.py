@@ -138,7 +138,7 @@ def try_parameter(
     parameter = dict(parameters(library)).get(name)
     if parameter is None or name not in library.models:
         missing = "parameter" if parameter is None else "model"
-        raise ModelError(f"{name!r} of the library {library.name} has no {missing} to be tried")
+        raise ModelError(f"{name!r} of the library {library.name} has no {missing} to try")
     rng, looker = np.random.default_rng(seed), Looker()
     made: list[Case] = [] if into is None else into
     for _ in range(PATIENCE * cases):

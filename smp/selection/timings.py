@@ -34,7 +34,7 @@ SHORT_S, WARM_S, BATCH_S = 2e-4, 1e-2, 5e-4
 after another call."""
 A_TERM, DRAWS = 3, 10
 """Number of points for each term of a task whose condition holds at few points, and most draws for each missing one."""
-REMEDY = "remove it to measure anew"
+REMEDY = "remove it to measure again"
 Points = dict[str, NDArray[np.float64]]
 Made = tuple[tuple[Any, ...], dict[str, float], dict[str, float]]
 
@@ -201,7 +201,7 @@ class Series:
             seen = tuple(loops.values()) if first.of is None else first.of(*arguments)
             others = [given.name for given in first.ranges if given.name not in keywords]
             if len(seen) != len(others):
-                raise ModelError(f"of() of {first.name} tells {seen}, and its inputs are {', '.join(others)}")
+                raise ModelError(f"of() of {first.name} returned {seen}, but its inputs are {', '.join(others)}")
             yield arguments, keywords, dict(zip(others, seen, strict=True)) | keywords
         finally:
             if first.cleanup is not None:

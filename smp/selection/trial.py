@@ -176,7 +176,7 @@ def try_library(
         If the library is not calibrated.
     """
     if not library.models:
-        raise ModelError(f"the library {library.name} has no models to be tried: calibrate it first")
+        raise ModelError(f"the library {library.name} has no models to try: calibrate it first")
     rng, looker = np.random.default_rng(seed), Looker()
     made: list[Case] = [] if into is None else into
     points = random_cases(library, rng, cases)

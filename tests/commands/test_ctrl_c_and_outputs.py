@@ -60,8 +60,8 @@ def test_letters_that_an_output_cannot_show(tmp_path: Path, encoding: str, shown
     ("shell", "status", "says"),
     [
         ("| head -1 >/dev/null; exit ${PIPESTATUS[0]}", 141, "done"),
-        (">&-", 1, "error: the standard output failed: it was closed from the start"),
-        (">/dev/full", 1, "error: the standard output failed: No space left on device"),
+        (">&-", 1, "error: cannot write to standard output: it was closed at the start"),
+        (">/dev/full", 1, "error: cannot write to standard output: No space left on device"),
         (">/dev/null 2>&-", 0, ""),
         (">/dev/null 2>/dev/full", 0, ""),
     ],

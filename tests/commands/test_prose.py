@@ -32,6 +32,7 @@ NAMED = re.compile(r"^\s*\w+(?:, \w+)* : .*$|^\s*>>>.*(?:\n\s*(?!>>>)\S.*)*", re
 STAY = {
     "smp/microbench/sections/outstanding/": "Crew is the name of a class, which its docstring explains",
     "smp/microbench/sections/polling/probe.py": "beside is the label of a case in profiles",
+    "smp/models/supersteps/locality.py": "the verdict 'too small to tell' is stored in profiles",
     "smp/_runtime/memory/witness.py": "to tell one thing from another is English",
 }
 """Files in which a word stays, and why."""

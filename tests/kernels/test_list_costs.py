@@ -195,7 +195,7 @@ def test_lengths_that_are_not_those_of_the_list(kernel: Any, lengths: Any) -> No
 
 def test_tuning_that_makes_no_sense_has_no_cost() -> None:
     for tuning in ({"pack": 0}, {"rebalance": -1}):
-        with pytest.raises(ValueError, match="counted from 1"):
+        with pytest.raises(ValueError, match="pack must be at least 1, and rebalance at least 0"):
             reid_miller.cost(10, 2, **tuning)
 
 

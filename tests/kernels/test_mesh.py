@@ -189,13 +189,13 @@ def test_neighbours_are_one_step_away(shape: tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     ("states", "options", "says"),
     [
-        (np.zeros((2, 3), np.float32), {}, "float32: make it of float64"),
-        (np.zeros((3, 3)), {}, r"shape \(3, 3\) for 2 processors: give a row for each"),
-        (np.zeros(2), {}, "give a row for each"),
-        (np.zeros((2, 3)), {"rounds": -1}, "rounds=-1: give a number from 0"),
-        (np.zeros((2, 3)), {"grain": -2}, "grain=-2: give a number from 0"),
+        (np.zeros((2, 3), np.float32), {}, "must be a global array of float64, not of float32"),
+        (np.zeros((3, 3)), {}, r"shape \(3, 3\) do not fit 2 processors: give .* one row per processor"),
+        (np.zeros(2), {}, "one row per processor"),
+        (np.zeros((2, 3)), {"rounds": -1}, "rounds must be at least 0, not -1"),
+        (np.zeros((2, 3)), {"grain": -2}, "grain must be at least 0, not -2"),
         (np.zeros((2, 3)), {"grain": 1.5}, "float"),
-        (np.zeros((2, 3)), {"shape": (2, 2)}, "2 x 2 nodes for 2 processors"),
+        (np.zeros((2, 3)), {"shape": (2, 2)}, "2 x 2 nodes does not fit 2 processors"),
         (np.zeros((2, 3)), {"shape": (-1, -2)}, "-1 x -2 nodes"),
     ],
 )

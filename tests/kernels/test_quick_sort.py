@@ -403,9 +403,9 @@ def test_a_processor_that_fails_with_the_guard_in_hand_ends_all(machines: Machin
         (np.zeros(3, np.int16), {}, "cannot sort keys of int16"),
         (np.zeros(3, np.complex128), {}, "cannot sort keys of complex128"),
         (np.zeros((2, 2)), {}, r"not one of shape \(2, 2\)"),
-        (np.zeros(3), {"cutoff": 0}, "a cutoff of 0"),
+        (np.zeros(3), {"cutoff": 0}, "cutoff must be at least 1, not 0"),
         (np.zeros(3), {"cutoff": 2.5}, "float"),
-        (np.zeros(3), {"guard": "none"}, "no guard 'none'; there are lock and cell"),
+        (np.zeros(3), {"guard": "none"}, "unknown guard 'none'; choose lock or cell"),
         (np.zeros(3), {"seed": "x"}, "str"),
     ],
 )

@@ -317,7 +317,7 @@ def test_the_layouts_of_a_machine_give_the_same(layout: str, p: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"grid": np.zeros(4)}, ValueError, r"rows and columns; this one has shape \(4,\)"),
+        ({"grid": np.zeros(4)}, ValueError, r"rows and columns, but this one has shape \(4,\)"),
         ({"grid": np.zeros((4, 4), complex)}, TypeError, "complex128"),
         ({"grid": [["a"]]}, TypeError, "relaxation takes float32 and float64"),
         ({"omega": 2.0}, ValueError, "omega is 2.0"),
@@ -325,11 +325,11 @@ def test_the_layouts_of_a_machine_give_the_same(layout: str, p: int) -> None:
         ({"omega": math.nan}, ValueError, "omega is nan"),
         ({"tolerance": 0.0}, ValueError, "tolerance"),
         ({"iterations": -1}, ValueError, "-1"),
-        ({"depth": 0}, ValueError, "depth=0"),
-        ({"layout": "diagonal"}, ValueError, "no layout 'diagonal'; there are auto, uni"),
-        ({"out": np.zeros((4, 5))}, ValueError, r"shape \(4, 5\); it takes .* \(4, 4\)"),
+        ({"depth": 0}, ValueError, "depth, .* must be at least 1, not 0"),
+        ({"layout": "diagonal"}, ValueError, "unknown layout 'diagonal'; choose one of auto, uni"),
+        ({"out": np.zeros((4, 5))}, ValueError, r"\(4, 4\), like the grid, not .* shape \(4, 5\)"),
         ({"out": np.zeros((4, 4), np.float32)}, ValueError, "float32"),
-        ({"out": [[0]]}, ValueError, "out is of list"),
+        ({"out": [[0]]}, ValueError, "out must .*, not list"),
         ({"out": np.broadcast_to(0.0, (4, 4))}, ValueError, "read-only"),
     ],
 )

@@ -119,12 +119,12 @@ def test_delays_that_keep_nodes_in_step_make_it_faster(emulated: Emulated) -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rounds": 0}, "rounds=0: give a number from 1"),
-        ({"rounds": 1, "load": -1}, "load=-1: give a number from 0"),
-        ({"rounds": 1, "words": 0}, "words=0: give a number from 1"),
-        ({"rounds": 1, "likely": 1.5}, "likely=1.5: give a share"),
+        ({"rounds": 0}, "rounds must be at least 1, not 0"),
+        ({"rounds": 1, "load": -1}, "load must be at least 0, not -1"),
+        ({"rounds": 1, "words": 0}, "words must be at least 1, not 0"),
+        ({"rounds": 1, "likely": 1.5}, "likely must be a share from 0 to 1, not 1.5"),
         ({"rounds": 1.5}, "float"),
-        ({"rounds": 1, "timing": Timing(timeout=-1)}, "timeout=-1"),
+        ({"rounds": 1, "timing": Timing(timeout=-1)}, "timeout must be at least 0, not -1"),
     ],
 )
 def test_what_makes_no_sense_is_refused(emulated: Emulated, options: dict[str, Any], message: str) -> None:

@@ -203,15 +203,20 @@ def test_out(algorithm: str, kind: str) -> None:
             [1.5, 2.5],
             {"algorithm": "quick"},
             ValueError,
-            "no algorithm 'quick'; there are auto, numpy, partition, halves",
+            "unknown algorithm 'quick'; choose one of auto, numpy, partition, halves",
         ),
         ([[1, 2]], {}, ValueError, r"one-dimensional array, not one of shape \(1, 2\)"),
         (7, {}, ValueError, r"shape \(\)"),
-        (np.zeros(3, np.int16), {}, TypeError, "int16, and taken are int32, int64, uint32, uint64, float32, float64"),
+        (
+            np.zeros(3, np.int16),
+            {},
+            TypeError,
+            "int16, but must be one of int32, int64, uint32, uint64, float32, float64",
+        ),
         (["a", "b"], {}, TypeError, "keys are <U1"),
         ([1, 2], {"out": np.zeros(2, np.int32)}, TypeError, "ndarray of int64.* not int32"),
         ([1, 2], {"out": [0, 0]}, TypeError, "not list"),
-        ([1, 2], {"out": np.zeros(3, np.int64)}, ValueError, r"shape \(3,\), the keys \(2,\)"),
+        ([1, 2], {"out": np.zeros(3, np.int64)}, ValueError, r"shape \(3,\), but the keys have shape \(2,\)"),
         ([1, 2], {"out": laid_out(np.zeros(2, np.int64), "read-only")}, ValueError, "read-only"),
         ([1.0], {"algorithm": "counting"}, TypeError, "integers, not float64"),
         ([-1, 1 << 17], {"algorithm": "counting"}, ValueError, "131,072 integers.* between -1 and 131072"),
@@ -223,7 +228,7 @@ def test_refused(keys: Any, options: dict[str, Any], error: type[Exception], mes
 
 
 def test_argsort_refuses_programs() -> None:
-    with pytest.raises(ValueError, match=r"no algorithm 'radix'; there are auto, numpy, partition$"):
+    with pytest.raises(ValueError, match=r"unknown algorithm 'radix'; choose one of auto, numpy, partition$"):
         argsort([1], algorithm="radix")
 
 

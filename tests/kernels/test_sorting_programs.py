@@ -418,13 +418,13 @@ KEYS = np.array([5, 70_000, 3, -1, 2])
         (sort_radix, KEYS.astype(np.int32), {"bits": 33}, ValueError, "bits must be from 1 to 32, not 33"),
         (sort_radix, KEYS.astype(float), {"bits": 16}, ValueError, "floats .* all their 64 bits"),
         (sort_radix, KEYS, {"bits": 16}, ValueError, "^2 keys .* from 0 to 2\\*\\*16 - 1"),
-        (sort_radix, KEYS, {"bits": 63}, ValueError, "^1 keys"),
+        (sort_radix, KEYS, {"bits": 63}, ValueError, "^1 key is "),
         (sort_radix, KEYS[:3], {"bits": 2}, ValueError, "^2 keys"),
         (sort_sample, KEYS, {"oversampling": 0}, ValueError, "oversampling must be at least 1, not 0"),
         (sort_sample, KEYS, {"oversampling": "3"}, TypeError, "oversampling .* whole number"),
         (sort_sample, KEYS, {"seed": -1}, ValueError, "seed must be at least 0, not -1"),
-        (sort_sample, KEYS, {"room": 0.9}, ValueError, "room=0.9"),
-        (sort_sample, KEYS, {"room": float("nan")}, ValueError, "room=nan"),
+        (sort_sample, KEYS, {"room": 0.9}, ValueError, "room must be at least 1, not 0.9"),
+        (sort_sample, KEYS, {"room": float("nan")}, ValueError, "room must be at least 1, not nan"),
     ],
 )
 def test_numbers_out_of_range(

@@ -59,10 +59,10 @@ def test_what_does_not_disturb_is_not_said(tmp_path: Path) -> None:
     processes = [{"name": "make", "pid": 9, "share": 0.98}]
     busy = {"load": 3.0, "runnable": 1.5, "stolen_fraction": 0.25, "cpus": slow, "processes": processes}
     assert list(activity._busy(busy, 2)) == [
-        "a loop that spins gets 50% of CPU 1",
+        "a spinning loop gets 50% of CPU 1",
         "make (9) takes 98% of a CPU",
         "the hypervisor takes 25% of the time",
-        "CPU 0 runs at 2.00 GHz, the fastest at 4.00",
+        "CPU 0 runs at 2.00 GHz, the fastest at 4.00 GHz",
         "the load of the last minute is 3.00 on 2 CPUs",
     ]
     seen = activity.look(root=tmp_path)
@@ -104,7 +104,7 @@ def test_the_command_says_that_the_computer_is_busy_and_goes_on(
         assert command.main(["--quick", "--only", "retries", "--no-plots", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr()
     said = " ".join(printed.err.split())
-    assert "the computer is busy: a loop that spins gets" in said
+    assert "the computer is busy: a spinning loop gets" in said
     assert "wait until it is quiet" in said
     assert "retries: " in said, "a line for the section"
     assert "\x1b" not in printed.err

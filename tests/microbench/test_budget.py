@@ -131,7 +131,7 @@ def test_the_section_under_way_keeps_its_part_and_the_same_command_goes_on(
     assert data["unfinished"]["done"] == ["retries"]
     known = Profile({name: data[name] for name in ("machine", "conditions", "unfinished")})
     screen = " ".join(text(summary(known).tables[0], 100).split())
-    assert "NOT WHOLE in 4 s: latency, synchronisation" in screen
+    assert "NOT COMPLETE in 4 s: latency, synchronisation" in screen
 
     again = campaign(monkeypatch, tmp_path, 0.6, ("synchronisation",), {"synchronisation": 30})
     began = time.monotonic()
@@ -181,7 +181,7 @@ def test_a_budget_that_is_none(text: str, capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit) as ended:
         command.main([f"--budget={text}"])
     assert ended.value.code == 2
-    assert f"'{text}' is no budget" in capsys.readouterr().err
+    assert f"'{text}' is not a budget" in capsys.readouterr().err
 
 
 def test_real_sections_stop_in_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,4 +194,4 @@ def test_real_sections_stop_in_time(tmp_path: Path, capsys: pytest.CaptureFixtur
     done = data["unfinished"]["done"]
     assert "latency" not in done, "it takes 28 s"
     missing = [name for name in ("latency", "retries", "waking") if name not in done]
-    assert f"3 s were not enough; not measured, or not whole: {', '.join(missing)}; the same command" in err
+    assert f"3 s were not enough; not measured, or only in part: {', '.join(missing)}; run the same command" in err

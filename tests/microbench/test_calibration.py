@@ -120,7 +120,7 @@ def test_models_that_do_not_fit_the_library_are_told_and_left(tmp_path: Path) ->
 
     kept.kept_at().write_text("{")
     kept._kept.cache_clear()
-    with pytest.warns(kept.CalibrationWarning, match="damaged or no calibration"):
+    with pytest.warns(kept.CalibrationWarning, match="damaged or not a calibration"):
         kept.recalled(made_up("toy sort"))
 
 

@@ -19,11 +19,11 @@ def step(measured: float, **given: Any) -> Counted:
 @pytest.mark.parametrize(
     ("one", "because"),
     [
-        (step(9.5e-6), "at the good end, within what the functions are off"),
-        (step(5e-6, hw=0), "it keeps nothing of what it reads, and Good copies"),
+        (step(9.5e-6), "at the good end, within the error of the functions"),
+        (step(5e-6, hw=0), "it stores nothing of what it reads, whereas Good copies"),
         (step(5e-6), "not explained"),
-        (step(210e-6), "at the bad end, within what the functions are off"),
-        (step(225e-6), "2.50 ns a word more, which the loop itself may take"),
+        (step(210e-6), "at the bad end, within the error of the functions"),
+        (step(225e-6), "2.50 ns more per word, which the loop itself may take"),
         (step(1e-3, faults=600), "600 page faults"),
         (step(2e-3), "not explained"),
     ],

@@ -156,7 +156,7 @@ def test_a_table_of_facts(server: Path) -> None:
         "highest frequency 4.7 GHz cpufreq/cpuinfo_max_freq",
         "CPU quota 1.5 CPUs cpu.max of control groups",
         "memory limit 1.86 GiB memory.max of control groups",
-        "up for 2.0 h /proc/uptime",
+        "uptime 2.0 h /proc/uptime",
     ):
         assert row in printed
     assert said("affinity", [0, 1, 2, 8]) == "0-2,8"

@@ -244,7 +244,7 @@ def test_a_length_during_which_others_had_the_cpus_is_not_valid() -> None:
     quiet, loud = sample(1000, 1, "serial", [1e-5] * 3, 0.05), sample(2000, 1, "serial", [1e-5] * 3, 0.4)
     of_1000, of_2000 = section_of(np.array(quiet + loud, SAMPLE), 2, PlacementLog()).data.to_json()["serial"]
     assert of_1000["valid"]
-    assert of_2000["why"] == ["other processes took 40% of the time of the CPUs"]
+    assert of_2000["why"] == ["other processes took 40% of the CPU time"]
 
 
 def test_repeats_count_during_which_the_cpus_lay_as_they_mostly_do() -> None:
@@ -263,8 +263,8 @@ def test_repeats_count_during_which_the_cpus_lay_as_they_mostly_do() -> None:
     nothing = found.model_copy(update={"rows": [row.model_copy(update={"elsewhere_ns": [None]})]})
     assert len(list(report.tables(nothing, Profile({})))) == 1, "nothing was measured there"  # type: ignore[arg-type]
     *_, table = report.tables(found, Profile({}))  # type: ignore[arg-type]
-    assert table.title.startswith("An element of n = 1,000 by how the CPUs lay")
-    assert table.rows == [["Wyllie, a cell a node, 2 streams", pytest.approx(41), pytest.approx(80)]]
+    assert table.title.startswith("Time per element at n = 1,000, by placement of the CPUs")
+    assert table.rows == [["Wyllie, one cell per node, 2 streams", pytest.approx(41), pytest.approx(80)]]
 
 
 @pytest.fixture(scope="module")
@@ -306,7 +306,7 @@ def test_the_report_says_the_numbers(section: Measurement) -> None:
     assert text.count("1,001") >= 2
     heading, said = summed_up("fine", data)
     assert heading == "List ranking by streams"
-    assert "Wyllie, a cell a node, n = 100, 1 stream: 101 ns (1.00 times the serial speed)" in said
+    assert "Wyllie, one cell per node, n = 100, 1 stream: 101 ns (1.00 times the serial speed)" in said
     assert "Reid-Miller, n = 1,000, 1 stream: 1,001 ns" in said
 
 
@@ -346,5 +346,5 @@ def test_a_profile_whose_times_have_the_set_up_in_them_says_so() -> None:
     earlier["rows"] = [{name: row[name] for name in row if name != "setup_s"} for row in earlier["rows"]]
     earlier["setup"] = [{"algorithm": "serial", "streams": 2, "seconds": 0.005}]
     text = section_text("fine", earlier, 150)
-    assert "all of the run" in text
-    assert "the start of a run and of its streams is part of the times" in text
+    assert "the whole run" in text
+    assert "the times include the start of a run and of its streams" in text

@@ -92,7 +92,7 @@ def test_the_share_of_others_is_the_reason() -> None:
     windows["wall_ns"][4:] = 5000
     windows["flags"] = flags(windows)
     result = result_of("point", windows)
-    assert result.why == ["other processes took 75% of the time of the CPUs"]
+    assert result.why == ["other processes took 75% of the CPU time"]
     assert result.median == 1000, "of the clean ones"
     assert counted(result)["wall_ns"].tolist() == [1000] * 4
     windows["flags"] = Flag.STOLEN

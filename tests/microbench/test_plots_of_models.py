@@ -81,7 +81,7 @@ def test_the_worst_are_numbered_in_every_panel_and_named_below() -> None:
     named = figure.remarks.split("    ")
     assert [text.split(" (")[1].split(", ")[1] for text in named] == ["-200%)", "+33%)", "+17%)"]
     assert named[0].startswith(f"1: n = {inputs['n'][11]:,.0f}, m = ")
-    assert "further off than 50% is shown there" in figure.reading
+    assert "residuals beyond 50% are shown at the edge" in figure.reading
 
 
 def test_only_the_worst_few_are_named_and_none_within_10_percent() -> None:

@@ -292,7 +292,7 @@ def test_every_node_is_measured_against_every_node() -> None:
 
 
 def test_one_node_is_said_in_a_line() -> None:
-    assert "of one node: there is no matrix" in section_text("bandwidth", {"nodes": [], "nodes_found": [0]})
+    assert "to one node, so there is no matrix" in section_text("bandwidth", {"nodes": [], "nodes_found": [0]})
     assert "node" not in section_text("bandwidth", {"one_GBps": 1.0}), "an earlier profile does not say"
 
 
@@ -316,7 +316,7 @@ def test_arrays_follow_streams_rule_unless_capped() -> None:
 def test_counts_go_from_one_to_the_cpus() -> None:
     assert counts_of(plan(processors=(2,)), 2) == ([1, 2], None)
     assert counts_of(plan(processors=(1, 4)), 4) == ([1, 2, 3, 4], None)
-    assert counts_of(plan(processors=(1, 2, 4)), 2) == ([1, 2], "p = [4]: there are 2 CPUs")
+    assert counts_of(plan(processors=(1, 2, 4)), 2) == ([1, 2], "p = [4], since there are 2 CPUs")
     assert counts_of(plan(processors=(8, 64)), 64) == ([1, 8, 64], None)
     assert loading_of(plan(), 2) == [0, 1]
     assert loading_of(plan(processors=(1, 16, 64)), 64) == [0, 1, 15, 63]
@@ -403,5 +403,5 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(samples["bandwidth_loaded"]) == sum(row["windows"] for row in loaded + data["load_curve"])
     assert data["nodes_found"] == list(nodes_of_memory())
     assert "999" in data["left_out"]
-    assert data["capped"].startswith("STREAM asks for")
+    assert data["capped"].startswith("STREAM requires")
     assert data["valid"] == (not data["why"])

@@ -107,7 +107,7 @@ def test_the_tables_have_a_column_for_each_arrangement_and_work() -> None:
     assert share.count("!") == total.count("!") == 3
     assert summed_up("chain", data()) == (
         "Passing on",
-        "by 60 streams, each: one cell 1.06 us, chain 2.06 us, chain, packed 3.06 us",
+        "60 streams, each: one cell 1.06 us, chain 2.06 us, packed chain 3.06 us",
     )
 
 
@@ -117,7 +117,7 @@ def test_the_figure_has_a_line_for_each_arrangement_and_work() -> None:
     assert [panel.title for panel in figure.panels] == ["no work", "200 iterations of work"] * 2
     for panel, expected in zip(figure.panels[1::2], ([3.001, 183.6], [3.001, 3.06]), strict=True):
         np.testing.assert_allclose(pictures.series(panel, "one cell").y, expected)
-        assert [one.name for one in panel.series] == ["one cell", "chain", "chain, packed"]
+        assert [one.name for one in panel.series] == ["one cell", "chain", "packed chain"]
         assert panel.x.ticks == [1, 60], "numbers stand where something was measured"
         assert panel.y.unit == "us"
 

@@ -103,7 +103,7 @@ def test_the_table_has_the_rows() -> None:
         for s, number in ((4, "0.500"), (32, "4.00"))
     ]
     _, text = summed_up("instruction", data())
-    assert text.startswith("1.00 clocks an addition alone, 32.0 with 32 streams on one CPU")
+    assert text.startswith("an addition takes 1.00 clocks alone, 32.0 with 32 streams on one CPU")
 
 
 def test_the_figure_shows_mean_and_deviation() -> None:

@@ -216,7 +216,7 @@ def test_the_switch_is_recommended_where_it_would_bring_something() -> None:
     assert "huge pages of the system's pool" in pool
     assert "echo" not in pool
     some = report(small.model_copy(update={"pages": "transparent", "huge_bytes": 4 * MIB}))
-    assert "where it has some (4 MiB of those measured here)" in some
+    assert "if it has any (4 MiB of those measured here)" in some
 
 
 # --- knees
@@ -370,13 +370,13 @@ def test_points_of_the_last_cache_need_a_quiet_computer() -> None:
     assert probe.undisturbed(disturbed("stride", 32 * MIB, 8 * KIB, 6), plan()).valid, "4,096 lines fit into the second"
     assert not probe.undisturbed(disturbed("stride", 64 * MIB, 512, 6), plan()).valid, "131,072 lines need the last"
     (why,) = probe.undisturbed(disturbed("huge", 4 * MIB, 64, 6), plan()).why
-    assert why == "75% of the windows are clean, under the 80% that the last cache needs"
+    assert why == "75% of the windows are clean, below the 80% that the last cache needs"
 
 
 def test_a_point_of_the_last_cache_that_is_mostly_memory_s_is_not_valid() -> None:
     taken = dataclasses.replace(disturbed("huge", 4 * MIB, 64, 8), minimum=10.0, median=90.0)
     (why,) = probe.undisturbed(taken, plan()).why
-    assert why == "others have the last cache at times: the median is 9.0 of the minimum, above 2"
+    assert why == "other programs use the last cache at times: the median is 9.0 times the minimum, above 2"
     assert probe.undisturbed(dataclasses.replace(taken, median=19.0), plan()).valid
     assert probe.undisturbed(dataclasses.replace(taken, key=("huge", 64 * MIB, 64)), plan()).valid
 
@@ -399,7 +399,7 @@ def test_a_page_walk_is_the_difference_of_neighbouring_rounds() -> None:
     (walk,) = probe.walk_rows([in_rounds("random", [ns + 20 for ns in few]), in_rounds("huge", few)], "random", 2.0)
     assert walk.valid
     (walk,) = probe.walk_rows([in_rounds("random", [103.0, 130, 98, 121]), in_rounds("huge", few)], "random", 2.0)
-    assert walk.why == ["half of the differences lie between 2.0 and 23.0 ns"]
+    assert walk.why == ["the rounds differ: half of the differences lie between 2.0 and 23.0 ns"]
     (walk,) = probe.walk_rows([in_rounds("random", [100.4, 100.8, 99.1, 100.0]), in_rounds("huge", few)], "random", 2.0)
     assert walk.valid, "next to nothing, and that for sure"
 
@@ -451,7 +451,7 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
     ns = [level["ns"] for level in data["levels"]]
     assert ns == sorted(ns)
     assert len(data["levels"]) + len(data["levels_missing"]) == len(CACHES) + 1
-    assert data["capped"].startswith("four times the last cache")
+    assert data["capped"].startswith("the largest array should have four times the last cache")
     assert data["valid"] == (not data["why"])
     if data["huge_pages"]["granted"]:
         assert [r["bytes"] for r in data["huge"]] == [r["bytes"] for r in data["page_local"]]

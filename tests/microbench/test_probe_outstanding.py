@@ -245,8 +245,8 @@ def test_the_report_says_the_numbers(section: probe.Measurement) -> None:
     for row in data["saturation"]:
         row["gain"] = 1.0625 if row["cpus"] == 1 else 1.9375
     text = section_text("outstanding", data, 150)
-    assert "sustains 12.3 misses, 111 ns a load in one chain, 9.03 at best; 14 chains come within 10%" in text
-    assert "Streams on one CPU: 1.06 times one stream" in text
+    assert "sustains 12.3 misses, 111 ns per load in one chain, 9.03 at best; 14 chains come within 10%" in text
+    assert "Streams on one CPU: 1.06 times the bandwidth of one stream" in text
     assert all(f"depth {depth}" in text for depth in (1, 8))
     data["sustained"] |= {"valid": False, "why": ["one chain: unstable"]}
     assert "14 chains come within 10%; not valid: one chain: unstable" in section_text("outstanding", data, 150)
@@ -255,7 +255,7 @@ def test_the_report_says_the_numbers(section: probe.Measurement) -> None:
     assert heading == "Loads under way"
     assert "not valid: one chain" in said
     assert "12.3 misses" in said
-    assert "1.06 times" in said
+    assert "a factor of 1.06" in said
 
 
 def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Measurement) -> None:
@@ -311,6 +311,6 @@ def test_titles_of_groups_say_what_depth_and_streams_gain() -> None:
         return group(streams, depth, rate, cpus).model_copy(update={"valid": valid, "why": [] if valid else ["x"]})
 
     rows = [row(1, 1, 0.5), row(1, 8, 2.5), row(4, 8, 4.0, cpus=2), row(8, 8, 9.0, cpus=2, valid=False)]
-    assert gains(rows) == "8 loads in a group gain 5.00 times, 4 streams on 2 CPUs 1.60"
+    assert gains(rows) == "8 loads in a group gain a factor of 5.00, 4 streams on 2 CPUs 1.60"
     assert gains([row(1, 1, 0.5), row(1, 8, 2.5, valid=False)]) == "what do depth and streams gain?"
     pictures.check(groups("far", [row(1, 1, 0.5), row(1, 8, 1234.5), row(64, 8, 4000.0, cpus=64)]))

@@ -72,12 +72,12 @@ def test_the_report_says_what_each_state_is() -> None:
     assert "two CPUs share a core" in text
     heading, line = summed_up("placement", data)
     assert heading == "Placement"
-    assert line.startswith("p = 2: 2 states, a line changes CPUs in 70")
+    assert line.startswith("p = 2: 2 states, hand-off of a line in 70")
     assert "(66.7%), 27" in line or "(66.7%), 28" in line
 
 
 def test_without_two_processors_there_is_no_placement() -> None:
-    assert "there is no placement" in section_text("placement", {"rows": [], "looks": {}})
+    assert "There is no placement: " in section_text("placement", {"rows": [], "looks": {}})
 
 
 def test_every_reading_is_drawn_in_the_colour_of_its_state() -> None:
@@ -114,7 +114,7 @@ def test_smp_placement_looks_now() -> None:
     seen = smp.placement(2, seconds=0.05)
     assert len(seen.at_s) == len(seen.ns) >= 1
     assert seen.at_s[0] == 0.0
-    assert "hand-over: of a line between neighbours" in str(seen)
+    assert "hand-off: of a line between neighbours" in str(seen)
 
 
 @pytest.mark.parametrize("processors", [1, CPUS + 1])

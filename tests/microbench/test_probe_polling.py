@@ -163,7 +163,7 @@ def test_the_report_says_the_numbers(section: Measurement) -> None:
     assert "A look takes about 12.5 ns: a wait that traps after 1,024 holds its CPU for 12.8 us" in text
     heading, said = summed_up("polling", data)
     assert heading == "Polling"
-    assert "next to 3 that poll for ever on its own CPU" in said
+    assert "next to 3 streams that poll for ever on its own CPU" in said
     assert "3.25 times" in said
 
 

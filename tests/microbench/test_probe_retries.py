@@ -87,7 +87,7 @@ def test_a_count_that_is_not_the_limit_is_said_aloud() -> None:
     assert found["100"][:4] == ["100", "101", "21", "NO"]
     assert found["1,024"] == ["1,024", "1,024", "21", "yes", "27.6", "1.00", "9.00", "20", "453"]
     heading, text = summed_up("retries", data())
-    assert text == "NOT as set for the limits 100; a look takes 25.0 ns, the Tera's 1,024 of them 25.6 us"
+    assert text == "NOT as set for the limits 100; a look takes 25.0 ns, 1,024 looks as on the Tera take 25.6 us"
     right = data()
     right["rows"] = [row for row in right["rows"] if row["equal"]]
     assert summed_up("retries", right)[1].startswith("as many as set;")
@@ -97,7 +97,7 @@ def test_a_count_that_is_not_the_limit_is_said_aloud() -> None:
 def test_the_figure_shows_counts_and_times() -> None:
     figure = pictures.described("retries", data())["retries"]
     pictures.check(figure)
-    assert figure.title == "A wait traps after other looks than were set: 100; a look takes 25.0 ns"
+    assert figure.title == "A wait traps after another number of looks than set: 100; a look takes 25.0 ns"
     left, right = figure.panels
-    assert pictures.series(left, "counted, most").y == [0, 101, 1024]
+    assert pictures.series(left, "most counted").y == [0, 101, 1024]
     np.testing.assert_allclose(pictures.series(right, "until the trap").y, [2.0, 4.5, 27.6])

@@ -289,7 +289,7 @@ def test_the_report_says_the_numbers(told: dict[str, Any]) -> None:
     assert cells(text, "counted", "6,000", "64", "12,128") == [["0.60", "2.00", "0.70", "3.00", "2.00"]]
     assert cells(text, "3", "offsets") == [["paper", "64", "64", "128p", *["0.99", "-"] * 2]]
     assert cells(text, "counted", "64", "64", "256") == [["-", "-", "-", "-", "2.00"]] * 2  # too small to tell
-    assert "SGI Power Challenge, p = 2 above p = 1. local" in " ".join(text.split())
+    assert "SGI Power Challenge, p = 2 for p = 1. local" in " ".join(text.split())
     assert "after table 10" in text
     assert report_programs.EARLIER not in " ".join(text.split())
     assert f"measured on {MEASURED}" in " ".join(text.split())
@@ -322,7 +322,7 @@ def test_the_closed_form_is_told_where_it_differs(told: dict[str, Any]) -> None:
 def test_the_first_screen_has_a_line_of_it(told: dict[str, Any]) -> None:
     assert summed_up("sorting", told) == (
         "Sorting",
-        "n = 12,000, in ns an element: radix sort 20.0 (Loc 0.75), sample sort 20.0 (Loc 0.75), column sort 20.0 "
+        "n = 12,000, in ns per element: radix sort 20.0 (Loc 0.75), sample sort 20.0 (Loc 0.75), column sort 20.0 "
         "(Loc 0.75) with p = 2; fast form 4.00 with 2 streams, 2.00 times as fast as NumPy",
     )
     assert "Sorting  n = 12,000, in ns" in first_screen({"sorting": told})
@@ -422,7 +422,7 @@ def test_repeats_that_differ_are_not_valid(monkeypatch: pytest.MonkeyPatch) -> N
     assert found.sample({"n": 9}, [1.0, 1.0, 1.1, 1.1, 9.0]) == {"valid": True, "why": []}
     assert found.sample({"n": 9}, [2.0, 1.0, 1.1, 1.5, 1.0]) == {
         "valid": False,
-        "why": ["unstable: the third quartile is 1.50 of the first, above 1.25"],
+        "why": ["unstable: the third quartile is 1.50 times the first, above 1.25"],
     }
     assert not found.judged()["valid"]
     assert "1 of 2 times are not valid; the first: unstable" in found.judged()["why"][0]
@@ -470,7 +470,7 @@ def test_what_is_not_steady_is_marked_everywhere(told: dict[str, Any]) -> None:
     assert made["sorting-time"].title == "Sorting 12,000 keys: which form is the fastest?"
     slow["valid"] = True
     title = pictures.described("sorting", told)["sorting-time"].title
-    assert title == "Sorting 12,000 keys: fastest form is fast form (2.00 times NumPy's speed)"
+    assert title == "Sorting 12,000 keys: the fastest form is fast form (2.00 times NumPy's speed)"
 
 
 def test_a_bar_that_would_flatten_the_rest_is_cut_and_says_so() -> None:

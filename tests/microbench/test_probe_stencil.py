@@ -97,7 +97,7 @@ def test_a_grid_that_memory_is_short_for_is_left_out(monkeypatch: pytest.MonkeyP
     data = probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None).data.to_json()
     assert {row["rows"] for row in data["rows"]} == {16}
     assert data["left_out"] == [40]
-    assert "Left out, for memory is short: 40 x 40." in section_text("stencil", data)
+    assert "Left out, since memory is short: 40 x 40." in section_text("stencil", data)
 
 
 def untouched(proc: smp.Processor, grid: smp.GlobalArray, layout: str, **options: Any) -> None:
@@ -178,10 +178,10 @@ def test_the_report_says_the_numbers(told: dict[str, Any]) -> None:
 def test_the_first_screen_has_a_line_of_it(told: dict[str, Any]) -> None:
     assert summed_up("stencil", told) == (
         "Relaxation",
-        "90 x 90, in ns a cell and iteration: vertical 1x2 2.00 (Loc 0.75) with p = 2; fast form 0.400, "
+        "90 x 90, in ns per cell and iteration: vertical 1x2 2.00 (Loc 0.75) with p = 2; fast form 0.400, "
         "unblocked 1.00; a copy of the grid 0.800",
     )
-    assert "Relaxation  90 x 90, in ns a cell" in first_screen({"stencil": told})
+    assert "Relaxation  90 x 90, in ns per cell" in first_screen({"stencil": told})
 
 
 def test_without_predictions_there_is_no_table_of_intervals(section: Measurement) -> None:
@@ -228,5 +228,5 @@ def test_runs_lie_in_their_intervals_by_layout(told: dict[str, Any]) -> None:
 def test_the_title_says_which_layout_is_the_fastest(told: dict[str, Any]) -> None:
     told["rows"][-1] |= {"layout": "shared", "blocks": "2x1", "ns_per_cell": 0.4}
     assert pictures.described("stencil", told)["stencil-time"].title == (
-        "Relaxing 90 x 90: fastest layout is shared 2x1, p = 2 (2.00 times a copy's speed)"
+        "Relaxing 90 x 90: the fastest layout is shared 2x1, p = 2 (2.00 times a copy's speed)"
     )

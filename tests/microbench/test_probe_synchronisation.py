@@ -247,7 +247,9 @@ def test_hand_offs_are_a_map_of_all_pairs(cpus: int) -> None:
             (round(x), round(y)) for x, y, why in zip(rings.x, rings.y, rings.invalid, strict=True) if why
         ) == [(cpus - 2, cpus - 1), (cpus - 1, cpus - 2)]
         assert len(panel.x.names) == cpus
-    expected = "How long" if cpus == 2 else f"One CPU hands a line to another in 51.0 to {50 + 61 + 63} ns"
+    expected = (
+        "How long" if cpus == 2 else f"The hand-off of a line from one CPU to another takes 51.0 to {50 + 61 + 63} ns"
+    )
     assert figure.title.startswith(expected), "of valid pairs"
 
 

@@ -118,7 +118,7 @@ def test_the_tables_have_every_event_and_the_rest() -> None:
     (rest,) = [line.split()[-2:] for line in text.splitlines() if line.startswith("not explained")]
     assert rest == ["25.0", "62.5"], "40 us less 1 + 2 + 3 + 4 + 5"
     assert "the parts explain 37.5% of the time" in text
-    assert "a thread of Python's own starts !" in text
+    assert "a plain Python thread starts !" in text
     heading, said = summed_up("threads", data())
     assert heading == "Threads"
     assert "a stream starts in 10.0 us, a thread on an idle one in 20.0 us" in said

@@ -78,7 +78,7 @@ def bandwidth():
         "chase_bytes": 64 * MIB,
         "repeats": 10,
         "capped": None,
-        "left_out": "p = [4]: there are 2 CPUs",
+        "left_out": "p = [4], since there are 2 CPUs",
         "valid": True,
         "why": [],
     }
@@ -321,9 +321,9 @@ def test_conditions_that_are_not_told(profile):
     profile["conditions"] |= {"stolen_fraction": None, "load_before": None, "interrupted": True}
     profile["machine"] |= {"virtual": None, "clock_GHz": None}
     text = flat(summary(profile))
-    assert "stolen time not told" in text
-    assert "load before not told" in text
-    assert "virtual or not: not told" in text
+    assert "stolen time not known" in text
+    assert "load before not known" in text
+    assert "virtual or not: not known" in text
     assert "GHz" not in text
     assert "INTERRUPTED" in text
 
@@ -344,7 +344,7 @@ def test_the_first_screen_has_the_bandwidth_of_one_and_of_all(profile):
 
 def test_the_first_screen_has_synchronisation(profile):
     text = summary({"synchronisation": profile["synchronisation"]})
-    assert cells(text, "line handed over, one way") == ["108"]
+    assert cells(text, "line hand-off, one way") == ["108"]
     assert cells(text, "by compare-exchange") == ["48.5"]
     assert cells(text, "fetch-add alone") == ["4.75"]
     assert cells(text, "fetch-add by 2, contended") == ["25.0"]
@@ -398,7 +398,7 @@ def test_one_superstep_and_the_best_ranking(profile):
     assert '"walk" (h_r 500,000, h_w 400,000, M 900,000): measured 12.5 ms (and 1.50 ms of local computation)' in text
     assert "good 4.00 ms, bad 30.0 ms, random 20.0 ms; Loc 0.25, M/G 3.12: half way" in text
     assert (
-        "n = 1,000,000: Helman-JaJa, p = 2: 34.0 ns an element, 5.00 times as fast as the serial loop (170 ns)" in text
+        "n = 1,000,000: Helman-JaJa, p = 2: 34.0 ns per element, 5.00 times as fast as the serial loop (170 ns)" in text
     )
 
 
@@ -467,7 +467,9 @@ def test_single_numbers_that_are_not_valid_are_marked(profile):
     assert cells(found, "64 MiB")[:2] == ["160", "110 !"]
     assert "! not valid, 1 of 4: 2 clean windows of 12" in found
     assert cells(found, "64 MiB")[-1] == "49.7 !"
-    assert "a page walk is not valid where a load that it is the difference of is not, or the rounds differ" in found
+    assert (
+        "a page walk is the difference of two loads: not valid if one of them is not, or if the rounds differ" in found
+    )
 
 
 # the sections
@@ -480,7 +482,7 @@ def test_nothing_is_cut_off(profile):
 def test_latency_by_array(profile):
     text = section(profile, "latency")
     assert cells(text, "64 MiB") == ["160", "110", "99.0", "165", "49.7"]
-    assert "no level of its own was found for L3" in text
+    assert "no separate level was found for L3" in text
     rows = [line.split() for line in text.splitlines() if line.startswith("4 KiB")]
     assert rows[-1] == ["4", "KiB", "1.75", "2.25"]
 
@@ -489,7 +491,7 @@ def test_bandwidth_by_kernel(profile):
     text = section(profile, "bandwidth")
     assert cells(text, "triad", "2") == ["23.3", "21.0", "35.0", "1.88", "yes"]
     assert cells(text, "1") == ["12.3", "231", "693", "346"]
-    assert "left out: p = [4]: there are 2 CPUs" in text
+    assert "left out: p = [4], since there are 2 CPUs" in text
     profile["bandwidth"]["stream"][-1]["verified"] = False
     assert cells(section(profile, "bandwidth"), "triad", "2")[-1] == "NO"
 
@@ -510,7 +512,7 @@ def test_coefficients_have_their_intervals(profile):
     assert cells(text, "H all") == ["0", "?"]
     assert cells(text, "HrHwM all") == ["0", "4.00 [2.0, 6.0]", "6.00 [3.0, 9.0]", "0"]
     assert "Good, p = 2: every function (after table 1)\n" in text
-    assert "The runtime adds to each superstep of a program: 8.00 us to 12.0 us (p = 2)." in text
+    assert "Time that the runtime adds to each superstep of a program: 8.00 us to 12.0 us (p = 2)." in text
 
 
 def test_every_p_is_shown_of_the_best_function(profile):
@@ -564,7 +566,7 @@ def test_lists_without_predictions_say_so(profile):
     assert cells(text, "Helman-JaJa", "1,000,000", "2") == ["34.0", "5.00"]
     assert "Loc" not in text
     assert "Not valid: no cost functions." in text
-    assert "34.0 ns an element" in flat(summary(profile))
+    assert "34.0 ns per element" in flat(summary(profile))
 
 
 def test_the_worst_superstep_is_of_the_longest_list_and_not_a_small_one():

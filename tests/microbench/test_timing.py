@@ -206,9 +206,9 @@ def test_a_point_says_why_it_is_not_valid() -> None:
     few = summarise("few", recorded([(300, 300, 0)] * 3))
     assert (few.valid, few.why) == (False, ["3 clean windows of 3, fewer than 5"])
     dirty = summarise("dirty", recorded([(300, 300, 0)] * 6 + [(300, 300, 1)] * 44))
-    assert dirty.why == ["12% of the windows are clean, under 20%"]
+    assert dirty.why == ["12% of the windows are clean, below 20%"]
     unstable = summarise("unstable", recorded([(300, 300, 0)] * 5 + [(600, 600, 0)] * 6))
-    assert unstable.why == ["unstable: the median is 2.00 of the minimum, above 1.25"]
+    assert unstable.why == ["unstable: the median is 2.00 times the minimum, above 1.25"]
     short = recorded([(300, 300, 0)] * 9)
     short["timer_ns"] = 300
     assert summarise("short", short).why == ["the timer's cost exceeds the shortest window"]
@@ -529,7 +529,7 @@ def test_a_scattered_median_is_unstable() -> None:
     lengths = [100, 100, 100, 100, 100, 200, 200, 200]
     rows = [(sum(lengths[:k]), sum(lengths[: k + 1])) for k in range(len(lengths))]
     result = summarise("scattered", together([spans(rows)], 0.0), quote="median")
-    assert result.why == ["unstable: the third quartile is 2.00 of the first, above 1.25"]
+    assert result.why == ["unstable: the third quartile is 2.00 times the first, above 1.25"]
 
 
 def test_a_compiled_loop_may_fill_spans_as_plain_words() -> None:
@@ -587,8 +587,8 @@ def test_a_plan_that_cannot_be_measured_is_refused() -> None:
     assert Plan("quick", (1, 2), 0, 64).word_bytes == 8
     for arguments, message in (
         (("fast", (1,), 0, 64), "choose one of quick, default, full"),
-        (("quick", (), 0, 64), "asks for no run"),
-        (("quick", (1, 0), 0, 64), "asks for no run"),
+        (("quick", (), 0, 64), "name no run"),
+        (("quick", (1, 0), 0, 64), "name no run"),
         (("quick", (1,), 0, 60), "line of 60 bytes"),
         (("quick", (1,), 0, 0), "line of 0 bytes"),
     ):

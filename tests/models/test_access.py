@@ -359,7 +359,7 @@ def test_no_access_and_no_small_superstep_costs_less_than_nothing() -> None:
     [
         (lambda: sizes("huge"), "no sizes for mode 'huge': choose one of quick, default, full"),
         (lambda: suite(4, 2, [10], np.random.default_rng()), "there is no suite 4"),
-        (lambda: suite(1, 0, [10], np.random.default_rng()), "0 processors"),
+        (lambda: suite(1, 0, [10], np.random.default_rng()), "at least 1 processor, not 0"),
         (lambda: suite(1, 2, [T_MAX + 1], np.random.default_rng()), "h = 2000001 words is out of range"),
         (lambda: suite(1, 2, [0], np.random.default_rng()), "h = 0 words is out of range"),
         (lambda: columns("HH", [1], [1], [2]), "no cost function 'HH': choose one of H, HM, HrHw"),

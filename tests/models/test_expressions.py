@@ -120,39 +120,39 @@ def test_what_is_not_defined_is_not_a_number_in_arrays() -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("n +", "is no expression"),
-        ("", "is no expression"),
-        ("n = 3", "is no expression"),
-        ("x * n", "names 'x', which is no input: there are n, m"),
-        ("log2", "names 'log2', which is no input"),
-        ("n // m", "holds 'n // m'"),  # Python's is not C's floor(n / m): 1 // 0.1 is 9
-        ("n % 2", "holds 'n % 2'"),
-        ("n @ m", "holds 'n @ m'"),
-        ("n & m", "holds 'n & m'"),
-        ("~n", "holds '~n'"),
-        ("n or m", "holds 'n or m'"),  # Python's would be n, C's 1
-        ("not n", "holds 'not n'"),
-        ("n is m", "holds 'n is m'"),
-        ("n in (1, 2)", "holds 'n in"),
-        ("n.real", r"holds 'n\.real'"),
-        ("n[0]", r"holds 'n\[0\]'"),
-        ("sin(n)", r"holds 'sin\(n\)'"),
-        ("__import__('os')", "holds .__import__"),
-        ("n.__class__()", "holds 'n.__class__"),
-        ("(lambda: 1)()", "holds"),
-        ("[k for k in n]", "holds"),
-        ("log2(n, 2)", r"holds 'log2\(n, 2\)'"),
-        ("min(n)", r"holds 'min\(n\)'"),
-        ("max(*n, m)", "holds"),
-        ("min(n, m, key=abs)", "holds"),
-        ("'n'", "holds"),
-        ("True", "holds 'True'"),
-        ("1j", "holds '1j'"),
-        ("None", "holds 'None'"),
-        ("1e999", "holds"),
-        ("1" + "0" * 400, "holds"),
-        ("(n := 3)", "holds"),
-        ("n; m", "is no expression"),
+        ("n +", "is not an expression"),
+        ("", "is not an expression"),
+        ("n = 3", "is not an expression"),
+        ("x * n", "names 'x', which is not an input; the inputs are: n, m"),
+        ("log2", "names 'log2', which is not an input"),
+        ("n // m", "contains 'n // m'"),  # Python's is not C's floor(n / m): 1 // 0.1 is 9
+        ("n % 2", "contains 'n % 2'"),
+        ("n @ m", "contains 'n @ m'"),
+        ("n & m", "contains 'n & m'"),
+        ("~n", "contains '~n'"),
+        ("n or m", "contains 'n or m'"),  # Python's would be n, C's 1
+        ("not n", "contains 'not n'"),
+        ("n is m", "contains 'n is m'"),
+        ("n in (1, 2)", "contains 'n in"),
+        ("n.real", r"contains 'n\.real'"),
+        ("n[0]", r"contains 'n\[0\]'"),
+        ("sin(n)", r"contains 'sin\(n\)'"),
+        ("__import__('os')", "contains .__import__"),
+        ("n.__class__()", "contains 'n.__class__"),
+        ("(lambda: 1)()", "contains"),
+        ("[k for k in n]", "contains"),
+        ("log2(n, 2)", r"contains 'log2\(n, 2\)'"),
+        ("min(n)", r"contains 'min\(n\)'"),
+        ("max(*n, m)", "contains"),
+        ("min(n, m, key=abs)", "contains"),
+        ("'n'", "contains"),
+        ("True", "contains 'True'"),
+        ("1j", "contains '1j'"),
+        ("None", "contains 'None'"),
+        ("1e999", "contains"),
+        ("1" + "0" * 400, "contains"),
+        ("(n := 3)", "contains"),
+        ("n; m", "is not an expression"),
     ],
 )
 def test_what_an_expression_may_not_hold(text: str, part: str) -> None:
@@ -161,7 +161,7 @@ def test_what_an_expression_may_not_hold(text: str, part: str) -> None:
 
 
 def test_an_expression_is_text() -> None:
-    with pytest.raises(ModelError, match="1 is no expression: write it as text"):
+    with pytest.raises(ModelError, match="1 is not an expression: write it as text"):
         Expression(1, INPUTS)  # type: ignore[arg-type]
 
 

@@ -39,7 +39,7 @@ def test_powers_are_all_those_within(low: int, length: int) -> None:
     if expected:
         assert list(Input.parse("p", f"powers {low}..{low + length}").grid) == expected
     else:
-        with pytest.raises(ModelError, match="holds no power of two"):
+        with pytest.raises(ModelError, match="contains no power of two"):
             Input.parse("p", f"powers {low}..{low + length}")
 
 
@@ -55,23 +55,23 @@ def test_listed_values_are_in_order_and_once() -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("", "does not read"),
-        ("many", "does not read"),
-        ("1..", "does not read"),
-        ("1..2..3", "does not read"),
-        ("square 1..2", "does not read"),
-        ("1..10 x", "does not read"),
-        ("1..10 real x 3", "does not read"),
+        ("", "cannot be read"),
+        ("many", "cannot be read"),
+        ("1..", "cannot be read"),
+        ("1..2..3", "cannot be read"),
+        ("square 1..2", "cannot be read"),
+        ("1..10 x", "cannot be read"),
+        ("1..10 real x 3", "cannot be read"),
         ("10..1", "its ends must ascend"),
         ("1..1", "its ends must ascend"),
         ("1..1e999", "its ends must ascend"),
-        ("0..10", "a geometric one begins above zero"),
-        ("powers -1..8", "a powers one begins above zero"),
-        ("1.5..10", "ends that are not whole: add 'real'"),
-        ("1..10 x 1", "takes at least 2 values"),
-        ("linear 0..10 x 0", "takes at least 2 values"),
+        ("0..10", "a geometric range must begin above zero"),
+        ("powers -1..8", "a powers range must begin above zero"),
+        ("1.5..10", "ends that are not whole numbers: add 'real'"),
+        ("1..10 x 1", "must have at least 2 values"),
+        ("linear 0..10 x 0", "must have at least 2 values"),
         ("powers 1..8 x 3", "leave out 'x'"),
-        ("powers 5..7", "holds no power of two"),
+        ("powers 5..7", "contains no power of two"),
     ],
 )
 def test_ranges_that_are_refused(text: str, part: str) -> None:
@@ -126,7 +126,7 @@ def test_the_nest_runs_through_all_combinations() -> None:
 
 
 def test_no_inputs_at_all() -> None:
-    with pytest.raises(ModelError, match="a model needs an input"):
+    with pytest.raises(ModelError, match="a model needs at least one input"):
         parsed({})
 
 
@@ -162,16 +162,16 @@ def test_what_a_specification_makes_of_its_texts() -> None:
     [
         ({"terms": "n"}, r"not one text: write \['n'\]"),
         ({"terms": ["x"]}, "names 'x'"),
-        ({"terms": [3]}, "3 is no expression"),
+        ({"terms": [3]}, "3 is not an expression"),
         ({"when": "x > 1"}, "names 'x'"),
-        ({"inputs": {}}, "a model needs an input"),
+        ({"inputs": {}}, "a model needs at least one input"),
         ({"inputs": {"max": "1..9"}}, "'max' cannot name an input"),
-        ({"keywords": ("x",)}, "'x' is a keyword of t but no input of it"),
+        ({"keywords": ("x",)}, "'x' is a keyword of t but not one of its inputs: n, d"),
         ({"task": "print"}, "'print', which cannot be called"),
-        ({"points": 1}, "points=1 of t: a model takes at least two"),
-        ({"loops": {"size": "1..9"}}, "go together"),
-        ({"of": len}, "go together"),
-        ({"loops": {"size": "1..9"}, "of": len, "keywords": ("d",)}, "none of its loops"),
+        ({"points": 1}, "points=1 of t: a model needs at least 2 points"),
+        ({"loops": {"size": "1..9"}}, "needs both loops and of, or neither"),
+        ({"of": len}, "needs both loops and of, or neither"),
+        ({"loops": {"size": "1..9"}, "of": len, "keywords": ("d",)}, "not one of its loops"),
     ],
 )
 def test_specifications_that_are_refused(changed: dict[str, object], part: str) -> None:

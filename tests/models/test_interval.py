@@ -196,7 +196,7 @@ def test_no_supersteps() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"good": [1.0, 2.0]}, r"good has shape \(2,\), step has \(3,\)"),
+        ({"good": [1.0, 2.0]}, r"good has shape \(2,\), but step has \(3,\)"),
         ({"label": ["one"]}, r"label has shape \(1,\)"),
         ({"bytes": accesses([1], [1], [2])}, r"bytes.hr has shape \(1,\)"),
         ({"step": 0}, r"step has \(\)"),

@@ -199,9 +199,9 @@ def test_wider_for_more_confidence_which_must_be_a_probability() -> None:
     widths = [np.subtract(*model.interval([[1.0]], c)[::-1])[0] for c in (0.5, 0.9, 0.99)]
     assert widths[0] < widths[1] < widths[2]
     for confidence in (0.0, 1.0, 95.0):
-        with pytest.raises(FitError, match=f"confidence {confidence:g} is no probability"):
+        with pytest.raises(FitError, match=f"confidence must be a probability .*, not {confidence:g}$"):
             model.interval([[1.0]], confidence)
-    with pytest.raises(FitError, match="for a model of 1 terms"):
+    with pytest.raises(FitError, match="do not fit a model of 1 terms"):
         model.interval([[1.0, 2.0]])
 
 
@@ -367,10 +367,10 @@ def test_equal_times_are_all_explained_by_the_constant() -> None:
         ([[1.0], [1.0]], [1.0, 2.0], ["L", "g"], None, "for 2 terms do not agree"),
         ([1.0, 1.0], [1.0, 2.0], ["L"], None, r"columns of shape \(2,\)"),
         ([[1.0], [np.nan], [np.inf]], [1.0, 2.0, 3.0], ["L"], None, "2 of 3 rows .* the first is row 1"),
-        ([[1.0], [1.0]], [1.0, np.inf], ["L"], None, "1 of 2 rows hold NaN or infinity, the first is row 1"),
+        ([[1.0], [1.0]], [1.0, np.inf], ["L"], None, "1 of 2 rows contain NaN or infinity; the first is row 1"),
         ([[1.0], [1.0]], [1.0, 0.0], ["L"], None, r"y\[1\] = 0 is not above zero"),
         ([[1.0], [1.0]], [-3.0, 1.0], ["L"], None, r"y\[0\] = -3 is not above zero.*relative=False"),
-        ([[1.0], [1.0]], [1.0, 2.0], ["L"], [True, False], "2 flags of non-negative terms for 1 terms"),
+        ([[1.0], [1.0]], [1.0, 2.0], ["L"], [True, False], "nonnegative has 2 flags for 1 terms"),
     ],
 )
 def test_what_cannot_be_fitted_says_why(
@@ -381,13 +381,13 @@ def test_what_cannot_be_fitted_says_why(
 
 
 def test_an_absolute_fit_is_not_reweighted() -> None:
-    with pytest.raises(FitError, match="no weights to be reweighted"):
+    with pytest.raises(FitError, match="has no weights, so it cannot be reweighted"):
         fit([[1.0], [1.0]], [1.0, 2.0], ["c"], relative=False, reweighted=True)
 
 
 def test_predict_refuses_other_terms() -> None:
     model = fit([[1.0], [1.0]], [1.0, 2.0], ["c"])
-    with pytest.raises(FitError, match=r"columns of shape \(4, 2\) for a model of 1 terms"):
+    with pytest.raises(FitError, match=r"columns of shape \(4, 2\) do not fit a model of 1 terms"):
         model.predict(np.ones((4, 2)))
 
 

@@ -128,7 +128,7 @@ def test_what_lies_outside_what_was_measured() -> None:
 def test_inputs_that_are_wrong_or_missing(inputs: dict[str, float]) -> None:
     model = made({"n": 1e-9})
     for method in (model.of, model.applies, model.interval):
-        with pytest.raises(ModelError, match="task is a model of n, m: wrong or missing"):
+        with pytest.raises(ModelError, match="the inputs of task are n, m; wrong or missing"):
             method(inputs)  # type: ignore[operator]
     with pytest.raises(ModelError, match="wrong or missing"):
         model.extrapolates(**inputs)
@@ -153,7 +153,7 @@ def test_it_prints_its_formula() -> None:
     model = made({"1": 1e-6, "n": -2e-9, "n * m": 1.23456e-9}, when="n > 1")
     assert str(model) == (
         "task(n, m) = 1e-06 - 2e-09 n + 1.235e-09 (n * m)    [s]\n"
-        "    n = 1..1e6, m = 0.01..1e6 real; if n > 1; MRE 2.5% of 20 points not fitted, 1.0% of 30 fitted"
+        "    n = 1..1e6, m = 0.01..1e6 real; if n > 1; MRE 2.5% on 20 points not fitted, 1.0% on 30 fitted"
     )
     assert repr(model) == "<model task(n, m): MRE 2.5%>"
 
@@ -267,10 +267,10 @@ def test_json_without_one_of_its_parts(key: str) -> None:
 @pytest.mark.parametrize(
     ("data", "part"),
     [
-        ([], "no model of smp"),
-        ({"format": "smp-profile"}, "no model of smp"),
+        ([], "not a model of smp"),
+        ({"format": "smp-profile"}, "not a model of smp"),
         ({"format": "smp-model"}, "of version None"),
-        ({"format": "smp-model", "version": 2}, "of version 2, this smp reads up to 1: upgrade it"),
+        ({"format": "smp-model", "version": 2}, "of version 2, but this smp reads up to 1: upgrade smp"),
     ],
 )
 def test_json_of_something_else(data: Any, part: str) -> None:
@@ -370,7 +370,7 @@ def test_without_points_kept_apart_the_errors_are_of_the_fit() -> None:
 def test_what_cannot_be_fitted() -> None:
     specification, points, taken, verification = simulated(0.01, 1)
     few = {name: values[:6] for name, values in points.items()}
-    with pytest.raises(FitError, match="6 points cannot fit the 6 terms of t and tell its error"):
+    with pytest.raises(FitError, match="6 points cannot fit the 6 terms of t and show its error"):
         fit_model(specification, few, taken[:6].tolist(), np.zeros(6, bool))
     with pytest.raises(FitError, match="not above zero"):
         fit_model(specification, points, (taken * 0).tolist(), verification)

@@ -144,7 +144,7 @@ def twins() -> tuple[Array, Array]:
 def test_terms_that_cannot_be_told_apart_are_named_and_the_last_goes() -> None:
     columns, y = twins()
     chosen = select(columns, y, ["1", "n", "2*n"])
-    assert str(chosen) == "without 2*n: it cannot be told apart from n (condition inf)\nkept 1, n"
+    assert str(chosen) == "without 2*n: it cannot be separated from n (condition inf)\nkept 1, n"
     assert chosen.fit.coefficients[1] == pytest.approx(1e-8, rel=0.02)
     assert (chosen.removed[0].relevance, chosen.removed[0].high) == (0.0, np.inf)
     other = select(columns[:, [0, 2, 1]], y, ["1", "2*n", "n"])
@@ -159,7 +159,7 @@ def test_terms_that_are_nearly_the_same_are_named_though_each_is_relevant() -> N
     assert (everything.low > 0.0).all()
     chosen = select(columns, y, ["n", "n'", "1"])
     assert len(chosen.removed) == 1
-    assert "cannot be told apart from n" in chosen.removed[0].why
+    assert "cannot be separated from n" in chosen.removed[0].why
     assert f"(condition {everything.condition:.3g})" in chosen.removed[0].why
     assert chosen.fit.unidentified == ()
 
@@ -169,7 +169,7 @@ def test_a_term_held_at_zero_goes_with_that_as_the_reason() -> None:
     columns = np.column_stack([np.ones(20), n, np.sqrt(n)])
     y = columns @ [1e-3, 1e-6, -1e-6] * (1.0 + 0.001 * np.cos(np.arange(20)))
     chosen = select(columns, y, ["1", "n", "sqrt(n)"], nonnegative=[False, True, True])
-    assert str(chosen) == "without sqrt(n): it would be negative, and is held at zero\nkept 1, n"
+    assert str(chosen) == "without sqrt(n): it would be negative, so it is held at zero\nkept 1, n"
     assert (chosen.removed[0].coefficient, chosen.removed[0].relevance) == (0.0, 0.0)
     assert select(columns, y, ["1", "n", "sqrt(n)"]).removed == ()
 
@@ -187,7 +187,9 @@ def test_signs_stay_with_their_terms() -> None:
 def test_a_column_of_zeros_goes() -> None:
     columns, y = twins()
     columns[:, 2] = 0.0
-    assert str(select(columns, y, ["1", "n", "never"])) == "without never: the rows leave it open\nkept 1, n"
+    assert (
+        str(select(columns, y, ["1", "n", "never"])) == "without never: the measurements do not determine it\nkept 1, n"
+    )
 
 
 def test_exact_data_leave_no_term_to_rounding() -> None:
@@ -205,7 +207,7 @@ def test_terms_to_keep_stay_and_are_named() -> None:
     chosen = select(columns, y - 1e-5, ["1", "n", "2*n"], keep=["1", "2*n"])
     assert [gone.term for gone in chosen.removed] == ["n"]
     assert chosen.doubtful == ("1",)
-    assert str(chosen).endswith("kept 1, 2*n; of these not relevant: 1")
+    assert str(chosen).endswith("kept 1, 2*n; of these, not relevant: 1")
     both = select(columns, y, ["1", "n", "2*n"], keep=["n", "2*n"])
     assert both.fit.terms == ("1", "n", "2*n")
     assert both.doubtful == ("n", "2*n")
@@ -235,11 +237,11 @@ def test_what_cannot_be_selected_says_why() -> None:
     columns, y = twins()
     with pytest.raises(FitError, match=r"terms to keep \('m',\) are not among the terms \('1', 'n', '2\*n'\)"):
         select(columns, y, ["1", "n", "2*n"], keep=["m"])
-    with pytest.raises(FitError, match="name one more than once"):
+    with pytest.raises(FitError, match="contain a name more than once"):
         select(columns, y, ["n", "1", "n"])
-    with pytest.raises(FitError, match=r"3 measurements of 3 terms leave nothing to judge .* at least 4"):
+    with pytest.raises(FitError, match=r"3 measurements are too few to judge 3 terms: measure at least 4 points"):
         select(columns[:3], y[:3], ["1", "n", "2*n"])
-    with pytest.raises(FitError, match="2 flags of non-negative terms for 3 terms"):
+    with pytest.raises(FitError, match="nonnegative has 2 flags for 3 terms"):
         select(columns, y, ["1", "n", "2*n"], nonnegative=[True, False])
     with pytest.raises(FitError, match="for 2 terms do not agree"):
         select(columns, y, ["1", "n"])

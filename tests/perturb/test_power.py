@@ -139,8 +139,8 @@ def test_more_replicates_are_as_many_as_make_the_half_width_half_of_what_is_wort
     assert cautious * math.sqrt(2 / (count - 1)) > found.worth / 2
     (step,) = [step for step in next_steps(analysis, delayed, SPENT) if step.factor == "wait"]
     assert step.action == "undecided"
-    assert f"; {found.replicates:,} more replicates, or " in step.reason
-    assert step.reason.endswith("times the delay, would decide")
+    assert f"; {found.replicates:,} more replicates or a delay " in step.reason
+    assert step.reason.endswith("times as long would decide")
 
 
 def test_a_treatment_that_adds_nothing_and_one_without_a_length() -> None:
@@ -149,13 +149,13 @@ def test_a_treatment_that_adds_nothing_and_one_without_a_length() -> None:
     reasons = {step.factor: step.reason for step in next_steps(analysis, lengths, SPENT)}
     assert reasons["parse"].endswith("the treatment adds nothing to a run")
     assert reasons["store"].endswith(" more replicates would decide")
-    assert reasons["wait"].endswith(" times the delay would decide")  # and more replicates than could be run
+    assert reasons["wait"].endswith(" times as long would decide")  # and more replicates than could be run
     assert "replicates" not in reasons["wait"]
 
 
 @pytest.mark.parametrize("share", [0.0, -1.0, math.nan, math.inf])
 def test_what_is_worth_having_is_a_share(share: float) -> None:
-    with pytest.raises(ValueError, match="what is worth having is a share above 0"):
+    with pytest.raises(ValueError, match="worth must be a share of a run above 0"):
         next_steps(simulated(SPENT, 1e-3, 3, seed=0), SPENT, SPENT, share)
 
 
@@ -172,7 +172,7 @@ def test_trials_know_what_their_places_take(emulated: Emulated) -> None:
     trials = screen(branches, treatment="1us", machine=emulated(2), replicates=2)
     assert [(step.factor, step.action) for step in trials.next_steps()] == [("long", "split"), ("short", "drop")]
     assert str(trials).endswith(
-        "\nexcluded or not: the effect of a place that would save 5% of a run if it took no time"
+        "\nthe effect to exclude: that of a place that would save 5% of a run if it took no time"
     )
 
 

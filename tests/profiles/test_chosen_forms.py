@@ -98,7 +98,9 @@ def test_only_errors_of_suites_that_neither_fitted_nor_chose_judge(profile: Prof
 def test_of_several_forms_that_are_chosen_each_has_its_footprint(profile: Profile) -> None:
     Access.model_validate(profile.access)
     forms = [row | {"footprint": None} for row in profile.access["forms"]]
-    with pytest.raises(ValidationError, match="2 forms of random are chosen for p = 2: each needs its footprint"):
+    with pytest.raises(
+        ValidationError, match="2 forms of random are chosen for p = 2: each needs a footprint of its own"
+    ):
         Access.model_validate(profile.access | {"forms": forms})
 
 
@@ -134,6 +136,6 @@ def test_without_a_latency_that_is_valid_they_are_charged_as_the_others_and_that
     found = profile.interval(of_a_walk(1000, 100, 1024), 2)
     assert found.random == pytest.approx([1000e-9])
     assert found.notes == (
-        "reads of 'walk' wait for one another, and this profile has no latency to charge them: measure it too",
+        "reads of 'walk' depend on one another, but this profile has no latency to charge for them: measure it too",
     )
     assert profile.interval(of_a_walk(1000, 0, 1024), 2).notes == ()

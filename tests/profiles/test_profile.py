@@ -35,9 +35,9 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "damaged or no profile"),
-        ("[1, 2]", "is no profile of smp"),
-        ('{"format": "lmbench"}', "is no profile of smp"),
+        ("{", "damaged or not a profile"),
+        ("[1, 2]", "is not a profile of smp"),
+        ('{"format": "lmbench"}', "is not a profile of smp"),
         ('{"format": "smp-profile", "version": 99}', "version 99.*upgrade"),
         ('{"format": "smp-profile", "version": "one"}', "damaged: version is 'one'; it should be 1"),
         ('{"format": "smp-profile", "version": 1}', "damaged: machine is missing"),
@@ -77,7 +77,7 @@ def test_a_profile_of_another_machine_warns_which(tmp_path: Path) -> None:
     foreign = document()
     foreign["machine"] |= {"name": "elsewhere", "cpu": "R10000", "cpus": 16}
     Profile(foreign).save(tmp_path / "profile.json")
-    with pytest.warns(ProfileWarning, match=r"another machine: elsewhere \(R10000, 16 CPUs\)"):
+    with pytest.warns(ProfileWarning, match=r"another machine, elsewhere \(R10000, 16 CPUs\)"):
         Profile.load(tmp_path)
 
 
@@ -142,7 +142,7 @@ def test_real_and_virtual_time_are_not_compared(tmp_path: Path, monkeypatch: pyt
     host.keep()
     with smp.emulated(2) as machine:
         run = machine.run(program, machine.zeros(40_000, np.int64))
-    with pytest.raises(ProfileError, match=r"run is of an emulated machine.* measured on that machine.* smp\.host"):
+    with pytest.raises(ProfileError, match=r"run is from an emulated machine.* measured on that machine.* smp\.host"):
         run.interval()
     with pytest.raises(ProfileError, match="is of the kind 'host' and the run of the kind 'emulated'"):
         run.interval(host)

@@ -139,7 +139,9 @@ def test_two_of_a_name_share_nothing() -> None:
 
 def test_another_name_is_refused() -> None:
     assert PUBLISHED == (POWER_CHALLENGE,)
-    with pytest.raises(ProfileError, match=r"no machine 'Cray-1' was published: there is SGI Power Challenge"):
+    with pytest.raises(
+        ProfileError, match=r"no cost functions of 'Cray-1' were published; choose one of: SGI Power Challenge"
+    ):
         published_machine("Cray-1")
     with pytest.raises(ProfileError, match="there is no profile at Cray-1"):
         opened("Cray-1")

@@ -149,21 +149,21 @@ BAD: list[tuple[Any, Any, type[Exception], str]] = [
         3,
         object,
         TypeError,
-        r"a global array cannot hold Python objects \(dtype object\): they live in one process only",
+        r"a global array cannot hold Python objects \(dtype object\): they exist in one process only",
     ),
     (3, [("a", object)], TypeError, "cannot hold Python objects"),
     (3, np.dtypes.StringDType(), TypeError, "cannot hold Python objects"),
     (3, "U", TypeError, r"needs a dtype with a size, not dtype\('<U0?'\); give the length, as in 'U16'"),
     (3, "nonsense", TypeError, "nonsense"),
-    (-1, float, ValueError, "has a negative length: -1"),
-    ((3, -2), float, ValueError, r"has a negative length: \(3, -2\)"),
-    (float("nan"), float, TypeError, "is made of integers, not nan"),
-    (3.0, float, TypeError, r"is made of integers, not 3\.0"),
-    ((2, 3.5), float, TypeError, r"is made of integers, not of 3\.5"),
-    ((2, float("nan")), float, TypeError, "is made of integers, not of nan"),
-    (True, float, TypeError, "is made of integers, not of True"),
-    ("ab", float, TypeError, "is made of integers, not of 'a'"),
-    (None, float, TypeError, "is made of integers, not None"),
+    (-1, float, ValueError, "must not have a negative length: -1"),
+    ((3, -2), float, ValueError, r"must not have a negative length: \(3, -2\)"),
+    (float("nan"), float, TypeError, "must be made of integers, not nan"),
+    (3.0, float, TypeError, r"must be made of integers, not 3\.0"),
+    ((2, 3.5), float, TypeError, r"must be made of integers, not of 3\.5"),
+    ((2, float("nan")), float, TypeError, "must be made of integers, not of nan"),
+    (True, float, TypeError, "must be made of integers, not of True"),
+    ("ab", float, TypeError, "must be made of integers, not of 'a'"),
+    (None, float, TypeError, "must be made of integers, not None"),
     (10**15, float, OutOfSharedMemory, "a global array of 8,000,000,000,000,000 bytes does not fit: [0-9,]+ bytes are"),
     ((10**30, 10**30), float, OutOfSharedMemory, "does not fit"),
 ]
@@ -399,7 +399,7 @@ def test_an_array_that_processors_made_ends_with_the_run(pair: smp.Machine) -> N
 
     pair.run(keeps, "dropped")
     assert used(pair) <= before + PAGE
-    with pytest.raises(MachineError, match="a global array that has ended was sent here"):
+    with pytest.raises(MachineError, match="a global array that no longer exists was sent here"):
         pair.run(lambda proc: __import__("sys").modules["smp"].kept)
     kept = pair.run(keeps, "returned").results[0]
     assert kept[:].all()
@@ -415,7 +415,7 @@ def test_a_pickled_array_names_its_place(pair: smp.Machine) -> None:
     data = pickle.dumps(array)
     assert np.shares_memory(pickle.loads(data).view, array.view)
     del array
-    with pytest.raises(MachineError, match="that has ended"):
+    with pytest.raises(MachineError, match="that no longer exists"):
         pickle.loads(data)
 
 

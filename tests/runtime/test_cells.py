@@ -338,7 +338,9 @@ def test_a_wait_that_reaches_its_deadline(pair: smp.Machine, name: str, timeout:
     cells = pair.cells(3, full=name == "writeef")
     arguments = () if name.startswith("read") else (5,)
     state = "empty" if name == "writeef" else "full"
-    told = rf"{name} of cell 2 waited {timeout} s and the cell did not become {state}; give it longer, or see who"
+    told = (
+        rf"{name} of cell 2 waited {timeout} s and the cell did not become {state}; give it longer, or see which thread"
+    )
 
     def wait() -> None:
         getattr(cells, name)(2, *arguments, timeout=timeout)
@@ -422,7 +424,7 @@ def test_deadlines_and_fills_at_the_same_moment(pair: smp.Machine) -> None:
 
 @pytest.mark.parametrize("timeout", [-1.0, float("nan")])
 def test_a_timeout_that_is_no_time_is_refused(pair: smp.Machine, timeout: float) -> None:
-    with pytest.raises(ValueError, match="a timeout is a number of seconds from 0"):
+    with pytest.raises(ValueError, match="a timeout must be a number of seconds, 0 or more"):
         pair.cells(1).readfe(0, timeout=timeout)
 
 
@@ -515,10 +517,10 @@ def test_cells_of_another_machine_are_refused(pair: smp.Machine) -> None:
 def test_an_index_out_of_bounds(pair: smp.Machine, index: int) -> None:
     cells = pair.cells(3)
     for name in ("readfe", "readff", "readxx", "fill", "try_readfe", "try_readff", "peek", "purge"):
-        with pytest.raises(IndexError, match=f"cell {index} is out of bounds: there are 3, from 0"):
+        with pytest.raises(IndexError, match=f"cell {index} is out of bounds: the number of cells is 3"):
             getattr(cells, name)(index)
     for name in ("writeef", "writeff", "writexf", "fetch_add", "try_writeef", "try_writeff", "try_fetch_add"):
-        with pytest.raises(IndexError, match=f"cell {index} is out of bounds: there are 3, from 0"):
+        with pytest.raises(IndexError, match=f"cell {index} is out of bounds: the number of cells is 3"):
             getattr(cells, name)(index, 1)
 
 
@@ -537,13 +539,13 @@ def test_what_cannot_be_put_in(pair: smp.Machine) -> None:
 
 
 def test_cells_that_cannot_be(pair: smp.Machine) -> None:
-    with pytest.raises(ValueError, match="there are no -1 cells"):
+    with pytest.raises(ValueError, match="the number of cells must be 0 or more, not -1"):
         pair.cells(-1)
-    with pytest.raises(TypeError, match="a cell cannot hold int16: it holds int8, int32"):
+    with pytest.raises(TypeError, match="a cell cannot hold int16, only int8, int32"):
         pair.cells(1, np.int16)
     with pytest.raises(TypeError, match="a cell cannot hold complex128"):
         pair.cells(1, complex)
-    with pytest.raises(ValueError, match="a wait cannot look -1 times again"):
+    with pytest.raises(ValueError, match="the number of retries must be 0 or more, not -1"):
         pair.cells(1, retries=-1)
 
 

@@ -269,7 +269,7 @@ def test_closing_the_machine_ends_the_waits_of_the_parent() -> None:
         time.sleep(0.2)
     waiter.join(5.0)
     assert not waiter.is_alive()
-    assert said == ["the machine of these cells is closed: nobody will change them any more"]
+    assert said == ["the machine of these cells is closed: no thread will change them any more"]
 
 
 def test_one_stream_at_the_barrier_and_another_at_a_cell(pair: smp.Machine) -> None:

@@ -347,7 +347,7 @@ def test_a_deadlock_says_who_waits_where_for_what_since_when(how: How) -> None:
             machine.run(program, machine.zeros(1, np.int64))
         lines = str(caught.value).splitlines()
         line = program.__code__.co_firstlineno
-        assert lines[0] == "deadlock: all 2 streams wait for what no stream can do any more"
+        assert lines[0] == "deadlock: all 2 streams wait for something that no stream can do any more"
         assert lines[1].split() == ["processor", "stream", "waits", "in", "at", "since"]
         assert set(lines[2]) == {"-"}
         assert re.fullmatch(rf"0 +0 +barrier +{re.escape(__file__)}:{line + 3} +[\d,]+ ns", lines[3])
@@ -392,7 +392,7 @@ def test_steps_without_end_close_the_machine() -> None:
 
     with smp.emulated(2, limit=1_000) as machine:
         words = machine.zeros(1, np.int64)
-        with pytest.raises(LivelockError, match=r"has made 1,000 steps and goes on; .*test_emulated.py:\d+"):
+        with pytest.raises(LivelockError, match=r"the run has not ended after 1,000 steps; .*test_emulated.py:\d+"):
             machine.run(program, words)
         with pytest.raises(MachineClosed, match="ended in the middle"):
             machine.run(program, words)
@@ -519,17 +519,21 @@ def test_what_is_woken_and_a_loop_are_charged_by_the_machine() -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "text"),
     [
-        ({"load": -1}, ValueError, "the charge load is a whole number of ns from 0, not -1"),
-        ({"store": 0.5}, TypeError, "the charge store is a whole number of ns from 0, not 0.5"),
-        ({"looped_byte": float("nan")}, ValueError, "the charge looped_byte is a number of ns from 0, not nan"),
-        ({"copied_byte": "1"}, TypeError, "the charge copied_byte is a number of ns from 0, not '1'"),
+        ({"load": -1}, ValueError, "the charge load must be a whole number of ns, 0 or more, not -1"),
+        ({"store": 0.5}, TypeError, "the charge store must be a whole number of ns, 0 or more, not 0.5"),
+        (
+            {"looped_byte": float("nan")},
+            ValueError,
+            "the charge looped_byte must be a number of ns, 0 or more, not nan",
+        ),
+        ({"copied_byte": "1"}, TypeError, "the charge copied_byte must be a number of ns, 0 or more, not '1'"),
     ],
 )
 def test_charges_that_make_no_sense(wrong: dict[str, Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error) as caught:
         Charges(**wrong)
     assert str(caught.value) == text
-    with pytest.raises(TypeError, match="charges is an object of the class Charges, not 3"):
+    with pytest.raises(TypeError, match="charges must be an object of the class Charges, not 3"):
         smp.emulated(1, charges=3)  # type: ignore[arg-type]
 
 
@@ -570,9 +574,9 @@ def test_under_the_clock_the_slower_makes_fewer_steps() -> None:
 def test_no_nonsense() -> None:
     with pytest.raises(ValueError, match="processors must be from 1 to 1024"):
         smp.emulated(0)
-    with pytest.raises(ValueError, match="schedule is 'seeded', 'clock' or a sequence"):
+    with pytest.raises(ValueError, match="schedule must be 'seeded', 'clock' or a sequence"):
         smp.emulated(1, schedule="random")
-    with pytest.raises(TypeError, match="schedule is 'seeded', 'clock' or a sequence"):
+    with pytest.raises(TypeError, match="schedule must be 'seeded', 'clock' or a sequence"):
         smp.emulated(1, schedule=[None])  # type: ignore[list-item]
     with smp.emulated(2, schedule=[9]) as machine, pytest.raises(ScheduleError, match="choice 0 of the schedule is 9"):
         machine.run(lambda proc: proc.barrier())

@@ -139,7 +139,7 @@ def test_steps_without_end_are_an_error_that_names_the_line() -> None:
     assert isinstance(found.failure.error, LivelockError)
     assert len(found.failure.steps) <= 300
     assert "test_exploration.py" in str(found.failure.error)
-    assert "must pause()" in str(found.failure.error)
+    assert "must call pause()" in str(found.failure.error)
 
 
 def test_the_limit_ends_an_exploration_and_it_says_so() -> None:
@@ -196,11 +196,11 @@ def test_a_failure_is_replayed_to_the_same_error() -> None:
 
 def test_the_text_of_an_exploration_takes_two_lines() -> None:
     failed = str(smp.explore(lose, 2, setup=words(1), check=counted))
-    assert failed.startswith("failed: CheckFailed with 1 preemption, found by 3 schedules in ")
+    assert failed.startswith("failed: CheckFailed with 1 preemption, found after 3 schedules in ")
     assert len(failed.splitlines()) == 2
     fine = str(smp.explore(lose, 2, 0, setup=words(1), check=counted))
     assert fine.startswith("no failure: 2 schedules in ")
-    assert fine.endswith("\nthese are all with at most 0 preemptions; others have more")
+    assert fine.endswith("\nthese are all schedules with at most 0 preemptions; others have more")
     assert str(smp.explore(lose, 1, setup=words(1))).endswith("\nthese are all schedules of the program")
 
 
@@ -255,11 +255,11 @@ def test_the_barrier_holds_under_all_schedules_of_two_preemptions() -> None:
 
 
 def test_no_nonsense() -> None:
-    with pytest.raises(TypeError, match="a program is a function"):
+    with pytest.raises(TypeError, match="a program must be a function"):
         smp.explore(3, 2)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="processors must be from 1"):
         smp.explore(lose, 0)
-    with pytest.raises(ValueError, match="the bound is a number of preemptions"):
+    with pytest.raises(ValueError, match="the bound must be a number of preemptions"):
         smp.explore(lose, 2, -1)
 
 

@@ -430,7 +430,7 @@ def with_a_lock() -> BaseException:
 
 STRANGE: dict[str, tuple[Callable[[], BaseException], str, type | None]] = {
     "other arguments": (lambda: Custom(1, 2), "raised Custom: 1 and 2 at", None),
-    "no text": (Mute, r"raised Mute: \(its own text raises RuntimeError\) at", Mute),
+    "no text": (Mute, r"raised Mute: \(making its text raises RuntimeError\) at", Mute),
     "not an exception any more": (Sly, "raised Sly at", None),
     "a lock inside": (with_a_lock, "raised Guilty: <unlocked _thread.lock object at 0x.*> at", None),
     "KeyboardInterrupt": (KeyboardInterrupt, "raised KeyboardInterrupt at", KeyboardInterrupt),
@@ -701,7 +701,7 @@ def test_a_processor_that_does_not_come_up(nothing_left: None, monkeypatch: pyte
     with (
         bounded(),
         pytest.raises(
-            MachineError, match="the processors did not come up: processor 1 of 3 ended with status 1"
+            MachineError, match="the processors did not start: processor 1 of 3 ended with status 1"
         ) as caught,
     ):
         smp.host(3)

@@ -46,7 +46,7 @@ def test_counts_are_scaled_by_the_time_for_which_there_was_a_counter(monkeypatch
     counters = Counters(fake)
     counters.start()
     assert counters.stop() == {"cycles": 1000, "instructions": 1200}
-    assert counters.missing == {"cache misses": "not counted: other users have all counters of this processor"}
+    assert counters.missing == {"cache misses": "not counted: all counters of this processor are in use"}
     assert fake.asked == [0x2400] * 3 + [0x2401] * 3
     counters.close()
     for file in fake.files:
@@ -61,17 +61,17 @@ def test_an_event_that_is_refused_leaves_the_others(monkeypatch: pytest.MonkeyPa
     counters = Counters(Fake(monkeypatch, errno.EACCES, (5, 10, 10), errno.ENOENT), tmp_path)
     counters.start()
     assert counters.stop() == {"instructions": 5}
-    assert counters.missing["cycles"].startswith("not allowed here: perf_event_paranoid = 3, ")
-    assert counters.missing["cache misses"].startswith("not there: this processor, or the hypervisor")
+    assert counters.missing["cycles"].startswith("not allowed: perf_event_paranoid (3) is above 2, ")
+    assert counters.missing["cache misses"].startswith("not available: this processor, or its hypervisor")
     counters.close()
 
 
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (errno.EPERM, "not allowed here: perf_event_paranoid = None"),
-        (errno.ENODEV, "shows no such counter"),
-        (errno.EOPNOTSUPP, "shows no such counter"),
+        (errno.EPERM, "not allowed: perf_event_paranoid (None) "),
+        (errno.ENODEV, "provides no such counter"),
+        (errno.EOPNOTSUPP, "provides no such counter"),
         (errno.ENOSYS, "no perf_event_open on"),
         (errno.EMFILE, "not counted: Too many open files"),
     ],

@@ -180,7 +180,7 @@ def test_the_main_job_leaves_what_it_has_finished_and_goes_on(tmp_path: Path, nu
     assert status == status_of(number)
     assert "Traceback" not in err
     if number != signal.SIGKILL:
-        assert "the same command goes on" in " ".join(err.split())
+        assert "run the same command again to continue" in " ".join(err.split())
         assert "the report" in out
     data = json.loads((tmp_path / "out/profile.json").read_text())
     assert {"latency", "bandwidth"} < set(data)
@@ -193,7 +193,7 @@ def test_the_main_job_leaves_what_it_has_finished_and_goes_on(tmp_path: Path, nu
     (tmp_path / "measured").unlink()
     status, _, err = Started(tmp_path, MAIN_JOB).end()
     assert status == 0
-    assert "going on with the measurement of" in " ".join(err.split())
+    assert "resuming the measurement of" in " ".join(err.split())
     assert "latency, bandwidth done" in " ".join(err.split())
     assert measured(tmp_path) == ["synchronisation", "chain"]
     whole = json.loads((tmp_path / "out/profile.json").read_text())

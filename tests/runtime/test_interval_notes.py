@@ -35,10 +35,10 @@ def price_of_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_page_faults_that_explain_a_good_part_are_noted_and_what_to_do() -> None:
     faulting = ("read", 100_000, 1e-3, (600, 0, 0)), ("calm", 100_000, 1e-3, (10, 0, 0))
     (note,) = run_of(*faulting).interval(linear()).notes
-    assert note.startswith("page faults: 600 on a processor, about 60.0% of the copies of 'read': ")
+    assert note.startswith("page faults: 600 on a processor, about 60.0% of the time of the copies of 'read': ")
     assert "run with warmup=1" in note
     (note,) = run_of(*faulting, warmup=1).interval(linear()).notes
-    assert "in every run; give copy_in an out=" in note
+    assert "in every run; pass out= to copy_in" in note
     assert run_of(faulting[1]).interval(linear()).notes == ()
 
 
@@ -46,7 +46,7 @@ def test_local_work_in_copy_in_is_noted_where_compute_was_not_called() -> None:
     forgotten = (0, 0, FORGOTTEN)
     (note,) = run_of(("sort", 100_000, 20e-3, forgotten)).interval(linear()).notes
     assert note.startswith(
-        "copy-in of 'sort' took 20.0 ms, which no accesses explain, and step.compute() was not called"
+        "copy-in of 'sort' took 20.0 ms, more than its accesses explain, and step.compute() was not called"
     )
     assert run_of(("sort", 100_000, 20e-3, (0, 0, 0))).interval(linear()).notes == ()  # it was called: slow copies
     assert run_of(("copy", 100_000, 0.9e-3, forgotten)).interval(linear()).notes == ()  # accesses explain it
@@ -60,7 +60,7 @@ def test_a_superstep_that_does_not_count_has_no_interval() -> None:
         assert np.isnan(getattr(interval, name)).tolist() == [False, True]
         assert math.isnan(getattr(interval.total, name)[0])
     assert interval.verdict.tolist() == ["half way", "not counted"]
-    assert interval.notes == ("the counts of 'half' do not hold all accesses, so there is no prediction",)
+    assert interval.notes == ("the counts of 'half' do not include all accesses, so there is no prediction",)
     row = next(line for line in str(interval).splitlines() if "half " in line and "not counted" in line)
     assert row.split().count("-") == 6  # good, bad, random, Loc, M/G, inside
 
@@ -86,7 +86,7 @@ def test_the_interval_of_repeats_is_of_the_medians() -> None:
     assert interval.total.spread == pytest.approx([2 / 3])
     head, *_, note = str(interval).splitlines()
     assert head.split()[-1] == "spread"
-    assert note == "measured: medians of 5 repeats; spread: between their quartiles"
+    assert note == "measured: medians of 5 repeats; spread: between their quartiles, over the median"
     assert "spread" not in str(repeats[0].interval(linear()))
 
 
@@ -94,7 +94,7 @@ def test_counts_that_differ_between_repeats_are_noted() -> None:
     run = Run([None], [run_of(("read", words, 1e-4, (0, 0, 0))) for words in (20_000, 30_000)])
     interval = run.interval(linear())
     assert interval.m.tolist() == [30_000]
-    assert interval.notes == ("h_r, h_w, M of 'read' differ between the repeats: those of the last are shown",)
+    assert interval.notes == ("h_r, h_w, M of 'read' differ between the repeats: the last repeat's are shown",)
 
 
 def gathering(proc: smp.Processor, data: smp.GlobalArray) -> None:
@@ -133,7 +133,7 @@ def test_what_collectives_move_counts_where_their_time_does(opened: Any) -> None
         assert shown.split()[-6:-2] == ["2", "32,000", "16,000", "96,000"]
         (note,) = (note for note in run.interval(linear(run.kind)).notes if "collectives" in note)
         assert note.startswith(
-            "collectives outside of copies are in no h_r, h_w, M: reduce(add) (compute of 'in compute'"
+            "collectives outside of copies are not counted in h_r, h_w, M: reduce(add) (compute of 'in compute'"
         )
         assert "gather" not in note  # it moves next to nothing
 

@@ -56,7 +56,7 @@ def test_what_was_timed_while_the_cpus_lay_otherwise_is_timed_again() -> None:
     assert np.mean(np.array(taken) > 0.010) < 0.03, "only while the main state was not known, or at the edge of a spell"
     assert looker.again > 100
     assert looker.elsewhere < 30
-    assert looker.said().startswith("the host moved the CPUs: a line changes them in 30 ns (")
+    assert looker.said().startswith("the host moved the CPUs: a hand-off of a line takes 30 ns (")
 
 
 def test_timing_again_takes_a_part_of_the_time_and_no_more() -> None:
@@ -73,7 +73,7 @@ def test_timing_again_takes_a_part_of_the_time_and_no_more() -> None:
     assert looker.again > times
     assert 0.015 * looker.again < SHARE * 60 + GRACE_S + 0.1
     assert looker.elsewhere > 0
-    assert f"{looker.elsewhere} are of another state" in looker.said()
+    assert f"{looker.elsewhere} of another state" in looker.said()
     assert looker.usual(FAR, FAR), "the main state by now"
 
 

@@ -203,9 +203,10 @@ def test_a_module_that_can_be_imported(
     with pytest.raises(ProcessorRaised) as caught:  # that machine started before the folder was on the path
         pair.run(user_module_two.program, 5)
     assert isinstance(caught.value.__cause__, NotPicklable)
-    assert "module 'user_module_two' cannot be imported in the processors; it must be on sys.path at the start" in str(
-        caught.value
-    )
+    assert (
+        "module 'user_module_two' cannot be imported on the processors; "
+        "it must be on sys.path when the machine is opened"
+    ) in str(caught.value)
     monkeypatch.setattr(sys, "path", [Path("/no/such/place"), *sys.path])  # import skips what is no string
     with smp.host(1) as machine:
         assert machine.run(user_module_two.program, 5).results == [5]
@@ -213,19 +214,19 @@ def test_a_module_that_can_be_imported(
 
 LOCK = threading.Lock()
 UNSENDABLE: dict[str, tuple[Callable[[], Any], str]] = {
-    "lock": (threading.Lock, r"a lock \(<unlocked .*lock.*\) lives in one process only"),
-    "condition": (threading.Condition, "a Condition .* lives in one process only"),
-    "event": (threading.Event, "a Event .* lives in one process only"),
-    "thread": (threading.current_thread, "a _?M?a?i?n?Thread .* lives in one process only"),
+    "lock": (threading.Lock, r"a lock \(<unlocked .*lock.*\) exists in one process only"),
+    "condition": (threading.Condition, "a Condition .* exists in one process only"),
+    "event": (threading.Event, "a Event .* exists in one process only"),
+    "thread": (threading.current_thread, "a _?M?a?i?n?Thread .* exists in one process only"),
     "file": (
         lambda: Path(os.devnull).open(),  # noqa: SIM115
-        r"a TextIOWrapper \(<_io.TextIOWrapper name='/dev/null'.*\) lives in one proc",
+        r"a TextIOWrapper \(<_io.TextIOWrapper name='/dev/null'.*\) exists in one proc",
     ),
-    "generator": (lambda: (x for x in range(3)), r"a generator \(<generator object .*\) lives in one process only"),
-    "socket": (lambda: __import__("socket").socket(), "a socket .* lives in one process only"),
-    "frame": (sys._getframe, "a frame .* lives in one process only"),
-    "process": (lambda: subprocess.Popen(["true"]), "lives in one process only|cannot pickle"),
-    "machine": (lambda: smp.host(1), "a machine stays in the process that opened it"),
+    "generator": (lambda: (x for x in range(3)), r"a generator \(<generator object .*\) exists in one process only"),
+    "socket": (lambda: __import__("socket").socket(), "a socket .* exists in one process only"),
+    "frame": (sys._getframe, "a frame .* exists in one process only"),
+    "process": (lambda: subprocess.Popen(["true"]), "exists in one process only|cannot pickle"),
+    "machine": (lambda: smp.host(1), "a machine cannot be sent to another process"),
 }
 
 
@@ -271,7 +272,7 @@ def test_a_result_that_cannot_be_sent_is_named(pair: smp.Machine) -> None:
         pair.run(lambda proc: (n for n in range(proc.rank)))
     assert isinstance(caught.value.__cause__, NotPicklable)
     assert re.search(
-        r"the program's result cannot be sent back: a generator \(.*\) lives in one process only", str(caught.value)
+        r"the program's result cannot be sent back: a generator \(.*\) exists in one process only", str(caught.value)
     )
     assert pair.run(lambda proc: proc.rank).results == [0, 1]
 
@@ -464,19 +465,19 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"processors": "2"}, TypeError, "processors must be a whole number, not '2'"),
     ({"processors": True}, TypeError, "processors must be a whole number, not True"),
     ({"streams": 0}, ValueError, "streams must be from 1 to 1024, not 0"),
-    ({"start": "thread"}, ValueError, "no start method 'thread'; there are forkserver, spawn, fork"),
-    ({"start": ""}, ValueError, "no start method ''"),
-    ({"start": 3}, ValueError, "no start method 3"),
+    ({"start": "thread"}, ValueError, "start must be one of forkserver, spawn, fork, not 'thread'"),
+    ({"start": ""}, ValueError, "start must be one of forkserver, spawn, fork, not ''"),
+    ({"start": 3}, ValueError, "start must be one of forkserver, spawn, fork, not 3"),
     (
         {"processors": len(CPUS) + 1, "pin": True},
         ValueError,
-        f"cannot pin {len(CPUS) + 1} processors: this process may",
+        f"cannot pin {len(CPUS) + 1} processors: this process may use only",
     ),
-    ({"processors": 2, "pin": [CPUS[0]]}, ValueError, r"pin=\[\d+\] must name 2 of the CPUs"),
-    ({"processors": 1, "pin": [4096]}, ValueError, r"pin=\[4096\] must name 1 of the CPUs"),
-    ({"processors": 1, "pin": 3}, TypeError, "pin is True, False or a sequence of CPUs, not 3"),
-    ({"processors": 1, "pin": "all"}, TypeError, "pin is True, False or a sequence of CPUs, not 'all'"),
-    ({"processors": 1, "pin": [0.5]}, TypeError, r"pin is True, False or a sequence of CPUs, not \[0\.5\]"),
+    ({"processors": 2, "pin": [CPUS[0]]}, ValueError, r"pin=\[\d+\] must name at least 2 of the CPUs"),
+    ({"processors": 1, "pin": [4096]}, ValueError, r"pin=\[4096\] must name at least 1 of the CPUs"),
+    ({"processors": 1, "pin": 3}, TypeError, "pin must be True, False or a sequence of CPUs, not 3"),
+    ({"processors": 1, "pin": "all"}, TypeError, "pin must be True, False or a sequence of CPUs, not 'all'"),
+    ({"processors": 1, "pin": [0.5]}, TypeError, r"pin must be True, False or a sequence of CPUs, not \[0\.5\]"),
 ]
 
 
@@ -488,7 +489,7 @@ def test_bad_arguments(nothing_left: None, options: dict[str, Any], kind: type[E
 
 @pytest.mark.parametrize("program", [None, 3, "program", [len]])
 def test_what_is_no_program(pair: smp.Machine, program: Any) -> None:
-    with pytest.raises(TypeError, match=f"a program is a function of a processor, not a {type(program).__name__}"):
+    with pytest.raises(TypeError, match=f"a program must be a function of a processor, not a {type(program).__name__}"):
         pair.run(program)
 
 
@@ -601,7 +602,7 @@ def test_a_fork_server_that_was_killed(script: Script) -> None:
     """Its machines are over; the next machine starts another."""
     out, err = script(FORK_SERVER).communicate(timeout=60)
     assert err == ""
-    reason = "the process that starts the processors was killed, and they with it"
+    reason = "the process that starts the processors was killed, and the processors ended with it"
     told = [f"MachineError {reason}", f"MachineClosed this machine is closed: {reason}; open a new one with smp.host()"]
     assert out.splitlines() == [*told, "[]", *told, "[]", "[1]"]
 
@@ -681,7 +682,7 @@ def waiting(machine: smp.Machine) -> threading.Thread:
 def test_one_program_at_a_time(nothing_left: None) -> None:
     with smp.host(2) as machine:
         thread = waiting(machine)
-        with pytest.raises(MachineError, match="this machine is running a program already; open another one"):
+        with pytest.raises(MachineError, match="this machine is already running a program; open another one"):
             machine.run(lambda proc: None)
     thread.join(HARD)
 
@@ -724,7 +725,7 @@ def test_an_exception_out_of_a_signal_handler(nothing_left: None) -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    with pytest.raises(MachineClosed, match="an exception came in between"):
+    with pytest.raises(MachineClosed, match="an exception interrupted a run"):
         machine.run(lambda proc: None)
 
 
@@ -787,7 +788,7 @@ def test_ctrl_c_ends_a_program_that_never_listens(nothing_left: None, presses: i
         machine.run(program)
     for timer in timers:
         timer.join()
-    with pytest.raises(MachineClosed, match="Ctrl-C, and not all processors stopped by themselves"):
+    with pytest.raises(MachineClosed, match="Ctrl-C ended a run, and not all processors stopped by themselves"):
         machine.run(lambda proc: None)
 
 

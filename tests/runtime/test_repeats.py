@@ -92,10 +92,10 @@ def test_a_run_of_several_repeats_prints_how_many_and_their_spread() -> None:
     slow, quick = recorded([(3.0, 0.0, 0.0)]), recorded([(1.0, 0.0, 0.0)])
     run = Run([None], [quick, quick, slow, slow, slow], warmup=2)
     title, head, _, row, note = str(run).splitlines()
-    assert title == "run on 1 processor: median 1.00 s, quartiles 1.00 s and 1.00 s, of 5 repeats after 2 not recorded"
+    assert title == "run on 1 processor: median 1.00 s, quartiles 1.00 s and 1.00 s, of 5 repeats after 2 warm-up runs"
     assert head.split()[-1] == "spread"
     assert row.split()[-1] == "0.67"  # quartiles 1 and 3 s, median 3 s
-    assert note == "medians; spread: the distance between the quartiles of a superstep, over its median"
+    assert note == "times are medians; spread is the distance between the quartiles of a superstep, over its median"
     assert "spread" not in str(Run([None], [quick]))
 
 
@@ -117,7 +117,7 @@ def test_repeats_with_other_supersteps_are_refused_at_the_first_difference() -> 
             machine.run(program, counter, True, repeat=5)
         assert counter[0] == 2  # it was found at once
         counter[0] = 0
-        with pytest.raises(ProgramError, match=r"repeat 0 has none, repeat 1 has superstep 4 \('more'\)"):
+        with pytest.raises(ProgramError, match=r"repeat 0 has no superstep, repeat 1 has superstep 4 \('more'\)"):
             machine.run(program, counter, False, repeat=3)
         assert machine.run(counting, counter).results == [2, 2]
 
@@ -130,7 +130,9 @@ def test_names_of_the_program_that_are_also_of_run() -> None:
     with smp.host(1) as machine:
         assert machine.run(with_names, 10, 20, repeat=2, warmup=1).results == [(10, 20)]
         assert machine.run(with_names).results == [(1, 2)]
-        with pytest.raises(TypeError, match=r"repeat= is for machine\.run.* give the program's by position"):
+        with pytest.raises(
+            TypeError, match=r"repeat= is an option of machine\.run.* pass the program's argument by position"
+        ):
             machine.run(with_names, 10, repeat=2)
         inner = functools.partial(lambda proc, **named: named, other=1)
         assert machine.run(inner, repeat=2).results == [{"other": 1}]

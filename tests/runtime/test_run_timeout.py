@@ -123,7 +123,7 @@ def test_a_program_that_ends_in_time(machine: smp.Machine) -> None:
     ("timeout", "error"), [("1", TypeError), (True, TypeError), (-1, ValueError), (np.nan, ValueError)]
 )
 def test_no_number_of_seconds(pair: smp.Machine, timeout: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="a timeout is a number of seconds from 0"):
+    with pytest.raises(error, match="a timeout must be a number of seconds, 0 or more"):
         pair.run(lambda proc: None, timeout=timeout)
 
 

@@ -291,7 +291,7 @@ def test_start_when_takes_one_cell_none_or_what_does_not_exist(one: smp.Machine)
                 seen.append(str(error))
             return seen
 
-    assert alone(one, program) == [(3, 1), 3, 0, "cell 3 is out of bounds: there are 3, from 0"]
+    assert alone(one, program) == [(3, 1), 3, 0, "cell 3 is out of bounds: the number of cells is 3"]
 
 
 # Results and errors.
@@ -619,11 +619,11 @@ def test_pools_that_cannot_be(one: smp.Machine) -> None:
     told = alone(one, program)
     assert "streams" in told[0]
     assert told[1:] == [
-        "ceiling=3 is for a pool that grows: give grow=True too",
+        "ceiling=3 is only for a pool that grows: give grow=True as well",
         "a pool of 4 streams cannot have a ceiling of 3",
-        "a stream retires after a number of seconds from 0, not -1",
+        "retire must be a number of seconds, 0 or more, not -1",
         "TypeError",
-        "a thread runs a function, not a int",
+        "a thread must run a function, not a int",
     ]
 
 
@@ -634,8 +634,8 @@ def test_pools_and_threads_stay_in_their_process(machines: Machines) -> None:
         return pool if what == "pool" else thread
 
     for what, told in (
-        ("pool", "a pool of streams stays on its processor"),
-        ("thread", "a thread stays in its process"),
+        ("pool", "a pool of streams cannot be sent to another process"),
+        ("thread", "a thread cannot be sent to another process"),
     ):
         with pytest.raises(ProcessorRaised, match=told) as caught:
             machines(1).run(program, what)

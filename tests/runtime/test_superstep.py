@@ -434,7 +434,7 @@ PHASES: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     ),
     "one inside another": (
         lambda proc, step, a: proc.superstep("inner").__enter__(),
-        r"superstep 2 \('inner'\) begins inside superstep 1: supersteps follow one another",
+        r"superstep 2 \('inner'\) begins inside superstep 1: supersteps must follow one another",
     ),
     "a second time": (
         lambda proc, step, a: (step.__exit__(None, None, None), step.__enter__()),
@@ -556,10 +556,10 @@ def test_the_bytes_that_loops_read_are_counted_apart(pair: smp.Machine) -> None:
 @pytest.mark.parametrize(
     ("returned", "error", "message"),
     [
-        ((3, 4), ValueError, "a chain of 4 reads, more than the 3 that it read"),
-        ((3,), TypeError, r"how many elements it read, or that and the chain, not \(3,\)"),
-        ((3, -1), TypeError, "the loop must return how many elements it read, not -1"),
-        ((3, 1.0), TypeError, "the loop must return how many elements it read, not 1.0"),
+        ((3, 4), ValueError, "a chain of 4 reads, more than the 3 elements that it read"),
+        ((3,), TypeError, r"number of elements that it read, or a pair of that number and the chain, not \(3,\)"),
+        ((3, -1), TypeError, "the loop must return the number of elements that it read, not -1"),
+        ((3, 1.0), TypeError, "the loop must return the number of elements that it read, not 1.0"),
     ],
 )
 def test_a_chain_that_cannot_be(pair: smp.Machine, returned: Any, error: type[Exception], message: str) -> None:
@@ -586,7 +586,9 @@ def test_a_loop_that_does_not_count(pair: smp.Machine, returned: Any) -> None:
             step.copy_out_by(lambda a: returned, array)
 
     for program, verb in ((reads, "read"), (writes, "wrote")):
-        with pytest.raises(TypeError, match=f"the loop must return how many elements it {verb}, not {returned!r}"):
+        with pytest.raises(
+            TypeError, match=f"the loop must return the number of elements that it {verb}, not {returned!r}"
+        ):
             raise failing(pair, program)
 
 
@@ -595,7 +597,9 @@ def test_what_is_no_global_array(pair: smp.Machine) -> None:
         with proc.superstep() as step:
             step.copy_in(np.zeros(3))
 
-    with pytest.raises(TypeError, match=r"not a global array but a ndarray; make one with machine\.array or proc\.arr"):
+    with pytest.raises(
+        TypeError, match=r"the array must be a global array, not a ndarray; make one with machine\.array or proc\.arr"
+    ):
         raise failing(pair, program)
 
 

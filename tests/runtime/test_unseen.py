@@ -44,7 +44,7 @@ def test_a_lost_update_by_a_view_is_not_certified() -> None:
     assert found.unseen == ((f"{__file__}:{line}", "int64[4]", "array.view"),)
     assert str(found).split("\n", 1)[1] == (
         "these are all schedules of its cells, barriers and atomics\n"
-        "other accesses were not interleaved, so that races on them are not seen:\n"
+        "other accesses were not interleaved, so races on them do not show:\n"
         f"  {__file__}:{line}  int64[4] by array.view"
     )
 
@@ -108,7 +108,7 @@ def test_the_claim_of_a_bounded_exploration_has_them_too() -> None:
     found = smp.explore(program, 2, 0, setup=zeros)
     assert not found.complete
     claim = str(found).splitlines()
-    assert claim[1] == "these are all with at most 0 preemptions; others have more"
+    assert claim[1] == "these are all schedules with at most 0 preemptions; others have more"
     assert claim[2].startswith("other accesses were not interleaved")
     assert len(claim) == 4
 
@@ -202,7 +202,7 @@ def test_a_function_compiled_by_numba_alone_is_refused() -> None:
     found = smp.explore(program, 2, setup=zeros)
     assert found.failure is not None
     assert isinstance(found.failure.error.__cause__, Unsupported)
-    assert "compile it by smp.stream" in str(found.failure.error)
+    assert "compile it with smp.stream" in str(found.failure.error)
 
 
 # A witnessed array does what a plain one does, and nothing goes past it.

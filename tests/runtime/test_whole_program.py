@@ -14,7 +14,7 @@ from smp._runtime.program.records.whole_program import row_of
 from smp.errors import ProcessorRaised
 from smp.kernels.grids.programs import relax_red_black
 
-NO_REQUEST = "hardware counters were not asked for: run with counters=True"
+NO_REQUEST = "hardware counters were not requested: run with counters=True"
 
 
 def sources(run: Any, rank: int = 0) -> dict[str, tuple[int, ...]]:
@@ -80,7 +80,9 @@ def test_cells_in_compiled_loops_are_not_counted_and_the_interval_says_so() -> N
     assert interval.verdict.tolist() == ["not counted"]
     assert np.isnan([*interval.good, *interval.bad, *interval.loc]).all()
     assert "no accesses were counted, so there is no prediction" in interval.notes
-    assert any(note.startswith("not seen: operations on cells in 1 calls of compiled loops") for note in interval.notes)
+    assert any(
+        note.startswith("not counted: operations on cells in 1 call of compiled loops") for note in interval.notes
+    )
 
 
 @smp.local
@@ -125,7 +127,7 @@ def test_relaxation_in_the_grid_itself_has_an_interval_as_a_whole() -> None:
     assert interval.m[0] == 6 * written + run.collectives[["reads", "writes"]].tolist()[0][0] * 2 + 2
     assert interval.good[0] > 0
     assert interval.verdict[0] != "not counted"
-    assert interval.notes[2].startswith("not seen: the reads of supersteps that say counted=False")
+    assert interval.notes[2].startswith("not counted: the reads of supersteps with counted=False")
 
 
 def test_a_time_beyond_the_bad_end_says_how_much_of_it_accesses_explain() -> None:
@@ -134,7 +136,7 @@ def test_a_time_beyond_the_bad_end_says_how_much_of_it_accesses_explain() -> Non
     assert (
         run.interval(linear())
         .notes[0]
-        .endswith("local work and waits: the accesses that were counted take at most 10.0 us of it")
+        .endswith("local work and waits; the counted accesses take at most 10.0 us of it")
     )
 
 
@@ -142,16 +144,16 @@ def test_hardware_counters_are_counted_or_said_not_to_be() -> None:
     with smp.host(2) as machine:
         run = machine.run(lambda proc: sum(range(100_000)), counters=True, repeat=2)
         assert run.results == [4_999_950_000] * 2
-        (note,) = (note for note in run.interval(linear()).notes if note.startswith("by hardware counters: "))
+        (note,) = (note for note in run.interval(linear()).notes if note.startswith("hardware counters: "))
         for counts, missing in (each for each in run.hardware if each is not None):
             assert {*counts, *missing} == {"cycles", "instructions", "cache misses"}
             assert all(name in note for name in (*counts, *missing))
             assert all(why in note for why in missing.values())
-        with pytest.raises(TypeError, match=r"counters= is for machine\.run"):
+        with pytest.raises(TypeError, match=r"counters= is an option of machine\.run"):
             machine.run(lambda proc, counters=1: counters, counters=True)
     with smp.emulated(2) as machine:
         run = machine.run(lambda proc: proc.count(reads=1), counters=True)
-        assert "not counted: virtual time has no hardware" in run.interval(linear("emulated")).notes[-1]
+        assert "not counted: virtual time has no hardware counters" in run.interval(linear("emulated")).notes[-1]
     with message_machine(2) as machine:
         assert machine.run(lambda proc: 1, counters=True).hardware == [None, None]
 

@@ -206,7 +206,7 @@ def test_inputs_told_by_the_data() -> None:
 
 def test_as_many_inputs_as_the_data_are_to_tell() -> None:
     looped = smp.Specification("t", {"n": "1..9", "m": "1..9"}, ["n"], print, loops={"a": "1..9"}, of=lambda a: (a,))
-    with pytest.raises(ModelError, match=r"of\(\) of t tells \(\d+,\), and its inputs are n, m"):
+    with pytest.raises(ModelError, match=r"of\(\) of t returned \(\d+,\), but its inputs are n, m"):
         smp.calibrate(looped)
 
 
@@ -307,7 +307,7 @@ def test_too_few_points_are_told_before_any_timing() -> None:
 
 
 def test_a_library_without_implementations() -> None:
-    with pytest.raises(ModelError, match="the library none has no implementations to be calibrated"):
+    with pytest.raises(ModelError, match="the library none has no implementations to calibrate"):
         smp.calibrate(Library("none", {"n": "1..9"}, lambda n: (n,)))
 
 
@@ -497,7 +497,7 @@ def test_a_trial_gives_what_there_is_on_ctrl_c() -> None:
 
 
 def test_a_trial_needs_models() -> None:
-    with pytest.raises(ModelError, match="the library two has no models to be tried: calibrate it first"):
+    with pytest.raises(ModelError, match="the library two has no models to try: calibrate it first"):
         try_library(made_library()[0], 5)
 
 

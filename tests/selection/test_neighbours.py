@@ -132,8 +132,8 @@ def test_progress_and_what_there_is_on_ctrl_c() -> None:
 def test_what_cannot_be_tried() -> None:
     library = made()
     assert [name for name, _ in parameters(library)] == ["radix"]
-    with pytest.raises(ModelError, match="'plain' of the library sort has no parameter to be tried"):
+    with pytest.raises(ModelError, match="'plain' of the library sort has no parameter to try"):
         try_parameter(library, "plain", 3)
     library.models = {}
-    with pytest.raises(ModelError, match="'radix' of the library sort has no model to be tried"):
+    with pytest.raises(ModelError, match="'radix' of the library sort has no model to try"):
         try_parameter(library, "radix", 3)

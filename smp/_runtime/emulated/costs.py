@@ -72,9 +72,13 @@ class Charges:
         for name, charge in asdict(self).items():
             whole = not name.endswith("_byte")
             if isinstance(charge, bool) or not isinstance(charge, int if whole else int | float):
-                raise TypeError(f"the charge {name} is a {'whole ' * whole}number of ns from 0, not {charge!r}")
+                raise TypeError(
+                    f"the charge {name} must be a {'whole ' * whole}number of ns, 0 or more, not {charge!r}"
+                )
             if not 0 <= charge < math.inf:
-                raise ValueError(f"the charge {name} is a {'whole ' * whole}number of ns from 0, not {charge!r}")
+                raise ValueError(
+                    f"the charge {name} must be a {'whole ' * whole}number of ns, 0 or more, not {charge!r}"
+                )
 
     def of_primitives(self) -> dict[Callable[..., Any], int]:
         """Return the charge of each primitive that touches shared words, keyed by the primitive's Python body."""

@@ -359,9 +359,9 @@ class Emulator:
             stream = self.running
             assert stream is not None
             error: BaseException | None = LivelockError(
-                f"the run has made {self.steps:,} steps and goes on; the last was processor {stream.rank}'s at "
-                f"{where(sys._getframe(1)) or 'the start'}: does it wait in a loop, for what does not come?  A loop "
-                "that waits must pause(); a longer run needs a higher limit"
+                f"the run has not ended after {self.steps:,} steps; processor {stream.rank} made the last one at "
+                f"{where(sys._getframe(1)) or 'the start'}. Does it wait in a loop for something that never comes? A "
+                "loop that waits must call pause(); a longer run needs a higher limit"
             )
         else:
             self._alarm = min(self.steps + _LOOK, self.limit)

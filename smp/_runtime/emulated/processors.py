@@ -72,7 +72,7 @@ class EmulatedMemory(ProcessorMemory):
 
 
 def _no_counter(attributes: bytes) -> int:
-    raise OSError(0, "virtual time has no hardware")
+    raise OSError(0, "virtual time has no hardware counters")
 
 
 class EmulatedPort(SharedMemoryPort):
@@ -181,8 +181,8 @@ class EmulatedProcessors:
     ) -> tuple[list[Done], list[Block]]:
         if helpers:
             raise Unsupported(
-                "helpers=True: no thread but the processors' own runs while an emulated machine runs a program; fill "
-                "the cells before, or in the program"
+                "helpers=True is not possible on an emulated machine, where only the processors' own threads run "
+                "during a program; fill the cells before the run, or in the program"
             )
         emulator, ports = self.emulator, self.ports
         self._trace = [] if self._traced else None
@@ -203,7 +203,7 @@ class EmulatedProcessors:
             note = str(error).splitlines()[0]
         finally:
             if emulator.forced:
-                self.close("processors that did not stop were ended in the middle of what they did")
+                self.close("processors that did not stop were ended in the middle of their work")
             blocks = [block for block, _, _ in self._allocations]
             self._allocations.clear()
         if emulator.fault is not None:  # it is of a stream that is not its processor's first
@@ -212,7 +212,7 @@ class EmulatedProcessors:
         if failures:
             failed = first(failures, int(abort[0])).error(answers, self.size)
             if note:
-                failed.add_note(f"Then the others did not stop: {note}")
+                failed.add_note(f"After that, the other processors did not stop: {note}")
             raise failed
         return cast("list[Done]", [answers[rank] for rank in range(self.size)]), blocks
 
@@ -290,7 +290,9 @@ class EmulatedProcessors:
         if self.closed:
             raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.emulated()")
         if os.getpid() != self._owner:
-            raise MachineError(f"this machine belongs to process {self._owner}; a fork of it must open one of its own")
+            raise MachineError(
+                f"this machine belongs to process {self._owner}; a process forked from it must open its own machine"
+            )
 
     def stop(self) -> None:
         """End the call that another thread is waiting for. That call then fails."""

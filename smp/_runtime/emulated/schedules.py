@@ -145,8 +145,8 @@ class Choices:
         count = len(candidates)
         if not 0 <= choice < count:
             raise ScheduleError(
-                f"choice {point} of the schedule is {choice}, but there are {count} candidates; it is of another "
-                "program, or the program does not do the same each time"
+                f"choice {point} of the schedule is {choice}, but there are {count} candidates; the schedule "
+                "belongs to another program, or the program does not do the same each time"
             )
         self.taken.append(choice)
         if current is None:
@@ -172,9 +172,9 @@ def scheduler(schedule: str | Sequence[int], seed: int) -> Callable[[], Schedule
             return lambda: Seeded(seed)
         if schedule == "clock":
             return Clock
-        raise ValueError(f"schedule is 'seeded', 'clock' or a sequence of choices, not {schedule!r}")
+        raise ValueError(f"schedule must be 'seeded', 'clock' or a sequence of choices, not {schedule!r}")
     try:
         choices = [operator.index(choice) for choice in schedule]
     except TypeError:
-        raise TypeError(f"schedule is 'seeded', 'clock' or a sequence of choices, not {schedule!r}") from None
+        raise TypeError(f"schedule must be 'seeded', 'clock' or a sequence of choices, not {schedule!r}") from None
     return lambda: Choices(choices)

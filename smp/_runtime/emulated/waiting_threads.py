@@ -64,8 +64,8 @@ class InterpretedThreads(WaitingThreads):
         status = self._parent.operate(address, op, 0, 1)  # with a deadline that is already over
         if status == wait.EXPIRED and deadline == 0:
             raise DeadlockError(
-                "deadlock: this wait would not end, for while no program runs nobody else can change the cell; do it "
-                "in a program, or use try_*"
+                "deadlock: this wait would not end, because no other thread can change the cell while no program runs; "
+                "wait in a program, or use a try_* operation"
             )
         return status
 

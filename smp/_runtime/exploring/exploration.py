@@ -70,7 +70,7 @@ class FailedSchedule:
             for rank, stream, name, where in self.steps[-_SHOWN:]
         ]
         if len(self.steps) > _SHOWN:
-            lines.insert(2, f"  ... {len(self.steps) - _SHOWN} steps before")
+            lines.insert(2, f"  ... {len(self.steps) - _SHOWN} earlier steps")
         return "\n".join(lines)
 
 
@@ -111,16 +111,16 @@ class Exploration:
             failure = self.failure
             kind, preemptions = type(failure.error).__name__, _several(failure.preemptions, "preemption")
             text = f"schedule {list(failure.schedule)}: {str(failure.error).splitlines()[0]}"
-            return f"failed: {kind} with {preemptions}, found by {rate}\n{text}"
+            return f"failed: {kind} with {preemptions}, found after {rate}\n{text}"
         if self.complete:
             claim = f"all schedules of {'its cells, barriers and atomics' if self.unseen else 'the program'}"
         elif self.bound == -1:
-            claim = "not all, not even of those without a preemption"
+            claim = "not all schedules, not even all of those without preemptions"
         else:
-            claim = f"all with at most {_several(self.bound or 0, 'preemption')}; others have more"
+            claim = f"all schedules with at most {_several(self.bound or 0, 'preemption')}; others have more"
         lines = [f"no failure: {rate}", f"these are {claim}"]
         if self.unseen:
-            lines.append("other accesses were not interleaved, so that races on them are not seen:")
+            lines.append("other accesses were not interleaved, so races on them do not show:")
             lines += [f"  {one}" for one in self.unseen[:_SHOWN]]
         if len(self.unseen) > _SHOWN:
             lines.append(f"  ... and {len(self.unseen) - _SHOWN} more")
@@ -203,7 +203,7 @@ def explore(
     """
     most = None if bound is None else operator.index(bound)
     if most is not None and most < 0:
-        raise ValueError(f"the bound is a number of preemptions from 0, or None, not {bound}")
+        raise ValueError(f"the bound must be a number of preemptions, 0 or more, or None, not {bound}")
     start, count = time.perf_counter(), 0
     todo: list[list[Work]] = [[((), 0, 0)]]  # indexed by the number of preemptions
     done, beyond = -1, False
@@ -268,7 +268,7 @@ def _failure(
     except Exception as again:
         error = again
     else:
-        error.add_note("Run once more, the schedule did not fail: the program does not do the same each time.")
+        error.add_note("When it was run again, the schedule did not fail: the program does not do the same each time.")
     return FailedSchedule(error, preemptions, tuple(schedule), steps, number)
 
 

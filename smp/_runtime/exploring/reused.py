@@ -77,7 +77,7 @@ class ReusedMachine:
         longest: int,
     ) -> None:
         if not callable(program):
-            raise TypeError(f"a program is a function of a processor, not a {type(program).__name__}")
+            raise TypeError(f"a program must be a function of a processor, not a {type(program).__name__}")
         self._size, self._streams = checked_number("processors", processors), checked_number("streams", streams)
         self._program, self._setup, self._check = program, setup, check
         self._longest = longest
@@ -133,7 +133,7 @@ class ReusedMachine:
         if self._check is not None:
             verdict = self._check(run, *args)
             if verdict is not None and not verdict:
-                raise CheckFailed(f"the check returned {verdict!r} of the results {results!r:.200}")
+                raise CheckFailed(f"the check returned {verdict!r} for the results {results!r:.200}")
         return run
 
     def _live(self, rank: int, recorder: Recorder, args: tuple[Any, ...], results: list[Any]) -> None:

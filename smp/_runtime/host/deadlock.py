@@ -136,8 +136,8 @@ class ProgressCheck:
     def _warn(self, names: Sequence[str], text: str) -> None:
         if not self._warned:
             warnings.warn(
-                f"no processor can go on unless {' or '.join(names)} changes a cell; the run waits for that, and "
-                f"machine.run(..., timeout=seconds) or helpers=False would end it: {text}",
+                f"no processor can go on unless {' or '.join(names)} changes a cell; the run waits for that; "
+                f"with machine.run(..., timeout=seconds) or helpers=False it would end: {text}",
                 stacklevel=9,  # the caller of machine.run
             )
         self._warned = True

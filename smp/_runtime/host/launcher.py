@@ -138,7 +138,7 @@ class Channel:
 
     def __init__(self, method: str) -> None:
         if method not in METHODS:
-            raise ValueError(f"no start method {method!r}; there are {', '.join(METHODS)}")
+            raise ValueError(f"start must be one of {', '.join(METHODS)}, not {method!r}")
         self._own: int | None = None  # process id of a fork server that serves only this machine
         with _lock:
             if method == "fork":  # a copy of this process as it is now: one for each machine
@@ -167,7 +167,7 @@ class Channel:
         try:
             socket.send_fds(self.socket, [order], list(fds))
         except OSError as error:
-            raise MachineError(f"the process that starts the processors is gone ({error.strerror})") from error
+            raise MachineError(f"the process that starts the processors has ended ({error.strerror})") from error
 
     def receive(self) -> tuple[Any, ...] | None:
         """Return the next event (see `forkserver`), or None if the fork server is gone."""

@@ -158,6 +158,6 @@ class Looker:
         if not (self.again or self.elsewhere):
             return ""
         levels = " and ".join(f"{state.ns:.0f} ns ({state.share:.0%} of the time)" for state in states)
-        left = f"; {self.elsewhere} are of another state, since the time for that was over" if self.elsewhere else ""
+        left = f"; {self.elsewhere} of another state were kept for lack of time" if self.elsewhere else ""
         times = "timing was" if self.again == 1 else "timings were"
-        return f"the host moved the CPUs: a line changes them in {levels}; {self.again} {times} taken again{left}"
+        return f"the host moved the CPUs: a hand-off of a line takes {levels}; {self.again} {times} taken again{left}"

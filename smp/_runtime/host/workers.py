@@ -115,7 +115,7 @@ class Workers:
             up, _ = self._collect(ctrl_c, time.monotonic() + START)
             self._processes = {os.getpid(), *(ready.pid for ready in up)}
         except ProgramError as error:
-            raise MachineError(f"the processors did not come up: {error}") from error
+            raise MachineError(f"the processors did not start: {error}") from error
 
     def _start(self, rank: int, cpu: int | None, retries: int) -> None:
         ours, theirs = socket.socketpair()
@@ -150,7 +150,7 @@ class Workers:
     ) -> tuple[list[Done], list[Block]]:
         what, block = self._handed_over(message)
         self._words[: wait.OF_A_RUN] = self._turns[:] = 0
-        why = "an exception came in between"
+        why = "an exception interrupted a run"
         try:
             check = self._check(timeout, helpers)
             answers, blocks = self._collect(ctrl_c, None, ("run", what, streams, timeout is not None), check)
@@ -161,7 +161,7 @@ class Workers:
             why = str(error).splitlines()[0].removesuffix("; the machine is closed: open a new one")
             raise
         except (MachineError, KeyboardInterrupt) as error:
-            why = str(error) or "Ctrl-C, and not all processors stopped by themselves"
+            why = str(error) or "Ctrl-C ended a run, and not all processors stopped by themselves"
             raise
         finally:
             if self._pending or len(self._alive) < self.size:
@@ -186,13 +186,18 @@ class Workers:
 
     def trace(self) -> Sequence[tuple[int, int, str, str]]:
         """Raise `Unsupported`: the host keeps no steps."""
-        raise Unsupported("processors of the host run at the same time and leave no list of steps; smp.emulated() does")
+        raise Unsupported(
+            "the processors of the host run at the same time, so there is no list of steps; "
+            "smp.emulated(..., trace=True) keeps one"
+        )
 
     def _must_be_open(self) -> None:
         if self.closed:
             raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.host()")
         if os.getpid() != self._owner:
-            raise MachineError(f"this machine belongs to process {self._owner}; a fork of it must open one of its own")
+            raise MachineError(
+                f"this machine belongs to process {self._owner}; a process forked from it must open its own machine"
+            )
 
     def _handed_over(self, message: bytes) -> tuple[bytes | tuple[int, int], Block | None]:
         """Return what to send for a message (itself, or its place in the segment), and its block if it has one."""
@@ -310,7 +315,7 @@ class Workers:
         """Take one event of the fork server, the end of a worker, and return the failure."""
         event = self._channel.receive()
         if event is None:
-            raise MachineError("the process that starts the processors was killed, and they with it")
+            raise MachineError("the process that starts the processors was killed, and the processors ended with it")
         what, rank, code = event
         self._alive.discard(rank)
         self._pending.discard(rank)

@@ -86,8 +86,8 @@ def _chosen() -> Path:
             return _opened(lent)
     folder = _private(why)
     warnings.warn(
-        f"machine code is not kept: {why}. This program compiles it for itself, which can take half a minute; "
-        "SMP_CACHE_DIR can name another folder, to which only you may write",
+        f"machine code is not kept: {why}. This program compiles its own, which can take half a minute; "
+        "set SMP_CACHE_DIR to another folder, to which only you may write",
         CacheWarning,
         stacklevel=3,
     )
@@ -168,7 +168,7 @@ def _release(package: str) -> bytes | str:
 def _flaw(folder: Path) -> str:
     """Describe how others could change what is loaded from a folder, and the remedy; empty if they cannot."""
     if not stat.S_ISDIR(folder.lstat().st_mode):
-        return f"{folder} is no folder but a link or a file: remove it"
+        return f"{folder} is a link or a file, not a folder: remove it"
     return _changed_by_others(folder) or next(filter(None, map(_replaced_by_others, folder.parents)), "")
 
 
@@ -179,7 +179,7 @@ def _changed_by_others(path: Path) -> str:
     """
     found = path.lstat()
     if found.st_uid != os.geteuid():
-        return f"{path} belongs to another user, number {found.st_uid}: remove it"
+        return f"{path} belongs to another user (uid {found.st_uid}): remove it"
     if found.st_mode & _WRITABLE and not stat.S_ISLNK(found.st_mode):
         return f"others may write to {path} ({stat.filemode(found.st_mode)}): empty it and run chmod go-w {path}"
     if stat.S_ISDIR(found.st_mode) and found.st_mode & (stat.S_IXGRP | stat.S_IXOTH):
@@ -194,12 +194,12 @@ def _replaced_by_others(above: Path) -> str:
     """Describe how others could replace a folder inside ``above``; empty if they cannot."""
     found = above.lstat()
     if found.st_uid not in (0, os.geteuid(), _UNKNOWN):
-        return f"{above} belongs to another user, number {found.st_uid}, who may rename what is in it"
+        return f"{above} belongs to another user (uid {found.st_uid}), who may rename its contents"
     writable = found.st_mode & _WRITABLE
     if _is_own_group(found.st_gid):
         writable &= ~stat.S_IWGRP
     if writable and not found.st_mode & stat.S_ISVTX:
-        return f"others may rename what is in {above} ({stat.filemode(found.st_mode)}): run chmod go-w {above}"
+        return f"others may rename the contents of {above} ({stat.filemode(found.st_mode)}): run chmod go-w {above}"
     return ""
 
 

@@ -68,7 +68,7 @@ class Kept(NullCache):  # type: ignore[misc]
         if result.library.has_dynamic_globals:
             warnings.warn(
                 f"the machine code of {self._function.__name__!r} is not kept, because it holds addresses of this "
-                "process: of a function of ctypes, or of a global array of more than a megabyte",
+                "process: that of a ctypes function, or of a global array of more than a megabyte",
                 CacheWarning,
                 stacklevel=2,
             )

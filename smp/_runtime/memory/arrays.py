@@ -49,8 +49,8 @@ class Elements(Protocol):
 def _no_operator(symbol: str) -> Callable[..., NoReturn]:
     def refuse(array: GlobalArray, *_: object) -> NoReturn:
         raise TypeError(
-            f"a global array has no operator {symbol}: on a processor compute with the local array that step.copy_in "
-            "returns, in the parent with array[:]"
+            f"a global array has no operator {symbol}: on a processor, compute with the local array that step.copy_in "
+            "returns; in the parent, compute with array[:]"
         )
 
     return refuse
@@ -77,7 +77,7 @@ class GlobalArray:
     __slots__ = ("__weakref__", "_elements", "_stand_in", "dtype", "shape")
     __smp_instead__ = (
         "give it the local array that step.copy_in returns, or array.view, through which accesses are not counted; "
-        "or have step.copy_in_by call it"
+        "or let step.copy_in_by call it"
     )
     __add__ = __radd__ = _no_operator("+")
     __sub__ = __rsub__ = __neg__ = _no_operator("-")
@@ -162,16 +162,16 @@ def checked(shape: Shape, dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[A
     """Return the shape and the dtype in standard form; raise an error if no array can have them."""
     made = np.dtype(dtype)
     if made.hasobject:
-        raise TypeError(f"a global array cannot hold Python objects (dtype {made}): they live in one process only")
+        raise TypeError(f"a global array cannot hold Python objects (dtype {made}): they exist in one process only")
     if made.itemsize == 0:
         raise TypeError(f"a global array needs a dtype with a size, not {made!r}; give the length, as in 'U16'")
     try:
         sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     except TypeError:
-        raise TypeError(f"the shape of a global array is made of integers, not {shape!r}") from None
+        raise TypeError(f"the shape of a global array must be made of integers, not {shape!r}") from None
     for n in sizes:
         if isinstance(n, bool) or not isinstance(n, int | np.integer):
-            raise TypeError(f"the shape of a global array is made of integers, not of {n!r}")
+            raise TypeError(f"the shape of a global array must be made of integers, not of {n!r}")
         if n < 0:
-            raise ValueError(f"the shape of a global array has a negative length: {shape!r}")
+            raise ValueError(f"the shape of a global array must not have a negative length: {shape!r}")
     return tuple(int(n) for n in sizes) + made.shape, made.base  # if the dtype is itself an array

@@ -123,7 +123,7 @@ class Cells:
         """Return the address of a cell."""
         index = operator.index(i)
         if not -self._n <= index < self._n:
-            raise IndexError(f"cell {index} is out of bounds: there are {self._n}, from 0")
+            raise IndexError(f"cell {index} is out of bounds: the number of cells is {self._n}")
         return self._address + (index if index >= 0 else index + self._n) * self._bytes
 
     def _do(self, op: int, i: Any, value: Any, timeout: float | None) -> Any:
@@ -145,11 +145,11 @@ class Cells:
         if status == wait.EXPIRED:
             raise WaitTimeout(
                 f"{NAMES[op]} of cell {i} waited {timeout} s and the cell did not become "
-                f"{'empty' if op == cell.WRITEEF else 'full'}; give it longer, or see who should change it"
+                f"{'empty' if op == cell.WRITEEF else 'full'}; give it longer, or see which thread should change it"
             )
         if self._block.segment.file.closed:
-            raise MachineClosed("the machine of these cells is closed: nobody will change them any more")
-        raise Aborted("the run has failed: nobody may wait any more")
+            raise MachineClosed("the machine of these cells is closed: no thread will change them any more")
+        raise Aborted("the run has failed: no thread may wait any more")
 
     def _try(self, op: int, i: Any, value: Any) -> tuple[bool, Any]:
         address, own = self._at(i), self._threads.own()
@@ -323,12 +323,12 @@ def checked_cells(n: Any, dtype: DTypeLike, padded: bool, retries: int | None) -
     """Return (number, dtype, words per cell, retries) in standard form; raise an error if they are invalid."""
     count = operator.index(n)
     if count < 0:
-        raise ValueError(f"there are no {count} cells: give a number from 0")
+        raise ValueError(f"the number of cells must be 0 or more, not {count}")
     made = np.dtype(dtype)
     if made not in SUPPORTED:
-        raise TypeError(f"a cell cannot hold {made}: it holds {', '.join(map(str, SUPPORTED))}")
+        raise TypeError(f"a cell cannot hold {made}, only {', '.join(map(str, SUPPORTED))}")
     if retries is not None and operator.index(retries) < 0:
-        raise ValueError(f"a wait cannot look {retries} times again: give a number from 0")
+        raise ValueError(f"the number of retries must be 0 or more, not {retries}")
     return count, made, PADDED if padded else PLAIN, -1 if retries is None else operator.index(retries)
 
 

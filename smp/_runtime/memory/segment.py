@@ -124,8 +124,8 @@ class Segment:
         known = self._blocks[offset]() if offset in self._blocks else None
         if known is None or known.nbytes != nbytes:
             raise MachineError(
-                "a global array that has ended was sent here: one that processors make ends with the run, unless its "
-                "program returns it; one of the machine's ends with the last reference to it"
+                "a global array that no longer exists was sent here: an array that processors make ends with the run, "
+                "unless the program returns it; an array of the machine ends with the last reference to it"
             )
         return known
 
@@ -144,8 +144,8 @@ class Segment:
             left = self._left()
             if length > left:
                 raise OutOfSharedMemory(
-                    f"{what} of {nbytes:,} bytes does not fit: {left:,} bytes are left beside the {self._taken:,} that "
-                    "this machine's arrays hold; free some, or use smaller ones"
+                    f"{what} of {nbytes:,} bytes does not fit: {left:,} bytes are left, and this machine's arrays "
+                    f"hold {self._taken:,}; free some arrays, or use smaller ones"
                 )
             start = self._run_of(length, align)
             block = Block(self, start, nbytes)
@@ -170,7 +170,7 @@ class Segment:
                 before, after = (offset, start - offset), (start + length, offset + space - start - length)
                 self._free[k : k + 1] = [run for run in (before, after) if run[1] > 0]
                 return start
-        raise OutOfSharedMemory(f"no free run of {length:,} bytes in a segment of {self.size:,}")
+        raise OutOfSharedMemory(f"there is no free run of {length:,} bytes in a segment of {self.size:,} bytes")
 
     def ask_for_huge_pages(self, offset: int, nbytes: int) -> None:
         """Ask for huge pages in this process's own mapping of a large block."""

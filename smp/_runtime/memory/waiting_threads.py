@@ -115,7 +115,7 @@ class WaitingThreads:
         assert segment is not None
         index = self._core.join(base)
         if index >= waiters.MOST:
-            raise MachineError(f"more than {waiters.MOST - 1:,} threads of this machine wait; start fewer")
+            raise MachineError(f"more than {waiters.MOST - 1:,} threads wait on this machine; start fewer")
         table = int(segment.words(8 * wait.TABLE, 1)[0])
         words = segment.words(table + 8 * waiters.RECORD * index, waiters.RECORD)
         words[waiters.INDEX], words[waiters.RANK], words[waiters.STREAM] = index, rank, number

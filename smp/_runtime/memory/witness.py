@@ -222,8 +222,8 @@ def _by_numpy(function: Callable[..., Any], args: Any, options: Any) -> Any:
 
 def _refused(array: Any, _: object) -> None:
     raise Unsupported(
-        "a function compiled by Numba alone was called with a shared array, and smp.explore cannot see what it does "
-        "there; compile it by smp.stream, which is interpreted here, or by smp.local"
+        "a function compiled by Numba alone was called with a shared array, and smp.explore cannot see its "
+        "accesses; compile it with smp.stream, which is interpreted here, or with smp.local"
     )
 
 

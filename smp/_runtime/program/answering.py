@@ -126,7 +126,7 @@ def raised(port: Port, error: BaseException) -> Raised:
     try:
         said = str(error)
     except BaseException as broken:
-        said = f"(its own text raises {type(broken).__name__})"
+        said = f"(making its text raises {type(broken).__name__})"
     return Raised(type(error).__name__, said, sent, text, place(port, trace))
 
 

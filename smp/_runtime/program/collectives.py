@@ -60,7 +60,7 @@ def scan(exchange: Exchange, value: Any, op: Operator) -> Any:
 
 def _check_root(exchange: Exchange, root: int) -> None:
     if not 0 <= root < exchange.size:
-        raise ValueError(f"root {root} is no processor: there are {exchange.size}, from 0")
+        raise ValueError(f"root {root} is not a processor: ranks begin at 0 and are below {exchange.size}")
 
 
 def _all(exchange: Exchange, name: str, value: Any, op: Operator) -> list[NDArray[Any]]:

@@ -134,8 +134,8 @@ class TimedOut(Failure):
 
     def error(self, answers: Mapping[int, Answer], size: int) -> WaitTimeout:
         return WaitTimeout(
-            f"the run has not ended within {self.seconds:g} s; give it longer, or see what its streams do:\n"
-            f"{self.table}"
+            f"the run has not ended within {self.seconds:g} s\n"
+            f"give it longer, or see what its streams are doing:\n{self.table}"
         )
 
 

@@ -57,7 +57,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         if isinstance(obj, types.CodeType):
             self.sources.add(obj.co_filename)
         if isinstance(obj, _REFUSED):
-            raise NotPicklable(f"a {type(obj).__name__} ({obj!r:.80}) lives in one process only")
+            raise NotPicklable(f"a {type(obj).__name__} ({obj!r:.80}) exists in one process only")
         name = loop_name(obj)
         if name and not _importable(obj):
             return revive, (f"{name} {fingerprint(obj)}", obj.__wrapped__, is_stream(obj))
@@ -85,7 +85,8 @@ def loads(data: bytes | memoryview) -> Any:
         return pickle.loads(data)
     except ModuleNotFoundError as error:
         raise NotPicklable(
-            f"module {error.name!r} cannot be imported in the processors; it must be on sys.path at the start"
+            f"module {error.name!r} cannot be imported on the processors; it must be on sys.path when the machine is "
+            "opened"
         ) from error
 
 
@@ -128,9 +129,7 @@ def load_result(rank: int, data: bytes) -> Any:
         error.add_note(f"In the result of processor {rank}.")
         raise
     except Exception as error:
-        raise NotPicklable(
-            f"the result of processor {rank} does not come out of its pickle: {error}; return plain data"
-        ) from error
+        raise NotPicklable(f"the result of processor {rank} cannot be unpickled: {error}; return plain data") from error
 
 
 def _culprit(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Exception] | None:

@@ -23,14 +23,14 @@ _COLUMNS = {
     "compute": Column("compute", form="time"),
     "copy_out": Column("copy-out", form="time"),
 }
-_COLLECTIVES = (text("collective"), text("where"), counted("times"), *_COUNTS.values(), Column("time", form="time"))
+_COLLECTIVES = (text("collective"), text("place"), counted("calls"), *_COUNTS.values(), Column("time", form="time"))
 
 
 def run_text(run: Repeated) -> str:
     """Return the text of a run."""
     tables = [_supersteps(run)]
     if outside := exchanged(run.collectives):
-        tables.append(Table("", _COLLECTIVES, outside, ["their words are in no h_r, h_w, M of a superstep"]))
+        tables.append(Table("", _COLLECTIVES, outside, ["their words count in no superstep's h_r, h_w, M"]))
     return "\n".join(terminal.text(table) for table in tables)
 
 
@@ -46,11 +46,13 @@ def _supersteps(run: Repeated) -> Table:
     if len(repeats) > 1:
         walls = np.quantile([repeat.wall for repeat in repeats], (0.25, 0.5, 0.75))
         title = f"{title.partition(':')[0]}: median {time(walls[1])}, quartiles {time(walls[0])} and {time(walls[2])}"
-        title += f", of {len(repeats)} repeats" + (f" after {run.warmup} not recorded" if run.warmup else "")
+        title += f", of {len(repeats)} repeats" + (
+            f" after {run.warmup} warm-up run{'s' * (run.warmup != 1)}" if run.warmup else ""
+        )
         columns.append(ratio("spread"))
         for cells, spread in zip(shown, _spreads(run), strict=False):
             cells.append(spread)
-        said.append("medians; spread: the distance between the quartiles of a superstep, over its median")
+        said.append("times are medians; spread is the distance between the quartiles of a superstep, over its median")
     return Table(title, columns if shown else (), shown, said)
 
 

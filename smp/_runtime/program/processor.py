@@ -78,12 +78,12 @@ class Processor:
         """
         least = checked_number("streams", n)
         if ceiling is not None and not grow:
-            raise ValueError(f"ceiling={ceiling} is for a pool that grows: give grow=True too")
+            raise ValueError(f"ceiling={ceiling} is only for a pool that grows: give grow=True as well")
         most = least if not grow else checked_number("ceiling", max(n, CEILING) if ceiling is None else ceiling)
         if most < least:
             raise ValueError(f"a pool of {least} streams cannot have a ceiling of {most}")
         if retire is not None and not retire >= 0:
-            raise ValueError(f"a stream retires after a number of seconds from 0, not {retire}")
+            raise ValueError(f"retire must be a number of seconds, 0 or more, not {retire}")
         pool = Pool(self._shared_memory("a pool of streams").threads, least, most, retire, crowded=self.size * least)
         self._pools.append(pool)
         return pool
@@ -106,7 +106,9 @@ class Processor:
         return f"<processor {self.rank} of {self.size}>"
 
     def __reduce__(self) -> NoReturn:
-        raise NotPicklable(f"processor {self.rank} stays in its process; send what is needed of it, such as its rank")
+        raise NotPicklable(
+            f"processor {self.rank} cannot be sent to another process; send what is needed, such as its rank"
+        )
 
     def block(self, n: int) -> slice:
         """Return this processor's share of ``range(n)``.
@@ -127,7 +129,7 @@ class Processor:
         [slice(0, 3, None), slice(3, 5, None)]
         """
         if operator.index(n) < 0:
-            raise ValueError(f"there is no share of {n} elements")
+            raise ValueError(f"the number of elements must be 0 or more, not {n}")
         return share(operator.index(n), self.rank, self.size)
 
     def superstep(self, label: str = "", *, counted: bool = True) -> Superstep:

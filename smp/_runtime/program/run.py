@@ -70,13 +70,14 @@ class Run(Repeated):
 
         if profile is None and self.kind != "host":
             raise ProfileError(
-                f"this run is of an {self.kind} machine, whose virtual time no profile of this computer can predict: "
-                "pass one that was measured on that machine, run.interval(profile), or run the program on smp.host()"
+                f"this run is from an {self.kind} machine, whose virtual time no profile of this computer can predict; "
+                "pass a profile that was measured on that machine, run.interval(profile), or run the program on "
+                "smp.host()"
             )
         chosen = Profile.find() if profile is None else profile
         if chosen.kind != self.kind:
             raise ProfileError(
-                f"{chosen!r} is of the kind {chosen.kind!r} and the run of the kind {self.kind!r}: one knows real and "
+                f"{chosen!r} is of the kind {chosen.kind!r} and the run of the kind {self.kind!r}: one has real and "
                 "the other virtual time; pass a profile that was measured on a machine of the run's kind"
             )
         from .records import interval_notes, whole_program

@@ -61,7 +61,7 @@ class Thread(Generic[R]):
         return f"<thread, {state}>"
 
     def __reduce__(self) -> NoReturn:
-        raise NotPicklable("a thread stays in its process; send its result")
+        raise NotPicklable("a thread cannot be sent to another process; send its result")
 
     def done(self) -> bool:
         """Return True if the thread has ended."""
@@ -163,7 +163,7 @@ class Pool:
         return f"<pool of {self.streams} streams, {self.ready} threads ready, {self.trapped} trapped>"
 
     def __reduce__(self) -> NoReturn:
-        raise NotPicklable("a pool of streams stays on its processor; make one there with proc.streams")
+        raise NotPicklable("a pool of streams cannot be sent to another process; make one there with proc.streams")
 
     def __enter__(self) -> Pool:
         return self
@@ -187,7 +187,7 @@ class Pool:
         Thread
         """
         if not callable(function):
-            raise TypeError(f"a thread runs a function, not a {type(function).__name__}")
+            raise TypeError(f"a thread must run a function, not a {type(function).__name__}")
         thread: Thread[R] = Thread(self._threads, functools.partial(function, *args, **kwargs))
         with self._lock:
             if self._closing:

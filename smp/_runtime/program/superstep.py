@@ -68,8 +68,8 @@ class Superstep(Begun):
         if around is not None or self._stamps:
             where = "a second time" if around is None else f"inside superstep {around._step}"
             raise PhaseError(
-                f"superstep {self._step} ({self._label!r}) begins {where}: supersteps follow one another; end the one "
-                "before, and make each with proc.superstep()"
+                f"superstep {self._step} ({self._label!r}) begins {where}: supersteps must follow one another; end the "
+                "one before, and make each with proc.superstep()"
             )
         self._recorder.going_on = self
         self._port.diagnosis.mark(self._step, COPY_IN, self._label)
@@ -260,7 +260,9 @@ class Superstep(Begun):
 
 def _global(array: GlobalArray) -> GlobalArray:
     if not isinstance(array, GlobalArray):
-        raise TypeError(f"not a global array but a {type(array).__name__}; make one with machine.array or proc.array")
+        raise TypeError(
+            f"the array must be a global array, not a {type(array).__name__}; make one with machine.array or proc.array"
+        )
     return array
 
 
@@ -271,7 +273,7 @@ def _several(array: Arrays) -> tuple[GlobalArray, ...]:
 
 def _counted(count: Any, verb: str) -> int:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-        raise TypeError(f"the loop must return how many elements it {verb}, not {count!r}")
+        raise TypeError(f"the loop must return the number of elements that it {verb}, not {count!r}")
     return int(count)
 
 
@@ -280,10 +282,13 @@ def _chained(returned: Any) -> tuple[int, int]:
     if not isinstance(returned, tuple):
         return _counted(returned, "read"), 0
     if len(returned) != 2:
-        raise TypeError(f"the loop must return how many elements it read, or that and the chain, not {returned!r}")
+        raise TypeError(
+            "the loop must return the number of elements that it read, or a pair of that number and the chain, "
+            f"not {returned!r}"
+        )
     count, chain = (_counted(number, "read") for number in returned)
     if chain > count:
-        raise ValueError(f"the loop returned a chain of {chain} reads, more than the {count} that it read")
+        raise ValueError(f"the loop returned a chain of {chain} reads, more than the {count} elements that it read")
     return count, chain
 
 
@@ -311,7 +316,10 @@ def _fitting(values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArr
         n in (1, m) for n, m in zip(local.shape[extra:][::-1], shape[::-1], strict=False)
     )
     if local.shape != shape and not fits:
-        raise ValueError(f"copy_out of values of shape {local.shape} into {math.prod(shape)} elements of shape {shape}")
+        raise ValueError(
+            f"copy_out of values of shape {local.shape} into {math.prod(shape)} elements of shape {shape}: the shapes "
+            "do not fit"
+        )
     return local
 
 

@@ -55,7 +55,7 @@ def table_of(rows: Sequence[Row]) -> str:
 def deadlock_text(rows: Sequence[Row]) -> str:
     """Return the text that reports a deadlock."""
     which = "the only stream left waits" if len(rows) == 1 else f"all {len(rows)} streams wait"
-    return f"deadlock: {which} for what no stream can do any more\n{table_of(rows)}"
+    return f"deadlock: {which} for something that no stream can do any more\n{table_of(rows)}"
 
 
 def deadlock(streams: Sequence[Sleeper]) -> DeadlockError:

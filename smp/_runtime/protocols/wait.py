@@ -65,9 +65,9 @@ def deadline_after(timeout: float | None, now: int) -> int:
     if timeout is None:
         return 0
     if isinstance(timeout, bool) or not isinstance(timeout, Real):
-        raise TypeError(f"a timeout is a number of seconds from 0, not {timeout!r}")
+        raise TypeError(f"a timeout must be a number of seconds, 0 or more, not {timeout!r}")
     if not timeout >= 0:
-        raise ValueError(f"a timeout is a number of seconds from 0, not {timeout}")
+        raise ValueError(f"a timeout must be a number of seconds, 0 or more, not {timeout}")
     return min(now + int(min(timeout, 1e9) * 1e9) + 1, EVER)
 
 

@@ -106,8 +106,8 @@ class SharedMemoryPort:
     def _arrive(self, description: str) -> int:
         if self._overdue is not None:
             raise WaitTimeout(
-                f"processor {self.rank} has timed out at {self.doing!r}, where it stays counted in, and comes to "
-                f"{description!r}; call the same again first: it goes on waiting"
+                f"processor {self.rank} timed out at {self.doing!r}, where its arrival still counts, and now comes to "
+                f"{description!r}; first call the earlier collective again, which goes on waiting"
             )
         self.doing = description
         self.diagnosis.here()
@@ -149,7 +149,7 @@ class SharedMemoryPort:
         if again and self.memory.sync[_wait.ROUND] != (self._overdue or 0) + 1:
             raise WaitTimeout(
                 f"processor {self.rank} timed out at {self.doing!r} and then went through a barrier in a compiled "
-                "loop, which took that one's place; after a timeout call the same collective again first"
+                "loop, which took its place; after a timeout, first call the same collective again"
             )
         ticket = self._overdue if again and self._overdue is not None else self._arrive(description)
         self._overdue = ticket
@@ -164,7 +164,7 @@ class SharedMemoryPort:
         if status == _wait.EXPIRED:
             raise WaitTimeout(
                 f"processor {self.rank} waited {timeout} s at {self.doing!r} and not all of the {self.size} processors "
-                "came; give it longer, or call it again, which goes on waiting"
+                "arrived; give it longer, or call it again, which goes on waiting"
             )
         if status == _wait.ABORTED:
             kind = int(self.memory.shared[_wait.ABORT]) % 256

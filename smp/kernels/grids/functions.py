@@ -163,11 +163,14 @@ def relax(
         tolerance = _usual_tolerance(given)
     limit = checked_limit(tolerance, iterations)
     if layout not in ("auto", "program", *LAYOUTS):
-        raise ValueError(f"no layout {layout!r}; there are auto, {', '.join(LAYOUTS)}, program")
+        raise ValueError(f"unknown layout {layout!r}; choose one of auto, {', '.join(LAYOUTS)}, program")
     if layout == "program" and blocks is not None:
-        raise ValueError(f"blocks={blocks} for layout 'program', which chooses them: leave them out, or name a layout")
+        raise ValueError(
+            f"blocks={blocks} cannot be given with layout 'program', which chooses the blocks itself: leave blocks "
+            "out, or choose layout 'rectangular' or 'shared'"
+        )
     if depth is not None and depth < 1:
-        raise ValueError(f"depth={depth}: a pass makes at least one iteration")
+        raise ValueError(f"depth, the number of iterations in a pass, must be at least 1, not {depth}")
     result = _target(given, out)
     if layout != "auto":
         done, change = _relaxed_on(machine, result, layout, blocks, degree, tolerance, limit)
@@ -186,9 +189,12 @@ def _checked(grid: ArrayLike) -> Grid:
     elif not given.dtype.isnative:
         given = given.astype(given.dtype.newbyteorder("="))
     if given.dtype not in (np.float32, np.float64):
-        raise TypeError(f"a grid of {given.dtype}; relaxation takes float32 and float64: convert with astype first")
+        raise TypeError(
+            f"the grid is an array of {given.dtype}, but relaxation takes float32 and float64: convert it with "
+            "astype first"
+        )
     if given.ndim != 2:
-        raise ValueError(f"a grid has rows and columns; this one has shape {given.shape}")
+        raise ValueError(f"a grid must have rows and columns, but this one has shape {given.shape}")
     return given
 
 
@@ -206,10 +212,10 @@ def _target(grid: Grid, out: NDArray[Any] | None) -> Grid:
     if out is None:
         return np.array(grid, order="C")
     if not isinstance(out, np.ndarray) or out.shape != grid.shape or out.dtype != grid.dtype:
-        what = f"{out.dtype}, shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise ValueError(f"out is of {what}; it takes an array of the grid's {grid.dtype}, shape {grid.shape}")
+        what = f"one of {out.dtype} with shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ValueError(f"out must be an array of {grid.dtype} with shape {grid.shape}, like the grid, not {what}")
     if not out.flags.writeable:
-        raise ValueError("out is read-only: give an array that can be written")
+        raise ValueError("out is read-only: give a writable array")
     if out is not grid:
         np.copyto(out, grid)
     return out

@@ -136,15 +136,18 @@ def rectangles(
 def blocks_of(interior: tuple[int, int], p: int, layout: str, blocks: tuple[int, int] | None) -> tuple[int, int]:
     """Return the numbers of block rows and block columns that share out an interior."""
     if layout not in LAYOUTS:
-        raise ValueError(f"no layout {layout!r}; there are {', '.join(LAYOUTS)}")
+        raise ValueError(f"unknown layout {layout!r}; choose one of {', '.join(LAYOUTS)}")
     if layout != "shared" and (layout == "rectangular") != (blocks is not None):
         raise ValueError(
-            f"layout {layout!r} with blocks={blocks}: 'rectangular' needs blocks=(block rows, block columns), and "
-            "no other layout but 'shared' takes them"
+            f"layout {layout!r} cannot be used with blocks={blocks}: 'rectangular' needs blocks=(block rows, block "
+            "columns), 'shared' may have them, and no other layout takes them"
         )
     if blocks is not None:
         if len(blocks) != 2 or math.prod(_checked("blocks", n) for n in blocks) != p:
-            raise ValueError(f"blocks={blocks} for {p} processors: block rows x block columns must be {p}")
+            raise ValueError(
+                f"blocks={blocks} does not fit {p} processor{'s' * (p != 1)}: give (block rows, block columns), whose "
+                f"product must be {p}"
+            )
         return blocks
     if layout == "uniprocessor":
         return 1, 1
@@ -158,7 +161,10 @@ def _bounds(what: str, n: int, blocks: int, extra: int) -> list[tuple[int, int]]
     """Return the first row of each block, and the one after its last: even shares, and the extra rows at both ends."""
     each, rest = divmod(n - 2 * _checked(f"extra_{what}", extra), blocks)
     if each < 0:
-        raise ValueError(f"{extra} extra {what} for the first and for the last block, of {n} {what} in all: give fewer")
+        raise ValueError(
+            f"the first and the last block cannot both have {extra} extra {what}, because the blocks share only {n} "
+            f"{what} in all: give a smaller extra_{what}"
+        )
     lengths = [each + (k < rest) for k in range(blocks)]
     lengths[0] += extra
     lengths[-1] += extra
@@ -167,7 +173,7 @@ def _bounds(what: str, n: int, blocks: int, extra: int) -> list[tuple[int, int]]
 
 def _checked(what: str, number: int) -> int:
     if isinstance(number, bool) or not isinstance(number, int | np.integer):
-        raise TypeError(f"{what} takes whole numbers, not {number!r}")
+        raise TypeError(f"{what} needs whole numbers, not {number!r}")
     if number < 0:
-        raise ValueError(f"{what} takes numbers from 0, not {number}")
+        raise ValueError(f"{what} needs numbers of 0 or more, not {number}")
     return int(number)

@@ -189,20 +189,25 @@ def relax_red_black(
 def check_grid(grid: GlobalArray) -> None:
     """Raise an error, on all processors alike, for a global array that is no grid."""
     if grid.dtype not in (np.float32, np.float64):
-        raise TypeError(f"a grid of {grid.dtype}; relaxation takes float32 and float64: convert with astype first")
+        raise TypeError(
+            f"the grid is a global array of {grid.dtype}, but relaxation takes float32 and float64: convert the data "
+            "with astype first"
+        )
     if grid.ndim != 2:
-        raise ValueError(f"a grid has rows and columns; this one has shape {grid.shape}")
+        raise ValueError(f"a grid must have rows and columns, but this one has shape {grid.shape}")
 
 
 def checked_limit(tolerance: float | None, iterations: int | None) -> int:
     """Return the largest number of iterations to make; raise an error if the arguments set no valid limit."""
     if tolerance is None and iterations is None:
-        raise ValueError("neither tolerance nor iterations says when to stop; give one, or both")
+        raise ValueError("neither tolerance nor iterations is given to end the relaxation: give one of them, or both")
     if tolerance is not None and not tolerance > 0:
-        raise ValueError(f"tolerance must be above 0, not {tolerance}: give iterations alone to make so many")
+        raise ValueError(
+            f"tolerance must be above 0, not {tolerance}; to make a fixed number of iterations, give only iterations"
+        )
     limit = MOST if iterations is None else operator.index(iterations)
     if limit < 0:
-        raise ValueError(f"iterations must be from 0, not {limit}")
+        raise ValueError(f"iterations must be at least 0, not {limit}")
     return limit
 
 

@@ -69,7 +69,7 @@ def checked_omega(omega: float | None, rows: int, columns: int) -> float:
     if omega is None:
         return best_omega(rows, columns)
     if not 0 < omega < 2:
-        raise ValueError(f"omega is {omega}: relaxation converges for 0 < omega < 2 only")
+        raise ValueError(f"omega is {omega}, but relaxation converges only for 0 < omega < 2")
     return float(omega)
 
 
@@ -77,13 +77,13 @@ def check_converged(iterations: int, change: float, tolerance: float) -> None:
     """Raise `NotConverged` unless the change of the last iteration is below the tolerance."""
     if not change < tolerance:
         way_out = (
-            "the grid holds what is not a number"
+            "a value in the grid is not a number (NaN)"
             if math.isnan(change)
-            else "allow more iterations, or a larger tolerance"
+            else "allow more iterations or a larger tolerance"
         )
         raise NotConverged(
-            f"after {iterations} iterations the largest change is {change:.3g}, not below the tolerance of "
-            f"{tolerance:.3g}: {way_out}"
+            f"after {iterations} iteration{'s' * (iterations != 1)} the largest change is {change:.3g}, not below "
+            f"the tolerance of {tolerance:.3g}: {way_out}"
         )
 
 

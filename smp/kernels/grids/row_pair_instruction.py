@@ -23,9 +23,9 @@ _I32 = ir.IntType(32)
 
 def _typed(typing: Any, grid: Any, row: Any, left: Any, count: Any, colour: Any, quarter: Any, keep: Any) -> Any:
     if not isinstance(grid, types.Array) or grid.ndim != 2 or grid.layout != "C":
-        raise TypingError(f"a grid is a C-contiguous array of two dimensions, not {grid}")
+        raise TypingError(f"a grid must be a C-contiguous array of two dimensions, not {grid}")
     if grid.dtype not in (types.float32, types.float64):
-        raise TypingError(f"a grid holds float32 or float64, not {grid.dtype}")
+        raise TypingError(f"a grid must hold float32 or float64, not {grid.dtype}")
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _relax(context, builder, grid, args)

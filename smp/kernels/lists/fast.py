@@ -206,7 +206,10 @@ def rank_fast(
     dtype of the result, it becomes the result; for int64 successors it takes half as much memory in addition.
     """
     if (sublists is not None and not 1 <= sublists <= MOST_SUBLISTS) or (cursors is not None and cursors < 1):
-        raise ValueError(f"{sublists=} and {cursors=}: take 1 to {MOST_SUBLISTS:,} sublists, and 1 cursor or more")
+        raise ValueError(
+            f"cannot rank with {sublists=} and {cursors=}: sublists must be from 1 to {MOST_SUBLISTS:,}, and cursors "
+            "at least 1"
+        )
     n = len(successor)
     if n == 0:
         return np.empty_like(successor)

@@ -149,7 +149,9 @@ def scan_list(
     """
     nodes, given = _checked(successor), np.asarray(values)
     if given.shape != nodes.shape:
-        raise ValueError(f"values of shape {given.shape} for {len(nodes)} nodes: give one for each")
+        raise ValueError(
+            f"values has shape {given.shape}, but the list has {len(nodes)} nodes: give one value per node"
+        )
     dtype = _accumulated(op, given)
     if _runs_here(algorithm, len(nodes)):
         ranks = _ranked_here(algorithm, nodes, machine, from_tail=False)
@@ -169,9 +171,9 @@ def _checked(successor: ArrayLike) -> Nodes:
     if given.size == 0 and not isinstance(successor, np.ndarray):
         given = given.astype(np.int64)  # an empty Python list has no integers to show its type
     if given.dtype.kind not in "iu":
-        raise TypeError(f"successors are indices of nodes, so integers, not {given.dtype}")
+        raise TypeError(f"successors are indices of nodes, so they must be integers, not {given.dtype}")
     if given.ndim != 1:
-        raise ValueError(f"successors form a one-dimensional array, not one of shape {given.shape}")
+        raise ValueError(f"successors must be a one-dimensional array, not one of shape {given.shape}")
     narrow = np.can_cast(given.dtype, np.int32)
     return np.require(given, np.int32 if narrow else np.int64, ["C_CONTIGUOUS", "ALIGNED", "WRITEABLE"])
 
@@ -180,7 +182,7 @@ def _runs_here(algorithm: str, n: int) -> bool:
     """Return True if an algorithm runs in this process; every algorithm does if there are no nodes."""
     known = dict.fromkeys((*_HERE, *FORMS, "program"))
     if algorithm not in known:
-        raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(known)}")
+        raise ValueError(f"unknown algorithm {algorithm!r}; choose one of {', '.join(known)}")
     return algorithm in _HERE or n == 0
 
 
@@ -229,8 +231,8 @@ def _ranked_on(machine: Machine, nodes: Nodes, from_tail: bool, algorithm: str) 
 def _accumulated(op: np.ufunc, values: NDArray[Any]) -> np.dtype[Any]:
     """Return the dtype of a scan; raise TypeError if ``op`` cannot make one."""
     if not isinstance(op, np.ufunc) or (op.nin, op.nout, op.signature) != (2, 1, None):
-        raise TypeError(f"a scan needs a NumPy ufunc of two arguments and one result, such as np.add, not {op!r}")
+        raise TypeError(f"a scan needs a NumPy ufunc with two arguments and one result, such as np.add, not {op!r}")
     dtype = op.accumulate(np.ones(1, values.dtype)).dtype
     if dtype.hasobject:
-        raise TypeError(f"{op} on {values.dtype} makes Python objects, which processors cannot share")
+        raise TypeError(f"{op} on {values.dtype} returns Python objects, which processors cannot share")
     return dtype

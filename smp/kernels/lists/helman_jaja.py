@@ -150,7 +150,7 @@ def rank_helman_jaja(
     if n < 2:
         return rank_serial(proc, successor, ranks, from_tail=from_tail)
     if cursors < 1:
-        raise ValueError(f"a processor walks with 1 cursor or more, not {cursors}")
+        raise ValueError(f"cursors must be at least 1, not {cursors}")
     pieces = cut(n, find_head(proc, successor), default_sublists(n, proc.size) if sublists is None else sublists, seed)
     numbers, starts = pieces.share(proc.rank, proc.size)
     notes = np.empty(n, successor.dtype)  # takes no memory before it is written

@@ -54,11 +54,13 @@ def check_arrays(successor: GlobalArray, ranks: GlobalArray) -> None:
     """Raise an error, on all processors alike, for global arrays that no list kernel can work on."""
     for name, array in (("successor", successor), ("ranks", ranks)):
         if array.dtype not in (np.int32, np.int64):
-            raise TypeError(f"{name} is a global array of {array.dtype}; list kernels take int32 and int64")
+            raise TypeError(f"{name} is a global array of {array.dtype}, but list kernels take int32 and int64")
     if successor.ndim != 1 or ranks.shape != successor.shape:
-        raise ValueError(f"successor has shape {successor.shape} and ranks {ranks.shape}: both must be (n,)")
+        raise ValueError(
+            f"successor has shape {successor.shape}, and ranks has shape {ranks.shape}: both must have the shape (n,)"
+        )
     if len(successor) > np.iinfo(ranks.dtype).max:
-        raise ValueError(f"ranks of {ranks.dtype} cannot number {len(successor):,} nodes; make them int64")
+        raise ValueError(f"ranks of {ranks.dtype} are too narrow to number {len(successor):,} nodes; make them int64")
 
 
 @inline
@@ -135,7 +137,7 @@ def refuse(proc: Processor, successor: GlobalArray) -> NoReturn:
 
 def describe(successor: Nodes) -> str:
     """Return the error message for successors that are not a list."""
-    return f"not a linked list: {fault(successor) or 'it was changed while it was being ranked'}"
+    return f"not a linked list: {fault(successor) or 'the array was changed while it was being ranked'}"
 
 
 def fault(successor: Nodes) -> str | None:
@@ -159,8 +161,8 @@ def fault(successor: Nodes) -> str | None:
     tails = np.flatnonzero(successor == np.arange(n))
     if len(tails) > 1:
         return (
-            f"nodes {tails[0]} and {tails[1]} are both their own successor ({len(tails)} nodes are), which only the "
-            "tail may be; join the lists, or rank one at a time"
+            f"nodes {tails[0]} and {tails[1]} are both their own successor ({len(tails)} nodes in all), but only "
+            "the tail may be its own successor; join the lists, or rank one at a time"
         )
     reached = successor
     for _ in range(n.bit_length()):
@@ -175,5 +177,5 @@ def fault(successor: Nodes) -> str | None:
     joined = np.flatnonzero(predecessors > 1)
     if len(joined):
         first, second = np.flatnonzero((successor == joined[0]) & (np.arange(n) != joined[0]))[:2]
-        return f"nodes {first} and {second} have the same successor {joined[0]}, where two lists run together"
+        return f"nodes {first} and {second} have the same successor {joined[0]}, where two lists join"
     return None

@@ -239,7 +239,10 @@ def rank_reid_miller(
 def check_tuning(pack: int | None, rebalance: int) -> None:
     """Raise ValueError if the number of links or of packings is out of range."""
     if (pack is not None and pack < 1) or rebalance < 0:
-        raise ValueError(f"pack={pack} and rebalance={rebalance}: links and packings are counted from 1, 0 is never")
+        raise ValueError(
+            f"cannot rank with pack={pack} and rebalance={rebalance}: pack must be at least 1, and rebalance at "
+            "least 0 (0 means never)"
+        )
 
 
 def default_sublists(n: int, size: int) -> int:

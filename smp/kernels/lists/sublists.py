@@ -89,7 +89,7 @@ class Sublists:
 def cut(n: int, head: int, wanted: int, seed: int) -> Sublists:
     """Cut a list of n >= 2 nodes into about ``wanted`` sublists, but at most half as many as there are nodes."""
     if wanted < 1:
-        raise ValueError(f"a list is cut into 1 sublist or more, not {wanted}")
+        raise ValueError(f"sublists must be at least 1, not {wanted}")
     bits = (n - 1).bit_length()
     places = 1 << bits
     count = min(-(-wanted * places // n), n // 2 - 1)
@@ -169,7 +169,7 @@ def known_or_expected(lengths: ArrayLike | None, n: int, wanted: int) -> NDArray
     known = np.asarray(lengths, np.int64)
     if known.ndim != 1 or known.min(initial=0) < 0 or known.sum() != n:
         raise ValueError(
-            f"lengths of shape {known.shape} that sum to {known.sum():,}, the least {known.min(initial=0)}: give one "
-            f"for each number of a sublist, 0 where there is none, which sum to the {n:,} nodes"
+            f"lengths has shape {known.shape} and the sum {known.sum():,}, with no value below {known.min(initial=0)}: "
+            f"give one length per sublist number, or 0 if no sublist has that number; they must sum to the {n:,} nodes"
         )
     return known

@@ -115,7 +115,9 @@ def rank_wyllie_cells(
     if n < 2:
         return rank_serial(proc, successor, ranks, from_tail=from_tail)
     if n > MOST:
-        raise ValueError(f"{n:,} nodes: a cell numbers {MOST:,}; rank longer lists by another algorithm")
+        raise ValueError(
+            f"the list has {n:,} nodes, but a cell can number only {MOST:,}: rank longer lists with another algorithm"
+        )
     head, count = find_head(proc, successor), default_streams(proc) if streams is None else streams
     cells, at, rounds = proc.cells(n), meeting(proc, count), (n - 1).bit_length()
 

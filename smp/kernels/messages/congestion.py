@@ -139,7 +139,10 @@ class Network:
         """
         sent, (nodes, words) = np.asarray(message, np.float64), self._buffers.shape
         if sent.ndim != 1 or len(sent) > words or not 0 <= to < nodes:
-            raise ValueError(f"a message of shape {sent.shape} to node {to}: {nodes} nodes take up to {words} words")
+            raise ValueError(
+                f"cannot send a message of shape {sent.shape} to node {to}: the network has {nodes} nodes, numbered "
+                f"from 0, and a message is one-dimensional with up to {words} words"
+            )
         duration = self.timing.latency + len(sent) * self.timing.per_word
         self.attempts += 1
         while not transmit(self._ports, self._rank, to, duration, self._sync):
@@ -208,5 +211,5 @@ def network(proc: Processor, words: int, timing: Timing | None = None) -> Networ
     times = timing or Timing()
     for name, number, least in (("words", words, 1), *((name, ns, 0) for name, ns in times._asdict().items())):
         if operator.index(number) < least:
-            raise ValueError(f"{name}={number}: give a number from {least}")
+            raise ValueError(f"{name} must be at least {least}, not {number}")
     return Network(proc, words, times)

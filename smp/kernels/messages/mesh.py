@@ -59,7 +59,10 @@ def mesh_shape(size: int, shape: Shape | None = None) -> Shape:
         return rows, size // rows
     rows, columns = (operator.index(length) for length in shape)
     if rows < 1 or rows * columns != size:
-        raise ValueError(f"a mesh of {rows} x {columns} nodes for {size} processors: it takes one for each node")
+        raise ValueError(
+            f"a mesh of {rows} x {columns} nodes does not fit {size} processor{'s' * (size != 1)}: it needs one "
+            "processor per node"
+        )
     return rows, columns
 
 
@@ -85,12 +88,15 @@ def neighbours(rank: int, shape: Shape) -> NDArray[np.int64]:
 def check_mesh(proc: Processor, state: GlobalArray, rounds: Any, grain: Any) -> None:
     """Raise an error, on all processors alike, for arguments with which no mesh can be relaxed."""
     if state.dtype != np.float64:
-        raise TypeError(f"the states are a global array of {state.dtype}: make it of float64")
+        raise TypeError(f"the states must be a global array of float64, not of {state.dtype}")
     if state.ndim != 2 or len(state) != proc.size:
-        raise ValueError(f"states of shape {state.shape} for {proc.size} processors: give a row for each")
+        raise ValueError(
+            f"states of shape {state.shape} do not fit {proc.size} processor{'s' * (proc.size != 1)}: give a "
+            "two-dimensional array with one row per processor"
+        )
     for name, number in (("rounds", rounds), ("grain", grain)):
         if operator.index(number) < 0:
-            raise ValueError(f"{name}={number}: give a number from 0")
+            raise ValueError(f"{name} must be at least 0, not {number}")
 
 
 @local

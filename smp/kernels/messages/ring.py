@@ -146,9 +146,9 @@ def pass_tokens(
     """
     for name, number, least in (("rounds", rounds, 1), ("load", load, 0), ("words", words, 1)):
         if operator.index(number) < least:
-            raise ValueError(f"{name}={number}: give a number from {least}")
+            raise ValueError(f"{name} must be at least {least}, not {number}")
     if not 0 <= likely <= 1:
-        raise ValueError(f"likely={likely}: give a share from 0 to 1")
+        raise ValueError(f"likely must be a share from 0 to 1, not {likely}")
     net = network(proc, words, timing)
     successor, predecessor = (proc.rank + 1) % proc.size, (proc.rank - 1) % proc.size
     values, checksum = np.empty(BLOCK, np.uint64), 0

@@ -159,34 +159,36 @@ def _checked(keys: ArrayLike, algorithm: str, algorithms: tuple[str, ...]) -> Ke
     given = np.asarray(keys)
     if given.dtype.newbyteorder("=") not in _NATIVE:
         names = ", ".join(dtype.name for dtype in DTYPES)
-        raise TypeError(f"keys are {given.dtype}, and taken are {names}; convert them, or use numpy.sort")
+        raise TypeError(f"keys are {given.dtype}, but must be one of {names}; convert them, or use numpy.sort")
     if given.ndim != 1:
-        raise ValueError(f"keys form a one-dimensional array, not one of shape {given.shape}")
+        raise ValueError(f"keys must be a one-dimensional array, not one of shape {given.shape}")
     if algorithm not in algorithms:
-        raise ValueError(f"no algorithm {algorithm!r}; there are {', '.join(algorithms)}")
+        raise ValueError(f"unknown algorithm {algorithm!r}; choose one of {', '.join(algorithms)}")
     return given
 
 
 def _checked_out(out: Keys, keys: Keys) -> Keys:
     if not isinstance(out, np.ndarray) or out.dtype.newbyteorder("=") != keys.dtype.newbyteorder("="):
         kind = out.dtype if isinstance(out, np.ndarray) else type(out).__name__
-        raise TypeError(f"out must be an ndarray of {keys.dtype}, as the keys are, not {kind}")
+        raise TypeError(f"out must be an ndarray of {keys.dtype}, like the keys, not {kind}")
     if out.shape != keys.shape:
-        raise ValueError(f"out has shape {out.shape}, the keys {keys.shape}: they must be the same")
+        raise ValueError(
+            f"out has shape {out.shape}, but the keys have shape {keys.shape}: both shapes must be the same"
+        )
     if not out.flags.writeable:
-        raise ValueError("out is read-only")
+        raise ValueError("out is read-only: give a writable array")
     return out
 
 
 def _count(keys: Keys, out: Keys, machine: Machine | None) -> None:
     if keys.dtype.kind == "f":
-        raise TypeError(f"counting takes integers, not {keys.dtype}; algorithm='partition' takes these")
+        raise TypeError(f"counting takes integers, not {keys.dtype}; use algorithm='partition' for these")
     if len(keys):
         lowest, highest = int(keys.min()), int(keys.max())
         if highest - lowest >= WIDEST:
             raise ValueError(
-                f"counting takes a range of up to {WIDEST:,} integers, and the keys lie between {lowest} and "
-                f"{highest}; algorithm='partition' takes any"
+                f"counting takes a range of up to {WIDEST:,} integers, but the keys lie between {lowest} and "
+                f"{highest}; use algorithm='partition', which takes any"
             )
         sort_by_counting(keys, lowest, highest - lowest + 1, out, streams_for(machine))
 

@@ -33,9 +33,9 @@ def check_keys(keys: GlobalArray) -> int:
     """Return the number of keys; raise an error, on all processors alike, for arrays that no program sorts."""
     if keys.dtype not in DTYPES:
         names = ", ".join(dtype.name for dtype in DTYPES)
-        raise TypeError(f"keys is a global array of {keys.dtype}; the sorting programs take {names}")
+        raise TypeError(f"keys is a global array of {keys.dtype}, but the sorting programs take {names}")
     if keys.ndim != 1:
-        raise ValueError(f"keys has shape {keys.shape}: a sorting program takes one-dimensional keys, (n,)")
+        raise ValueError(f"keys must be a one-dimensional global array, not one of shape {keys.shape}")
     return len(keys)
 
 

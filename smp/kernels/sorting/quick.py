@@ -269,11 +269,11 @@ def sort_quick(
     if keys.dtype not in TYPES:
         raise TypeError(f"cannot sort keys of {keys.dtype}: quicksort takes {', '.join(map(str, TYPES))}")
     if keys.ndim != 1:
-        raise ValueError(f"keys form a one-dimensional array, not one of shape {keys.shape}")
+        raise ValueError(f"keys must be a one-dimensional global array, not one of shape {keys.shape}")
     longest = operator.index(cutoff)
     if longest < 1:
-        raise ValueError(f"a cutoff of {cutoff}: a sublist of one key is sorted, so give 1 or more")
+        raise ValueError(f"cutoff must be at least 1, not {cutoff}")
     if guard not in GUARDS:
-        raise ValueError(f"no guard {guard!r}; there are {' and '.join(GUARDS)}")
+        raise ValueError(f"unknown guard {guard!r}; choose {' or '.join(GUARDS)}")
     stack = shared_stack(proc, max(1, len(keys) // (longest + 1)), guard)
     return main(keys.view, stack, longest, operator.index(seed) % _PRIME, bool(inline_swap))

@@ -57,7 +57,10 @@ def sort_radix(proc: Processor, keys: GlobalArray, *, digit: int = DIGIT, bits: 
     whole = 8 * keys.dtype.itemsize
     wide = whole if bits is None else check_number("bits", bits, 1, whole)
     if keys.dtype.kind == "f" and wide < whole:
-        raise ValueError(f"bits={bits} is for integers from 0 on; floats are sorted by all their {whole} bits")
+        raise ValueError(
+            f"bits={bits} is only for integers of 0 or more; floats are sorted by all their {whole} bits, so leave "
+            "bits out"
+        )
     rounds, width = _rounds(wide, digit)
     if n == 0:
         return
@@ -139,4 +142,7 @@ def _check_bits(proc: Processor, mapped: Images, bits: int) -> None:
     """Raise ValueError on all processors if keys are too wide."""
     outside = proc.reduce(np.count_nonzero(mapped >> mapped.dtype.type(bits)))
     if outside:
-        raise ValueError(f"{outside:,} keys are not from 0 to 2**{bits} - 1: give more bits, or none for any keys")
+        raise ValueError(
+            f"{outside:,} {'key is' if outside == 1 else 'keys are'} not from 0 to 2**{bits} - 1: give more bits, or "
+            "leave bits out to sort any keys"
+        )

@@ -65,7 +65,7 @@ def sort_sample(
     n = check_keys(keys)
     s, start = check_number("oversampling", oversampling, 1), check_number("seed", seed, 0)
     if not room >= 1:
-        raise ValueError(f"room={room}: the largest bucket holds n/p keys or more, so room must be at least 1")
+        raise ValueError(f"room must be at least 1, not {room}, because the largest bucket holds n/p keys or more")
     if n == 0:
         return
     p, mine, drawn = proc.size, proc.block(n), _drawn(n, proc.size, s)

@@ -60,7 +60,7 @@ def choice(name: str, found: Mapping[str, Model]) -> Figure:
         seconds = fastest(model, {first.name: values} | {n: np.full_like(values, v) for n, v in fixed.items()})
         seconds[~np.isfinite(seconds) | (seconds <= 0)] = np.nan
         lines.append(Series(key, values, seconds / values * 1e9, colour=k, bold=True))
-    panels = [Panel(x, Axis(f"predicted time for each of {first.name}", "ns", "log"), lines)]
+    panels = [Panel(x, Axis(f"predicted time over {first.name}", "ns", "log"), lines)]
     if others:
         second, distinct = axis_of(others[0]), others[0].spacing in DISTINCT
         grid_x, grid_y = np.meshgrid(values, second)
@@ -74,7 +74,7 @@ def choice(name: str, found: Mapping[str, Model]) -> Figure:
     at = ", ".join(f"{key} = {value:.3g}" for key, value in fixed.items())
     return Figure(
         f"choice-{_plain(name)}",
-        f"{name}: which implementation, where",
+        f"{name}: which implementation is the fastest?",
         f"predicted times{f' at {at}' if at else ''}"
         + ("; right: the fastest for the first two inputs" if others else ""),
         panels,

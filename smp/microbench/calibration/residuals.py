@@ -76,7 +76,7 @@ def residual_figure(
     if verification is not None and np.size(verification[1]):
         sets.append(_samples("verification", 3, *verification))
     worst = max(float(np.abs(one.off).max()) for one in sets)
-    at_edge = f"; what is further off than {EDGE:.0f}% is shown there" if worst > EDGE else ""
+    at_edge = f"; residuals beyond {EDGE:.0f}% are shown at the edge" if worst > EDGE else ""
     spikes, reach = _spikes(sets), 1.15 * min(max(worst, 120.0 * TOLERATED), EDGE)
     y = Axis("measured - predicted", "% of measured", low=-reach, high=reach)
     panels = [_panel(Axis("predicted time", "s"), y, sets, [one.predicted for one in sets], spikes)]
@@ -85,7 +85,7 @@ def residual_figure(
     said = (f"{k}: {_described(sets[which], i)}" for k, (which, i) in enumerate(spikes, 1))
     return Figure(
         id,
-        f"{name}: how far measurements are from the model",
+        f"{name}: how far are the measurements from the model?",
         f"mean relative error {', '.join(one.mean_error() for one in sets)}; dashed: {TOLERATED:.0%}{at_edge}",
         panels,
         columns=math.ceil(len(panels) / rows),

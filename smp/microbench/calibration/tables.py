@@ -18,7 +18,7 @@ COLUMNS = (
     *(text("implementation"), counted("points fitted"), share("error")),
     *(counted("points not fitted"), share("their error"), share("worst")),
 )
-MEANING = "error: the geometric mean of 1 + relative error, less 1; medians of 3 to 7 timings."
+MEANING = "error: the geometric mean of 1 + relative error, minus 1; medians of 3 to 7 timings."
 
 
 def report(data: dict[str, Any]) -> list[Part]:
@@ -42,7 +42,7 @@ def summary(data: Data) -> str:
     moved = list(dict.fromkeys(model.machine["placement"] for model in found if model.machine.get("placement")))
     said += "".join(f" {each[0].upper()}{each[1:]}." for each in moved)
     if data.get("interrupted"):
-        said += " It was interrupted: the same command goes on with it."
+        said += " It was interrupted: run the same command again to continue."
     return said
 
 

@@ -71,14 +71,14 @@ class Plan:
         if self.mode not in MODES:
             raise PlanError(f"mode {self.mode!r} is not known: choose one of {', '.join(MODES)}")
         if not self.processors or min(self.processors) < 1:
-            raise PlanError(f"processors {self.processors} asks for no run: name one count or more, from 1 up")
+            raise PlanError(f"processors {self.processors} name no run: give one count or more, each 1 or above")
         if self.word_bytes < 1 or self.line_bytes % self.word_bytes or self.line_bytes < self.word_bytes:
             raise PlanError(
                 f"a line of {self.line_bytes} bytes does not hold a whole number of words of "
                 f"{self.word_bytes} bytes: give the line size that the processor reports, mostly 64"
             )
         if not 0.0 < self.share <= 1.0:
-            raise PlanError(f"a share of {self.share} of the usual time: it must be above 0 and at most 1")
+            raise PlanError(f"the share of the usual time must be above 0 and at most 1, not {self.share}")
 
     def seconds(self, usual: float) -> float:
         """Return the seconds that a probe may take for work that usually takes the given seconds."""

@@ -96,13 +96,13 @@ def summarise(
     if good < limits.clean_count:
         why.append(f"{good} clean windows of {count}, fewer than {limits.clean_count}")
     if good < limits.clean_fraction * count:
-        why.append(f"{good / count:.0%} of the windows are clean, under {limits.clean_fraction:.0%}")
+        why.append(f"{good / count:.0%} of the windows are clean, below {limits.clean_fraction:.0%}")
     if low <= 0:
         why.append("the timer's cost exceeds the shortest window")
     elif quote == "minimum" and median > limits.spread * low:
-        why.append(f"unstable: the median is {median / low:.2f} of the minimum, above {limits.spread:.2f}")
+        why.append(f"unstable: the median is {median / low:.2f} times the minimum, above {limits.spread:.2f}")
     elif quote == "median" and third > limits.spread * first:
-        why.append(f"unstable: the third quartile is {third / first:.2f} of the first, above {limits.spread:.2f}")
+        why.append(f"unstable: the third quartile is {third / first:.2f} times the first, above {limits.spread:.2f}")
     return Result(key, float(low), float(median), float(p95), quote, count, good / count, why, windows)
 
 
@@ -118,4 +118,4 @@ def with_others_named(result: Result, limits: Limits = LIMITS) -> Result:
     own = float(np.median(result.windows["overlap"]))
     if result.valid or own >= limits.overlap:
         return result
-    return replace(result, why=[f"other processes took {1 - own:.0%} of the time of the CPUs"])
+    return replace(result, why=[f"other processes took {1 - own:.0%} of the CPU time"])

@@ -82,7 +82,7 @@ def measure_points(
         raise MeasurementError(f"a budget of {budget_s} s and {rounds} rounds: both must be above zero")
     for point in points:
         if point.operations < 1:
-            raise MeasurementError(f"point {point.key!r} has {point.operations} operations: one or more, please")
+            raise MeasurementError(f"point {point.key!r} has {point.operations} operations, but needs one or more")
     if not points:
         return []
     start, budget_ns = clock.wall(), budget_s * 1e9

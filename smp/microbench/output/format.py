@@ -19,6 +19,8 @@ REASONS = 3
 UNKNOWN = "no reason was recorded"
 FEW = 3
 """Number of items that there is room for."""
+STATES = "hand-off of a line, and share of the time"
+"""End of a table's title that explains the columns of `by_state`."""
 
 Item = TypeVar("Item")
 
@@ -150,6 +152,4 @@ def by_placement(
         if others and known(others)
     ]
     if cells:
-        yield Table(
-            f"{title}: the hand-over of a line, and its share of the time", [text(head), *by_state(states, unit)], cells
-        )
+        yield Table(f"{title}: {STATES}", [text(head), *by_state(states, unit)], cells)

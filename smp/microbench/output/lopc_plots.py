@@ -58,7 +58,7 @@ def shares() -> Figure:
     x = Axis("squared coefficient of variation of the handlers' times, C²")
     return Figure(
         "lopc-shares",
-        "How much of a cycle is contention, by how far the handlers' times vary?",
+        "How much of a cycle is contention, by the variation of the handlers' times?",
         f"all-to-all, W = {THOUSAND:g}, wire time {LATENCY:g} cycles: the LoPC model (after figure 5-1)",
         [Panel(x, Axis("contention", "% of the response time", low=0), lines)],
         legend="a handler takes",
@@ -102,7 +102,7 @@ def components(found: Sequence[Any], simulated: Sequence[Simulated]) -> Figure:
         series.append(_points("", WORKS, points, 1 / OCCUPANCY, colour=colour, marker=k))
     return Figure(
         "lopc-components",
-        "Who waits for whom in a cycle, by the work between two requests?",
+        "Where does a cycle wait, by the work between two requests?",
         _reading(OCCUPANCY, "5-3"),
         [Panel(WORK, Axis("contention in a cycle", "handlers", low=0), series)],
         legend="lines: LoPC\npoints: simulation\n\nwaiting of",
@@ -124,7 +124,7 @@ def servers(cycles: int) -> Figure:
         Series("LogP, no waiting", curve.servers, THOUSAND * curve.clients / curve.logp, dash="dashed", **grey),
         Series("servers never rest", curve.servers, THOUSAND * curve.servers / SERVICE, dash="dotted", **grey),
         _points("simulation", counts, measured, THOUSAND),
-        Series("to choose", [best.servers], [most], "points", colour=1, marker=1, hollow=True, bold=True),
+        Series("best choice", [best.servers], [most], "points", colour=1, marker=1, hollow=True, bold=True),
     ]
     y = Axis("throughput", "requests in 1,000 cycles", low=0, high=1.25 * most)
     ideal = Mark(best.ideal, text=f"equation 6.8: {best.ideal:.2f}", colour=1)

@@ -73,7 +73,7 @@ BEST_COPY = Published(2.3, "GB/s", "section 3.4.2, figure 14")
 ENOUGH_STREAMS = Published(30, "streams", "section 3.4.2, figure 14")
 """Streams needed for 95% of the best, with five or eight words at a time."""
 
-SERIAL_LIST = Published(2.1, "us an element", "section 4.4.1, figure 18")
+SERIAL_LIST = Published(2.1, "us per element", "section 4.4.1, figure 18")
 """Three memory references for an element, whatever the length of the list."""
 
 

@@ -91,7 +91,7 @@ def model_of(
         The access patterns were not measured.
     """
     if n < 0 or p < 1:
-        raise ValueError(f"n = {n}, p = {p}: a size is 0 or more, and processors are 1 or more")
+        raise ValueError(f"n must be 0 or more and p 1 or more, not n = {n}, p = {p}")
     chosen, known = kernel_of(kernel), opened(profile)
     supersteps = chosen.cost(n, p)
     if not len(supersteps):
@@ -136,7 +136,7 @@ def impact(
     model = model_of(profile, kernel, n, p, loc=loc, hybrid=hybrid)
     if "barrier" in change and "barrier" not in model.terms:
         raise ProfileError(
-            "this profile does not tell the barrier from the rest of a superstep: measure both with "
+            "this profile does not separate the barrier from the rest of a superstep: measure both with "
             "python -m smp.microbench --only synchronisation,access"
         )
     return model.impact(change)
@@ -188,7 +188,7 @@ def calibrated(profile: Source, kernel: str | Kernel, p: int) -> Hybrid:
     if len(used) < enough:
         section = chosen.section or "programs"
         raise ProfileError(
-            f"{len(used)} measured runs of {chosen.title} in this profile, and a hybrid model takes {enough}: "
+            f"this profile has {len(used)} measured runs of {chosen.title}, and a hybrid model needs {enough}: "
             f"measure more with python -m smp.microbench --only access,{section}"
         )
     sizes = [(row.get("n") or row["rows"] * row["columns"], row["p"]) for row in used]

@@ -127,7 +127,7 @@ def compare(
     for name in kernels:
         kernel_of(name)
     if len(more) + 2 > len(NAMES):
-        raise ValueError(f"{len(more) + 2} profiles to compare: at most {len(NAMES)} have a letter each")
+        raise ValueError(f"at most {len(NAMES)} profiles can be compared, since each has a letter, not {len(more) + 2}")
     base, others = opened(a), [opened(one) for one in (b, *more)]
     ours = figures_of(base)
     profiles, rows = [_measured("a", base, base)], list[Row]()

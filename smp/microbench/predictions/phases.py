@@ -85,14 +85,14 @@ def by_phase(profile: Source, kernel: str | Kernel | Cost, n: int, p: int) -> By
     labels, runs = supersteps["label"].tolist(), _runs(known, chosen, p)
     if not labels or not {*labels} <= {*runs}:
         raise ProfileError(
-            f"this profile has no run of {chosen.title} on {p} processors that says what each superstep takes: "
+            f"this profile has no run of {chosen.title} on {p} processors with the time of each superstep: "
             f"measure some with python -m smp.microbench --only access,{chosen.section or 'programs'} -p {p}"
         )
     trends = _trends(known, chosen, p, {label: runs[label] for label in labels})
     doubts = [doubt([*each.values()], log(n)) for each in trends]
     if any(each.error == inf for each in doubts):
         raise ProfileError(
-            f"{chosen.title} on {p} processors was measured at one size alone, which says nothing of n = {n:,}: "
+            f"{chosen.title} on {p} processors was measured at one size only, which does not predict n = {n:,}: "
             f"measure more with python -m smp.microbench --only {chosen.section} -p {p}"
         )
     phases = [

@@ -63,7 +63,7 @@ def kernel_of(kernel: str | Kernel | Cost) -> Kernel:
     if isinstance(kernel, str):
         known = known_kernels()
         if kernel not in known:
-            raise ValueError(f"no kernel {kernel!r}; there are {', '.join(known)}, or give its cost function")
+            raise ValueError(f"no kernel {kernel!r}: choose from {', '.join(known)}, or give a cost function")
         return known[kernel]
     return Kernel(getattr(kernel, "__name__", "the program"), kernel)
 

@@ -16,24 +16,24 @@ from .rows import Foretold, Measured, Row
 
 CONDITIONS = (
     *(text(), text("mode"), Column("load before"), share("stolen"), share("clean"), Column("seconds", "s")),
-    *(Column("hand-over, p = 2", "ns"), text("smp")),
+    *(Column("hand-off, p = 2", "ns"), text("smp")),
 )
-NOT_VALID = "! one of the two, or both, is not valid: see the reports.  It is in no mean."
-SHORT_NOTE = "Faster, slower: those told apart.  Least, mean (geometric) and most are of the valid figures."
+NOT_VALID = "! not valid in one of the two profiles, or in both: see their reports. Such a figure is in no mean."
+SHORT_NOTE = "Faster, slower: figures that are different. Least, mean (geometric) and most: of the valid figures."
 FORETOLD_NOTE = (
-    "By factored models, with all accesses good and all bad; undecided where the two ends do not agree, and where no "
-    "figure of the access patterns is told apart."
+    "By factored models, with all accesses good and all bad; undecided if the two ends do not agree, or if no figure "
+    "of the access patterns is different."
 )
 TOLD = (
-    "Told apart: the interval leaves 1 out.  Intervals are widened for the number of rows: of those told apart, "
-    f"{WRONG:.0%} at most are expected to be the same in truth.  +-: standard error."
+    "Different: the interval does not contain 1. Intervals are widened for the number of rows: of the different rows, "
+    f"{WRONG:.0%} at most are expected to be the same in truth. +-: standard error."
 )
 BUSY = "{} was measured on a busy computer, so none of its figures is valid: measure it again when it is quiet."
 OTHERWISE = 1.5
 """Ratio of two hand-offs above which the CPUs count as placed differently."""
 MOVED = (
-    "A line mostly changed CPUs in {1:.0f} ns while a was measured, and in {2:.0f} while {0} was: the host had moved "
-    "the CPUs, and figures of several processors show that."
+    "The hand-off of a line mostly took {1:.0f} ns while a was measured, and {2:.0f} ns while {0} was: the host had "
+    "moved the CPUs, which changes the figures of several processors."
 )
 SAME = {"computer": "{} and a are the same computer.", "kind": "{} and a are computers of the same kind."}
 MOST_SLOWER = 10
@@ -62,7 +62,7 @@ def slower(rows: Sequence[Row], percent: float) -> str:
     ]
     more = [f"{len(named) - MOST_SLOWER} more"] if len(named) > MOST_SLOWER else []
     many = f"{len(rows)} figures are" if len(rows) > 1 else "1 figure is"
-    return f"{many} told apart and slower by more than {percent:g}%: {'; '.join(named[:MOST_SLOWER] + more)}"
+    return f"{many} different and slower by more than {percent:g}%: {'; '.join(named[:MOST_SLOWER] + more)}"
 
 
 def _against(name: str, against: str, rows: Sequence[Row], foretold: Sequence[Foretold]) -> Iterator[Table]:
@@ -80,7 +80,7 @@ def _against(name: str, against: str, rows: Sequence[Row], foretold: Sequence[Fo
     figures = (
         *(text(), text("unit"), Column("a"), Column("+-", "%", digits=2, scale=100.0)),
         *(Column(name), Column("+-", "%", digits=2, scale=100.0)),
-        *(Column(f"{name}: times as fast"), text("told apart")),
+        *(Column(f"{name}: times as fast"), text("different")),
     )
     for title, found in sections.items():
         note = "" if all(row.valid for row in found) else NOT_VALID
@@ -90,9 +90,7 @@ def _against(name: str, against: str, rows: Sequence[Row], foretold: Sequence[Fo
         ends = [Column(f"{one}, {end}", "ms", scale=1e3) for one in ("a", name) for end in ("good", "bad")]
         gains = [Column(f"{name}: times as fast, {end}") for end in ("good", "bad")]
         columns = (text(), counted("n"), counted("p"), *ends, *gains, counted("faster"))
-        yield Table(
-            f"Which machine would run it faster{against}", columns, [_ends(row) for row in foretold], [FORETOLD_NOTE]
-        )
+        yield Table(f"Predicted times of programs{against}", columns, [_ends(row) for row in foretold], [FORETOLD_NOTE])
 
 
 def _conditions(each: Measured) -> list[Cell]:

@@ -20,17 +20,17 @@ from .phases import ByPhase
 from .programs import Cost, Kernel, kernel_of
 
 COLUMNS = (
-    *(text("price"), text(), Column("each", "ns", scale=1e9), Column("how many", form="count")),
-    *(Column("time", form="time"), share("share"), share("half of it saves")),
+    *(text("price"), text(), Column("each", "ns", scale=1e9), Column("number", form="count")),
+    *(Column("time", form="time"), share("share"), share("halving saves")),
 )
 PHASES = (text(), Column("time", form="time"), share("share"))
 WIDTH = 100
 """Columns of a report that is printed."""
 SENTENCES = 3
 PARTS = {
-    "memory": "accesses, of the copies",
-    "barrier": f"barriers, {BARRIERS} a superstep",
-    "runtime": "what else the runtime adds to the copies",
+    "memory": "accesses of the copies",
+    "barrier": f"barriers, {BARRIERS} per superstep",
+    "runtime": "other time that the runtime adds to the copies",
     "local": "local computation",
 }
 PRICES = {
@@ -38,20 +38,20 @@ PRICES = {
     "runtime": "the runtime's work in a superstep",
     "local": "local computation",
     "local work": "local computation",
-    "alpha": "what a run takes beyond its charges",
+    "alpha": "time of a run beyond its charges",
 }
 OPEN = "not determined"
 MEANING = (
-    f"Good accesses, of h_r and h_w words; {BARRIERS} barriers a superstep; the least that the runtime adds to it.\n"
-    "Shares are exact derivatives: 1% off a price takes 1% of its share off the time."
+    f"Good accesses of h_r and h_w words; {BARRIERS} barriers per superstep; the runtime's least time in each.\n"
+    "Shares are exact derivatives: a price that is 1% lower reduces the time by 1% of its share."
 )
-CHARGES_ONLY = "Local computation is not in it: measured runs of the program have that too."
-WITH_RUNS = "How many: the counts times beta, {beta}, of the hybrid model; local computation by its gamma."
+CHARGES_ONLY = "Local computation is not included; measured runs of the program have it too."
+WITH_RUNS = "Number: the counts times beta, {beta}, of the hybrid model; local computation by its gamma."
 OF_PHASES = (
-    "Of the time in supersteps, with 95% intervals.  Accesses lie where the runs do between the good and the bad end.\n"
-    "Local computation has in it what a processor's own memory costs."
+    "Shares of the time in supersteps, with 95% intervals. Accesses lie where the runs do between the good and the bad "
+    "end.\nLocal computation includes the cost of a processor's own memory."
 )
-NOT_DETERMINED = f"{OPEN}: by these runs, the interval of the share is wider than {WIDEST:.0%} of the time."
+NOT_DETERMINED = f"{OPEN}: with these runs, the interval of the share is wider than {WIDEST:.0%} of the time."
 
 
 def impact_report(profile: Source, kernel: str | Kernel | Cost, n: int, p: int, *, hybrid: Hybrid | None = None) -> str:
@@ -98,7 +98,7 @@ def report(
         refused = "" if all(each.determined for each in found.phases.parts.values()) else NOT_DETERMINED
         tables.append(Table("By phase", PHASES, parts, [OF_PHASES, refused]))
     rows = [_price(each, mine, found, known) for each, mine in found.derivatives()]
-    tables.append(Table("What it is made of", COLUMNS, rows, _notes(found, hybrid)))
+    tables.append(Table("By price", COLUMNS, rows, _notes(found, hybrid)))
     return Part("", [*tables, Table(notes=list(sentences(known, chosen, n, p, found)))])
 
 
@@ -116,7 +116,7 @@ def sentences(profile: Profile, kernel: Kernel, n: int, p: int, found: Impact) -
         words = meaning(each.term, profile)
         less = percent(found.saved(each.term))
         within = "" if found.phases is None else f" [{percent(mine.low / 2)}, {percent(mine.high / 2)}]"
-        yield f"{words[:1].upper()}{words[1:]} twice as fast gives {at(kernel, n, p)}: {less}%{within} less time"
+        yield f"Halving the price of {words} saves {less}%{within} of the time of {at(kernel, n, p)}"
 
 
 def _notes(found: Impact, hybrid: Hybrid | None) -> list[str]:

@@ -9,7 +9,7 @@ from smp._computer.facts import FACTS, FOLDERS
 from smp._output import numbers
 from smp._output.table import Part, Table, text
 
-COLUMNS = (text("fact"), text("value"), text("told by"))
+COLUMNS = (text("fact"), text("value"), text("source"))
 NOTE = f"{'; '.join(f'{short}/ is /{folder}' for short, folder in FOLDERS.items())}."
 
 

@@ -93,11 +93,11 @@ def _facts(rows: Iterable[tuple[str, str]]) -> Table:
 def _conditions(profile: Profile) -> Iterator[tuple[str, str]]:
     machine, conditions = profile.data.get("machine") or {}, profile.data.get("conditions") or {}
     virtual = machine.get("virtual")
-    kind = "virtual or not: not told" if virtual is None else "virtual" if virtual else "not virtual"
+    kind = "virtual or not: not known" if virtual is None else "virtual" if virtual else "not virtual"
     cpus = machine.get("cpus", "?")
     yield "Machine", f"{machine.get('cpu', 'unknown')}, {cpus} CPU{'s' * (cpus != 1)}, {kind}"
     if machine.get("clock_GHz") and math.isfinite(machine["clock_GHz"]):
-        source = re.sub(r"\s*\([^)]*\)", "", str(machine.get("clock_source", "source not told")))
+        source = re.sub(r"\s*\([^)]*\)", "", str(machine.get("clock_source", "source not known")))
         yield "Clock", f"{number(machine['clock_GHz'])} GHz ({source})"
     if system := _system(profile.data.get("facts") or {}):
         yield "System", system
@@ -105,9 +105,9 @@ def _conditions(profile: Profile) -> Iterator[tuple[str, str]]:
     said = ["quiet before and after"] if all(busy == [] for busy in looks.values()) else []
     for name, key in (("stolen time", "stolen_fraction"), ("clean measurements", "clean_fraction")):
         value = conditions.get(key)
-        said.append(f"{name} {'not told' if value is None else percent(value) + '%'}")
+        said.append(f"{name} {'not known' if value is None else percent(value) + '%'}")
     load = conditions.get("load_before")
-    said.append(f"load before {'not told' if load is None else fixed(load)}")
+    said.append(f"load before {'not known' if load is None else fixed(load)}")
     yield "Conditions", ", ".join(said)
     if busy := [f"{when}: {why[0]}" for when, why in looks.items() if why]:
         yield "BUSY", "; ".join(busy)
@@ -122,8 +122,8 @@ def _conditions(profile: Profile) -> Iterator[tuple[str, str]]:
     if conditions.get("interrupted"):
         ended = "; INTERRUPTED: the rest was not measured"
     elif missing and conditions.get("budget_s"):
-        ended = f"; NOT WHOLE in {conditions['budget_s']:g} s: {', '.join(missing)}"
-    created, version = profile.data.get("created", "date not told"), profile.data.get("smp", "?")
+        ended = f"; NOT COMPLETE in {conditions['budget_s']:g} s: {', '.join(missing)}"
+    created, version = profile.data.get("created", "date not known"), profile.data.get("smp", "?")
     yield "Measured", f"{length}, {created}, smp {version}{ended}"
 
 

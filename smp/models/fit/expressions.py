@@ -101,18 +101,18 @@ class Expression:
 
     def __init__(self, text: str, inputs: Sequence[str]) -> None:
         if not isinstance(text, str):
-            raise ModelError(f"{text!r} is no expression: write it as text, such as 'n * log2(n)'")
+            raise ModelError(f"{text!r} is not an expression: write it as text, such as 'n * log2(n)'")
         self.text = " ".join(text.split())
         if len(self.text) > LONGEST:
             raise ModelError(
-                f"{text[:40]!r}... has {len(self.text):,} characters: an expression has {LONGEST:,} at most"
+                f"{text[:40]!r}... has {len(self.text):,} characters: an expression has at most {LONGEST:,}"
             )
         try:
             self._read(text, inputs)
         except (SyntaxError, ValueError) as error:
             if isinstance(error, ModelError):
                 raise
-            raise ModelError(f"{text!r} is no expression: {error.args[0]}") from None
+            raise ModelError(f"{text!r} is not an expression: {error.args[0]}") from None
         except (RecursionError, MemoryError):
             raise ModelError(f"{text[:40]!r}... is nested too deeply for an expression") from None
 
@@ -170,7 +170,8 @@ def _check(node: ast.AST, text: str, inputs: Sequence[str]) -> None:
         fine = type(value) in (int, float) and abs(value) <= sys.float_info.max
     elif isinstance(node, ast.Name):
         if node.id not in inputs:
-            raise ModelError(f"{text!r} names {node.id!r}, which is no input: there are {', '.join(inputs) or 'none'}")
+            known = ", ".join(inputs) or "none"
+            raise ModelError(f"{text!r} names {node.id!r}, which is not an input; the inputs are: {known}")
         fine = True
     elif isinstance(node, ast.BinOp):
         fine = type(node.op) in _OPERATORS
@@ -187,14 +188,14 @@ def _check(node: ast.AST, text: str, inputs: Sequence[str]) -> None:
     else:
         fine = isinstance(node, ast.IfExp)
     if not fine:
-        raise ModelError(f"{text!r} holds {ast.unparse(node)!r}, and an expression holds only {_ALLOWED}")
+        raise ModelError(f"{text!r} contains {ast.unparse(node)!r}, but an expression may contain only {_ALLOWED}")
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr) and not (isinstance(node, ast.Call) and child is node.func):
             _check(child, text, inputs)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _named(node) & set(inputs):
         base, exponent, value = (float(_value(_compiled(part), {})) for part in (node.left, node.right, node))
         if math.isfinite(base) and math.isfinite(exponent) and math.isinf(value):
-            raise ModelError(f"{text!r} holds {ast.unparse(node)!r}, which is larger than a float can be")
+            raise ModelError(f"{text!r} contains {ast.unparse(node)!r}, which is larger than a float can be")
 
 
 def _named(node: ast.AST) -> set[str]:

@@ -117,6 +117,6 @@ def check_enough(specification: Specification, points: int) -> None:
     terms = len(specification.expressions)
     if points <= terms:
         raise FitError(
-            f"{points} points cannot fit the {terms} terms of {specification.name} and tell its error: "
+            f"{points} points cannot fit the {terms} terms of {specification.name} and show its error: "
             "widen the ranges, give them more values, or leave out terms"
         )

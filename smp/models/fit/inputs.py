@@ -85,43 +85,43 @@ class Input:
         if not name.isidentifier() or not name.isascii() or name.startswith("_") or name in RESERVED:
             raise ModelError(
                 f"{name!r} cannot name an input: give an ASCII identifier that does not begin with an underscore and "
-                "is no word of Python or C and no function"
+                "is not a keyword of Python or C or the name of a function"
             )
         if not isinstance(text, str):
             raise ModelError(f"the range of {name} is {text!r}: write it as text, such as '100..1e6'")
         if listed := re.fullmatch(rf"\s*{_NUMBER}(\s*,\s*{_NUMBER})*\s*", text):
             numbers = sorted({float(part) for part in listed[0].split(",")})
             if not -math.inf < numbers[0] <= numbers[-1] < math.inf:
-                raise ModelError(f"{text!r} of {name} holds a number that is larger than a float can be")
+                raise ModelError(f"{text!r} of {name} contains a number that is larger than a float can be")
             return cls(name, text, "listed", tuple(numbers), all(n.is_integer() for n in numbers))
         found = _RANGE.fullmatch(text.strip())
         if not found:
             raise ModelError(
-                f"the range {text!r} of {name} does not read: give '[geometric|linear|powers] low..high [x count] "
+                f"the range {text!r} of {name} cannot be read: give '[geometric|linear|powers] low..high [x count] "
                 "[real]', such as '100..1e6 x 20', or numbers such as '4, 8'"
             )
         low, high = float(found["low"]), float(found["high"])
         spacing, whole = found["spacing"] or "geometric", not found["real"]
         if not low < high < math.inf or (spacing != "linear" and low <= 0):
-            cause = f"a {spacing} one begins above zero" if low < high < math.inf else "its ends must ascend"
+            cause = f"a {spacing} range must begin above zero" if low < high < math.inf else "its ends must ascend"
             raise ModelError(f"the range {text!r} of {name} is empty: {cause}")
         if whole and not (low.is_integer() and high.is_integer()):
-            raise ModelError(f"the range {text!r} of {name} has ends that are not whole: add 'real'")
+            raise ModelError(f"the range {text!r} of {name} has ends that are not whole numbers: add 'real'")
         count = float(found["count"] or COUNT)
         if count < 2:
-            raise ModelError(f"the range {text!r} of {name} takes at least 2 values: both ends are among them")
+            raise ModelError(f"the range {text!r} of {name} must have at least 2 values, its two ends")
         if count > MOST:
-            raise ModelError(f"the range {text!r} of {name} takes at most {MOST:,} values")
+            raise ModelError(f"the range {text!r} of {name} must have at most {MOST:,} values")
         if spacing == "powers":
             if found["count"]:
-                raise ModelError(f"the range {text!r} of {name}: all powers of two in it are taken, so leave out 'x'")
+                raise ModelError(f"the range {text!r} of {name} takes all its powers of two: leave out 'x'")
             grid = 2.0 ** np.arange(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
         else:
             spread = np.geomspace if spacing == "geometric" else np.linspace
             grid = spread(low, high, int(count))
         values = np.unique(np.round(grid)) if whole else grid
         if not len(values):
-            raise ModelError(f"the range {text!r} of {name} holds no power of two")
+            raise ModelError(f"the range {text!r} of {name} contains no power of two")
         return cls(name, text, spacing, tuple(values.tolist()), whole)
 
     @property
@@ -172,5 +172,7 @@ def parsed(ranges: Mapping[str, str]) -> tuple[Input, ...]:
         No range at all, or one that cannot be read.
     """
     if not ranges:
-        raise ModelError("a model needs an input: give a mapping of names to ranges, such as {'n': '100..1e6'}")
+        raise ModelError(
+            "a model needs at least one input: give a mapping of names to ranges, such as {'n': '100..1e6'}"
+        )
     return tuple(Input.parse(name, text) for name, text in ranges.items())

@@ -50,7 +50,7 @@ class ModelLayout(Record):
         k = len(self.terms)
         if len(self.coefficients) != k or [len(row) for row in self.covariance] != [k] * k:
             raise ValueError(
-                f"there are {k} terms, and another number of coefficients, or of rows and columns of covariance"
+                f"there are {k} terms, but not as many coefficients, or rows and columns of the covariance"
             )
         return self
 
@@ -60,5 +60,5 @@ class ModelLayout(Record):
             taken = self.samples
             lengths = {len(taken.seconds), len(taken.raw), len(taken.verification), *map(len, taken.inputs.values())}
             if set(taken.inputs) != set(self.inputs) or len(lengths) > 1:
-                raise ValueError("the samples have other inputs than the model, or lists of different lengths")
+                raise ValueError("the samples have different inputs than the model, or lists of different lengths")
         return self

@@ -44,8 +44,8 @@ def checked_system(
     broken = ~(np.isfinite(matrix).all(axis=1) & np.isfinite(measured))
     if broken.any():
         raise FitError(
-            f"{broken.sum()} of {len(broken)} rows hold NaN or infinity, the first is row {broken.argmax()}: "
-            "leave out what could not be measured"
+            f"{broken.sum()} of {len(broken)} rows contain NaN or infinity; the first is row {broken.argmax()}: "
+            "leave out rows that could not be measured"
         )
     if relative and measured.min() <= 0.0:
         raise FitError(

@@ -155,7 +155,7 @@ class Fit:
         [5.03, 14.97]
         """
         if not 0.0 < confidence < 1.0:
-            raise FitError(f"confidence {confidence:g} is no probability: give one between 0 and 1, such as 0.95")
+            raise FitError(f"confidence must be a probability between 0 and 1, such as 0.95, not {confidence:g}")
         matrix = self._checked(columns)
         centre = matrix @ self.coefficients
         if not self.freedom:
@@ -169,8 +169,8 @@ class Fit:
         matrix = np.asarray(columns, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[1] != len(self.terms):
             raise FitError(
-                f"columns of shape {matrix.shape} for a model of {len(self.terms)} terms {self.terms}: "
-                "give an array of shape (n, k), one column a term"
+                f"columns of shape {matrix.shape} do not fit a model of {len(self.terms)} terms {self.terms}: "
+                "give an array of shape (n, k), one column for each term"
             )
         return matrix
 
@@ -237,9 +237,9 @@ def fit(
     matrix, measured = checked_system(columns, y, terms, relative)
     bounded = np.zeros(len(terms), dtype=bool) if nonnegative is None else np.asarray(nonnegative, dtype=bool)
     if bounded.shape != (len(terms),):
-        raise FitError(f"{bounded.size} flags of non-negative terms for {len(terms)} terms: give one for each")
+        raise FitError(f"nonnegative has {bounded.size} flags for {len(terms)} terms: give one for each")
     if reweighted and not relative:
-        raise FitError("an absolute fit has no weights to be reweighted: leave out one of the two")
+        raise FitError("a fit with relative=False has no weights, so it cannot be reweighted: leave out one of the two")
 
     model = _fitted(matrix, measured, terms, bounded, 1.0 / measured if relative else np.ones_like(measured), relative)
     for _ in range(_REWEIGHTINGS if reweighted else 0):

@@ -124,7 +124,7 @@ class Model:
     ('n',)
     >>> print(model)
     copy(n) = 1e-06 + 1e-09 n    [s]
-        n = 1..1e6; if n >= 1; MRE 2.0% of 20 points not fitted, 1.0% of 12 fitted
+        n = 1..1e6; if n >= 1; MRE 2.0% on 20 points not fitted, 1.0% on 12 fitted
     >>> print(model.c())
     double copy(double n) {    /* seconds; MRE 2.0% */
         return (n >= 1.0) ? 1e-06 + 1e-09 * n : INFINITY;
@@ -161,7 +161,9 @@ class Model:
 
     def _check(self, inputs: Mapping[str, Any]) -> None:
         if wrong := set(self.names) ^ set(inputs):
-            raise ModelError(f"{self.name} is a model of {', '.join(self.names)}: wrong or missing {sorted(wrong)}")
+            raise ModelError(
+                f"the inputs of {self.name} are {', '.join(self.names)}; wrong or missing: {', '.join(sorted(wrong))}"
+            )
 
     def _columns(self, inputs: Mapping[str, ArrayLike]) -> FloatArray:
         self._check(inputs)
@@ -228,8 +230,8 @@ class Model:
         condition, q = f"; if {self.when}" if self.when else "", self.quality
         return (
             f"{self.name}({', '.join(self.names)}) = {self.formula()}    [s]\n"
-            f"    {ranges}{condition}; MRE {q.mre:.1%} of {q.verified} points not fitted, "
-            f"{q.mre_fit:.1%} of {q.count} fitted"
+            f"    {ranges}{condition}; MRE {q.mre:.1%} on {q.verified} points not fitted, "
+            f"{q.mre_fit:.1%} on {q.count} fitted"
         )
 
     def __reduce__(self) -> Any:
@@ -296,10 +298,10 @@ class Model:
             Data that are not a model, or a model of a later version, or a damaged one.
         """
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-            raise ModelError(f"this is no model of smp: its format is not {FORMAT!r}")
+            raise ModelError(f"this is not a model of smp: its format is not {FORMAT!r}")
         if not isinstance(data.get("version"), int) or data["version"] > VERSION:
             raise ModelError(
-                f"the model is of version {data.get('version')!r}, this smp reads up to {VERSION}: upgrade it"
+                f"the model is of version {data.get('version')!r}, but this smp reads up to {VERSION}: upgrade smp"
             )
         from smp._computer.documents import check  # Pydantic takes a while to import, and a new model does not need it
 

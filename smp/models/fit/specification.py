@@ -88,16 +88,19 @@ class Specification:
         ranges = parsed(self.inputs)
         names = [given.name for given in ranges]
         if wrong := [name for name in self.keywords if name not in names]:
-            raise ModelError(f"{wrong[0]!r} is a keyword of {self.name} but no input of it: there are {names}")
+            raise ModelError(f"{wrong[0]!r} is a keyword of {self.name} but not one of its inputs: {', '.join(names)}")
         if not callable(self.task):
             raise ModelError(f"the task of {self.name} is {self.task!r}, which cannot be called")
         if self.points is not None and self.points < 2:
-            raise ModelError(f"points={self.points} of {self.name}: a model takes at least two")
+            raise ModelError(f"points={self.points} of {self.name}: a model needs at least 2 points")
         if (self.loops is None) != (self.of is None):
-            raise ModelError(f"loops and of of {self.name} go together: what the loops make, and what its inputs are")
+            raise ModelError(
+                f"{self.name} needs both loops and of, or neither: `loops` gives the values that the data are made "
+                "from, `of` returns the inputs of these data"
+            )
         nested = ranges if self.loops is None else parsed(self.loops)
         if wrong := [name for name in self.keywords if name not in {given.name for given in nested}]:
-            raise ModelError(f"{wrong[0]!r} is a keyword of {self.name} but none of its loops")
+            raise ModelError(f"{wrong[0]!r} is a keyword of {self.name} but not one of its loops")
         condition = Expression(self.when, names) if self.when else None
         object.__setattr__(self, "ranges", ranges)
         object.__setattr__(self, "nested", nested)
@@ -108,6 +111,6 @@ class Specification:
 def expressions_of(terms: Sequence[str] | Mapping[str, str], inputs: Sequence[str]) -> dict[str, Expression]:
     """Return the terms as expressions by name, the constant first."""
     if isinstance(terms, str):
-        raise ModelError(f"terms are a sequence of expressions, not one text: write [{terms!r}]")
+        raise ModelError(f"terms must be a sequence of expressions, not one text: write [{terms!r}]")
     named = dict(terms) if isinstance(terms, Mapping) else {text: text for text in terms}
     return {name: Expression(text, inputs) for name, text in ({CONSTANT: CONSTANT} | named).items()}

@@ -74,7 +74,7 @@ class Selection:
     doubtful: tuple[str, ...]
 
     def __str__(self) -> str:
-        doubts = f"; of these not relevant: {', '.join(self.doubtful)}" if self.doubtful else ""
+        doubts = f"; of these, not relevant: {', '.join(self.doubtful)}" if self.doubtful else ""
         return "\n".join([*map(str, self.removed), f"kept {', '.join(self.fit.terms)}{doubts}"])
 
 
@@ -131,13 +131,13 @@ def select(
     >>> n = np.geomspace(1e3, 1e6, 12)
     >>> seconds = 1e-6 + 2e-9 * n * np.tile([1.01, 0.99], 6)
     >>> print(select(np.column_stack([np.ones(12), n, n / 8, np.sqrt(n)]), seconds, ["1", "n", "n/8", "sqrt(n)"]))
-    without n/8: it cannot be told apart from n (condition inf)
+    without n/8: it cannot be separated from n (condition inf)
     without sqrt(n): its 95% interval, -6.31e-09 to 5.9e-09, includes zero
     kept 1, n
     """
     matrix, names = np.asarray(columns, dtype=np.float64), tuple(terms)
     if len(set(names)) < len(names):
-        raise FitError(f"terms {names} name one more than once: give each a name of its own")
+        raise FitError(f"terms {names} contain a name more than once: give each term a name of its own")
     if unknown := set(keep) - set(names):
         raise FitError(f"terms to keep {tuple(sorted(unknown))} are not among the terms {names}")
     signs = [False] * len(names) if nonnegative is None else list(nonnegative)
@@ -145,8 +145,8 @@ def select(
     model = fit(matrix, y, names, nonnegative, relative=relative, reweighted=reweighted)
     if model.count <= len(names):
         raise FitError(
-            f"{model.count} measurements of {len(names)} terms leave nothing to judge the terms by: "
-            f"measure at least {len(names) + 1}"
+            f"{model.count} measurements are too few to judge {len(names)} terms: "
+            f"measure at least {len(names) + 1} points"
         )
     measured = np.asarray(y, dtype=np.float64)
     while True:
@@ -188,13 +188,13 @@ def _removed(model: Fit, i: int, relevance: float) -> Removed:
     term, low, high = model.terms[i], float(model.low[i]), float(model.high[i])
     others = [other for j, other in enumerate(model.terms) if model.linked[i, j] and j != i]
     if term in model.held:
-        why = "it would be negative, and is held at zero"
+        why = "it would be negative, so it is held at zero"
     elif others:
-        why = f"it cannot be told apart from {', '.join(others)} (condition {model.condition:.3g})"
+        why = f"it cannot be separated from {', '.join(others)} (condition {model.condition:.3g})"
     elif term in model.unidentified:
-        why = "the rows leave it open"
+        why = "the measurements do not determine it"
     elif low <= 0.0 <= high:
         why = f"its 95% interval, {low:.3g} to {high:.3g}, includes zero"
     else:
-        why = f"it never adds more than {_ROUNDING:g} of what was measured"
+        why = f"it never adds more than {_ROUNDING:g} of the measured value"
     return Removed(term, float(model.coefficients[i]), low, high, relevance, why)

@@ -119,7 +119,7 @@ def all_to_all(
     w, s_l, s_o, c2 = checked_scalars(work=work, latency=latency, occupancy=occupancy, variation=variation)
     logp = w + 2.0 * s_l + 2.0 * s_o
     if logp == 0.0:
-        raise ValueError("a cycle takes no time: work, latency and occupancy are 0; give one of them a time")
+        raise ValueError("a cycle takes no time, because work, latency and occupancy are 0: make one of them larger")
 
     def parts(u: float) -> tuple[float, float, float]:
         at = handlers(u, u, c2)

@@ -105,11 +105,11 @@ def client_server(
     p_s = np.asarray(servers)
     if not (p_s.size and np.issubdtype(p_s.dtype, np.integer) and ((p_s >= 1) & (p_s < processors)).all()):
         raise ValueError(
-            f"{p_s.tolist()} servers of {processors} processors: give whole numbers, so that one serves and one is left"
+            f"{p_s.tolist()} servers of {processors} processors: give whole numbers that leave a server and a client"
         )
     logp = w + 2.0 * s_l + 2.0 * s_o
     if logp == 0.0:
-        raise ValueError("a cycle takes no time: work, latency and occupancy are 0; give one of them a time")
+        raise ValueError("a cycle takes no time, because work, latency and occupancy are 0: make one of them larger")
     a, away, load = (c2 - 1.0) / 2.0, logp - s_o, s_o * (processors - p_s) / p_s
     # U (away + S_o (1 + a U) / (1 - U)) = load: the smaller root, in the form that loses no digits
     half = logp + load

@@ -195,8 +195,8 @@ class _Equations:
         if off <= ROUNDING:
             return x
         raise NotConverged(
-            f"X R = 1 holds for all threads to {off:.1e} after Newton's method has done what it can (at most {STEPS} "
-            f"steps), not to {ROUNDING:.0e}: please report these arguments; times and visits that differ less may do"
+            f"Newton's method did not converge within {STEPS} steps: X R = 1 holds for all threads to {off:.1e}, not "
+            f"to {ROUNDING:.0e}; please report these arguments, and try times and visits that differ less"
         )
 
     def solution(self) -> General:

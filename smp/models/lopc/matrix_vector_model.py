@@ -91,7 +91,7 @@ def matrix_vector(
     """
     if processors < 2 or size < 1:
         raise ValueError(
-            f"a matrix of {size} rows on {processors} processors: give 1 row or more, 2 processors or more"
+            f"a matrix of {size} rows on {processors} processors: give at least 1 row and at least 2 processors"
         )
     (operation,) = checked_scalars(multiply_add=multiply_add)
     rows = -(-size // processors)

@@ -85,7 +85,7 @@ def checked_times(**given: ArrayLike) -> Mapping[str, FloatArray]:
     made = {name: np.asarray(values, dtype=np.float64) for name, values in given.items()}
     for name, values in made.items():
         if not ((values >= 0.0) & np.isfinite(values)).all():
-            raise ValueError(f"{name} = {values.tolist()}: it takes finite numbers that are not negative")
+            raise ValueError(f"{name} must be finite and not negative, not {values.tolist()}")
     return made
 
 
@@ -100,5 +100,5 @@ def checked_scalars(**given: float) -> tuple[float, ...]:
     made = checked_times(**given)
     for name, value in made.items():
         if value.shape != ():
-            raise ValueError(f"{name} has shape {value.shape}: it takes one number")
+            raise ValueError(f"{name} must be one number, not an array of shape {value.shape}")
     return tuple(float(value) for value in made.values())

@@ -43,7 +43,7 @@ def all_to_all_pattern(work: float, processors: int) -> Pattern:
     [[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
     """
     if processors < 2:
-        raise ValueError(f"{processors} processors: nobody to ask; give 2 or more")
+        raise ValueError(f"an all-to-all pattern needs at least 2 processors, not {processors}")
     return np.full(processors, float(work)), (1.0 - np.eye(processors)) / (processors - 1)
 
 
@@ -78,7 +78,7 @@ def client_server_pattern(work: float, processors: int, servers: int) -> Pattern
     """
     if not 1 <= servers < processors:
         raise ValueError(
-            f"{servers} servers of {processors} processors: give whole numbers, so that one serves and one is left"
+            f"{servers} servers of {processors} processors: give a whole number that leaves a server and a client"
         )
     clients = processors - servers
     works, visits = np.full(processors, np.inf), np.zeros((processors, processors))

@@ -62,21 +62,25 @@ def checked_setting(
     if w.ndim != 1 or not w.size or v.shape != (w.size, w.size):
         raise ValueError(
             f"work of shape {w.shape} and visits of shape {v.shape} do not agree: "
-            "give P works and P x P visits, row c those of thread c"
+            "give P works and P x P visits, with the visits of thread c in row c"
         )
     if not (w >= 0.0).all():
-        raise ValueError(f"work[{(~(w >= 0.0)).argmax()}] is negative or NaN: give a time, or inf for no thread")
+        raise ValueError(
+            f"work[{(~(w >= 0.0)).argmax()}] is negative or NaN: give a time, or inf for a node without a thread"
+        )
     there = np.isfinite(w)
     v[~there] = 0.0
     checked_times(visits=v)
     s_l, c2 = checked_scalars(latency=latency, variation=variation)
     s_o = checked_times(occupancy=occupancy)["occupancy"]
     if s_o.shape not in ((), w.shape):
-        raise ValueError(f"occupancy has shape {s_o.shape} for {w.size} nodes: give one for all or one for each")
+        raise ValueError(
+            f"occupancy has shape {s_o.shape} for {w.size} nodes: give one value for all nodes or one for each"
+        )
     setting = Setting(w, v, s_l, np.broadcast_to(s_o, w.shape).copy(), c2, protocol_processor)
     if not (setting.logp > 0.0).all():
         raise ValueError(
-            f"a cycle of thread {setting.logp.argmin()} takes no time: its work, the latency and the occupancy of all "
-            "nodes it visits are 0; give one of them a time"
+            f"a cycle of thread {setting.logp.argmin()} takes no time, because its work, the latency and the occupancy "
+            "of all nodes that it visits are 0: make one of them larger"
         )
     return setting

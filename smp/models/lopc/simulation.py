@@ -118,11 +118,13 @@ def simulate(
     (of_work,) = checked_scalars(work_variation=work_variation)
     threads = len(setting.threads)
     if not threads:
-        raise ValueError("no thread: the work of all nodes is infinite; give one of them a work")
+        raise ValueError(
+            "there is no thread, because the work of all nodes is infinite: give at least one of them a finite work"
+        )
     if batches < 2 or cycles < batches * threads:
         raise ValueError(
-            f"{cycles} cycles of {threads} threads in {batches} batches: give 2 batches or more, "
-            "and cycles enough for one of each thread in each batch"
+            f"{cycles} cycles of {threads} threads in {batches} batches are too few: give at least 2 batches, "
+            "and enough cycles for one of each thread in each batch"
         )
     machine, each = Machine(setting, of_work, seed), cycles // batches
     machine.run(cycles // WARM_UP + threads)

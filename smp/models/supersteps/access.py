@@ -106,7 +106,7 @@ def fit_family(
     size above a cache.
     """
     if family not in FUNCTIONS:
-        raise FitError(f"no access family {family!r}: choose one of {', '.join(FUNCTIONS)}")
+        raise FitError(f"there is no access family {family!r}: choose one of {', '.join(FUNCTIONS)}")
     if FIT_SUITE[family] not in suites:
         raise FitError(
             f"the {family} family is fitted on suite {FIT_SUITE[family]}, but only suites "

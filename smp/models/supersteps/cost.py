@@ -132,7 +132,7 @@ def term_names(name: str, levels: int = 1) -> tuple[str, ...]:
         An unknown function.
     """
     if name not in NAMES:
-        raise FitError(f"no cost function {name!r}: choose one of {', '.join(NAMES)}")
+        raise FitError(f"there is no cost function {name!r}: choose one of {', '.join(NAMES)}")
     terms = _TERMS[name.removesuffix(SPLIT_AT_KNEES)]
     if not split(name):
         return terms
@@ -191,7 +191,7 @@ def matrix_of(
     """Return the columns that the terms stand for, as `columns` does for all terms of a function."""
     capacities = np.asarray(tiers if len(tiers) else [np.inf], dtype=np.float64)
     if np.isfinite(capacities[-1]) or not (np.diff(capacities, prepend=0.0) > 0.0).all():
-        raise FitError(f"tiers {tuple(tiers)} are not capacities that ascend from above zero to infinity")
+        raise FitError(f"tiers must be capacities that ascend from above zero to infinity, not {tuple(tiers)}")
     reads, writes = np.asarray(hr, dtype=np.float64), np.asarray(hw, dtype=np.float64)
     rest = Others.assumed(reads, writes, m) if others is None else others
     plain = {

@@ -146,7 +146,7 @@ class Factored:
         lengths = sorted({len(charge.amounts) for charge in self.charges})
         if len(lengths) != 1:
             raise FitError(
-                f"a factored model is made of charges for the same supersteps; these are for {lengths or 'none'}"
+                f"a factored model needs charges for the same number of supersteps; these are for {lengths or 'none'}"
             )
 
     @property
@@ -190,7 +190,7 @@ class Factored:
         before = self.total()
         if not before > 0.0:
             raise FitError(
-                "the program takes no time by this model: there is nothing that a change could be compared with"
+                "by this model the program takes no time, so the effect of a change cannot be expressed as a factor"
             )
         return self.total(change) / before
 
@@ -230,9 +230,11 @@ class Factored:
         for name, factor in change.items():
             matched = [term for term in factors if fnmatchcase(term, name)]
             if not matched:
-                raise FitError(f"no price is called {name!r}; there are {', '.join(factors)}")
+                raise FitError(f"there is no price {name!r}; the prices are {', '.join(factors)}")
             if not 0.0 <= factor < inf:
-                raise FitError(f"{name!r} times {factor}: a factor is zero or more, 0.5 for half the price")
+                raise FitError(
+                    f"the factor of {name!r} must be zero or more, such as 0.5 for half the price, not {factor}"
+                )
             for term in matched:
                 factors[term] *= factor
         return factors
@@ -255,5 +257,5 @@ def between(good: Factored, bad: Factored, loc: ArrayLike) -> Factored:
     """
     share = np.asarray(loc, np.float64)
     if not ((share >= 0.0) & (share <= 1.0)).all():
-        raise FitError(f"loc = {share} is not from 0 (bad) to 1 (good)")
+        raise FitError(f"loc must be from 0 (bad) to 1 (good), not {share}")
     return good.scaled(share) + bad.scaled(1.0 - share)

@@ -111,7 +111,9 @@ def fit_forms(p: int, suites: Mapping[int, Measured]) -> list[Form]:
     """
     on = FITTED_ON if p > 1 else 3
     if on not in suites:
-        raise FitError(f"the forms are fitted on suite {on}, but only suites {sorted(suites)} were measured")
+        raise FitError(
+            f"the forms are fitted on suite {on}, but only suites {sorted(suites)} were measured: measure it too"
+        )
     part = suites[on]
     return [form for name in names_for(p) for form in _fitted(name, p, part, suites, on)]
 
@@ -140,7 +142,7 @@ def chosen(forms: list[Form], *by: int) -> Form:
         No forms.
     """
     if not forms:
-        raise FitError("there is no form to choose from: too few supersteps were measured")
+        raise FitError("there is no form to choose from, because too few supersteps were measured: measure more")
     return min(forms, key=lambda form: form.error(*by))
 
 

@@ -105,7 +105,8 @@ class Hybrid:
         try:
             return cls(**{**data, **lists})
         except TypeError as error:
-            raise FitError(f"this is no hybrid model, of {', '.join(cls.__dataclass_fields__)}: {error}") from None
+            expected = ", ".join(cls.__dataclass_fields__)
+            raise FitError(f"this is not a hybrid model, which has {expected}: {error}") from None
 
 
 def calibrate(factored: ArrayLike, seconds: ArrayLike, work: ArrayLike | None = None) -> Hybrid:

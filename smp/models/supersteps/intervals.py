@@ -205,7 +205,10 @@ class Interval:
             spreads = _few(list(self.spread), "")
             for row, spread in zip(cells, [*spreads, float(self.total.spread[0]), ""], strict=False):
                 row.append(spread)
-            notes = (f"measured: medians of {len(self.samples)} repeats; spread: between their quartiles", *notes)
+            spread_of = (
+                f"measured: medians of {len(self.samples)} repeats; spread: between their quartiles, over the median"
+            )
+            notes = (spread_of, *notes)
         return Printed("", columns, cells, notes)
 
     def __str__(self) -> str:
@@ -279,10 +282,10 @@ def interval(
     for name, values in {"label": labels, **counts, **times}.items():
         if steps.ndim != 1 or values.shape != steps.shape:
             raise FitError(
-                f"{name} has shape {values.shape}, step has {steps.shape}: give one value for each superstep"
+                f"{name} has shape {values.shape}, but step has {steps.shape}: give one value for each superstep"
             )
         if name in times and name != "random" and not (values >= 0.0).all():
-            raise FitError(f"{name}[{(~(values >= 0.0)).argmax()}] is negative or NaN: times are in seconds")
+            raise FitError(f"{name}[{(~(values >= 0.0)).argmax()}] is negative or NaN: give seconds, zero or more")
 
     measured = times["copy_in"] + times["copy_out"]
     worst = np.fmax(times["bad"], times["random"])

@@ -44,14 +44,14 @@ class Measured:
         if self.seconds.ndim != 1 or any(c.shape != self.seconds.shape for c in counts):
             raise FitError(
                 f"hr, hw, m of shapes {[c.shape for c in counts]} and seconds of shape {self.seconds.shape} "
-                "do not agree: give one value of each for every superstep"
+                "do not agree: give one value of each for each superstep"
             )
         wrong = ~(self.seconds > 0.0) | ~np.isfinite(self.seconds)
         wrong |= np.any([~(c >= 0.0) | ~np.isfinite(c) for c in counts], axis=0)
         if wrong.any():
             raise FitError(
                 f"{wrong.sum()} of {wrong.size} supersteps have a time that is not above zero, a negative "
-                f"count or NaN, the first is {wrong.argmax()}: leave out what could not be measured"
+                f"count, or NaN; the first is {wrong.argmax()}: leave out supersteps that could not be measured"
             )
 
     @property

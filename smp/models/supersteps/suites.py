@@ -91,7 +91,7 @@ def sizes(mode: str) -> tuple[int, ...]:
         Any other mode.
     """
     if mode not in _SIZES:
-        raise FitError(f"no sizes for mode {mode!r}: choose one of {', '.join(_SIZES)}")
+        raise FitError(f"there are no sizes for mode {mode!r}: choose one of {', '.join(_SIZES)}")
     return _SIZES[mode]
 
 
@@ -136,7 +136,7 @@ def suite(number: int, p: int, sizes: Iterable[int], rng: np.random.Generator, m
     if number not in (1, 2, 3):
         raise FitError(f"there is no suite {number}: the paper defines suites 1, 2 and 3")
     if p < 1:
-        raise FitError(f"{p} processors: a pattern needs at least one")
+        raise FitError(f"a pattern needs at least 1 processor, not {p}")
     patterns = [pattern for h in sizes for pattern in _suite1(p, h, most)]
     if number == 2:
         return [_same_maxima(pattern, rng) for pattern in patterns]
@@ -147,7 +147,7 @@ def suite(number: int, p: int, sizes: Iterable[int], rng: np.random.Generator, m
 
 def _suite1(p: int, h: int, most: int) -> Iterator[Pattern]:
     if not 1 <= h <= most:
-        raise FitError(f"size h = {h} words is out of range: choose 1 to {most}")
+        raise FitError(f"size h = {h} words is out of range: choose from 1 to {most}")
     for x in range(1, p + 1):
         some = np.where(np.arange(p) < x, h, 0).astype(np.int64)
         every = np.full(p, h * x // p, dtype=np.int64)

@@ -63,7 +63,7 @@ def next_steps(
         If the share is not above 0.
     """
     if not 0 < worth < math.inf:
-        raise ValueError(f"a place that saves {worth} of a run: what is worth having is a share above 0, as 0.05")
+        raise ValueError(f"worth must be a share of a run above 0, such as 0.05, not {worth}")
     given, analysis = analysis, analysis.readable()
     scale = analysis.mean / given.mean if given.mean else 1.0
     worse = -1 if analysis.name == "throughput" else 1  # the sign of a harmful effect
@@ -81,40 +81,48 @@ def next_steps(
         beside = [pair for pair in pairs if factor in pair]
         if not analysis.is_significant(factor):
             if beside:
-                say(factor, "keep", f"{text} alone is noise, but {'&'.join(beside[0])} is significant")
+                say(factor, "keep", f"{text} alone is within the noise, but {'&'.join(beside[0])} is significant")
                 continue
             found = power(given, factor, delayed.get(factor, math.nan), spent.get(factor, math.nan), worth)
             large = f"{short(scale * found.worth, 2)}{unit}"
             text = f"{short(effect, 3)} +/- {short(analysis.expanded, 2)}{unit}"
             if found.excluded:
-                say(factor, "drop", f"{text}, which excludes {large}")
+                say(factor, "drop", f"{text} excludes {large}")
             else:
                 say(factor, "undecided", f"{text} excludes neither 0 nor {large}; {_deciding(found)}")
             continue
         if worse * effect < 0:
-            say(factor, "search", f"{text}: its delay makes the program faster")
+            say(factor, "search", f"{text}: the delay makes the program faster")
         elif len(ranked) > 1 and factor == ranked[0] and abs(effect) > _DOMINATES * abs(effects[ranked[1]]):
             say(
                 factor,
                 "split",
-                f"{text}, the next largest is {short(effects[ranked[1]], 3)}{unit}: improve it, or its parts",
+                f"{text}; the next largest is {short(effects[ranked[1]], 3)}{unit}: improve the place or its parts",
             )
         else:
             say(factor, "keep", text)
         if doubt := _doubt(analysis, factor):
-            say(factor, "fold over", f"it may be {doubt} instead")
+            say(factor, "fold over", f"the effect may be that of {doubt} instead")
         if times := _scatters(analysis, factor):
             say(
                 factor,
                 "smaller delay",
-                f"its trials scatter {times:.0f} times as much as the others, and hide small effects",
+                f"trials with its delay scatter {times:.0f} times as much as the others, which hides small effects",
             )
     for pair in pairs:
         word = "&".join(pair)
         if doubt := _doubt(analysis, word):
-            say(pair[0], "fold over", f"{word} may be {doubt} instead: fold over on {pair[0]} alone")
+            say(
+                pair[0],
+                "fold over",
+                f"the effect of {word} may be that of {doubt} instead: fold over on {pair[0]} alone",
+            )
     for one in saturations(analysis):
-        say(one.by, "smaller delay", f"{one.hidden} does not show beside it ({short(one.beside, 2)}{unit})")
+        say(
+            one.by,
+            "smaller delay",
+            f"with this delay, {one.hidden} has almost no effect ({short(one.beside, 2)}{unit})",
+        )
     steps = [Step(factor, action, "; ".join(why)) for (factor, action), why in reasons.items()]
     return sorted(steps, key=lambda step: list(effects).index(step.factor))
 
@@ -122,18 +130,18 @@ def next_steps(
 def _deciding(found: Power) -> str:
     """Return the number of replicates or the longer delay that would decide, as text."""
     if math.isinf(found.replicates):
-        return "the treatment adds nothing to a run"
+        return "no trials can decide, because the treatment adds nothing to a run"
     replicates = f"{found.replicates:,} more replicates"
     if math.isnan(found.times):
         return f"{replicates} would decide"
     digits = 10.0 ** (math.floor(math.log10(found.times)) - 1)
-    longer = f"{math.ceil(found.times / digits) * digits:,.5g} times the delay"
-    return f"{replicates}, or {longer}, would decide" if found.replicates <= _MANY else f"{longer} would decide"
+    longer = f"a delay {math.ceil(found.times / digits) * digits:,.5g} times as long"
+    return f"{replicates} or {longer} would decide" if found.replicates <= _MANY else f"{longer} would decide"
 
 
 def steps_table(steps: list[Step]) -> Printed:
     """Return a table of the steps."""
-    return Printed("", [text(name) for name in ("factor", "step", "why")], steps)
+    return Printed("", [text(name) for name in ("factor", "step", "reason")], steps)
 
 
 def _scatters(analysis: Analysis, factor: str) -> float:

@@ -216,16 +216,20 @@ def analyse(
     """
     given = np.atleast_2d(np.asarray(responses, np.float64))
     if given.ndim != 2 or given.shape[1] != design.trials:
-        raise ValueError(f"responses of shape {np.shape(responses)}: the design has {design.trials} trials, in columns")
+        raise ValueError(
+            f"responses of shape {np.shape(responses)} need {design.trials} columns, one for each trial of the design"
+        )
     if not np.isfinite(given).all():
         replication, trial = np.argwhere(~np.isfinite(given))[0]
         raise ExperimentError(
-            f"the response of trial {trial} in replication {replication} is {given[replication, trial]}: run it again; "
-            "without all trials the effects are not apart"
+            f"the response of trial {trial} in replication {replication} is {given[replication, trial]}, and "
+            "without all trials the effects cannot be separated: run the trial again"
         )
     block = design.blocks if blocks is None else np.asarray(blocks, np.int64)
     if block.shape != (design.trials,):
-        raise ValueError(f"blocks of shape {block.shape} for {design.trials} trials: each trial is in one block")
+        raise ValueError(
+            f"blocks of shape {block.shape} do not fit {design.trials} trials: give one block for each trial"
+        )
     named = design.sources(order)
     columns = design.matrix[:, 1:]
     sums = columns.T.astype(np.float64) @ given.mean(axis=0)

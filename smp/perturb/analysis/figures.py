@@ -38,12 +38,12 @@ def half_normal(analysis: Analysis) -> Figure:
     beyond = Mark(analysis.expanded, text=f"{analysis.factor:.3g} S", colour=GREY, dash="dashed")
     high = float(max(sizes[-1], analysis.expanded) * 1.05 or 1)
     x = Axis("size of the effect", analysis.unit, low=0, high=high)
-    y = Axis("quantile of half a normal distribution", "standard deviations", low=0, high=top)
+    y = Axis("quantile of the half-normal distribution", "standard deviations", low=0, high=top)
     return Figure(
         f"half-normal-{analysis.name}",
-        f"Effects on {analysis.name} that are not noise stand off the line, to the right",
-        f"{analysis.design.name}; the line is what noise of S = {analysis.uncertainty:.3g} {analysis.unit}".rstrip()
-        + f" makes; marked beyond {analysis.factor:.3g} S; (-): negative",
+        f"{int(marked.sum())} of {len(order)} effects on {analysis.name} exceed the noise",
+        f"{analysis.design.name}; line: noise of S = {analysis.uncertainty:.3g} {analysis.unit}".rstrip()
+        + f"; effects beyond {analysis.factor:.3g} S are marked; (-): negative",
         [Panel(x, y, series, marks=[beyond])],
         legend_at="lower right",
     )
@@ -64,8 +64,8 @@ def effects(analysis: Analysis) -> Figure:
     noise = Mark(-analysis.expanded, analysis.expanded, colour=GREY)
     return Figure(
         f"effects-{analysis.name}",
-        f"What {analysis.name} is sensitive to",
-        f"{analysis.design.name}: effect of each contrast; the band is the noise, {analysis.factor:.3g} S = "
+        f"What is {analysis.name} sensitive to?",
+        f"{analysis.design.name}: effect of each contrast; band: noise, {analysis.factor:.3g} S = "
         f"{analysis.expanded:.3g}" + (f"; {left} smaller effects are left out" if left else ""),
         [Panel(Axis("effect", analysis.unit), Axis(names=names), bars, marks=[noise, Mark(0.0)])],
         legend_at="lower right",
@@ -108,9 +108,9 @@ def ladders(found: Mapping[str, Ladder], unit: str = "s", delay: str = "s", id: 
     up = Axis("effect per unit delay", f"{unit} / {delay}" if unit else "")
     return Figure(
         id,
-        "Effect per unit delay: flat where the program answers in proportion",
-        f"bars and band: noise, {max(one.sigmas for one in found.values()):.3g} S; filled: the delays to trust; "
-        "dotted: their line, where it does not go through zero",
+        "Are effects in proportion to delays? If so, the effect per unit delay is constant",
+        f"bars and band: noise, {max(one.sigmas for one in found.values()):.3g} S; filled: trusted delays; "
+        "dotted: their line, if it does not go through zero",
         [Panel(across, up, series, marks=[Mark(0.0, axis="y")])],
         legend_at="best",
     )
@@ -144,7 +144,7 @@ def response(
         panels.append(Panel(Axis(parameter, scale="log", ticks=values), Axis(name, unit), series, label))
     return Figure(
         f"response-{name}",
-        f"{name.capitalize()} against {parameter}: where it is erratic, effects will not be in proportion to delays",
+        f"{name.capitalize()} against {parameter}: if it is erratic, effects are not in proportion to delays",
         "line: mean; dots: single runs",
         panels,
         columns=1,

@@ -55,8 +55,10 @@ def conditional(analysis: Analysis, factor: str, given: str) -> Conditional:
     pair = f"{factor}&{given}"
     contrast, _ = design.contrast(pair)
     if factor == given or contrast in design.columns:
-        with_ = "" if factor == given else f" and the main effect of {design.factors[design.columns.index(contrast)]}"
-        raise ValueError(f"{design.name}: {pair}{with_} are not apart: fold over, or take a design of resolution IV")
+        other = "mean" if factor == given else f"main effect of {design.factors[design.columns.index(contrast)]}"
+        raise ValueError(
+            f"{design.name}: {pair} and the {other} cannot be separated: fold over, or take a design of resolution IV"
+        )
     main, both = analysis.effect(factor), analysis.effect(pair)
     return Conditional(main - both, main + both, math.sqrt(2) * analysis.uncertainty)
 

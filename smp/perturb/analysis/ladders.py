@@ -36,7 +36,7 @@ _ROUNDING = 1e-12
 TOLERANCE = 0.01
 """Share of a slope: rungs that differ from it by less agree, however exactly they were measured."""
 _SLOPES = ("slope", "slope_uncertainty")  # NaN, and null in JSON, if no rung is trusted
-_COLUMNS = (*(Column(name, form="short") for name in ("delay", "effect", "S", "per unit")), text(""))
+_COLUMNS = (*(Column(name, form="short") for name in ("delay", "effect", "S", "per unit delay")), text(""))
 
 
 class Ladder(NamedTuple):
@@ -86,12 +86,12 @@ class Ladder(NamedTuple):
         rungs = zip(self.delays, self.effects, self.uncertainties, self.per_unit, strict=True)
         trusted = range(*self.trusted.indices(len(self.delays)))
         rows = [[*numbers, "trusted" if i in trusted else ""] for i, numbers in enumerate(rungs)]
-        ends = {"linear": "linear", "noise": "noise only", "neither": "no end to trust"}
+        ends = {"linear": "linear", "noise": "noise only", "neither": "trust neither end"}
         said = ends.get(self.verdict, f"trust the {self.verdict}")
         if np.isfinite(self.slope):
             said += f": {short(self.slope)} +/- {short(self.slope_uncertainty, 2)} per unit delay"
-            said += f", on top of {short(self.offset)}" if self.offset else ""
-        return str(Printed("", _COLUMNS, rows, [said + "; some delays make it faster" * self.faster]))
+            said += f", plus {short(self.offset)} at any delay" if self.offset else ""
+        return str(Printed("", _COLUMNS, rows, [said + "; some delays make the program faster" * self.faster]))
 
 
 def ladder(
@@ -147,10 +147,12 @@ def ladder(
     """
     d, e = np.asarray(delays, np.float64), np.asarray(effects, np.float64)
     if d.ndim != 1 or d.shape != e.shape or len(d) < LEAST:
-        raise ValueError(f"delays {d.shape} and effects {e.shape}: a ladder has {LEAST} rungs at least, an effect each")
+        raise ValueError(
+            f"a ladder needs at least {LEAST} delays and their effects, not shapes {d.shape} and {e.shape}"
+        )
     s = np.broadcast_to(np.asarray(uncertainties, np.float64), d.shape)
     if not (d > 0).all() or not (s >= 0).all() or not np.isfinite(np.concatenate([d, e, s])).all():
-        raise ValueError("delays must be above zero, uncertainties not below it, and all numbers finite")
+        raise ValueError("delays must be above zero, uncertainties zero or more, and all numbers finite")
     order = np.argsort(d)
     d, e, s = d[order], e[order], s[order]
     s = np.maximum(s, _ROUNDING * np.abs(e).max() or 1.0)

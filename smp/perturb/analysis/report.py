@@ -62,14 +62,14 @@ def places_table(met: Mapping[str, Met], delayed: Mapping[str, float] | None = N
         Seconds that the treatment of each factor adds to a run of one processor.
     """
     several = max((one.by for one in met.values()), default=1) > 1
-    columns = [text("place"), counted("passes"), counted("by"), Column("inside", form="time")]
+    columns = [text("place"), counted("passes"), counted("processors"), Column("time inside", form="time")]
     rows = [
         [name, one.passes, one.by, one.inside or None, (delayed or {}).get(name)]
         for name, one in sorted(met.items(), key=lambda item: (-item[1].passes, item[0]))
     ]
-    note = "by: processors, all together" + ("; the delay is that of each" if delayed else "")
+    note = "passes and times: of all processors together" + ("; delay: of one processor" if delayed else "")
     shown = [0, 1, *([2] if several else []), 3, *([4] if delayed else [])]
-    columns.append(Column("delay a run", form="time"))
+    columns.append(Column("delay per run", form="time"))
     return Printed("", [columns[i] for i in shown], [[row[i] for i in shown] for row in rows], [note * several])
 
 
@@ -81,15 +81,18 @@ def summary(trials: Trials) -> Printed:
     design = str(plan.design) if plan.design else f"{len(plan.levels)} trials of {len(plan.factors)} factors"
     shares = set((trials.about.get("shares") or {}).values())
     if shares:
-        treated = f"{' or '.join(sorted(shares))} of the time in a place: {treated}"
-    quickest = f"; the quickest of {trials.runs} runs each" if trials.runs > 1 else ""
+        treated = f"{' or '.join(sorted(shares))} of the time in each place: {treated}"
+    quickest = f"; of {trials.runs} runs of a trial, the quickest counts" if trials.runs > 1 else ""
     count = len(trials.table) // trials.runs
     lines = [
         ("Program", str(trials.about.get("program", ""))),
         ("Design", design),
         ("Treatment", treated),
-        ("Trials", f"{count}, {trials.replicates} replicates, each in a fresh order{quickest}"),
-        ("Before", f"a first run, {time(trials.warm_up)}, and some counted, the quickest {time(trials.counting)}"),
+        ("Trials", f"{count} in {trials.replicates} replicates, each in a new random order{quickest}"),
+        (
+            "Before",
+            f"a warm-up run, {time(trials.warm_up)}; runs to count places, the quickest {time(trials.counting)}",
+        ),
     ]
     if trials.about.get("placement"):
         lines.append(("Placement", trials.about["placement"]))
@@ -108,7 +111,7 @@ def sections(trials: Trials, names: Sequence[str]) -> Iterator[Printed]:
             if name == "time":
                 yield from _advice(trials)
         elif name == "time":
-            yield replace(trials.search(name).table(LARGEST), title=f"{_titled(name)}, the least first")
+            yield replace(trials.search(name).table(LARGEST), title=f"{_titled(name)}, the shortest first")
         else:
             yield _range(trials, name)
 
@@ -127,11 +130,11 @@ def _range(trials: Trials, name: str) -> Printed:
 def _advice(trials: Trials) -> Iterator[Printed]:
     delayed = trials.delayed()
     if all(delayed[name] > 0 and trials.met[name].inside > 0 for name in trials.plan.factors):
-        yield replace(trials.gains().table(), title="If a place took no time:")
+        yield replace(trials.gains().table(), title="Gain if a place took no time")
     steps = trials.next_steps()
-    worth = f"excluded or not: the effect of a place that would save {WORTH:.0%} of a run if it took no time"
+    worth = f"the effect to exclude: that of a place that would save {WORTH:.0%} of a run if it took no time"
     undecided = any(step.action in ("drop", "undecided") for step in steps)
-    yield replace(steps_table(steps), title="Next:", notes=[worth * undecided])
+    yield replace(steps_table(steps), title="Next steps", notes=[worth * undecided])
 
 
 def _titled(name: str) -> str:

@@ -55,8 +55,8 @@ class Gains(list[Gain]):
         """Return a table of the gains, with a note on doubtful ones."""
         absurd = ", ".join(row.factor for row in self if row.significant and row.gain > self.least)
         doubt = (
-            f"more than a run takes, so doubt it: {absurd}: is the place passed by many threads at once, or so short "
-            "that counting and treating it take longer?"
+            f"doubtful, because the gain exceeds the time of a run: {absurd}; many threads may pass the place at once, "
+            "or it may be so short that counting and treating it take longer"
         )
         return replace(gains_table(self), notes=[doubt if absurd else ""])
 
@@ -94,7 +94,7 @@ def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, 
     for factor, (effect, s) in effects.items():
         if factor not in delayed or factor not in spent or not delayed[factor] > 0 or not spent[factor] >= 0:
             raise ValueError(
-                f"{factor}: delayed by {delayed.get(factor)}, {spent.get(factor)} spent in it; each factor "
+                f"{factor} is delayed by {delayed.get(factor)}, with {spent.get(factor)} spent in it; each factor "
                 "needs a delay above zero and a time"
             )
         sensitivity = effect / delayed[factor]
@@ -109,7 +109,7 @@ def gains_table(rows: list[Gain], unit: str = "s") -> Printed:
     form, unit = ("time", "") if unit == "s" else ("number", unit)
     columns = (
         *(text("place"), Column("sensitivity")),
-        *(Column(name, unit, form) for name in ("spent", "gain", "+/-")),
+        *(Column(name, unit, form) for name in ("time inside", "gain", "+/-")),
     )
     shown = [
         [

@@ -85,14 +85,16 @@ def effects_table(analysis: Analysis, ordered: bool = False, largest: int | None
     left = len(rows[largest:]) if largest is not None else 0
     title = f"{analysis.name} ({analysis.unit})" if analysis.unit else analysis.name
     columns = text("source"), _response(analysis, "effect")
-    smaller = f"and {left} smaller ones" if left else ""
+    smaller = f"{left} smaller effects are left out" if left else ""
     return Printed(title, columns, [("mean", analysis.mean), *rows[:largest]], [smaller, *footing(analysis)])
 
 
 def footing(analysis: Analysis) -> Iterator[str]:
     """Yield notes on the standard uncertainties of effects and mean, and on the meaning of the marks."""
     s, digits = analysis.uncertainty, _decimals(analysis.uncertainty)
-    origin = f"{analysis.replications} replications" if analysis.replications > 1 else "Lenth, no replications"
+    origin = (
+        f"{analysis.replications} replications" if analysis.replications > 1 else "Lenth's estimate, no replications"
+    )
     freedom = f"{short(analysis.freedom, 3)} degrees of freedom"
     yield f"standard uncertainty of an effect: S = {fixed(s, digits)} ({origin}, {freedom})"
     yield f"standard uncertainty of the mean: {fixed(s / 2, digits)}"

@@ -53,7 +53,9 @@ def lenth(effects: ArrayLike) -> Lenth:
     sizes = np.abs(np.asarray(effects, np.float64))
     m = sizes.size
     if m < 3:
-        raise ValueError(f"{m} effects tell nothing of their noise: replicate the trials, or take a larger design")
+        raise ValueError(
+            f"{m} effects are too few to estimate their noise: replicate the trials, or take a larger design"
+        )
     first = 1.5 * np.median(sizes)
     small = sizes[sizes < 2.5 * first]
     error = 1.5 * float(np.median(small)) if small.size else 0.0  # empty if more than half are exactly zero

@@ -12,7 +12,7 @@ from smp._output.terminal import Printed
 from .effects import Analysis, block_means
 
 _COLUMNS = (
-    *(text("source"), Column("sum of squares", form="short"), counted("freedom")),
+    *(text("source"), Column("sum of squares", form="short"), counted("degrees of freedom")),
     *(Column("F", form="short"), Column("p", form="short", digits=2)),
 )
 

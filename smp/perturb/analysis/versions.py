@@ -43,7 +43,7 @@ def unperturbed(analysis: Analysis) -> float:
     without = np.flatnonzero((analysis.design.levels < 0).all(axis=1))
     if not without.size:
         raise ValueError(
-            f"{analysis.design.name} has no trial without delays: give the unperturbed response as baseline"
+            f"{analysis.design.name} has no trial without delays: give the unperturbed response as the baseline"
         )
     return float(analysis.means[without[0]])
 
@@ -91,8 +91,8 @@ def comparison_table(rows: list[Compared], titles: tuple[str, str] = ("before", 
         [row.factor, row.before, row.after, Marked(row.change, "*") if row.significant else row.change, row.uncertainty]
         for row in rows
     ]
-    note = "S: standard uncertainty of the change; * exceeds the noise of both"
-    return Printed("", (text("source"), *percents), shown, [note])
+    note = "S: standard uncertainty of the change; * exceeds the noise of both versions"
+    return Printed("", (text("factor"), *percents), shown, [note])
 
 
 def _uncertainty(analysis: Analysis, baseline: float | None, percent: float) -> float:
@@ -109,5 +109,5 @@ def _uncertainty(analysis: Analysis, baseline: float | None, percent: float) -> 
 def _baseline(analysis: Analysis, baseline: float | None) -> float:
     value = unperturbed(analysis) if baseline is None else baseline
     if not value > 0:
-        raise ValueError(f"an unperturbed response of {value}: percentages need one above zero")
+        raise ValueError(f"percentages need an unperturbed response above zero, not {value}")
     return value

@@ -34,7 +34,7 @@ def design(text: str, factors: Factors = None) -> Design:
     trials = int(found[1]) if found[1] else None
     if factors is None:
         if trials is None:
-            raise ValueError("PB alone is no design: say PB12, or which factors there are")
+            raise ValueError("PB alone is not a design: give its size, such as PB12, or the factors")
         factors = words.named(None, min(max(trials, 2), LARGEST) - 1)
     return screening(factors, trials)
 
@@ -71,13 +71,15 @@ def fractional(text: str, factors: Factors = None, generators: Sequence[str] | N
     """
     found = _FORM.fullmatch(text.replace(" ", ""))
     if found is None:
-        raise ValueError(f"{text!r} is no design of two levels: write 2^3, or 2^(6-2) for 6 factors in 16 trials")
+        raise ValueError(f"{text!r} is not a design of two levels: write 2^3, or 2^(6-2) for 6 factors in 16 trials")
     p, k = (int(number) if number else 0 for number in (found[1] or found[2], found[3]))
     if p - k < p.bit_length():
         least = p.bit_length()
-        raise ValueError(f"{text}: {p} factors need 2^{least} trials at least: 2^({p}-{p - least})")
+        raise ValueError(f"{text} is too small: {p} factors need at least 2^{least} trials, as in 2^({p}-{p - least})")
     if p - k >= LARGEST.bit_length():
-        raise ValueError(f"{text}: 2^{p - k} trials; a design has at most {LARGEST:,}: take a smaller fraction")
+        raise ValueError(
+            f"{text} has 2^{p - k} trials, but a design may have at most {LARGEST:,}: take a smaller fraction"
+        )
     names = words.named(factors, p)
     if generators is not None:
         columns, signs = _generated(names, k, generators)
@@ -105,7 +107,9 @@ def smallest(factors: Sequence[str], resolution: int = 4) -> Design:
         found = fractional(f"2^({p}-{p - bits})", names)
         if (found.resolution or resolution) >= resolution:
             return found
-    raise ValueError(f"no design of {p} factors up to {LARGEST:,} trials has resolution {resolution}: ask for less")
+    raise ValueError(
+        f"no design of {p} factors up to {LARGEST:,} trials has resolution {resolution}: ask for a lower one"
+    )
 
 
 def screening(factors: str | Sequence[str], trials: int | None = None) -> Design:
@@ -129,8 +133,8 @@ def screening(factors: str | Sequence[str], trials: int | None = None) -> Design
         if len(names) < size <= LARGEST and (matrix := plackett_burman(size)) is not None:
             return Design(f"PB{size}", names, tuple(range(1, len(names) + 1)), (1,) * len(names), matrix, regular=False)
     raise ValueError(
-        f"PB{'' if trials is None else trials}: no such design of {len(names)} factors is known; it has more trials "
-        f"than factors, a multiple of four: any to 128, some to {LARGEST:,}"
+        f"PB{'' if trials is None else trials}: no such design of {len(names)} factors is known; it needs more trials "
+        f"than factors, and a multiple of four: any up to 128, some up to {LARGEST:,}"
     )
 
 
@@ -162,7 +166,9 @@ def recognised(levels: ArrayLike, factors: Factors = None) -> tuple[Design, IntA
     """
     given = np.asarray(levels)
     if given.ndim != 2 or not np.isin(given, (-1, 1)).all():
-        raise ValueError(f"levels of shape {given.shape}: there must be a row a trial, a column a factor, of -1 and +1")
+        raise ValueError(
+            f"levels of shape {given.shape} must have a row per trial and a column per factor, of -1 and +1"
+        )
     trials, p = given.shape
     bits = trials.bit_length() - 1
     names = words.named(factors, p)
@@ -172,14 +178,16 @@ def recognised(levels: ArrayLike, factors: Factors = None) -> tuple[Design, IntA
             basic.append(i)
     places = (given[:, basic] > 0) @ (1 << np.arange(len(basic)))
     if len(basic) != bits or sorted(places.tolist()) != list(range(trials)):
-        raise ValueError(f"{trials} trials of {p} factors: no full or fractional factorial design has these levels")
+        raise ValueError(f"no full or fractional factorial design of {p} factors in {trials} trials has these levels")
     order = np.argsort(places)
     matrix = walsh(bits)
     products = matrix.T.astype(np.int64) @ given[order]
     columns = np.abs(products).argmax(axis=0)
     signs = np.sign(products[columns, np.arange(p)])
     if (np.abs(products[columns, np.arange(p)]) < trials).any():
-        raise ValueError(f"{trials} trials of {p} factors: not all columns are products of {bits} of them")
+        raise ValueError(
+            f"{trials} trials of {p} factors are not a factorial design: not all columns are products of {bits} columns"
+        )
     name = f"2^({p}-{p - bits})" if p > bits else f"2^{p}"
     return Design(name, names, tuple(columns.tolist()), tuple(signs.tolist()), matrix, True), order
 
@@ -189,7 +197,7 @@ def _generated(names: Sequence[str], k: int, generators: Sequence[str]) -> tuple
     parts = [text.partition("=") for text in generators]
     made = {name.strip(): word for name, _, word in parts}
     if len(parts) != k or any(name not in names or not word.strip() for name, word in made.items()):
-        raise ValueError(f"generators {', '.join(generators)}: there must be {k}, each as in {names[-1]}=word")
+        raise ValueError(f"generators {', '.join(generators)}: there must be {k}, each of the form {names[-1]}=word")
     basic = [name for name in names if name not in made]
     if len(made) != k:
         raise ValueError(f"generators {', '.join(generators)}: one factor is generated twice")
@@ -199,5 +207,7 @@ def _generated(names: Sequence[str], k: int, generators: Sequence[str]) -> tuple
         columns[name] = sum(1 << i for i in who)
     taken = [columns[name] for name in names]
     if 0 in taken or len(set(taken)) < len(taken):
-        raise ValueError(f"generators {', '.join(generators)}: a factor is constant, or two factors have one column")
+        raise ValueError(
+            f"generators {', '.join(generators)}: a factor is constant, or two factors have the same column"
+        )
     return tuple(taken), tuple(signs[name] for name in names)

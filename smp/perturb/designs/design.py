@@ -121,7 +121,9 @@ class Design:
         """
         factors, sign = words.parsed(self.factors, effect)
         if not self.regular and len(factors) != 1:
-            raise ValueError(f"{self.name} gives no interaction {effect!r} a contrast: in part it is in all of them")
+            raise ValueError(
+                f"{self.name} has no contrast for the interaction {effect!r}, which spreads over all contrasts"
+            )
         contrast = 0
         for i in factors:
             contrast, sign = contrast ^ self.columns[i], sign * self.signs[i]
@@ -211,9 +213,11 @@ class Design:
         """
         names = self.factors if on is None else words.named(on)
         if not set(names) <= set(self.factors):
-            raise ValueError(f"fold over on {on!r}: not factors of this design, which are {', '.join(self.factors)}")
+            raise ValueError(f"cannot fold over on {on!r}: the factors of this design are {', '.join(self.factors)}")
         if 2 * self.trials > LARGEST:
-            raise ValueError(f"{2 * self.trials:,} trials: a design has at most {LARGEST:,}; begin with a smaller one")
+            raise ValueError(
+                f"{2 * self.trials:,} trials; a design may have at most {LARGEST:,}: start from a smaller one"
+            )
         shift = [self.trials * (factor in names) for factor in self.factors]
         return Design(
             f"{self.name} folded over" + ("" if on is None else f" on {', '.join(names)}"),
@@ -258,7 +262,7 @@ class Design:
         fits = len(matrix) == trials and all(0 < column < trials for column in columns)
         design = cls(data["name"], words.named(data["factors"]), columns, signs, matrix, data["regular"], folds)
         if not fits or design.to_json()["rows"] != list(data["rows"]):
-            raise ValueError(f"the rows of design {data['name']!r} are not those that its columns make: it was changed")
+            raise ValueError(f"the rows of design {data['name']!r} do not follow from its columns: it was changed")
         return design
 
     def __str__(self) -> str:

@@ -52,7 +52,7 @@ def field(q: int) -> tuple[IntArray, IntArray]:
     """
     found = prime_power(q)
     if found is None or found[1] > 3:
-        raise ValueError(f"no field of {q} elements is known: q must be a prime, or the square or cube of one")
+        raise ValueError(f"no field of {q} elements is known: q must be a prime, or the square or cube of a prime")
     p, m = found
     powers = p ** np.arange(m)
     digits = np.arange(q)[:, None] // powers % p  # coefficients of x^0, x^1, ...

@@ -59,12 +59,12 @@ def orthogonal_array(name: str) -> IntArray:
     """
     found = _FORM.fullmatch(name.strip())
     if found is None:
-        raise ValueError(f"{name!r} is no orthogonal array: write OA25(5^6), 25 trials of 6 factors of 5 levels")
+        raise ValueError(f"{name!r} is not an orthogonal array: write OA25(5^6) for 25 trials of 6 factors of 5 levels")
     trials, wanted = int(found[1]), _levels(found[2])
     for levels in [*_known(), *_square(trials)]:
         if len(levels) == trials and (places := _places(levels, wanted)) is not None:
             return np.ascontiguousarray(levels[:, places])
-    raise ValueError(f"no array {name} is known; there are {', '.join(arrays())}, and s*s trials for s + 1 factors")
+    raise ValueError(f"no array {name} is known; known are {', '.join(arrays())}, and s*s trials for s + 1 factors")
 
 
 def settings(factors: str | Sequence[str], levels: Sequence[float] | Mapping[str, Sequence[float]]) -> FloatArray:
@@ -90,18 +90,19 @@ def settings(factors: str | Sequence[str], levels: Sequence[float] | Mapping[str
     names = named(factors)
     missing = [name for name in names if isinstance(levels, Mapping) and name not in levels]
     if missing:
-        raise ValueError(f"no levels for {', '.join(missing)}: give a list for each factor, or one for all")
+        raise ValueError(f"no levels for {', '.join(missing)}: give a list for each factor, or one list for all")
     lists = [list(levels[name] if isinstance(levels, Mapping) else levels) for name in names]
     counts = {len(one) for one in lists}
     if len(counts) != 1 or min(counts) < 2:
-        raise ValueError(f"levels: {sorted(counts)} of a factor; each must have equally many, two at least")
+        raise ValueError(f"all factors must have the same number of levels, at least 2, not {sorted(counts)}")
     (count,) = counts
     fitting = [
         array for array in [*_known(), *_square(count * count)] if _places(array, [count] * len(names)) is not None
     ]
     if not fitting:
         raise ValueError(
-            f"no array is known for {len(names)} factors of {count} levels: take fewer, or 2, 3, 4, 5, 7, 8 or 9 levels"
+            f"no array is known for {len(names)} factors of {count} levels: take fewer factors, "
+            "or 2, 3, 4, 5, 7, 8 or 9 levels"
         )
     array = min(fitting, key=len)
     places = _places(array, [count] * len(names)) or []

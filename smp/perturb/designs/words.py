@@ -36,19 +36,20 @@ def named(factors: str | Sequence[str] | None, count: int | None = None) -> tupl
         factors = [name.strip() for name in factors.split(",")] if "," in factors else list(factors)
     names = tuple(factors)
     if not names:
-        raise ValueError("no factors: there must be one at least")
+        raise ValueError("there are no factors: give at least one")
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"a factor's name is a string, not {name!r}")
+            raise TypeError(f"a factor's name must be a string, not {name!r}")
         if not name or not name.isprintable() or any(sign in name for sign in "&=+,; ") or name[0] == "-":
             raise ValueError(
-                f"a factor cannot be called {name!r}: no space, comma, semicolon, &, = or + in it, no minus before it"
+                f"a factor cannot be called {name!r}: leave out spaces, commas, semicolons, &, = and +, "
+                "and a minus in front"
             )
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
-        raise ValueError(f"{', '.join(twice)}: more than one factor of that name; each needs its own")
+        raise ValueError(f"{', '.join(twice)}: more than one factor has this name; each needs a name of its own")
     if count is not None and len(names) != count:
-        raise ValueError(f"{len(names)} factors ({', '.join(names)}) for a design of {count}")
+        raise ValueError(f"a design of {count} factors cannot take {len(names)}: {', '.join(names)}")
     return names
 
 
@@ -77,7 +78,9 @@ def parsed(factors: Sequence[str], word: str) -> tuple[tuple[int, ...], int]:
     parts = list(bare) if letters and "&" not in bare else bare.split("&")
     unknown = [part for part in parts if part.strip() not in factors]
     if unknown or not bare:
-        raise ValueError(f"{word!r} is no effect: {unknown[0] if unknown else 'it'!r} is none of {', '.join(factors)}")
+        raise ValueError(
+            f"{word!r} is not an effect: {unknown[0] if unknown else ''!r} is not one of {', '.join(factors)}"
+        )
     members: set[int] = set()
     for part in parts:
         members ^= {list(factors).index(part.strip())}  # a factor that appears twice cancels: its square is 1

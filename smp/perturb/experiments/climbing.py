@@ -42,8 +42,8 @@ from .trials import Trials
 FORMAT, VERSION = "smp-ladder", 1
 _COLUMNS = (
     *(text("factor"), Column("passes", form="short"), Column("slope", form="short")),
-    *(Column("a pass", form="fixed", digits=3), Column("offset", form="short", digits=3)),
-    *(text("verdict"), text("trusted"), text("next")),
+    *(Column("per pass", form="fixed", digits=3), Column("offset", form="short", digits=3)),
+    *(text("verdict"), text("trusted delays"), text("next step")),
 )
 
 
@@ -149,9 +149,9 @@ class Climb(Saved):
             raise ValueError("its trials are not those of its design at each rung")
         same = all(ladder == first for ladder in plan.treatments.values())
         if not same or first[0] is not None or None in first[1:] or len(first) <= LEAST:
-            raise ValueError(f"all factors have the same treatments: none, and {LEAST} rungs or more")
+            raise ValueError(f"all factors must have the same treatments: none, and at least {LEAST} rungs")
         if not all(0 < length < math.inf for length in trials.lengths[design.factors[0]][1:]):
-            raise ValueError("the rungs have lengths that are not above zero")
+            raise ValueError("the lengths of all rungs must be above zero")
         return cls(design, trials)
 
 
@@ -211,15 +211,19 @@ def climb(
     >>> with smp.emulated(2, schedule="clock") as machine:
     ...     found = climb(program, ("10us", "20us", "50us"), machine=machine, replicates=2)
     >>> print(found.table())
-    factor  passes  slope  a pass  offset  verdict  trusted             next
-    -------------------------------------------------------------------------------------------
-    all          3      3   1.000       0  linear   10.0 us to 50.0 us  screen with any of them
+    factor  passes  slope  per pass  offset  verdict  trusted delays      next step
+    ----------------------------------------------------------------------------------------------
+    all          3      3     1.000       0  linear   10.0 us to 50.0 us  screen with any of these
     """
     rungs = _checked(delays)
     if replicates < 2:
-        raise ValueError(f"{replicates} replicates: two at least, for the noise says which delays agree")
+        raise ValueError(
+            f"a ladder needs at least 2 replicates, not {replicates}: the noise decides which delays agree"
+        )
     if isinstance(design, np.ndarray) or (isinstance(design, str) and is_array(design)):
-        raise ValueError("an array has more than two levels, and a rung has two, no delay and its own: take 2^3, say")
+        raise ValueError(
+            "a ladder needs a design of two levels, such as 2^3, not an array: a rung has no delay and its own delay"
+        )
     if factors is None and isinstance(design, Design):
         factors = design.factors
     if factors is None:
@@ -254,21 +258,25 @@ def _levels(design: Design, rungs: int) -> IntArray:
 def _met(program: Any, arguments: Arguments, machine: Machine | None) -> tuple[str, ...]:
     met = runner_of(program, arguments, machine).count().met
     if not met:
-        raise ValueError("the program passes no factor: there is nothing to delay")
+        raise ValueError("the program passes no factor, so there is nothing to delay: name places in it")
     return tuple(sorted(met))
 
 
 def _checked(delays: Sequence[Treatment | str]) -> tuple[Treatment, ...]:
     if isinstance(delays, str):
-        raise TypeError(f"delays={delays!r}: give a sequence of treatments")
+        raise TypeError(f"delays must be a sequence of treatments, not {delays!r}")
     if None in delays:
-        raise ValueError("None is no rung of a ladder: at each rung there are trials without delays in any case")
+        raise ValueError(
+            "None cannot be a rung of a ladder: leave it out, because each rung has trials without delays anyway"
+        )
     found = tuple(checked({f"rung{i}": one for i, one in enumerate(delays)}).values())
     if len(set(found)) < LEAST:
-        raise ValueError(f"a ladder of {len(set(found))} delays: {LEAST} different ones at least must agree")
+        raise ValueError(f"a ladder needs at least {LEAST} different delays, not {len(set(found))}")
     for one in found:
         if not one.seconds > 0:  # NaN too
-            raise ValueError(f"{one} is no rung of a ladder: take delays above zero whose length is known, as 10us")
+            raise ValueError(
+                f"{one} cannot be a rung of a ladder: take delays above zero whose length is known, such as 10us"
+            )
     return found
 
 
@@ -283,16 +291,16 @@ def _next(one: Ladder, name: str, worth: float) -> str:
     flat = abs(one.slope) <= one.sigmas * one.slope_uncertainty
     if one.verdict == "linear":
         above = int(np.flatnonzero(~one.clear).max(initial=-1)) + 1  # the first from which on all are clear
-        choices = ["screen with any of them", *(f"screen with {delay} or more" for delay in trusted[1:])]
+        choices = ["screen with any of these", *(f"screen with {delay} or more" for delay in trusted[1:])]
         text = [*choices, "screen with longer delays"][above]
     elif one.verdict == "large delays":
-        text = f"no effect from {trusted[0]} on" if flat else f"screen with {trusted[0]} or more"
+        text = f"no effect at {trusted[0]} or more" if flat else f"screen with {trusted[0]} or more"
     elif one.verdict == "small delays":
         text = f"no effect up to {trusted[-1]}" if flat else f"screen with {trusted[-1]} at most"
     elif one.verdict == "noise":
         half_width = one.sigmas * one.uncertainties[-1]
         text = "drop it" if excluded(one.effects[-1], half_width, worth) else "undecided: take longer delays"
     else:
-        text = "no delay stands for the others"
+        text = "no delay represents the others"
     faster = one.delays[one.clear & (one.effects < 0)].tolist() if name == "time" else []
-    return text + (f"; search: faster with {', '.join(map(time, faster))}" if faster else "")
+    return text + (f"; search: the program is faster with {', '.join(map(time, faster))}" if faster else "")

@@ -42,7 +42,7 @@ def confirm(
     """
     best = trials.best(name)
     if not best:
-        raise ValueError("the best of the trials is the one without delays: there is nothing to confirm")
+        raise ValueError("the best of the trials is the one without delays, so there is nothing to confirm")
     place = {factor: level for level, factor in enumerate(best, start=1)}
     levels = np.array([[0] * len(trials.plan.factors), [place.get(factor, 0) for factor in trials.plan.factors]])
     return screen(program, levels, treatment=[None, *best.values()], factors=trials.plan.factors, **options)

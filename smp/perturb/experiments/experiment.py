@@ -129,7 +129,7 @@ def screen(
     replicates, runs, blocks, seed = map(operator.index, (replicates, runs, blocks, seed))
     if replicates < 1 or runs < 1 or seed < 0:
         raise ValueError(
-            f"{replicates} replicates of {runs} runs, seed {seed}: one of each at least, and a seed not below zero"
+            f"{replicates} replicates of {runs} runs, seed {seed}: give at least one of each, and a seed from 0"
         )
     given = _named(design, factors)
     runner = runner_of(program, arguments, machine)
@@ -140,12 +140,12 @@ def screen(
         say(0.0, "counting places")
         counts = counted(runner, 4 * replicates * runs)
     except SystemExit as error:
-        raise TrialFailed(f"the program ended before it was treated: {_said(error)}") from error
+        raise TrialFailed(f"the program ended in a run without treatments: {_said(error)}") from error
     plan = planned(design, treatment, _passed(given, counts.met))
     order = _ordered(plan, replicates, runs, blocks, seed)
     names = ["time", "memory", *(["throughput"] if work is not None else []), *counts.outcome.numbers]
     if isinstance(work, str) and work not in counts.outcome.numbers:
-        raise ValueError(f"the program returns no number {work!r} that tells its work: there are {', '.join(names)}")
+        raise ValueError(f"the program returns no number {work!r} to take as its work; its numbers: {', '.join(names)}")
     about = {"program": name_of(program), "seed": seed, "machine": None if machine is None else repr(machine)}
     about["shares"] = plan.shares()
     exact = plan.measured(counts.met, counts.virtual)
@@ -165,7 +165,7 @@ def screen(
     if resume is not None:
         Path(resume).unlink(missing_ok=True)
     if looker is not None and looker.said():
-        about["placement"] = f"since it was resumed, {looker.said()}" if taken else looker.said()
+        about["placement"] = f"since the experiment was resumed, {looker.said()}" if taken else looker.said()
     table = tabulated(plan, order, names, rows)
     seconds = warm_up, counts.outcome.time
     return Trials(plan, table, counts.met, *seconds, plan.lengths(counts.virtual), about)
@@ -186,7 +186,7 @@ def _passed(names: tuple[str, ...] | None, met: Mapping[str, Met]) -> tuple[str,
     """Return the factors, after checking that the program passes all of them."""
     if not met:
         raise ValueError(
-            "the program passes no factor: name places in it, with factor(...) of smp.perturb, or with delay(...) in "
+            "the program passes no factor: name places in it with factor(...) of smp.perturb, or with delay(...) in "
             "compiled loops"
         )
     if names is None:
@@ -201,13 +201,15 @@ def _ordered(plan: Plan, replicates: int, runs: int, blocks: int, seed: int) -> 
     """Return replicate, block, trial and run (rows, 4) of each row of the table."""
     if plan.design is not None and replicates == 1 and plan.design.trials - blocks < 3:
         raise ValueError(
-            f"{plan.design.trials} trials in {blocks} blocks, and no replicates, tell nothing of their noise: make two "
-            "replicates, or take a larger design"
+            f"{plan.design.trials} trials in {blocks} blocks, without replicates, are too few to estimate their noise: "
+            "make 2 replicates, or take a larger design"
         )
     parts = plan.design.blocks if plan.design is not None and plan.design.folds else None
     if blocks != 1:
         if plan.design is None:
-            raise ValueError(f"{blocks} blocks: an array of more levels is not divided; make each replicate a block")
+            raise ValueError(
+                f"an array of more than two levels cannot be divided into {blocks} blocks: make each replicate a block"
+            )
         parts = blocked(plan.design, blocks)[0]
     order = np.repeat(np.transpose(schedule(len(plan.levels), replicates, seed, parts)), runs, axis=0)
     return np.column_stack([order, np.arange(len(order)) % runs])
@@ -248,7 +250,7 @@ def _row(outcome: Outcome, names: Sequence[str], work: float | str | None) -> li
         amount = outcome.numbers[work] if isinstance(work, str) else float(work)
         found["throughput"] = amount / outcome.time
     if set(found) != set(names):
-        raise SmpError(f"it returned {', '.join(sorted(found))}; the first run returned {', '.join(sorted(names))}")
+        raise SmpError(f"it returned {', '.join(sorted(found))}, but the first run returned {', '.join(sorted(names))}")
     return [found[name] for name in names]
 
 

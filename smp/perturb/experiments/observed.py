@@ -64,7 +64,7 @@ def numbers(result: Any) -> dict[str, float]:
     found = {str(key): _float(str(key), value) for key, value in result.items() if _is_number(value)}
     for name in found:
         if name in RESERVED:
-            raise ValueError(f"the program returns a number called {name!r}, which every trial has: call it otherwise")
+            raise ValueError(f"the program returns a number called {name!r}, a name that smp uses itself: rename it")
     return found
 
 

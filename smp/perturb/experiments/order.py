@@ -51,10 +51,10 @@ def schedule(trials: int, replications: int = 1, seed: int = 0, blocks: IntArray
     ([0, 1, 2, 3], [0, 1, 2, 3])
     """
     if trials < 1 or replications < 1:
-        raise ValueError(f"{trials} trials in {replications} replications: there must be one of each at least")
+        raise ValueError(f"{trials} trials in {replications} replications: there must be at least one of each")
     block = np.zeros(trials, np.int64) if blocks is None else np.asarray(blocks, np.int64)
     if block.shape != (trials,):
-        raise ValueError(f"blocks of shape {block.shape} for {trials} trials: each trial is in one block")
+        raise ValueError(f"blocks of shape {block.shape} do not fit {trials} trials: give one block for each trial")
     rng = np.random.default_rng(seed)
     orders = []
     for _ in range(replications):
@@ -97,9 +97,13 @@ def blocked(design: Design, count: int) -> tuple[IntArray, tuple[int, ...]]:
     """
     bits = count.bit_length() - 1
     if count < 2 or count != 1 << bits or 2 * count > design.trials:
-        raise ValueError(f"{count} blocks of {design.trials} trials: take 2, 4, ... up to half the trials")
+        raise ValueError(
+            f"{design.trials} trials cannot be divided into {count} blocks: take 2, 4, ... up to half the trials"
+        )
     if not design.regular:
-        raise ValueError(f"{design.name} has no interactions to give to blocks: make each replication a block")
+        raise ValueError(
+            f"{design.name} has no contrasts of interactions for the blocks: make each replication a block"
+        )
     sets = design.alias_sets(3)
     sizes = {contrast: len(effects[0][0]) for contrast, effects in sets.items()}
     best: tuple[list[int], tuple[int, ...], tuple[int, ...]] | None = None
@@ -113,7 +117,7 @@ def blocked(design: Design, count: int) -> tuple[IntArray, tuple[int, ...]]:
         if len(taken) == count - 1 and (best is None or lost > best[0]):
             best = (lost, basis, taken)
     if best is None or best[0][0] < 2:
-        raise ValueError(f"{count} blocks of {design.name} take a main effect: ask for fewer blocks")
+        raise ValueError(f"{count} blocks of {design.name} would hide a main effect: take fewer blocks")
     sides = design.matrix[:, best[1]] > 0
     block = sides @ (1 << np.arange(bits))
     order = {int(place): i for i, place in enumerate(dict.fromkeys(block.tolist()))}

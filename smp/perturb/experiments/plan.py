@@ -139,16 +139,23 @@ def planned(
         design = smallest(names)
     if isinstance(design, Design):
         if design.factors != names:
-            raise ValueError(f"the design is of {', '.join(design.factors)}, the factors are {', '.join(names)}")
+            raise ValueError(
+                f"the design has the factors {', '.join(design.factors)}, but the given ones are {', '.join(names)}"
+            )
         ladders = _of_two(treatment, names)
         return Plan(names, design.levels.astype(np.int64), ladders, design)
     levels = np.asarray(design)
     if levels.ndim != 2 or levels.shape[1] != len(names) or levels.dtype.kind not in "iu" or levels.size == 0:
-        raise ValueError(f"levels of shape {levels.shape}, {levels.dtype}: a row a trial, a column for each of {names}")
+        raise ValueError(
+            f"levels of shape {levels.shape} and type {levels.dtype} must be integers, with a row for each trial and a "
+            f"column for each of {', '.join(names)}"
+        )
     if isinstance(treatment, str | Mapping) or not isinstance(treatment, Sequence):
-        raise TypeError("an array of levels takes a sequence of treatments, one for each level, None for no treatment")
+        raise TypeError("an array of levels needs a sequence of treatments, one for each level (None for no treatment)")
     if levels.min() < 0 or levels.max() >= len(treatment):
-        raise ValueError(f"levels from {levels.min()} to {levels.max()}, and {len(treatment)} treatments for them")
+        raise ValueError(
+            f"levels from {levels.min()} to {levels.max()} do not fit {len(treatment)} treatments, which count from 0"
+        )
     ladder = tuple(treatment_of(one) if isinstance(one, str) else one for one in treatment)
     return Plan(names, levels.astype(np.int64), dict.fromkeys(names, ladder), None)
 
@@ -158,13 +165,13 @@ def _of_two(treatment: Levels, names: tuple[str, ...]) -> dict[str, tuple[Treatm
         found = checked(treatment)
         missing = [name for name in names if name not in found]
         if missing or len(found) > len(names):
-            raise ValueError(f"treatments of {', '.join(found)}; the factors are {', '.join(names)}")
+            raise ValueError(f"there are treatments of {', '.join(found)}, but the factors are {', '.join(names)}")
     elif isinstance(treatment, Sequence) and not isinstance(treatment, str):
-        raise TypeError("a design of two levels takes one treatment, or a mapping of one for each factor")
+        raise TypeError("a design of two levels needs one treatment, or a mapping with one treatment for each factor")
     else:
         found = checked(dict.fromkeys(names, treatment))
         if not found:
-            raise ValueError("no treatment: say what is done at a place, 10us")
+            raise ValueError("there is no treatment: give what is done at a place, such as 10us")
     return {name: (None, found[name]) for name in names}
 
 

@@ -56,7 +56,7 @@ def taken_up(identity: Mapping[str, Any], plan: Plan, kept: Path) -> tuple[Plan,
         checked(data, "KeptLayout")
         exact, rows = Plan.from_json(data["plan"]), data["rows"]
     except ValueError as error:
-        raise ExperimentError(f"cannot resume from {kept}: {error}; remove it to begin anew") from error
+        raise ExperimentError(f"cannot resume from {kept}: {error}; remove it to start again") from error
     told = json.loads(json.dumps(identity))
     if data["experiment"] != told:
         raise ExperimentError(
@@ -65,7 +65,9 @@ def taken_up(identity: Mapping[str, Any], plan: Plan, kept: Path) -> tuple[Plan,
         )
     fits = exact.factors == plan.factors and np.array_equal(exact.levels, plan.levels)
     if not fits or len(rows) > len(told["order"]) or any(len(row) != len(told["responses"]) for row in rows):
-        raise ExperimentError(f"cannot resume from {kept}: its trials are not those of its experiment; remove it")
+        raise ExperimentError(
+            f"cannot resume from {kept}: its trials are not those of its experiment; remove it to start again"
+        )
     return exact, [[float(value) for value in row] for row in rows]
 
 

@@ -35,13 +35,13 @@ def runner_of(program: Any, arguments: Arguments = (), machine: Machine | None =
         If this is not a program, or the arguments do not suit it.
     """
     if isinstance(arguments, str):
-        raise TypeError(f"arguments={arguments!r}: a sequence of them, as [{arguments!r}]")
+        raise TypeError(f"arguments must be a sequence, such as [{arguments!r}], not {arguments!r}")
     if isinstance(program, str | os.PathLike):
         if machine is not None or callable(arguments):
-            raise TypeError("a script opens its machines itself, and its arguments are a sequence of strings")
+            raise TypeError("a script must open its machines itself, and its arguments must be a sequence of strings")
         return Script(program, arguments)
     if not callable(program):
-        raise TypeError(f"a program is a function or the path of a script, not a {type(program).__name__}")
+        raise TypeError(f"a program must be a function or the path of a script, not a {type(program).__name__}")
     if inspect.isgeneratorfunction(program) or inspect.iscoroutinefunction(program):
         raise TypeError(f"{name_of(program)} does not run when it is called: give a function that runs it to its end")
     return Here(program, arguments) if machine is None else OnMachine(machine, program, arguments)

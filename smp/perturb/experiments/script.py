@@ -185,4 +185,4 @@ def _answer(read: int, child: int, ctrl_c: HeldBack) -> bytes:
 def _tail(said: BinaryIO) -> str:
     said.seek(0)
     text = said.read().decode(errors="replace").strip()
-    return f"; it said:\n{text[-_SHOWN:]}" if text else ""
+    return f"; the end of its output:\n{text[-_SHOWN:]}" if text else ""

@@ -137,8 +137,8 @@ def searched(factors: str | Sequence[str], settings: ArrayLike, responses: Array
     names = named(factors)
     if delays.ndim != 2 or delays.shape[1] != len(names) or given.ndim != 2 or given.shape[1] != len(delays):
         raise ValueError(
-            f"settings {delays.shape} and responses {np.shape(responses)} of {len(names)} factors: there must be a row "
-            "of settings, and a column of responses, for each trial"
+            f"settings {delays.shape} and responses {np.shape(responses)} of {len(names)} factors do not agree: give a "
+            "row of settings and a column of responses for each trial"
         )
     if not np.isfinite(given).all():
         raise ExperimentError("a response is missing: run its trial again")

@@ -79,7 +79,9 @@ class Trials(Saved):
             For trials of an array of more levels, which have no effects: see `smp.perturb.experiments.search`.
         """
         if self.plan.design is None:
-            raise ValueError("these are trials of an array of more levels, which has no effects: take the best of them")
+            raise ValueError(
+                "these are trials of an array of more than two levels, which has no effects: take the best of them"
+            )
         return self.plan.design
 
     @property
@@ -110,7 +112,7 @@ class Trials(Saved):
             If trials are missing.
         """
         if name not in self.names:
-            raise KeyError(f"no response {name!r}: there are {', '.join(self.names)}")
+            raise KeyError(f"there is no response {name!r}; the responses are {', '.join(self.names)}")
         shape = int(self.table["replicate"].max(initial=0)) + 1, len(self.plan.levels), self.runs
         places = np.ravel_multi_index([self.table[one] for one in ("replicate", "trial", "run")], shape)
         whole = math.prod(shape)
@@ -154,8 +156,8 @@ class Trials(Saved):
         unknown = [name for name in self.plan.factors if not self.met[name].inside > 0]
         if unknown:
             raise ValueError(
-                f"no time was measured in {', '.join(unknown)}: points of delay(...) have none, so nobody can say what "
-                "making them faster would bring; enclose what they are about by factor(...)"
+                f"no time was measured in {', '.join(unknown)}: points of delay(...) have none, so their gain "
+                "cannot be predicted; enclose the code of the place in factor(...) instead"
             )
         spent = {name: self.met[name].inside / self.met[name].by for name in self.plan.factors}
         return gains(self.analyse(), self.delayed(), spent)
@@ -187,7 +189,9 @@ class Trials(Saved):
 
     def _less_is_better(self, name: str) -> None:
         if name == "throughput":
-            raise ValueError("of throughput more is better: search by the time, which is the work divided by it")
+            raise ValueError(
+                "the best throughput is the largest, and a search finds the smallest: search by time instead"
+            )
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, sections(self, ["time"])))

@@ -54,10 +54,10 @@ class PlanLayout(Record):
             raise ValueError("there must be treatments for each factor, in their order, and a level in each trial")
         count = 2 if self.design is not None else len(self.treatments[self.factors[0]])
         if {len(ladder) for ladder in self.treatments.values()} != {count}:
-            raise ValueError("the factors have treatments of different numbers, or not two in a design of two levels")
+            raise ValueError("the factors have different numbers of treatments, or not two in a design of two levels")
         known = {-1, 1} if self.design is not None else set(range(count))
         if unknown := {level for row in self.levels for level in row} - known:
-            raise ValueError(f"the trials have levels {sorted(unknown)}, which are those of no treatment")
+            raise ValueError(f"the trials have levels {sorted(unknown)}, for which there is no treatment")
         return self
 
 
@@ -84,12 +84,14 @@ class TrialsLayout(Record):
     def _a_place_and_all_responses_for_each_run(self) -> Self:
         names, runs, trials = self.responses, len(self.rows), len(self.plan.levels)
         if len(set(names)) < len(names) or set(names) & set(TAKEN) or "time" not in names:
-            raise ValueError(f"the responses {names} need different names, one of them time")
+            raise ValueError(f"the responses {names} must have different names, one of them time")
         if len(self.order) != runs or {len(row) for row in self.rows} != {len(names)}:
-            raise ValueError(f"there are {runs} rows: each needs a place in the order and {len(names)} responses")
+            raise ValueError(f"there are {runs} rows: each needs a position in the order and {len(names)} responses")
         for replicate, block, trial, run in self.order:
             if trial >= trials or max(replicate, block, run) >= runs:
-                raise ValueError(f"the order has a trial {trial} of {trials}, or more of something than {runs} runs")
+                raise ValueError(
+                    f"the order has trial {trial} of {trials}, or a replicate, block or run beyond {runs} runs"
+                )
         return self
 
     @model_validator(mode="after")

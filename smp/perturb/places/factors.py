@@ -170,7 +170,7 @@ def counted() -> Iterator[dict[str, Met]]:
         that passed the place. Places that were not passed are absent.
     """
     if PLACES.timer is not None:
-        raise RuntimeError("places are being counted already: counted() is no block inside another")
+        raise RuntimeError("places are being counted already: counted() cannot be used inside another counted()")
     counter = Counter()
     met: dict[str, Met] = {}
     counter.start()

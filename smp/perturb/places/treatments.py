@@ -197,13 +197,15 @@ class Share(_Unforeseen):
     def __post_init__(self) -> None:
         _check("Share", self.percent, "percent", 1e6)
         if not self.percent:
-            raise ValueError("a share of 0% is no treatment: take more")
+            raise ValueError("a share of 0% is not a treatment: take more")
 
     def __str__(self) -> str:
         return f"{self.percent:.12g}%"
 
     def order(self, site: Site | None) -> Order:
-        raise ValueError(f"{self} of the time in a place, which only an experiment counts: say how long instead, 10us")
+        raise ValueError(
+            f"only an experiment measures the time in a place, so {self} of it is unknown: give a length, such as 10us"
+        )
 
     def of(self, name: str, met: Met, least: float) -> Busy:
         """Return this share as a delay at a place.
@@ -224,8 +226,8 @@ class Share(_Unforeseen):
         """
         if not met.inside > 0:
             raise ValueError(
-                f"{self} of the time in {name!r}: none was measured, for it is a point of delay(...), or takes none; "
-                "enclose what it is about by factor(...), or say how long, 10us"
+                f"{self} of the time in {name!r} is not a delay, because no time was measured there: it is a point of "
+                "delay(...), or takes no time; enclose its code in factor(...), or give a length, such as 10us"
             )
         return Busy(round(max(self.percent / 100 * met.inside / met.passes, least) * 1e9))
 
@@ -260,7 +262,7 @@ def treatment(text: str) -> Treatment:
         return Work(int(amount))
     if kind == "buffer" and (found := re.fullmatch(_NUMBER + "([KMG]i?B|B|)", amount)):
         return Buffer(round(float(found[1]) * _OCTETS[found[2]]))
-    raise ValueError(f"{text!r} is no treatment: write one of {FORMS}")
+    raise ValueError(f"{text!r} is not a treatment: write one of {FORMS}")
 
 
 def checked(treatments: Mapping[str, Treatment | str | None]) -> dict[str, Treatment]:
@@ -278,7 +280,7 @@ def checked(treatments: Mapping[str, Treatment | str | None]) -> dict[str, Treat
             found[name] = treatment(given)
         elif given is not None:
             if not hasattr(given, "order"):
-                raise TypeError(f"the treatment of {name!r} is a Busy, Work, ... or one of {FORMS}, not {given!r}")
+                raise TypeError(f"the treatment of {name!r} must be a Busy, Work, ... or one of {FORMS}, not {given!r}")
             found[name] = given
     return found
 
@@ -286,7 +288,7 @@ def checked(treatments: Mapping[str, Treatment | str | None]) -> dict[str, Treat
 def check_name(name: object) -> None:
     """Raise an error if this is not a valid name of a factor."""
     if not isinstance(name, str):
-        raise TypeError(f"a factor's name is a string, not {name!r}")
+        raise TypeError(f"a factor's name must be a string, not {name!r}")
     named([name])
 
 
@@ -295,7 +297,7 @@ def _check(kind: str, number: float, unit: str, most: float) -> None:
     if isinstance(number, bool) or not isinstance(number, int | np.integer | (int if whole else float)):
         raise TypeError(f"{kind} takes a {'whole ' if whole else ''}number of {unit}, not {number!r}")
     if not (0 <= number <= most and math.isfinite(number)):
-        raise ValueError(f"{kind} takes from 0 to {most:,.0f} {unit}, not {number!r}")
+        raise ValueError(f"{kind} takes 0 to {most:,.0f} {unit}, not {number!r}")
 
 
 def _timed(name: str) -> int:

@@ -186,7 +186,11 @@ REFUSED: dict[str, tuple[Callable[[smp.Processor, smp.GlobalArray], Any], type[B
     "too many": (lambda proc, a: copied_out(proc, a, (0, 0), 0), IndexError, "too many indices"),
     "shape": (lambda proc, a: copied_out(proc, a, slice(3), [1, 2]), ValueError, "shape (2,) into 3 elements"),
     "type": (lambda proc, a: copied_out(proc, a, 0, 1j), TypeError, "copy_out of complex128 into a global array"),
-    "no array": (lambda proc, a: copied_in(proc, np.zeros(3), 0), TypeError, "not a global array but a ndarray"),
+    "no array": (
+        lambda proc, a: copied_in(proc, np.zeros(3), 0),
+        TypeError,
+        "the array must be a global array, not a ndarray",
+    ),
     "direct": (lambda proc, a: a[0], PhaseError, "accesses a global array outside a superstep"),
 }
 

@@ -24,13 +24,13 @@ def by_a_loop(how: str) -> Callable[..., Any]:
 
 
 ON_PROCESSORS: dict[str, tuple[Callable[..., Any], str]] = {
-    "cells": (lambda proc, array: proc.cells(3), r"^cells needs memory .* by supersteps or collectives"),
+    "cells": (lambda proc, array: proc.cells(3), r"^cells needs memory .* with supersteps or collectives"),
     "streams": (lambda proc, array: proc.streams(2), "a pool of streams needs memory .* a processor for each stream"),
     "team": (lambda proc, array: proc.team, "a pool of streams needs memory .* a processor for each stream"),
     "sync": (lambda proc, array: proc.sync, r"proc.sync needs memory .* proc.barrier\(\)"),
     "view": (lambda proc, array: array.view, "array.view needs memory .* step.copy_in"),
     "copy_in_by": (by_a_loop("copy_in_by"), "a loop on global arrays needs memory .* local array of step.copy_in"),
-    "copy_out_by": (by_a_loop("copy_out_by"), "a loop on global arrays needs memory .* by step.copy_out"),
+    "copy_out_by": (by_a_loop("copy_out_by"), "a loop on global arrays needs memory .* with step.copy_out"),
 }
 
 
@@ -45,9 +45,12 @@ def test_on_a_processor(messages: smp.Machine, what: str) -> None:
 
 
 IN_THE_PARENT: dict[str, tuple[Callable[[smp.Machine], Any], str]] = {
-    "cells": (lambda machine: machine.cells(3), "^cells needs memory .* by supersteps or collectives, or open"),
-    "view": (lambda machine: machine.zeros(3).view, r"array.view needs memory .* by array\[index\] in the parent, or"),
-    "trace": (lambda machine: machine.trace, r"smp.emulated\(\) does"),
+    "cells": (lambda machine: machine.cells(3), "^cells needs memory .* with supersteps or collectives, or open"),
+    "view": (
+        lambda machine: machine.zeros(3).view,
+        r"array.view needs memory .* with array\[index\] in the parent, or",
+    ),
+    "trace": (lambda machine: machine.trace, r"smp.emulated\(\.\.\., trace=True\) keeps one"),
 }
 
 

@@ -105,7 +105,7 @@ class MessagePort(Client):
             for rank in range(self.size):
                 self.network.send(("program", rank), Arrived(self._collectives, self.rank, description, block))
         elif self._overdue != description:
-            raise WaitTimeout(f"processor {self.rank} has timed out at {self._overdue!r} and comes to {description!r}")
+            raise WaitTimeout(f"processor {self.rank} timed out at {self._overdue!r} and now comes to {description!r}")
         self._overdue = description
         arrived = self._arrived.setdefault(self._collectives, {})
         while len(arrived) < self.size:
@@ -114,7 +114,7 @@ class MessagePort(Client):
             except queue.Empty:
                 raise WaitTimeout(
                     f"processor {self.rank} waited {timeout} s at {description!r} and not all of the {self.size} "
-                    "processors came"
+                    "processors arrived"
                 ) from None
         self._overdue = ""
         del self._arrived[self._collectives]

@@ -120,7 +120,9 @@ class MessageProcessors:
         raise without_memory("cells")
 
     def trace(self) -> Sequence[tuple[int, int, str, str]]:
-        raise Unsupported("processors that run at the same time leave no list of steps; smp.emulated() does")
+        raise Unsupported(
+            "processors that run at the same time leave no list of steps; smp.emulated(..., trace=True) keeps one"
+        )
 
     def stop(self) -> None:
         self._stopped = True

@@ -39,7 +39,7 @@ def notes(run: Repeated, interval: Interval) -> list[str]:
 
 def _uncounted(interval: Interval) -> str:
     labels = _named(interval.label[np.isnan(interval.good)])
-    return f"the counts of {labels} do not hold all accesses, so there is no prediction" if labels else ""
+    return f"the counts of {labels} do not include all accesses, so there is no prediction" if labels else ""
 
 
 def _fault_seconds(run: Repeated, interval: Interval) -> NDArray[np.float64]:
@@ -62,10 +62,10 @@ def _first_touch(run: Repeated, interval: Interval, faulted: NDArray[np.float64]
     faults = _most(run.steps, interval)[rows].sum()
     part = min(1.0, faulted[rows].sum() / interval.measured[rows].sum())
     labels = _named(interval.label[rows])
-    said = f"page faults: {faults:,} on a processor, about {percent(part)}% of the copies of {labels}: "
+    said = f"page faults: {faults:,} on a processor, about {percent(part)}% of the time of the copies of {labels}: "
     if run.warmup or len(run.repeats) > 2:
-        return said + "memory is new in every run; give copy_in an out=, and make arrays before the run"
-    return said + "memory is touched for the first time; run with warmup=1, and if they stay, give copy_in an out="
+        return said + "memory is new in every run; pass out= to copy_in, and make arrays before the run"
+    return said + "memory is touched for the first time; run with warmup=1, and if faults remain, pass out= to copy_in"
 
 
 def _forgotten(run: Repeated, interval: Interval, faulted: NDArray[np.float64]) -> str:
@@ -79,8 +79,8 @@ def _forgotten(run: Repeated, interval: Interval, faulted: NDArray[np.float64]) 
         return ""
     labels, seconds = _named(interval.label[rows]), time(float(interval.copy_in[rows].sum()))
     return (
-        f"copy-in of {labels} took {seconds}, which no accesses explain, and step.compute() was not called: local work "
-        "without it is charged to copy-in; call step.compute() after the last copy_in"
+        f"copy-in of {labels} took {seconds}, more than its accesses explain, and step.compute() was not called: "
+        "without it, local work is charged to copy-in; call step.compute() after the last copy_in"
     )
 
 
@@ -91,7 +91,7 @@ def _changing(run: Repeated) -> str:
     changed = np.any([first[names] != other[names] for other in others], axis=0) if others else np.zeros(0, np.bool_)
     if not changed.any():
         return ""
-    return f"h_r, h_w, M of {_named(first['label'][changed])} differ between the repeats: those of the last are shown"
+    return f"h_r, h_w, M of {_named(first['label'][changed])} differ between the repeats: the last repeat's are shown"
 
 
 def _collectives(run: Repeated) -> str:
@@ -101,7 +101,7 @@ def _collectives(run: Repeated) -> str:
         return ""
     said = [f"{each.name} ({each.where}, M {each.m:,}, {time(each.seconds)})" for each in found]
     more = f"; {len(said) - _NAMED} more in run.collectives" if len(said) > _NAMED else ""
-    return f"collectives outside of copies are in no h_r, h_w, M: {'; '.join(said[:_NAMED])}{more}"
+    return f"collectives outside of copies are not counted in h_r, h_w, M: {'; '.join(said[:_NAMED])}{more}"
 
 
 def _named(labels: Iterable[str]) -> str:

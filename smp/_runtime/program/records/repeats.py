@@ -36,8 +36,8 @@ def prepared(
     for name, given in (("warmup", warmup > 0), ("repeat", repeat > 1), ("counters", counters)):
         if given and _lacks(program, args, name):
             raise TypeError(
-                f"{name}= is for machine.run, and the program has a parameter of this name as well: give the program's "
-                "by position, or run a function that calls it"
+                f"{name}= is an option of machine.run, but the program has a parameter of this name, too: pass the "
+                "program's argument by position, or run a function that calls the program"
             )
     return WithCounters(program) if counters else program
 
@@ -67,12 +67,12 @@ def _must_match(first: Repeat, other: Repeat, number: int) -> None:
     if at == max(len(one), len(two)):
         return
     said = [
-        f"superstep {rows[at]['step']} ({str(rows[at]['label'])!r})" if at < len(rows) else "none"
+        f"superstep {rows[at]['step']} ({str(rows[at]['label'])!r})" if at < len(rows) else "no superstep"
         for rows in (one, two)
     ]
     raise ProgramError(
-        f"the repeats of the program differ, so their times have no medians: where repeat 0 has {said[0]}, repeat "
-        f"{number} has {said[1]}; have it begin each repeat from the same data, or run it once at a time"
+        f"the repeats of the program differ, so there are no medians of their times: where repeat 0 has {said[0]}, "
+        f"repeat {number} has {said[1]}; let each repeat begin from the same data, or run the program once at a time"
     )
 
 

@@ -52,11 +52,11 @@ def notes(run: Repeated, interval: Interval) -> list[str]:
 
 
 def _time(interval: Interval) -> str:
-    said = "the time is that of the slowest processor, with local work and waits"
+    said = "the time is that of the slowest processor, including local work and waits"
     worst = float(np.fmax(interval.bad, interval.random)[0])
     if interval.measured[0] <= worst or np.isnan(worst):
         return said
-    return f"{said}: the accesses that were counted take at most {time(worst)} of it"
+    return f"{said}; the counted accesses take at most {time(worst)} of it"
 
 
 def _counted(run: Repeat) -> str:
@@ -69,16 +69,17 @@ def _counted(run: Repeat) -> str:
 
 
 def _unseen(run: Repeated) -> str:
-    loops = f"operations on cells in {run.loops_with_cells:,} calls of compiled loops, " if run.loops_with_cells else ""
-    half = "the reads of supersteps that say counted=False, " if not run.steps["counted"].all() else ""
-    return f"not seen: {loops}{half}accesses by array.view; a program can state them by proc.count"
+    calls = f"{run.loops_with_cells:,} call{'s' * (run.loops_with_cells != 1)}"
+    loops = f"operations on cells in {calls} of compiled loops, " if run.loops_with_cells else ""
+    half = "the reads of supersteps with counted=False, " if not run.steps["counted"].all() else ""
+    return f"not counted: {loops}{half}accesses through array.view; a program can state them with proc.count"
 
 
 def _hardware(run: Repeat) -> str:
     """Return the sums of the hardware's counts over all processors, and why other events were not counted."""
     found = [each for each in run.hardware if each is not None]
     if not found:
-        return "hardware counters were not asked for: run with counters=True"
+        return "hardware counters were not requested: run with counters=True"
     names = dict.fromkeys(name for counts, missing in found for name in (*counts, *missing))
     counted = [name for name in names if all(name in counts for counts, _ in found)]
     said = [f"{name} {sum(counts[name] for counts, _ in found):,}" for name in counted]
@@ -86,4 +87,4 @@ def _hardware(run: Repeat) -> str:
     for why in missing:
         refused = [name for name in names if any(each.get(name) == why for _, each in found)]
         said.append(f"{', '.join(refused)} {why}")
-    return f"by hardware counters: {'; '.join(said)}"
+    return f"hardware counters: {'; '.join(said)}"

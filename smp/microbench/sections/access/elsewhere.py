@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from smp._output.numbers import size
 from smp._output.table import Cell, Table, counted, text
-from smp.microbench.output.format import by_state, known
+from smp.microbench.output.format import STATES, by_state, known
 from smp.profiles.access import Access, Pattern
 
 
@@ -27,9 +27,9 @@ def in_other_states(found: Access) -> Iterator[Table]:
             each: list[Cell] = [None if seconds is None else seconds / (2 * row.h) * 1e9 for seconds in times]
             rows.append([row.family.title() + footprint, row.h, *each])
         if rows:
-            title = f"A word by how the CPUs lay, p = {p}: the hand-over of a line, and its share of the time"
+            title = f"Time per word by placement of the CPUs, p = {p}: {STATES}"
             notes = [
-                "The cost functions are fitted to the first state; - in another says that nothing was measured in it."
+                "The cost functions are fitted to the first state. A dash in another state: nothing was measured in it."
             ]
             yield Table(title, [text("family"), counted("h"), *by_state(states, "ns/word")], rows, notes)
 

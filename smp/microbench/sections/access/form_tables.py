@@ -9,12 +9,13 @@ from smp._output.table import Cell, Column, Table, counted, share, text
 from smp.profiles.access import Access, Form, Turn
 
 OF_FORMS = (
-    "Every form was fitted on the same suite; the best on the two others predicts. N: with the second most of any "
-    "processor; O: with all others together; -c: split at knees, which are taken from the data."
+    "Every form was fitted on the same suite; the form that is best on the two others predicts. N: with the second "
+    "largest count of any processor; O: with the sum of all other processors; -c: split at knees, which are taken from "
+    "the data."
 )
 OF_TURNS = (
-    "A suite that was not fitted on chooses the form, and the error is printed of the third: of data that neither "
-    "fitted nor chose."
+    "A suite that was not fitted on chooses the form. The error is that on the third suite, which neither fitted nor "
+    "chose it."
 )
 
 
@@ -54,7 +55,7 @@ def _turns(turns: Sequence[Turn], word_bytes: int) -> Table:
         [row.p, _title(row, word_bytes), row.name, row.chosen_by, row.suite, row.average, row.maximum, row.count]
         for row in turns
     ]
-    return Table("How far the chosen functions are off", columns, rows, [OF_TURNS])
+    return Table("Errors of the chosen functions", columns, rows, [OF_TURNS])
 
 
 def _title(row: Form | Turn, word_bytes: int) -> str:

@@ -74,7 +74,7 @@ def every_function(found: Access, p: int, samples: Samples) -> Figure:
     bars = ", with 5th to 95th percentile" if _in_pieces(samples) else ""
     return Figure(
         "access-functions",
-        "How near to the measured times do the cost functions run?",
+        "How close are the cost functions to the measured times?",
         f"p = {p}; points: measured{bars}; lines: predicted (after figure 1 of the SMP paper)",
         panels,
         columns=len(shown),
@@ -145,7 +145,7 @@ def by_footprint(found: Access, p: int) -> Figure | None:
     ]
     return Figure(
         "access-footprint",
-        "What does a scattered word cost, by how much memory the accesses fall on?",
+        "How long does a scattered word take, by the size of the memory that the accesses fall on?",
         f"Random, p = {p}, every processor reads h words and writes as many; points: measured, lines: predicted; "
         f"dashed: Good and Bad of h = {count(most)}",
         [Panel(Axis("footprint", "bytes", "log"), Axis("time of a word", "ns", "log"), series, "", marks)],
@@ -167,7 +167,7 @@ def _patterns(found: Access, family: str, p: int, kind: str) -> tuple[list[Patte
 
 def _measured(name: str, rows: Sequence[Pattern], **look: Any) -> Series:
     h = column(rows, "h")
-    invalid = ["" if row.clean else "no superstep of it counts" for row in rows]
+    invalid = ["" if row.clean else "none of its supersteps counts" for row in rows]
     return Series(name, h, column(rows, "seconds") / h * 1e9, "points", invalid=invalid, **look)
 
 

@@ -27,16 +27,16 @@ COEFFICIENTS = {"good": (1, 2), "bad": (3, 4)}
 COSTS = (
     *(counted("p"), text("family"), Column("measured", "ns/word"), Column("predicted", "ns/word")),
     *(Column("error", "%", "signed", scale=100.0), Column("over Good")),
-    *(counted("clean samples"), counted("of"), share("apart ave.")),
+    *(counted("clean samples"), counted("of"), share("kept apart")),
 )
 COSTS_MEANING = (
     "measured: suite 1, vary, x = p; the middle half of the samples that count. predicted: by the chosen form. "
-    "apart: its average error on the worse of the suites that neither fitted nor chose it."
+    "kept apart: its average error on the worse of the suites that neither fitted nor chose it."
 )
 OFF = f"! not valid: above {LIMIT:.0%}."
 INTERVALS = (
-    "Coefficients below: [low, high] is the 95% interval; 0 alone was held at zero, since a negative cost makes no "
-    "sense; ? cannot be told from other terms by these measurements."
+    "Coefficients below: [low, high] is the 95% interval. A 0 without an interval was held at zero, since a negative "
+    "cost makes no sense. ?: these measurements cannot separate this term from other terms."
 )
 TERMS = (
     *(text("function"), text("tier"), Column("L", "us", scale=1e6), Column("gh, ghr", "ns/word", scale=1e9)),
@@ -150,7 +150,7 @@ def tables(found: Access, profile: Profile) -> Iterator[Table]:
         yield cost_table(costs)
         known = (found.overhead_s or {}).items()
         overheads = ", ".join(f"{time(low)} to {time(high)} (p = {p})" for p, (low, high) in known)
-        adds = f"The runtime adds to each superstep of a program: {overheads}." if overheads else ""
+        adds = f"Time that the runtime adds to each superstep of a program: {overheads}." if overheads else ""
         yield Table(notes=[adds, INTERVALS])
     yield from in_other_states(found)
     last = max((row.p for row in found.functions), default=0)

@@ -41,13 +41,13 @@ def stream(found: Bandwidth) -> Figure:
     if found.loaded_latency:
         notes = [f"{row.loading_processors} loading" for row in found.loaded_latency]
         loaded = steady(curve("", found.loaded_latency, "load_GBps", between=SPREAD, marker=0, notes=notes))
-        x = Axis("what the loading processors move by triad", "GB/s")
+        x = Axis("traffic of the loading processors, by triad", "GB/s")
         panels.append(Panel(x, LATENCY, [loaded], f"Latency under load; {VALID_BAND}"))
     counts = [min(row.processors for row in found.stream), max(row.processors for row in found.stream)]
     one, most = (stream_row(found, p, "triad") for p in counts)
     title = "How does bandwidth grow with processors?"
     if one and most and one is not most and one.valid is not False and most.valid is not False:
-        times = f"{fixed(most.GBps / one.GBps)} times one"
+        times = f"{fixed(most.GBps / one.GBps)} times as much as one"
         title = f"Triad: {most.processors} processors move {number(most.GBps)} GB/s, {times}"
     return Figure(
         "bandwidth",
@@ -69,8 +69,8 @@ def load(found: Bandwidth) -> Figure:
     return Figure(
         "bandwidth-loaded",
         said[0] if said else "What does a load cost while other processors move data?",
-        f"each point: another delay after each line that the others read or write; {VALID_BAND}; ringed: not valid",
-        [Panel(Axis("what the other processors move", "GB/s", "log"), LATENCY, lines, marks=marks)],
+        f"each point has another delay after each line that the others read or write; {VALID_BAND}; ringed: not valid",
+        [Panel(Axis("traffic of the other processors", "GB/s", "log"), LATENCY, lines, marks=marks)],
     )
 
 
@@ -95,11 +95,13 @@ def of_nodes(found: Bandwidth) -> Figure:
     remote = [row.ns for row in found.nodes if row.memory_of_node != row.cpus_of_node]
     title = "What does memory of another node cost?"
     if local and remote:
-        title = f"Memory of another node takes up to {fixed(max(remote) / min(local))} times as long as one's own"
+        title = (
+            f"Memory of another node takes up to {fixed(max(remote) / min(local))} times as long as that of one's own"
+        )
     return Figure(
         "bandwidth-nodes",
         title,
-        "left: random loads of one CPU, each waits for the one before; right: all CPUs of a node; ringed: not valid",
+        "left: random loads of one CPU, each waiting for the one before; right: all CPUs of a node; ringed: not valid",
         [
             heat_map(found.nodes, places, x, y, "time of a load", "ns"),
             heat_map(found.nodes, places, x, y, "reading", "GB/s", "GBps"),

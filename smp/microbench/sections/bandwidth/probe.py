@@ -129,7 +129,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     tick(1.0, "bandwidth")
     triads = [one.GBps for one in rows["shared"] if one.kernel == "triad"]
     GHz = clock_rate().GHz
-    why = complaints(loaded, 0.5, lambda result: f"latency beside {key_of(result)[0]} loading processors") + [
+    why = complaints(loaded, 0.5, lambda result: f"latency next to {key_of(result)[0]} loading processors") + [
         f"p = {one.processors}, {one.kernel}: {one.why[0]}" for one in rows["shared"] if one.why
     ]
     placed = plan.placement.placement(counts[-1])
@@ -202,7 +202,7 @@ def counts_of(plan: Plan, cpus: int) -> tuple[list[int], str | None]:
     if max(counts) <= FEW:
         counts = set(range(1, max(counts) + 1))
     beyond = [p for p in plan.processors if p > cpus]
-    return sorted(counts), f"p = {beyond}: there are {cpus} CPUs" if beyond else None
+    return sorted(counts), f"p = {beyond}, since there are {cpus} CPUs" if beyond else None
 
 
 def loading_of(plan: Plan, size: int) -> list[int]:
@@ -223,6 +223,6 @@ def array_bytes(plan: Plan, available: int | None) -> tuple[int, str | None]:
         return nbytes, None
     reason = f"{available or 0:,} bytes of memory are available" if fits < cap else f"the mode is {plan.mode}"
     return nbytes, (
-        f"STREAM asks for arrays of four times the last cache ({cache:,} bytes as reported) and at least "
-        f"{FEWEST_ELEMENTS:,} elements, {wanted:,} bytes; these have {nbytes:,} bytes, since {reason}"
+        f"STREAM requires arrays of four times the last cache ({cache:,} bytes as reported) and at least "
+        f"{FEWEST_ELEMENTS:,} elements, which is {wanted:,} bytes; these have {nbytes:,} bytes, since {reason}"
     )

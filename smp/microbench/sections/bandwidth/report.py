@@ -25,7 +25,7 @@ PRIVATE = {name: STREAM[name] for name in ("kernel", "processors", "GBps", "medi
 CURVE = {
     "write_share": share("lines written"),
     "delay_cycles": counted("delay, cycles"),
-    "load_GBps": Column("they move", "GB/s"),
+    "load_GBps": Column("traffic", "GB/s"),
     "ns": Column("latency", "ns"),
     "cycles": Column("cycles"),
     "p95_ns": Column("p95", "ns"),
@@ -39,7 +39,7 @@ NODES = {
 }
 LOADED = {
     "loading_processors": counted("loading processors"),
-    "load_GBps": Column("they move", "GB/s"),
+    "load_GBps": Column("traffic", "GB/s"),
     "ns": Column("latency", "ns"),
     "cycles": Column("cycles"),
     "p95_ns": Column("p95", "ns"),
@@ -50,7 +50,7 @@ def tables(found: Bandwidth, profile: Profile) -> Iterator[Table]:
     """Yield the tables of a profile whose bandwidth was measured."""
     if found.stream:
         rows = [row for p in processors(found) for kernel in KERNELS if (row := stream_row(found, p, kernel))]
-        array = f"arrays of {size(found.array_bytes)}, the best of {found.repeats or '?'} repeats less the first"
+        array = f"arrays of {size(found.array_bytes)}, the best of {found.repeats or '?'} repeats without the first"
         left_out = f"left out: {found.left_out}" if found.left_out else ""
         yield Table(
             "STREAM in global arrays (GB = 10^9 bytes; after table 4)",
@@ -69,28 +69,26 @@ def tables(found: Bandwidth, profile: Profile) -> Iterator[Table]:
     if found.loaded_latency:
         title = f"Latency of a random chase through {size(found.chase_bytes)} while others run triad"
         yield listed(title, LOADED, found.loaded_latency)
-        beside = [
-            (f"{row.loading_processors} that run triad", row.ns, row.elsewhere_ns) for row in found.loaded_latency
-        ]
+        beside = [(f"{row.loading_processors} running triad", row.ns, row.elsewhere_ns) for row in found.loaded_latency]
         states = (found.placement or {}).get(str(found.all_processors))
-        yield from by_placement("The same by how the CPUs lay", "beside", beside, states)
+        yield from by_placement("The same by placement of the CPUs", "loading processors", beside, states)
     if found.load_curve:
         many = found.load_curve[0].loading_processors
         who = "another processor reads and writes" if many == 1 else f"{many} other processors read and write"
-        title = f"Latency while {who} lines, with a delay after each"
-        note = "a line that is written counts twice: it is read before"
+        title = f"Latency while {who} lines, with a delay after each line"
+        note = "a line that is written counts twice, since it is read first"
         yield listed(title, CURVE, found.load_curve, note, *under_load(found))
     if found.nodes:
         yield listed("Memory of one node for the CPUs of another", NODES, found.nodes)
     elif found.nodes_found is not None:
-        yield Table(notes=["All memory that the CPUs may use is of one node: there is no matrix of nodes."])
+        yield Table(notes=["All memory that the CPUs may use belongs to one node, so there is no matrix of nodes."])
 
 
 def in_other_states(found: Bandwidth) -> Iterator[Table]:
     """Yield a table for each p whose CPUs had several states of placement: the median rates in every state."""
     for p, states in (found.placement or {}).items():
         rows = [(row.kernel, row.median_GBps, row.elsewhere_GBps) for row in found.stream if row.processors == int(p)]
-        yield from by_placement(f"STREAM by how the CPUs lay, p = {p}, medians", "kernel", rows, states, "GB/s")
+        yield from by_placement(f"STREAM by placement of the CPUs, p = {p}, medians", "kernel", rows, states, "GB/s")
 
 
 def _compared(found: Bandwidth) -> Iterator[str]:
@@ -99,7 +97,7 @@ def _compared(found: Bandwidth) -> Iterator[str]:
     shared = stream_row(found, p, "triad")
     private = next((row for row in found.private if (row.processors, row.kernel) == (p, "triad")), None)
     if shared and private:
-        much = f"{fixed(private.GBps / shared.GBps)} times the {number(shared.GBps)} of global arrays"
+        much = f"{fixed(private.GBps / shared.GBps)} times the {number(shared.GBps)} GB/s of global arrays"
         yield f"triad, p = {p}: {number(private.GBps)} GB/s, {much}"
 
 

@@ -29,7 +29,7 @@ def figures(found: Chain, samples: Samples = None) -> Iterator[Figure]:
     yield Figure(
         "chain",
         _title(found),
-        f"a value through the hands of all, median of the visits; {found.cpus} CPUs; ringed: not valid "
+        f"a value passes through all streams; median of the visits; {found.cpus} CPUs; ringed: not valid "
         "(after figures 10 and 11 of the MTA evaluation)",
         panels,
         columns=len(works),

@@ -12,7 +12,7 @@ from smp.profiles.profile import Profile
 
 from .rows import Chain
 
-TITLES = {"mass": "one cell", "chained": "chain", "packed": "chain, packed"}
+TITLES = {"mass": "one cell", "chained": "chain", "packed": "packed chain"}
 
 
 def line(found: Chain) -> tuple[str, str] | None:
@@ -22,7 +22,7 @@ def line(found: Chain) -> tuple[str, str] | None:
         return None
     most = max(row.streams for row in rows)
     said = ", ".join(f"{TITLES[row.how]} {time(row.ns / 1e9)}" for row in rows if row.streams == most)
-    return "Passing on", f"by {by_streams(most)}, each: {said}"
+    return "Passing on", f"{by_streams(most)}, each: {said}"
 
 
 def tables(found: Chain, profile: Profile) -> Iterator[Table]:
@@ -32,27 +32,27 @@ def tables(found: Chain, profile: Profile) -> Iterator[Table]:
     columns = (
         counted("streams"),
         *(Column(f"{TITLES[how]} {work}", "us", scale=1e-3) for how, work in places),
-        *(counted("traps least"), counted("traps most")),
+        *(counted("fewest traps"), counted("most traps")),
     )
     visits = min(row.windows for row in found.rows)
     notes = (
-        "chain: each cell on a line of its own; packed: four cells on a line",
+        "chain: each cell on a line of its own; packed chain: four cells on a line",
         f"an iteration of work is {found.operations} dependent operations",
-        f"a wait traps after {count(found.limit)} looks; {found.cpus} CPUs, more streams take turns",
+        f"a wait traps after {count(found.limit)} looks; {found.cpus} CPUs; more streams than CPUs take turns",
         f"{MACHINE}: without work a stream takes about {ACCESSES_PASSED_ON.value:g} memory accesses of "
         f"{LATENCY.value:g} clocks, {time(ACCESSES_PASSED_ON.value * LATENCY.ns / 1e9)}, and some retries "
         f"({ACCESSES_PASSED_ON.place})",
         flagged(found.rows),
     )
-    for name, what in (("ns", "a stream"), ("total_ns", "in all")):
+    for name, what in (("ns", "Time per stream"), ("total_ns", "Total time")):
         rows = []
         for streams in sorted({row.streams for row in found.rows}):
             of_it = [known.get((streams, *place)) for place in places]
             traps = [row.traps for row in of_it if row]
             shown = [field(row, name) for row in of_it]
             rows.append([streams, *shown, min(traps), max(traps)])
-        title = f"Time {what} by iterations of work (after figures 10 and 11; medians of {visits} visits)"
+        title = f"{what} by iterations of work (after figures 10 and 11; medians of {visits} visits)"
         yield Table(title, columns, rows, notes if name == "total_ns" else ())
     idle = [row for row in found.rows if row.work == 0]
     named = [(f"{TITLES[row.how]}, {by_streams(row.streams)}", row.ns, row.elsewhere_ns) for row in idle]
-    yield from by_placement("A stream without work by how the CPUs lay", "cells", named, found.placement)
+    yield from by_placement("Time per stream without work, by placement of the CPUs", "cells", named, found.placement)

@@ -185,9 +185,9 @@ def _statistics(repeats: NDArray[np.void], n: int) -> Statistics:
     low, first, median, third, high = np.percentile(repeats["seconds"], [0, 25, 50, 75, 100]) / n * 1e9
     others, why = repeats["others"].max(), []
     if others > MOST_OTHERS:
-        why.append(f"other processes took {others:.0%} of the time of the CPUs")
+        why.append(f"other processes took {others:.0%} of the CPU time")
     elif third > LIMITS.spread * first:
-        why.append(f"unstable: the third quartile is {third / first:.2f} of the first, above {LIMITS.spread:.2f}")
+        why.append(f"unstable: the third quartile is {third / first:.2f} times the first, above {LIMITS.spread:.2f}")
     return {
         "ns_per_element": float(median),
         "minimum_ns": float(low),
@@ -233,7 +233,7 @@ def _ranked(
             ranks.view[:] = -1
             run = machine.run(program, name, shared, ranks, head, streams)
             if not np.array_equal(ranks.view, expected):
-                raise WrongRanks(f"{name} with {streams} streams gives other ranks than the serial loop")
+                raise WrongRanks(f"{name} with {streams} streams gives different ranks from the serial loop")
             ns, retries, traps = run.results[0]
             seconds, before, placed = ns / 1e9, placed, look_and_note(log)
             counts = retries, traps, 0.0, before, placed

@@ -13,7 +13,7 @@ from smp.profiles.profile import Profile
 from .rows import Fine, Ranked, RankedByStreams
 
 TITLES = {
-    "wyllie-cells": "Wyllie, a cell a node",
+    "wyllie-cells": "Wyllie, one cell per node",
     "wyllie-streams": "Wyllie, two lists",
     "reid-miller-streams": "Reid-Miller",
 }
@@ -48,7 +48,7 @@ def best(found: Fine, algorithm: str) -> RankedByStreams | None:
 
 def timed(found: Fine) -> str:
     """Return a name for the part of a run that is timed; in profiles of earlier versions it includes the set-up."""
-    return "all of the run" if found.setup else "the ranking by itself"
+    return "the whole run" if found.setup else "the ranking alone"
 
 
 def tables(found: Fine, profile: Profile) -> Iterator[Table]:
@@ -68,9 +68,9 @@ def tables(found: Fine, profile: Profile) -> Iterator[Table]:
         rows,
         (
             "* more streams than CPUs: they take turns" * any(row.oversubscribed for row in found.rows),
-            f"the start of a run and of its streams is part of the times: {time(min(setup))} to {time(max(setup))}"
+            f"the times include the start of a run and of its streams: {time(min(setup))} to {time(max(setup))}"
             if setup
-            else "set-up: what a run takes besides, to make lists and cells and to start the streams",
+            else "set-up: the further time of a run, to make lists and cells and to start the streams",
             "retries, traps: in one run, at nodes and at the barrier",
             f"{MACHINE}: the serial loop takes {SERIAL_LIST.value:g} {SERIAL_LIST.unit} ({SERIAL_LIST.place})",
             flagged([*found.rows, *found.serial]),
@@ -81,7 +81,7 @@ def tables(found: Fine, profile: Profile) -> Iterator[Table]:
     named = [
         (f"{TITLES[row.algorithm]}, {by_streams(row.streams)}", row.ns_per_element, row.elsewhere_ns) for row in mine
     ]
-    title = f"An element of n = {count(longest)} by how the CPUs lay"
+    title = f"Time per element at n = {count(longest)}, by placement of the CPUs"
     yield from by_placement(title, "algorithm", named, found.placement)
 
 

@@ -46,7 +46,7 @@ def figures(found: Instruction, samples: Samples = None) -> Iterator[Figure]:
 def _title(found: Instruction) -> str:
     rows = select(found.rows, "streams", what="add")
     if len(rows) < 2:
-        return "How long does an instruction take, by the streams that take turns on a CPU?"
+        return "How long does an instruction take if streams take turns on a CPU?"
     alone, most = rows[0], rows[-1]
     ratio = number(most.clocks_mean / alone.clocks_mean)
     title = f"With {most.streams} streams on one CPU an addition takes {ratio} times as long as with {alone.streams}"

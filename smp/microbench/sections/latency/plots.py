@@ -49,7 +49,7 @@ def strides(found: Latency) -> Figure:
     slowest = max(valid or found.stride, key=lambda row: row.ns)
     return Figure(
         "latency-strides",
-        f"In order, a load takes up to {number(slowest.ns)} ns: {size(slowest.bytes)} by {size(slowest.stride)}",
+        f"In order, a load takes up to {number(slowest.ns)} ns ({size(slowest.bytes)}, stride {size(slowest.stride)})",
         f"{ALONE}, every s-th byte in order, 4 KiB pages; {BAND}; ringed: not valid",
         [Panel(Axis("stride", "bytes", "log", ticks=[8.0**k for k in range(1, 12)]), TIME, lines)],
         legend="array",
@@ -100,7 +100,7 @@ def random_order(found: Latency) -> Figure:
     return Figure(
         "latency-random",
         f"In random order: {', '.join(said)}" if said else "How long does a load take in random order?",
-        f"{ALONE}, one node a line; {BAND}; ringed: not valid",
+        f"{ALONE}, one node in each line; {BAND}; ringed: not valid",
         [Panel(Axis("array", "bytes", "log"), TIME, lines, marks=marks)],
         legend_at="lower right",
     )

@@ -136,11 +136,14 @@ def undisturbed(result: Result, plan: Plan) -> Result:
     why = list(result.why)
     if result.clean_fraction < QUIET:
         why.append(
-            f"{result.clean_fraction:.0%} of the windows are clean, under the {QUIET:.0%} that the last cache needs"
+            f"{result.clean_fraction:.0%} of the windows are clean, below the {QUIET:.0%} that the last cache needs"
         )
     if result.median > TAKEN * result.minimum:
         often = result.median / result.minimum
-        why.append(f"others have the last cache at times: the median is {often:.1f} of the minimum, above {TAKEN:.0f}")
+        why.append(
+            f"other programs use the last cache at times: the median is {often:.1f} times the minimum, above "
+            f"{TAKEN:.0f}"
+        )
     return dataclasses.replace(result, why=why)
 
 
@@ -196,7 +199,7 @@ def walk_rows(results: list[Result], curve: str, GHz: float) -> list[OfArray]:
             first, ns, third = np.percentile(differences(result, bases[nbytes]), [25, 50, 75]).tolist()
             why = [*result.why, *bases[nbytes].why]
             if not why and third - first > max(SURE_NS, SURE * abs(ns)):
-                why.append(f"half of the differences lie between {first:.1f} and {third:.1f} ns")
+                why.append(f"the rounds differ: half of the differences lie between {first:.1f} and {third:.1f} ns")
             rows.append(OfArray(bytes=nbytes, ns=ns, cycles=ns * GHz, valid=not why, why=why))
     return rows
 

@@ -88,10 +88,10 @@ def remarks(found: Latency) -> Iterator[str]:
     if found.levels_from:
         yield f"levels: from random order in {_PAGES.get(found.levels_from, 'small pages, page walks included')}"
     if found.levels_missing:
-        yield f"no level of its own was found for {', '.join(found.levels_missing)}"
+        yield f"no separate level was found for {', '.join(found.levels_missing)}"
     if found.page_walk_ns is not None:
         base = _PAGES.get(found.page_walk_from or "", "page-local order")
-        yield f"page walk: random order in 4 KiB pages less {base}, at {size(found.page_walk_bytes)}"
+        yield f"page walk: random order in 4 KiB pages minus {base}, at {size(found.page_walk_bytes)}"
     if found.huge_pages and found.huge_pages.granted is False:
         yield f"no huge pages: {found.huge_pages.why}"
     if found.global_arrays:
@@ -104,7 +104,7 @@ def _global_arrays(found: GlobalArrays) -> Iterator[str]:
     """Yield remarks on the pages that global arrays lie in, their cost, and the switch that would change it."""
     lie = f"global arrays lie in {_KINDS[found.pages]}"
     if found.pages == "transparent":
-        lie += f" where it has some ({size(found.huge_bytes)} of those measured here)"
+        lie += f" if it has any ({size(found.huge_bytes)} of those measured here)"
     if found.factor is None:
         yield lie
         return
@@ -113,14 +113,14 @@ def _global_arrays(found: GlobalArrays) -> Iterator[str]:
     if found.pages == "small" and found.factor >= WORTH:
         yield (
             f"loads from global arrays of that size would be {fixed(found.factor)} times as fast in huge pages, which "
-            f"the system gives to no shared memory ({SWITCH} is {found.switch or 'not there'}); where the kernel has "
-            f"the switch, root turns it by: echo advise > {SWITCH}"
+            f"the system does not grant to shared memory ({SWITCH} is {found.switch or 'missing'}); if the kernel has "
+            f"the switch, root can set it with: echo advise > {SWITCH}"
         )
 
 
 _KINDS = {
     "small": "small pages",
-    "transparent": "huge pages that the kernel gives",
+    "transparent": "huge pages that the kernel grants",
     "pool": "huge pages of the system's pool",
 }
 
@@ -145,10 +145,12 @@ def _random(found: Latency) -> Table:
         *(Column(f"{name}: min.", "ns"), Column(f"{name}: p95", "ns"), Column("page walk", "ns", "fixed", 1)),
         *([Column("page walk, global", "ns", "fixed", 1)] if in_global else []),
     )
-    title = "A load that waits for the one before, in random order"
+    title = "Time of a load that waits for the one before, in random order"
     notes = [flagged(row for curve in curves.values() for row in curve.values())]
     if any(row.valid is False for row in (*walks.values(), *in_global.values())):
-        notes.append("a page walk is not valid where a load that it is the difference of is not, or the rounds differ")
+        notes.append(
+            "a page walk is the difference of two loads: not valid if one of them is not, or if the rounds differ"
+        )
     return Table(title, columns, shown, notes)
 
 
@@ -164,4 +166,4 @@ def _strides(points: list[OfStride]) -> Table:
         for nbytes in arrays
     ]
     columns = (Column("array", form="bytes"), *(Column(size(stride), "ns") for stride in strides))
-    return Table("A load, by array and stride (after figure 3)", columns, rows, [THERE, flagged(points)])
+    return Table("Time of a load by array and stride (after figure 3)", columns, rows, [THERE, flagged(points)])

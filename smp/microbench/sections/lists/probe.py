@@ -125,7 +125,7 @@ def _ranked(machine: Machine, name: str, shared: GlobalArray, ranks: GlobalArray
     ranks.view[:] = -1
     run = machine.run(FORMS[name].loaded(), shared, ranks)
     if not np.array_equal(ranks.view, expected):
-        raise WrongRanks(f"{name} on {machine.size} processors gives other ranks than the serial loop")
+        raise WrongRanks(f"{name} on {machine.size} processors gives different ranks from the serial loop")
     return run
 
 
@@ -162,7 +162,7 @@ class _Found(Found[ListRun, ListStep]):
         rank_list(successor)  # compiles or loads its loops
         ranks, row = self._timed("fast", rank_list, successor, streams)
         if not np.array_equal(ranks, expected):
-            raise WrongRanks("rank_list gives other ranks than the serial loop")
+            raise WrongRanks("rank_list gives different ranks from the serial loop")
         speedup = self._serial_seconds[row["n"]] / row["seconds"]
         self.fasts.append(FastList(streams=streams, speedup=speedup, **row))
 

@@ -21,11 +21,11 @@ TIMES = (*NAMED, Column("run", "ns"), Column("speed-up"))
 INTERVALS = (*NAMED, Column("steps", "ns"), *programs.INTERVAL)
 STEPS = (
     *(text("algorithm"), text("step"), counted("n"), counted("p"), counted("M")),
-    *map(programs.milli, ("local", "took", "good", "bad", "random")),
+    *map(programs.milli, ("local", "measured", "good", "bad", "random")),
     *programs.PLACE,
 )
-MEANING = "run: the whole; speed-up: over the serial loop. fast form: rank_list, by streams of one process."
-STEP_MEANING = "took: copy-in and copy-out, as good, bad and random predict them. local: the computation between them."
+MEANING = "run: the whole run. speed-up: over the serial loop. fast form: rank_list, by streams of one process."
+STEP_MEANING = "measured: copy-in and copy-out; good, bad and random predict them. local: the computation between them."
 
 
 def line(found: Lists) -> tuple[str, str] | None:
@@ -37,7 +37,7 @@ def line(found: Lists) -> tuple[str, str] | None:
     row = min((row for row in found.rows if row.n == longest), key=lambda row: row.ns_per_element, default=None)
     if row is None:
         return None
-    said = f"n = {count(row.n)}: {title_of(row.algorithm)}, p = {row.p}: {number(row.ns_per_element)} ns an element"
+    said = f"n = {count(row.n)}: {title_of(row.algorithm)}, p = {row.p}: {number(row.ns_per_element)} ns per element"
     serial = serial_time(found, row.n)
     if serial is not None:
         said += f", {number(row.speedup)} times as fast as the serial loop ({number(serial)} ns)"
@@ -48,7 +48,7 @@ def line(found: Lists) -> tuple[str, str] | None:
     for fast in found.fast:
         if fast.n == row.n:
             how = f"with {by_streams(fast.streams)}"
-            said += f"; fast form {number(fast.ns_per_element)} ns {how}, {number(fast.speedup)} times"
+            said += f"; fast form {number(fast.ns_per_element)} ns {how}, {number(fast.speedup)} times as fast"
     return "List ranking", said
 
 
@@ -108,7 +108,7 @@ def tables(found: Lists, profile: Profile) -> Iterator[Table]:
         for step in worst_steps(found.steps)
     ]
     if rows:
-        title = "The superstep farthest from good, of the longest list of each algorithm and p"
+        title = "The superstep farthest from good on the longest list, for each algorithm and p"
         yield Table(title, STEPS, rows, [STEP_MEANING])
     yield from outside(found.steps, profile, lambda step: f"{title_of(step.algorithm)}, {step.label}, {count(step.n)}")
 

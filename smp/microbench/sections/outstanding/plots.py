@@ -68,7 +68,7 @@ def gains(rows: list[Loads]) -> str:
     all_cpus = [row for row in plain if row.cpus == cpus and row.depth == deepest]
     said = []
     if deepest > 1 and {1, deepest} <= one.keys():
-        said.append(f"{deepest} loads in a group gain {fixed(one[deepest] / one[1])} times")
+        said.append(f"{deepest} loads in a group gain a factor of {fixed(one[deepest] / one[1])}")
     if deepest in one and all_cpus:
         best = max(all_cpus, key=lambda row: row.GBps)
         if best.streams > 1:
@@ -84,7 +84,7 @@ def chains(found: Outstanding) -> Figure:
         curve("measured", found.chains, "chains", "ns", SPREAD, marker=0),
         Series("one chain's time\nover the chains", count, sustained.latency_ns / count, colour=GREY, dash="dashed"),
     ]
-    title = f"A core sustains {said}" + ": beyond, one more chain waits for a place" * bool(sustained.flat)
+    title = f"A core sustains {said}" + ": any further chain waits for a place" * bool(sustained.flat)
     marks = [
         Mark(sustained.best_ns, text="the best", axis="y", colour=1, dash="dotted"),
         Mark(sustained.misses, text=f"their ratio:\n{said}", colour=2, dash="dashdot"),

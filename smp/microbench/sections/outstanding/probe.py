@@ -139,7 +139,7 @@ def bytes_of(plan: Plan, wanted: int, available: int | None) -> tuple[int, str |
     reason = f"the mode is {plan.mode}" if fits >= wanted else f"{available:,} bytes of memory are available"
     return nbytes, (
         f"{nbytes:,} bytes are less than four times the last cache ({cache:,} bytes as reported), since {reason}: "
-        "some loads may find their line there"
+        "some loads may find their line in the cache"
     )
 
 

@@ -14,7 +14,7 @@ from .rows import Loads, Outstanding, Sustained
 
 ORDERS = {"far": "anywhere", "near": "next word"}
 CHAINS = (
-    *(counted("chains"), Column("median", "ns a load"), Column("cycles"), Column("minimum", "ns")),
+    *(counted("chains"), Column("median", "ns per load"), Column("cycles"), Column("minimum", "ns")),
     *(Column("p95", "ns"), Column("misses under way")),
 )
 SATURATION = {
@@ -22,8 +22,8 @@ SATURATION = {
     "work": counted("work"),
     "cpus": counted("CPUs"),
     "best_GBps": Column("best", "GB/s"),
-    "best_streams": counted("at streams"),
-    "best_depth": counted("at depth"),
+    "best_streams": counted("best streams"),
+    "best_depth": counted("best depth"),
     "enough_streams": counted("streams within 5%"),
     "gain": ratio("best over one stream"),
 }
@@ -35,7 +35,7 @@ def line(found: Outstanding) -> tuple[str, str] | None:
     """Return the heading and text of this section for the first screen."""
     said = f"a core {_sustains(found.sustained)} ({_chains(found.sustained)}{_against(found.sustained)})"
     gain = gain_of_streams(found, 1)
-    return "Loads under way", said if gain is None else f"{said}; streams that share it gain {fixed(gain)} times"
+    return "Loads under way", said if gain is None else f"{said}; streams that share it gain a factor of {fixed(gain)}"
 
 
 def misses(many: float, flat: bool | None) -> str:
@@ -69,7 +69,7 @@ def _sustains(found: Sustained) -> str:
 
 def _chains(found: Sustained) -> str:
     one, best = number(found.latency_ns), number(found.best_ns)
-    return f"{one} ns a load in one chain, {best} at best; {found.knee_chains} chains come within 10%"
+    return f"{one} ns per load in one chain, {best} at best; {found.knee_chains} chains come within 10%"
 
 
 def _against(found: Sustained) -> str:
@@ -91,7 +91,7 @@ def tables(found: Outstanding, profile: Profile) -> Iterator[Table]:
     if found.groups:
         yield _groups(found.groups)
     if found.saturation:
-        yield listed("What is enough for the best bandwidth", SATURATION, found.saturation, names=ORDERS)
+        yield listed("Streams and depth for the best bandwidth", SATURATION, found.saturation, names=ORDERS)
     yield Table(notes=list(bounds(found)))
 
 
@@ -108,7 +108,7 @@ def _groups(loads: Sequence[Loads]) -> Table:
         (*list(SATURATION.values())[:3], counted("streams"), *(Column(f"depth {depth}", "GB/s") for depth in depths)),
         rows,
         (
-            "anywhere: a line each load; next word: a word each load. The profile has the streams between.",
+            "anywhere: a line for each load; next word: a word for each load. The profile has more numbers of streams.",
             f"{MACHINE}: over {BEST_COPY.value:g} GB/s at best, by 26 threads at depth 5; "
             f"{ENOUGH_STREAMS.value:g} streams come within 5% ({ENOUGH_STREAMS.place})",
             flagged(loads),
@@ -127,12 +127,16 @@ def bounds(found: Outstanding) -> Iterator[str]:
         if cpus == 1 and alone:
             depth = max(alone)
             gain = alone[min(alone)] / alone[depth]
-            yield f"Depth: groups of {depth} far loads take {number(gain)} times less a load than single ones."
+            yield f"Depth: a far load in a group of {depth} is {number(gain)} times as fast as a single one."
         gained = gain_of_streams(found, cpus)
         if gained is not None and cpus == 1:
             yield (
-                f"Streams on one CPU: {fixed(gained)} times one stream. They take turns, so the misses of one do not "
-                "overlap those of another: latency and depth bound the bandwidth, and no number of streams hides it."
+                f"Streams on one CPU: {fixed(gained)} times the bandwidth of one stream. They take turns, so the "
+                "misses of one do not overlap those of another: latency and depth bound the bandwidth, and no number "
+                "of streams hides the latency."
             )
         elif gained is not None:
-            yield f"Streams on {cpus} CPUs: {fixed(gained)} times one stream; each CPU has misses of its own."
+            yield (
+                f"Streams on {cpus} CPUs: {fixed(gained)} times the bandwidth of one stream; "
+                "each CPU has misses of its own."
+            )

@@ -99,7 +99,7 @@ class Crew:
         while (done := load(words, DONE)) < job.streams:
             if not all(thread.is_alive() for thread in self._threads):  # the ended thread has printed why
                 self._go(STOP)
-                raise SmpError("a stream that takes part in the measurement has ended by an exception")
+                raise SmpError("a stream that takes part in the measurement has ended with an exception")
             futex_wait(words, DONE, done, SLICE_NS)
         spans = self._spans[: job.streams].view(SPAN)[:, 0]
         window = np.zeros(1, WINDOW)

@@ -72,8 +72,8 @@ def placement(processors: int | None = None, seconds: float = 1.0) -> PlacementN
     p = min(cpus, 8) if processors is None else processors
     if not 2 <= p <= cpus:
         raise MachineError(
-            f"{p} processors have no placement on {cpus} CPU{'s' * (cpus != 1)}: it is how the CPUs of neighbours lie "
-            "to each other, so it takes two at least, and a CPU for each"
+            f"{p} processors have no placement on {cpus} CPU{'s' * (cpus != 1)}: a placement needs at least two "
+            "processors, each on a CPU of its own"
         )
     found = look_around(p, seconds, PlacementLog())
     taken = found.taken

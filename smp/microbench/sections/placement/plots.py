@@ -28,8 +28,8 @@ def figures(found: Placement, samples: Samples = None) -> Iterator[Figure]:
     if panels:
         yield Figure(
             "placement",
-            "How did the CPUs lie while this was measured?",
-            "hand-over of a line between neighbouring CPUs, one way, before and after the samples of all sections; "
+            "How were the CPUs placed during the measurement?",
+            "hand-off of a line between neighbouring CPUs, one way, before and after the samples of all sections; "
             "a colour for each state",
             panels,
             legend="state",
@@ -52,4 +52,4 @@ def _panel(p: int, states: list[PlacementState], readings: NDArray[np.void]) -> 
         series.append(Series("in no state", seconds[rest], ns[rest], kind="points", colour=GREY))
     marks = [Mark(state.ns, axis="y", colour=k % 6, dash="dotted") for k, state in enumerate(states)]
     title = f"p = {p}: {describe(states).split(',')[0]}"
-    return Panel(Axis("time", "seconds"), Axis("hand-over", "ns", "log"), series, title, marks)
+    return Panel(Axis("time", "seconds"), Axis("hand-off", "ns", "log"), series, title, marks)

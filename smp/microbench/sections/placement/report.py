@@ -15,19 +15,20 @@ SEVERAL = 1.5
 """Smallest ratio of a loop's time on all CPUs to its time on one that shows that two CPUs share a core."""
 COLUMNS = (
     counted("p"),
-    Column("hand-over", "ns"),
+    Column("hand-off", "ns"),
     share("share of looks"),
     counted("looks"),
     Column("clock", "GHz"),
     Column("slowest CPU", "GHz"),
     Column("together", "x"),
-    text("so"),
+    text("cores"),
 )
 MEANING = (
-    "hand-over: of a line between neighbours, one way, the farthest pair; figures of several processors are of the "
-    "state that is most frequent in the whole measurement.\n"
-    "clock: by a chain of operations of one cycle each, over all CPUs and the slowest. together: a loop of "
-    "multiplications on all CPUs at once, over the same on one alone; about 2 where two CPUs are threads of one core."
+    "hand-off: of a line between neighbours, one way, the pair that takes longest. Figures of several processors are "
+    "those of the state that is most frequent in the whole measurement.\n"
+    "clock: from a chain of operations of one cycle each, the median of all CPUs, and the slowest. together: the time "
+    "of a loop of multiplications on all CPUs at once, over that on one CPU alone; about 2 if two CPUs are threads of "
+    "one core."
 )
 
 
@@ -40,19 +41,19 @@ def line(found: Placement) -> tuple[str, str] | None:
 def describe(states: Sequence[PlacementState]) -> str:
     """Return the states of a placement in words."""
     if len(states) == 1:
-        return f"one state, a line changes CPUs in {number(states[0].ns)} ns"
+        return f"one state, hand-off of a line in {number(states[0].ns)} ns"
     each = ", ".join(f"{number(state.ns)} ns ({percent(state.share)}%)" for state in states)
-    return f"{len(states)} states, a line changes CPUs in {each} of the time"
+    return f"{len(states)} states, hand-off of a line in {each} of the time"
 
 
 def tables(found: Placement, profile: Profile) -> Iterator[Table]:
     """Yield a table of the states that the looks of the section have shown."""
     if not found.rows:
-        yield Table(notes=["No two processors with a CPU each were asked for: there is no placement."])
+        yield Table(notes=["There is no placement: no run of two or more processors with a CPU each was requested."])
         return
     said = line(found)
     notes = [MEANING, *([f"In all sections: {said[1]}."] if said else [])]
-    yield Table("How the CPUs lay, look by look", COLUMNS, [cells(row) for row in found.rows], notes)
+    yield Table("States of the placement, by looks", COLUMNS, [cells(row) for row in found.rows], notes)
 
 
 def cells(row: Seen) -> list[Cell]:

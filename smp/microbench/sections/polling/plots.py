@@ -43,7 +43,7 @@ def figures(found: Polling, samples: Samples = None) -> Iterator[Figure]:
     yield Figure(
         "polling",
         _title(found),
-        "triad on one CPU, median of the visits; bars: what the quartiles allow, an arrow where they go on; "
+        "triad on one CPU, median of the visits; bars: bounds by the quartiles, an arrow if they go on; "
         "ringed: not valid (what the MTA evaluation left undone)",
         panels,
         legend="looks until\na wait traps",
@@ -63,5 +63,5 @@ def _title(found: Polling) -> str:
     if not said:
         return "What does a bandwidth-bound stream pay for those that poll an empty cell?"
     most = max(row.pollers for row in ever.values() if row)
-    title = f"How many times as long triad takes next to {most} that poll for ever: {', '.join(said)}"
+    title = f"{most} streams that poll for ever slow triad down by a factor of {', '.join(said)}"
     return doubted(title, [row for row in ever.values() if row])

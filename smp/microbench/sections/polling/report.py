@@ -23,18 +23,20 @@ def line(found: Polling) -> tuple[str, str] | None:
     """Return the heading and text of this section for the first screen."""
     ever = {place: most_pollers(found, place, None) for place in PLACES}
     said = [
-        f"{_times(row)} next to {row.pollers} that poll for ever {PLACES[place]}" for place, row in ever.items() if row
+        f"{_times(row)} next to {row.pollers} streams that poll for ever {PLACES[place]}"
+        for place, row in ever.items()
+        if row
     ]
     if not said:
         return None
     trapped = most_pollers(found, "beside", 1024)
     if trapped:
-        said.append(f"{_times(trapped)} next to {trapped.pollers} there that trap after 1,024 looks")
+        said.append(f"{_times(trapped)} next to {trapped.pollers} streams there that trap after 1,024 looks")
     return "Polling", f"triad takes {', '.join(said)}"
 
 
 def _times(row: Poll) -> str:
-    against = "not valid" if row.valid is False else "" if told_apart(row) else "as long as alone, within the spread"
+    against = "not valid" if row.valid is False else "" if told_apart(row) else "not different from alone"
     return f"{fixed(row.slowdown)} times as long{f' ({against})' * bool(against)}"
 
 
@@ -75,14 +77,14 @@ def tables(found: Polling, profile: Profile) -> Iterator[Table]:
             counts = (row.retries, row.traps, row.windows)
             shown.append([pollers, limit if row.pollers else None, *times, long if row.pollers else None, *counts])
         cpus = found.poller_cpus
-        shared = f" ({cpus} CPU{'s' * (cpus > 1)}, shared in turn where there are more)" if place == "apart" else ""
+        shared = f" ({cpus} CPU{'s' * (cpus > 1)}, shared in turn if there are more)" if place == "apart" else ""
         yield Table(
-            f"Triad on one CPU while others wait for an empty cell {where}{shared}",
+            f"Triad on one CPU while other streams wait for an empty cell {where}{shared}",
             COLUMNS,
             shown,
             (
-                f"three arrays of {size(found.array_bytes)}; times as long as without pollers, "
-                "in brackets the ends that the quartiles of both allow",
+                f"three arrays of {size(found.array_bytes)}; times as long: over triad without pollers, "
+                "in brackets the bounds by the quartiles of both",
                 flagged(rows),
             ),
         )
@@ -92,6 +94,6 @@ def tables(found: Polling, profile: Profile) -> Iterator[Table]:
             notes=(
                 f"A look takes about {number(found.look_ns)} ns: a wait that traps after 1,024 holds its CPU for "
                 f"{held}, and then leaves it.",
-                "All waits begin before triad does: what is shown is the cost of those that still poll.",
+                "All waits begin before triad does, so the times show the cost of the streams that still poll.",
             )
         )

@@ -25,7 +25,7 @@ LOOP_S = 3e-9
 MOST_ROWS = 40
 COLUMNS = (
     *(text("superstep"), counted("p"), counted("times"), counted("M")),
-    *(Column("measured", form="time"), Column("its end", form="time"), text("because")),
+    *(Column("measured", form="time"), Column("end of interval", form="time"), text("reason")),
 )
 
 
@@ -45,18 +45,18 @@ class Explanation:
         worst = max(step.bad_s or 0.0, step.random_s or 0.0)
         if measured < good:
             if measured >= good * (1 - TOLERANCE):
-                return "at the good end, within what the functions are off"
+                return "at the good end, within the error of the functions"
             if not step.hw:
-                return "it keeps nothing of what it reads, and Good copies"
+                return "it stores nothing of what it reads, whereas Good copies"
             return self._beyond(step) or "not explained"
         if measured <= worst * (1 + TOLERANCE):
-            return "at the bad end, within what the functions are off"
+            return "at the bad end, within the error of the functions"
         times, faults = step.times or 1, step.faults or 0
         if faults * FAULT_S >= (measured - worst) / 2:
             return f"{count(faults)} page faults"
         more = (measured - worst) / (times * max(step.hr, step.hw))
         if more <= LOOP_S:
-            return f"{number(more * 1e9)} ns a word more, which the loop itself may take"
+            return f"{number(more * 1e9)} ns more per word, which the loop itself may take"
         return self._beyond(step) or "not explained"
 
     def _beyond(self, step: Counted) -> str:
@@ -89,8 +89,8 @@ def outside(steps: Sequence[Counted], profile: Profile, name: Any) -> Iterator[T
     share = 1 - len(away) / len(large)
     more = f"{len(same) - MOST_ROWS} more rows are not shown." if len(same) > MOST_ROWS else ""
     said = f"{len(large) - len(away)} of {len(large)} supersteps with M of {SMALL:,} and more lie inside ({share:.0%})."
-    kind = "Of those that do not, the farthest of each kind is shown."
-    yield Table("Supersteps outside of their interval", COLUMNS, rows, [said, kind, more])
+    kind = "Of the others, the farthest of each kind is shown."
+    yield Table("Supersteps outside their interval", COLUMNS, rows, [said, kind, more])
 
 
 def _end(step: Counted) -> float:

@@ -18,8 +18,8 @@ from smp.microbench.output.curves import column, reasons
 from .plots import TIME, UNSTEADY, measured, per_element
 
 READING = "supersteps with their computation: measured, and predicted from accesses"
-OFF = "the cost function is off on the suites that were kept apart"
-PREDICTED = "Red rings around predictions, and hollow bars: by cost functions that are not valid."
+OFF = "the cost function does not hold on the suites that were kept apart"
+PREDICTED = "Red rings around predictions, and hollow bars: predicted by cost functions that are not valid."
 ROOM = 1.3
 """Ratio by which an axis reaches beyond its bars at both ends."""
 FloatArray = NDArray[np.float64]

@@ -84,7 +84,7 @@ def fastest(what: str, rows: Mapping[str, Any], time: str, base: Any, of: str) -
     if any(row.valid is False for row in (*rows.values(), *([base] if base else []))):
         return f"which {what} is the fastest?"
     best = min(rows, key=lambda name: float(getattr(rows[name], time)))
-    said = f"fastest {what} is {best}"
+    said = f"the fastest {what} is {best}"
     if base is None or rows[best] is base:
         return said
     return f"{said} ({number(getattr(base, time) / getattr(rows[best], time))} times {of}'s speed)"
@@ -108,6 +108,6 @@ def with_room(x: Axis, y: Axis, lines: Sequence[Series]) -> tuple[Panel, str]:
                 drawn.append(Series("", at, np.full(len(at), edge), "points", colour=line.colour, marker=marker))
                 said += [f"{line.name}, {count(n)}: {number(ns)}" for n, ns in zip(at, bars[beyond], strict=True)]
                 ends[name] = edge * (1.1 if name == "high" else 1 / 1.1)
-    remarks = [f"Arrowheads: bars that are cut. They go on to (ns): {'; '.join(said)}."] if said else []
+    remarks = [f"Arrowheads: bars that are cut. They reach (ns): {'; '.join(said)}."] if said else []
     remarks += [UNSTEADY] if any(any(line.invalid) for line in lines) else []
     return Panel(x, replace(y, **ends), drawn), " ".join(remarks)

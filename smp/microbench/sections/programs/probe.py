@@ -40,9 +40,9 @@ MOST_UNSTEADY = 0.25
 """Largest share of unsteady times with which a section is valid."""
 MORE, MORE_S = 2, 4.0
 """Most repeats that are added for each one asked for, and most seconds that this may take in a section."""
-MOVED = "in none of {} repeats did the CPUs lie throughout as they mostly do"
+MOVED = "in none of {} repeats were the CPUs in their most frequent placement throughout"
 NO_FUNCTIONS = (
-    "no cost functions, so no intervals: measure the section access too, or name a profile that has it with --profile"
+    "no cost functions, so no intervals: measure the section access too, or give a profile that has it with --profile"
 )
 
 
@@ -211,7 +211,7 @@ def unsteady(seconds: Sequence[float] | NDArray[np.float64]) -> list[str]:
     first, third = np.percentile(seconds, [25, 75])
     if third <= LIMITS.spread * first:
         return []
-    return [f"unstable: the third quartile is {third / first:.2f} of the first, above {LIMITS.spread:.2f}"]
+    return [f"unstable: the third quartile is {third / first:.2f} times the first, above {LIMITS.spread:.2f}"]
 
 
 def in_supersteps(run: Run, labels: Sequence[str] | None = None) -> float:

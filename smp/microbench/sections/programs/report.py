@@ -19,16 +19,16 @@ INTERVAL = (
     *(*PLACE, counted("inside"), counted("steps inside"), counted("of")),
 )
 MEANING = (
-    "steps: all supersteps of the run, as good, bad and random predict them.\n"
+    "steps: all supersteps of the run; good, bad and random predict them.\n"
     "local: the measured local computation; the measured and all predicted times include it (figure 3 of the paper).\n"
     "Loc and M/G: of communication alone. Loc: 1 at good, 0 at the larger of bad and random. M/G: measured over good.\n"
-    f"steps inside: of those with M of {SMALL:,} and more."
+    f"steps inside: the number that lie inside, of the supersteps with M of {SMALL:,} and more."
 )
 EARLIER = (
-    "An earlier version measured this section: M/G, and the times of single supersteps, include local computation; "
+    "An earlier version measured this section, so M/G and the times of single supersteps include local computation: "
     "measure it again."
 )
-INVALID = "The cost functions that predict are not valid: see their section."
+INVALID = "The predictions are by cost functions that are not valid: see their section."
 
 
 def milli(name: str) -> Column:

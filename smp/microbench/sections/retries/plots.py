@@ -21,13 +21,13 @@ def figures(found: Retries, samples: Samples = None) -> Iterator[Figure]:
     )
     counts = [
         Series("as set", limit, limit, colour=GREY),
-        Series("counted, least", limit, column(rows, "counted_least"), "points", hollow=True, bold=True),
-        Series("counted, most", limit, column(rows, "counted_most"), "points", marker=6),
+        Series("fewest counted", limit, column(rows, "counted_least"), "points", hollow=True, bold=True),
+        Series("most counted", limit, column(rows, "counted_most"), "points", marker=6),
     ]
     looks = (rows[0].ns + limit * found.look_ns) / 1e3
     times = [
         curve("until the trap", rows, "limit", "ns", SPREAD, 1e-3, colour=1, marker=1),
-        Series("limit times a\nlook, and the\nfirst", limit, looks, colour=GREY, dash="dashed"),
+        Series("limit times a\nlook, plus the\nfirst", limit, looks, colour=GREY, dash="dashed"),
     ]
     trap = Axis("time", "us", "log")
     yield Figure(

@@ -13,13 +13,13 @@ from smp.profiles.profile import Profile
 from .rows import Retries
 
 COLUMNS = {
-    "counted_least": counted("counted least"),
-    "counted_most": counted("counted most"),
+    "counted_least": counted("fewest counted"),
+    "counted_most": counted("most counted"),
     "waits": counted("waits"),
     "equal": Column("as set", form="checked"),
-    "ns": Column("until the trap median", "us", scale=1e-3),
-    "minimum_ns": Column("until the trap min.", "us", scale=1e-3),
-    "p95_ns": Column("until the trap p95", "us", scale=1e-3),
+    "ns": Column("until the trap: median", "us", scale=1e-3),
+    "minimum_ns": Column("until the trap: min.", "us", scale=1e-3),
+    "p95_ns": Column("until the trap: p95", "us", scale=1e-3),
     "windows": counted("waits timed"),
 }
 
@@ -27,7 +27,7 @@ COLUMNS = {
 def looks_said(found: Retries) -> str:
     """Return a phrase that says if waits trap after the number of looks that was set."""
     limits = ", ".join(count(row.limit) for row in found.rows if not row.equal)
-    return f"traps after other looks than were set: {limits}" if limits else "traps after as many looks as were set"
+    return f"traps after another number of looks than set: {limits}" if limits else "traps after as many looks as set"
 
 
 def line(found: Retries) -> tuple[str, str] | None:
@@ -35,7 +35,7 @@ def line(found: Retries) -> tuple[str, str] | None:
     limits = ", ".join(count(row.limit) for row in found.rows if not row.equal)
     said = f"NOT as set for the limits {limits}" if limits else "as many as set"
     look = found.look_ns
-    return "Retries", f"{said}; a look takes {number(look)} ns, the Tera's 1,024 of them {time(1024e-9 * look)}"
+    return "Retries", f"{said}; a look takes {number(look)} ns, 1,024 looks as on the Tera take {time(1024e-9 * look)}"
 
 
 def tables(found: Retries, profile: Profile) -> Iterator[Table]:
@@ -49,8 +49,8 @@ def tables(found: Retries, profile: Profile) -> Iterator[Table]:
         (counted("limit"), *COLUMNS.values(), Column("Tera MTA", "us", scale=1e-3)),
         rows,
         (
-            "until the trap: from Python, withdrawing included",
-            f"a look takes {number(found.look_ns)} ns: what the longest adds to the first, by its looks",
+            "until the trap: timed from Python, withdrawing included",
+            f"a look takes {number(found.look_ns)} ns: the further time of the largest limit, divided by its looks",
             f"{MACHINE}: {count(LOOKS.value)} looks ({LOOKS.place}) of {HOT_SPOT.value:g} clocks ({HOT_SPOT.place})",
             flagged(found.rows),
         ),

@@ -72,7 +72,7 @@ def figure() -> Figure:
     return Figure(
         "sorting-paper",
         f"On the SMP paper's machine communication took {least:.1f} to {most:.1f} times the good prediction",
-        "its counts and coefficients; measured: by the averages of tables 9 to 11; without the computation of figure 3",
+        "from its counts and coefficients; measured: by the averages of tables 9 to 11; no computation as in figure 3",
         panels,
         columns=2,
         share_x="all",

@@ -151,7 +151,7 @@ def _sort_here(keys: NDArray[np.uint32], found: _Found) -> None:
 
 def _check(what: str, result: NDArray[Any], expected: NDArray[Any]) -> None:
     if not np.array_equal(result, expected):
-        raise WrongOrder(f"{what}: the order of {len(expected):,} keys is not that of NumPy")
+        raise WrongOrder(f"{what}: the order of {len(expected):,} keys differs from that of NumPy")
 
 
 class _Found(Found[SortRun, SortSuperstep]):

@@ -26,15 +26,15 @@ FORM_TITLES = {"numpy": "NumPy", "fast": "fast form"}
 MOST_LENGTHS = 6
 """Largest number of lengths for each p in the table of times; the profile has all."""
 MEANING = (
-    "time: the sum of the supersteps; of NumPy and of the fast form, which uses streams of one process, the whole. "
-    "over NumPy: its time over this one."
+    "time: the sum of the supersteps; for NumPy and the fast form, which uses streams of one process, the whole call. "
+    "over NumPy: NumPy's time over this one."
 )
 AVERAGES = (
     "Supersteps, after the tables of the SMP paper. h_r, h_w and M: as the paper gives them, then as counted, then by "
-    "the closed form where that differs, its shares being even. Loc and M/G: of communication alone, averages over the "
-    f"lengths at which M is {SMALL:,} and more; below, the runtime's noise is as wide as the interval. The paper's are "
-    "of an SGI Power Challenge{other}. local: the measured local computation at the n and p that were counted; the "
-    "paper prints none."
+    "the closed form, which assumes even shares, if that differs. Loc and M/G: of communication alone, averages over "
+    f"the lengths at which M is {SMALL:,} and more; below that, the runtime's noise is as wide as the interval. The "
+    "paper's are from an SGI Power Challenge{other}. local: the measured local computation at the n and p that were "
+    "counted; the paper prints none."
 )
 
 
@@ -61,14 +61,14 @@ def line(found: Sorting) -> tuple[str, str] | None:
         if (form.n, form.form) == (longest, "fast"):
             what = f"fast form {number(form.ns_per_element)} with {by_streams(form.streams)}"
             said.append(f"{what}, {number(form.speedup)} times as fast as NumPy")
-    return ("Sorting", f"n = {count(longest)}, in ns an element: {'; '.join(said)}") if said else None
+    return ("Sorting", f"n = {count(longest)}, in ns per element: {'; '.join(said)}") if said else None
 
 
 def tables(found: Sorting, profile: Profile) -> Iterator[Table]:
     """Yield the tables of a profile in which keys were sorted."""
     yield from _times(found, profile)
     if found.analysis:
-        other = [f"p = {closest_p(p)} above p = {p}" for p in _columns(found.analysis) if p not in PROCESSORS]
+        other = [f"p = {closest_p(p)} for p = {p}" for p in _columns(found.analysis) if p not in PROCESSORS]
         yield Table(notes=[AVERAGES.format(other=f", {', '.join(other)}" * bool(other))])
     for name in dict.fromkeys((*TITLES, *(row.algorithm for row in found.analysis))):
         rows = [row for row in found.analysis if row.algorithm == name]

@@ -54,7 +54,7 @@ def intervals(rows: list[GridRun]) -> Figure:
 def times(found: Stencil) -> Figure:
     """Return a figure of ns a cell and iteration by the side of the grid, with a panel for each p."""
     names = list(dict.fromkeys(row.layout for row in select(found.rows, "rows")))
-    x = Axis("rows, and columns, of the grid", scale="log", ticks=sorted({row.rows for row in found.rows}))
+    x = Axis("rows and columns of the grid", scale="log", ticks=sorted({row.rows for row in found.rows}))
     panels = []
     for p in few(sorted({row.p for row in found.rows})):
         lines = [

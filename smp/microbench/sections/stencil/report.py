@@ -23,14 +23,14 @@ STEPS = (
     *(*programs.PLACE, programs.milli("local")),
 )
 MEANING = (
-    "iteration: its two supersteps; in copies: over a copy of the grid by the streams that the fast form takes. once: "
-    "what is copied before and after all iterations. The fast form works in place, its iterations blocked in time; "
-    "unblocked: one after another."
+    "iteration: its two supersteps. in copies: over a copy of the grid by the streams that the fast form uses. once: "
+    "the copies before and after all iterations. The fast form works in place and blocks its iterations in time; "
+    "unblocked: one iteration after another."
 )
 AVERAGES = (
-    f"Loc and M/G: of communication alone, averages over the grids in which M is {SMALL:,} and more; below, the "
+    f"Loc and M/G: of communication alone, averages over the grids in which M is {SMALL:,} and more; below that, the "
     "runtime's noise is as wide as the interval. local: the measured local computation.\n"
-    'What "shared" reads, it reads in place, which is not counted.'
+    '"shared" reads in place, which is not counted.'
 )
 
 
@@ -53,7 +53,7 @@ def line(found: Stencil) -> tuple[str, str] | None:
     if times:
         fast, plain, copy = (number(times.get(name)) for name in ("blocked", "one by one", "copy"))
         said.append(f"fast form {fast}, unblocked {plain}; a copy of the grid {copy}")
-    return "Relaxation", f"{_grid(max(every, key=_cells))}, in ns a cell and iteration: {'; '.join(said)}"
+    return "Relaxation", f"{_grid(max(every, key=_cells))}, in ns per cell and iteration: {'; '.join(said)}"
 
 
 def title_of(layout: str, blocks: str) -> str:
@@ -82,7 +82,7 @@ def tables(found: Stencil, profile: Profile) -> Iterator[Table]:
     left_out = ", ".join(f"{n:,} x {n:,}" for n in found.left_out or ())
     notes = [
         MEANING,
-        f"Left out, for memory is short: {left_out}." if left_out else "",
+        f"Left out, since memory is short: {left_out}." if left_out else "",
         flagged([*found.rows, *found.forms]),
     ]
     yield Table("Time per cell and iteration, float64", TIMES, rows, notes)

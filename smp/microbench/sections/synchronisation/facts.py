@@ -19,7 +19,7 @@ def operations(found: Synchronisation) -> list[tuple[str, float, Operation | Non
     alone, contended = (adds.alone, adds.contended or {}) if adds else (None, {})
     most = max(contended, key=int, default="0")
     every = [
-        ("line handed over, one way", found.handoff_store_ns, "store", 2),
+        ("line hand-off, one way", found.handoff_store_ns, "store", 2),
         ("  by compare-exchange", found.handoff_exchange_ns, "exchange", 2),
         ("fetch-add alone", alone, "alone", 1),
         (f"fetch-add by {most}, contended", contended.get(most), "contended", int(most)),
@@ -43,7 +43,7 @@ def barriers(found: Synchronisation) -> list[tuple[int, list[float | None], Oper
 def compared(found: Synchronisation, samples: Samples) -> Iterator[Figure]:
     """Yield the times of operations, barriers and empty supersteps."""
     for what, ns, row in operations(found):
-        yield _figure(what.replace("  by", "line handed over by"), ns, row, samples)
+        yield _figure(what.replace("  by", "line hand-off by"), ns, row, samples)
     for p, us in sorted((found.barrier_us or {}).items(), key=lambda item: int(item[0])):
         for name, how, each in (("compiled", "compiled", us.compiled), ("from Python", "python", us.python)):
             if each is not None:

@@ -41,10 +41,12 @@ def handoffs(rows: Sequence[Operation]) -> Figure:
         panel = heat_map(mine * 2, there + [(j, i) for i, j in there], x, y, "one way", "ns")
         panels.append(Panel(panel.x, panel.y, panel.series, f"by {how}", cells=panel.cells))
     ns = sorted(row.ns for row in rows if row.what == "store" and row.valid is not False)
-    title = "How long does it take to hand a line from one CPU to another?"
+    title = "How long does the hand-off of a line from one CPU to another take?"
     if ns:
-        span = f"{number(ns[0])} ns" if len(ns) == 1 else f"{number(ns[0])} to {number(ns[-1])} ns, by the pair"
-        title = f"One CPU hands a line to another in {span}"
+        span = (
+            f"{number(ns[0])} ns" if len(ns) == 1 else f"{number(ns[0])} to {number(ns[-1])} ns, depending on the pair"
+        )
+        title = f"The hand-off of a line from one CPU to another takes {span}"
     return Figure(
         "synchronisation-handoff",
         title,

@@ -33,7 +33,7 @@ def in_other_states(found: Synchronisation) -> Iterator[Table]:
     for p, states in (found.placement or {}).items():
         mine = [row for row in found.rows or () if row.processors == int(p)]
         rows = [(OPERATIONS[row.what], row.ns, row.elsewhere_ns) for row in mine]
-        yield from by_placement(f"The same by how the CPUs lay, p = {p}", "operation", rows, states)
+        yield from by_placement(f"The same by placement of the CPUs, p = {p}", "operation", rows, states)
 
 
 def tables(found: Synchronisation, profile: Profile) -> Iterator[Table]:

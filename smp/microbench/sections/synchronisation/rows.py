@@ -52,5 +52,5 @@ class Synchronisation(Judged):
         cpus, matrices = len(self.handoff_cpus or ()), self.handoff_ns or Matrices()
         for matrix in (matrices.store, matrices.exchange):
             if matrix and [len(row) for row in matrix] != [cpus] * cpus:
-                raise ValueError(f"there are {cpus} CPUs, and the matrix of their hand-offs is of another size")
+                raise ValueError(f"there are {cpus} CPUs, but the matrix of their hand-offs has another size")
         return self

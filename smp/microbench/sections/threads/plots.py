@@ -23,7 +23,7 @@ def figures(found: Threads, samples: Samples = None) -> Iterator[Figure]:
             f"Starting and remapping: the parts explain {percent(found.accounting.explained)}% of a remapping",
             [*found.parts, found.whole],
         ),
-        "median; whiskers: minimum and 95th percentile, an arrow where they go on; ringed: not valid "
+        "median; whiskers: minimum and 95th percentile, an arrow if they go on; ringed: not valid "
         "(after tables 1 to 3 of the MTA evaluation)",
         [_events(found), _parts(found)],
         columns=1,

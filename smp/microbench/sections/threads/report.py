@@ -13,11 +13,11 @@ from smp.profiles.profile import Profile
 from .rows import Threads
 
 EVENTS = {
-    "bare": "a thread of Python's own starts",
+    "bare": "a plain Python thread starts",
     "stream": "a stream starts, with its thread",
     "thread": "a thread starts on an idle stream",
     "remap": "a waiting thread's stream is remapped",
-    "at once": "  the same by a trap, no retries",
+    "at once": "  the same by a trap, without retries",
     "back": "  and back, when the other has ended",
     "next": "the next thread, when one has ended",
 }
@@ -42,7 +42,7 @@ FROM_THE_CALL = {
     "windows": counted("events"),
 }
 PUBLISHED = {"stream": START, "remap": REMAP, "at once": REMAP_AT_ONCE}
-MADE_OF = (text("part, measured by itself"), _micro("median"), share(""), counted("events"))
+MADE_OF = (text("part, measured separately"), _micro("median"), share(""), counted("events"))
 
 
 def line(found: Threads) -> tuple[str, str] | None:
@@ -66,13 +66,13 @@ def tables(found: Threads, profile: Profile) -> Iterator[Table]:
         theirs: list[Cell] = [there.ns, there.value] if there else ["", ""]
         shown.append([*cells(EVENTS[row.what], row, *FROM_THE_CALL), *theirs])
     yield Table(
-        "From the call until the thread runs (after tables 1 and 2)",
+        "Time from the call until the thread runs (after tables 1 and 2)",
         (text(), *FROM_THE_CALL.values(), _micro("Tera MTA"), counted("Tera MTA clocks")),
         shown,
         (f"{MACHINE}: {', '.join(dict.fromkeys(one.place for one in PUBLISHED.values()))}, means", flagged(rows)),
     )
     named = [(EVENTS[row.what].strip(), row.ns, row.elsewhere_ns) for row in rows]
-    yield from by_placement("The same by how the CPUs lay", "", named, found.placement)
+    yield from by_placement("The same by placement of the CPUs", "", named, found.placement)
     sums = found.accounting
     total, left = sums.total_ns, sums.total_ns - sums.explained_ns
     parts = sorted(found.parts, key=lambda row: list(PARTS).index(row.what))

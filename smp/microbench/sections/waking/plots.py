@@ -12,7 +12,7 @@ from smp.microbench.output.curves import Samples, curve, nth, places, select
 from .report import TITLES
 from .rows import Waking
 
-PARTS = {"total_ns": "time in all", "ns": "time per stream"}
+PARTS = {"total_ns": "total time", "ns": "time per stream"}
 Lines = Iterable[tuple[str, list[Any], dict[str, Any]]]
 """The name, rows and look of each line."""
 

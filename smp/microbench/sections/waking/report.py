@@ -12,7 +12,8 @@ from smp.profiles.profile import Profile
 
 from .rows import Waking, Woken
 
-TITLES = {"many": "All at once: the cell stays full", "one": "One at a time: each empties the cell and fills it"}
+TITLES = {"many": "All at once: the cell stays full", "one": "One by one: each empties the cell and fills it again"}
+WAYS = {"many": "at once", "one": "one by one"}
 FIGURES = {"many": 8, "one": 9}
 THERE = {
     "many": f"50 streams that have trapped take {FIFTY_AT_ONCE.value:g} clocks each, {time(FIFTY_AT_ONCE.ns / 1e9)} "
@@ -26,7 +27,7 @@ THERE = {
 def line(found: Waking) -> tuple[str, str] | None:
     """Return the heading and text of this section for the first screen."""
     said = []
-    for how, name in (("many", "at once"), ("one", "one by one")):
+    for how, name in WAYS.items():
         rows = [row for row in found.rows if row.how == how]
         if rows:
             most = max(rows, key=lambda row: (row.streams, row.initial_ns))
@@ -57,17 +58,17 @@ def tables(found: Waking, profile: Profile) -> Iterator[Table]:
             columns,
             shown,
             (
-                "above: how long the main thread spins before it fills the cell",
-                f"a wait traps after {count(found.limit)} looks; {found.cpus} CPUs, more streams take turns",
+                "column heads: how long the main thread spins before it fills the cell",
+                f"a wait traps after {count(found.limit)} looks; {found.cpus} CPUs; more streams than CPUs take turns",
                 f"{MACHINE}: {THERE[how]}",
                 flagged(rows),
             ),
         )
     longest = max((row.initial_ns for row in found.rows), default=0)
     asleep = [row for row in found.rows if row.initial_ns == longest]
-    named = [(f"{row.how}, {by_streams(row.streams)}", row.ns, row.elsewhere_ns) for row in asleep]
-    title = f"A stream by how the CPUs lay, after {count(longest / 1e3)} us"
-    yield from by_placement(title, "who is woken", named, found.placement)
+    named = [(f"{WAYS[row.how]}, {by_streams(row.streams)}", row.ns, row.elsewhere_ns) for row in asleep]
+    title = f"Time per stream by placement of the CPUs, after {count(longest / 1e3)} us"
+    yield from by_placement(title, "woken", named, found.placement)
 
 
 def _three(row: Woken | None) -> list[Cell]:
