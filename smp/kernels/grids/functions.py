@@ -164,10 +164,15 @@ def relax(
     limit = checked_limit(tolerance, iterations)
     if layout not in ("auto", "program", *LAYOUTS):
         raise ValueError(f"unknown layout {layout!r}; choose one of auto, {', '.join(LAYOUTS)}, program")
-    if layout == "program" and blocks is not None:
+    if layout in ("auto", "program") and blocks is not None:
         raise ValueError(
-            f"blocks={blocks} cannot be given with layout 'program', which chooses the blocks itself: leave blocks "
+            f"blocks={blocks} cannot be given with layout {layout!r}, which chooses the blocks itself: leave blocks "
             "out, or choose layout 'rectangular' or 'shared'"
+        )
+    if layout != "auto" and depth is not None:
+        raise ValueError(
+            f"depth={depth} cannot be given with layout {layout!r}, whose supersteps make one iteration at a time: "
+            "leave depth out, or choose layout 'auto'"
         )
     if depth is not None and depth < 1:
         raise ValueError(f"depth, the number of iterations in a pass, must be at least 1, not {depth}")
