@@ -354,7 +354,7 @@ def test_rows_and_samples_hold_every_window() -> None:
     assert row(results[1], GHz=2.0)["cycles"] == pytest.approx(2 * 10.02)
     assert "cycles" not in row(results[1])
     assert complaints(results, 0.5) == []
-    assert "1 of 2 points are not valid; the first, ('stride', 1024, 8): 3 clean" in complaints(results)[0]
+    assert "1 of 2 points are not valid; the first, stride, 1024, 8: 3 clean" in complaints(results)[0]
 
 
 def disturbed(curve: str, nbytes: int, stride: int, clean: int) -> Result:

@@ -106,9 +106,12 @@ def stack(results: Sequence[Result], names: Mapping[str, str]) -> NDArray[np.voi
     return joined
 
 
-def complaints(
-    results: Sequence[Result], most: float = 0.25, name: Callable[[Result], str] = lambda result: str(result.key)
-) -> list[str]:
+def named(result: Result) -> str:
+    """Return the name of a point, the parts of its key separated by commas."""
+    return ", ".join(map(str, result.key)) if isinstance(result.key, tuple) else str(result.key)
+
+
+def complaints(results: Sequence[Result], most: float = 0.25, name: Callable[[Result], str] = named) -> list[str]:
     """Return the reason against a set of points as a whole: too many of them are not valid.
 
     Parameters
