@@ -1,7 +1,8 @@
-"""What the tests of the runtime share: machines, and the check that nothing is left behind.
+"""Fixtures that tests share: machines, and the check that nothing is left behind.
 
-By design one idle fork server for each start method stays for ten seconds after its last machine (see
-``smp._runtime.host.forkserver``), with one socket to it and one thread that waits for its end.  Nothing else may stay.
+By design, one idle fork server for each start method stays for ten seconds after its last machine (see
+``smp._runtime.host.forkserver``). One socket to it stays as well, and one thread that waits for it to end. Nothing
+else may stay.
 """
 
 import contextlib
@@ -25,19 +26,19 @@ import smp
 from smp._runtime.host import launcher, looking
 
 os.environ["SMP_DATA_DIR"] = tempfile.mkdtemp(prefix="smp-tests-")
-"""No test sees the user's own profile or models, nor replaces them."""
+"""A folder for the tests, so that no test reads or replaces the user's own profile or models."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _quick_collections() -> None:
-    """Keep what is there before a module out of the collector's sight: there are many collections, now quick ones."""
+    """Exclude the objects that exist before a module from garbage collection, so that its many collections are fast."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _still() -> Iterator[None]:
-    """Have no timing of a test taken again because this computer's host has moved its CPUs."""
+    """Prevent timings from being repeated because the host of this computer has moved its CPUs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(looking, "look", lambda: math.nan)
         yield
@@ -45,7 +46,7 @@ def _still() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def fork_servers() -> None:
-    """Start the fork server of each method, so that its socket is there before anything is counted."""
+    """Start the fork server of each start method, so that its socket exists before anything is counted."""
     for method in ("forkserver", "spawn"):
         smp.host(1, start=method).close()
 
@@ -53,12 +54,12 @@ def fork_servers() -> None:
 @pytest.fixture
 def nothing_left(fork_servers: None) -> Iterator[None]:
     """Check that a test leaves no process, descriptor, thread, segment or file."""
-    for method in ("forkserver", "spawn"):  # one may have retired meanwhile, or been dropped by a test
+    for method in ("forkserver", "spawn"):  # a server may have retired meanwhile, or a test may have dropped it
         if method == "forkserver" or method not in launcher._roots:
             smp.host(1, start=method).close()
     deadline = time.monotonic() + 2.0
     while "zombie" in str((before := state())["processes"]) and time.monotonic() < deadline:
-        time.sleep(0.01)  # a fork server that has just retired is buried by its thread
+        time.sleep(0.01)  # a fork server that has just retired is reaped by its thread
     yield
     deadline = time.monotonic() + 2.0
     while (after := state()) != before and time.monotonic() < deadline:
@@ -84,7 +85,7 @@ def machines() -> Iterator[Machines]:
 
 @pytest.fixture(scope="module")
 def emulated() -> Iterator[Emulated]:
-    """``emulated(p)`` is a machine of p processors that goes by virtual time, shared by the tests of a module."""
+    """``emulated(p)`` is a machine of p processors in virtual time, shared by the tests of a module."""
     with contextlib.ExitStack() as stack:
         yield functools.cache(lambda p: stack.enter_context(smp.emulated(p, schedule="clock")))
 
@@ -97,7 +98,7 @@ def pair(machines: Machines) -> smp.Machine:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Iterator[Script]:
-    """``script(source)`` starts a program of its own, with its output in a pipe."""
+    """``script(source)`` starts a Python program as a separate process, with its output in a pipe."""
     started: list[subprocess.Popen[str]] = []
 
     def start(source: str, *args: str, **environment: str) -> subprocess.Popen[str]:

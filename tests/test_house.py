@@ -1,4 +1,4 @@
-"""The house: eight doors and three wings, small folders and modules, and imports that never run round or up."""
+"""The structure of the package: eight public and three private parts, small modules, and imports without cycles."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def module_of(source: Path) -> str:
 
 @pytest.fixture(scope="module")
 def imports() -> dict[str, set[str]]:
-    """What each module imports: at once, late, and for its types."""
+    """Modules that each module imports: at once, late, and for its types."""
     graph = grimp.build_graph("smp", include_external_packages=False, exclude_type_checking_imports=False)
     return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
 
 
-def test_the_root_has_eight_doors_and_three_wings() -> None:
+def test_the_package_has_eight_public_and_three_private_parts() -> None:
     entries = {entry.name.removesuffix(".py") for entry in PACKAGE.iterdir()} - {"__init__", "__pycache__"}
     assert entries - {"py.typed"} == DOORS | WINGS
 
@@ -45,8 +45,8 @@ def test_folders_and_modules_are_small() -> None:
     assert statistics.median(lines.values()) < MEDIAN_LINES
 
 
-def test_no_import_runs_round(imports: dict[str, set[str]]) -> None:
-    """Late and typing imports are counted.  The face is left out: it has names of other modules, and no code."""
+def test_imports_have_no_cycles(imports: dict[str, set[str]]) -> None:
+    """Late imports and those for types count. The package ``smp`` is left out: it only names other modules."""
     without_the_face = {module: known - {"smp"} for module, known in imports.items() if module != "smp"}
     graphlib.TopologicalSorter(without_the_face).prepare()  # raises CycleError, which names the modules
 
@@ -59,14 +59,14 @@ def test_every_folder_of_modules_is_a_package() -> None:
     assert {str(source.parent) for source in SOURCES if not (source.parent / "__init__.py").exists()} == set()
 
 
-def test_every_module_can_be_imported_and_says_what_it_is() -> None:
+def test_every_module_can_be_imported_and_has_a_docstring() -> None:
     for source in SOURCES:
         if source.name != "__main__.py":
             assert importlib.import_module(module_of(source)).__doc__, source
 
 
 def test_no_module_has_the_name_of_a_function_in_it() -> None:
-    """Else the package's name for the one would hide the other."""
+    """Otherwise the name of one would hide the other in the package."""
     for source in SOURCES:
         tree = ast.parse(source.read_text(encoding="utf-8"))
         assert source.stem not in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, source

@@ -1,4 +1,4 @@
-"""The two commands as processes: their outputs may be of any kind, and Ctrl-C may come early."""
+"""The two commands run as processes, with outputs of every kind and with an early Ctrl-C."""
 
 import ast
 import os
@@ -31,7 +31,7 @@ def main():
 
 
 def spoken(shell: str, tmp_path: Path, **environment: str) -> Any:
-    """Run a command that prints more than a pipe holds, in a shell."""
+    """In a shell, run a command that prints more than a pipe holds."""
     (tmp_path / "speaking.py").write_text(SPEAKING)
     code = "from smp._computer import commands; commands.run('speaking')"
     return subprocess.run(
@@ -47,12 +47,12 @@ def spoken(shell: str, tmp_path: Path, **environment: str) -> Any:
     ("encoding", "shown"),
     [("ascii", "2 ?s ? 3 ?"), ("latin-1", "2 \u00b5s \u00b1 3 ?"), ("utf-8", "2 \u00b5s \u00b1 3 \u03b2")],
 )
-def test_letters_that_an_output_cannot_show(tmp_path: Path, encoding: str, shown: str) -> None:
+def test_letters_that_an_output_cannot_show_are_replaced(tmp_path: Path, encoding: str, shown: str) -> None:
     done = spoken("", tmp_path, PYTHONIOENCODING=encoding, NO_COLOR="1")
     assert done.returncode == 0, done.stderr
     printed = done.stdout.decode(encoding)
     assert printed.count(shown) == 2
-    assert ("+--" in printed) is (encoding != "utf-8"), "rules are ASCII"
+    assert ("+--" in printed) is (encoding != "utf-8"), "the rules of tables are ASCII unless the output is UTF-8"
     assert "done" in done.stderr.decode(encoding)
 
 
@@ -66,19 +66,19 @@ def test_letters_that_an_output_cannot_show(tmp_path: Path, encoding: str, shown
         (">/dev/null 2>/dev/full", 0, ""),
     ],
 )
-def test_outputs_that_are_closed_end_nothing(tmp_path: Path, shell: str, status: int, says: str) -> None:
+def test_a_closed_output_does_not_stop_the_command(tmp_path: Path, shell: str, status: int, says: str) -> None:
     done = spoken(shell, tmp_path)
     told = done.stderr.decode()
     assert done.returncode == status, told
     assert "Traceback" not in told
     assert "Exception ignored" not in told
-    assert ("done" in told) is ("2>" not in shell), "the command has come to its end"
+    assert ("done" in told) is ("2>" not in shell), "the command runs to its end"
     assert says in told
 
 
-def test_what_programs_print_is_ascii() -> None:
-    """In a user's program no output replaces letters: print() of a text of ours shall not fail."""
-    input_of_users = {"\u03bc", "\u00b5"}  # micro, in a treatment
+def test_the_strings_of_the_package_are_ascii() -> None:
+    """The output of a user's program does not replace letters, so printing one of these strings must not fail there."""
+    input_of_users = {"\u03bc", "\u00b5"}  # the two micro signs that a treatment may contain
     for file in (ROOT / "smp").rglob("*.py"):
         if "plots" in file.name or file.name == "figures.py":
             continue
@@ -90,8 +90,8 @@ def test_what_programs_print_is_ascii() -> None:
 
 
 @pytest.mark.parametrize("name", ["smp.microbench", "smp.perturb"])
-def test_ctrl_c_during_imports(tmp_path: Path, name: str) -> None:
-    """Each package that Python imports for the command stops at one module, which says that it is there."""
+def test_ctrl_c_during_imports_ends_without_a_traceback(tmp_path: Path, name: str) -> None:
+    """The import of one module prints a line and then sleeps, so that Ctrl-C comes during the import."""
     for module in ("numpy", f"{name}.command"):
         code = f"""
             import sys, time

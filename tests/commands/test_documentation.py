@@ -1,4 +1,4 @@
-"""Documentation: its programs run, its links resolve, its names can be imported, and README shows what smp prints."""
+"""The programs in the documentation run and print the outputs shown, links resolve, and names can be imported."""
 
 import importlib
 import re
@@ -17,7 +17,7 @@ PROGRAMS = [page for page in PAGES if blocks_of(page.read_text(encoding="utf-8")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NAME = re.compile(r"`(smp(?:\.\w+)+)(?:\([^`]*\))?`")
 FILE = re.compile(r"`((?:benchmarks|docs|examples|scripts|smp|tests)/[\w./-]+)`")
-OLD = {"docs/decisions"}  # records of decisions name files and functions as they were called then
+OLD = {"docs/decisions"}  # records of decisions use the names that files and functions had at the time
 
 
 def name_of(page: Path) -> str:
@@ -25,7 +25,7 @@ def name_of(page: Path) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """The headings of a page, as links name them."""
+    """Return the headings of a page in the form in which links name them."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
@@ -53,7 +53,7 @@ def test_every_name_can_be_imported_and_every_file_exists(page: Path) -> None:
 
 
 def resolved(name: str) -> bool:
-    """Whether a dotted name is a module, or an attribute of one."""
+    """Return True if a dotted name is a module or an attribute of one."""
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
         try:
@@ -80,8 +80,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("page", PROGRAMS, ids=name_of)
 def test_every_program_runs_and_prints_what_the_page_shows(page: Path, data: Path, tmp_path: Path) -> None:
-    """Of the output of a measurement only the columns and labels are compared."""
-    (tmp_path / "examples").symlink_to(ROOT / "examples")  # stored results that some pages show
+    """If an output holds measurements, only its columns and labels are compared."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")  # some pages show results that are stored there
     text = page.read_text(encoding="utf-8")
     printed = outputs_of(text, tmp_path, SMP_DATA_DIR=str(data))
     shown = re.split(r"^```python\n", text, flags=re.MULTILINE)[1:]
@@ -93,12 +93,12 @@ def test_every_program_runs_and_prints_what_the_page_shows(page: Path, data: Pat
 
 
 def columns_of(output: str) -> list[list[str]]:
-    """The heads of the columns of an output's tables, and the labels of their rows: what is not measured."""
+    """Return the column heads and row labels of the tables in an output: the parts that are not measured."""
     rows = [line.split() for line in output.splitlines()]
     return [row[:2] if row[0].isdigit() else row for row in rows if row and (row[0].isdigit() or row[0] == "step")]
 
 
-def test_the_readme_is_short_and_has_the_two_lines_that_set_up_everything() -> None:
+def test_the_readme_is_short_and_shows_the_first_measurement_and_how_to_run_the_tests() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 100
     lines = [line.strip() for line in text.splitlines() if line.startswith("    ")]
@@ -106,7 +106,7 @@ def test_the_readme_is_short_and_has_the_two_lines_that_set_up_everything() -> N
     assert any(line.endswith("python -m pytest") for line in lines)
 
 
-def test_the_page_on_microbenchmarks_has_the_sections_in_their_order() -> None:
+def test_the_page_on_microbenchmarks_lists_the_sections_in_order() -> None:
     page = (ROOT / "docs/microbenchmarks.md").read_text(encoding="utf-8")
     table = page.split("| section | question |")[1].split("\n\n")[0]
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(SECTIONS)
@@ -117,7 +117,7 @@ def test_the_index_leads_to_every_page() -> None:
     assert {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"} <= set(targets)
 
 
-def test_every_dependency_has_its_reason() -> None:
+def test_the_page_on_installation_lists_every_dependency() -> None:
     import tomllib
 
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]

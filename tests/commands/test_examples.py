@@ -1,4 +1,4 @@
-"""Every example prints what its text file holds, and every benchmark can be started."""
+"""Every example prints the contents of its text file, and every benchmark can be started."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 LONG = ("perturb_mesh", "perturb_quicksort", "perturb_ring")
-"""They take a quarter of a minute each, and have tests of their own."""
+"""Examples that take a quarter of a minute each. They have tests of their own."""
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,14 @@ LONG = ("perturb_mesh", "perturb_quicksort", "perturb_ring")
     [pytest.param(path, marks=[pytest.mark.slow] * (path.stem in LONG)) for path in EXAMPLES],
     ids=lambda path: path.stem,
 )
-def test_example_prints_what_is_written(example: Path) -> None:
+def test_each_example_prints_the_contents_of_its_text_file(example: Path) -> None:
     done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout == example.with_suffix(".txt").read_text()
 
 
 def test_every_benchmark_can_be_imported_and_finds_its_libraries() -> None:
-    """They run for minutes; that they begin is checked here, in one process."""
+    """Benchmarks run for minutes, so they are only imported here, all in one process."""
     code = """
 import runpy, sys
 sys.path.insert(0, sys.argv[1])

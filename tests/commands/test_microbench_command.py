@@ -1,4 +1,4 @@
-"""The command: what it prints, writes and exits with."""
+"""The command ``python -m smp.microbench``: its output, its files and its exit statuses."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_is_measured_is_printed_and_written(measured: Path) -> None:
+def test_the_measurements_are_printed_and_written(measured: Path) -> None:
     report = measured / "smp-report"
     assert {"profile.json", "samples.npz"} <= {file.name for file in report.iterdir()}
     profile = json.loads((report / "profile.json").read_text())
@@ -69,7 +69,7 @@ def test_a_saved_profile_is_opened_again_without_measuring(measured: Path) -> No
     assert (measured / "smp-report/profile.json").read_bytes() == before
 
 
-def test_a_report_is_printed_where_only_ascii_can_be(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_is_printed_to_an_ascii_output(measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     done = command("--profile", "smp-report", "--no-plots", cwd=measured)
     assert done.returncode == 0, done.stderr
@@ -82,7 +82,7 @@ def test_json_is_the_profile_and_nothing_else(measured: Path) -> None:
     assert json.loads(done.stdout) == json.loads((measured / "smp-report/profile.json").read_text())
 
 
-def test_only_adds_to_the_profile_that_is_given(measured: Path, tmp_path: Path) -> None:
+def test_measuring_one_section_adds_it_to_the_given_profile(measured: Path, tmp_path: Path) -> None:
     file = measured / "smp-report/profile.json"
     done = command(
         "--profile",
@@ -124,7 +124,7 @@ def test_usage_errors_say_what_is_wrong_and_exit_with_2(
     assert says in capsys.readouterr().err
 
 
-def test_help_has_examples_and_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_has_examples_and_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, says in ((["--help"], "python -m smp.microbench --quick  "), (["--version"], "smp 0.1.0")):
         with pytest.raises(SystemExit) as exit_:
             cli.main(arguments)
@@ -133,7 +133,7 @@ def test_help_has_examples_and_version_is_told(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("text", ["{", '{"format": "other"}'])
-def test_a_profile_that_is_none_is_an_error_before_any_work(
+def test_a_file_that_is_not_a_profile_is_an_error_before_any_work(
     tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "p.json").write_text(text)
@@ -142,7 +142,7 @@ def test_a_profile_that_is_none_is_an_error_before_any_work(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_told_before_any_work(
+def test_a_folder_that_cannot_be_written_is_reported_before_any_work(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -188,13 +188,13 @@ def test_ctrl_c_ends_the_measurement_and_leaves_a_profile_and_no_process(tmp_pat
     assert running.returncode == 130, err
     assert json.loads((tmp_path / "smp-report/profile.json").read_text())["conditions"]["interrupted"] is True
     assert "Traceback" not in err
-    deadline = time.monotonic() + 5  # the workers' parent notices the end of its own a moment later
+    deadline = time.monotonic() + 5  # the parent of the workers notices a moment later that its own parent has ended
     while _group_lives(running.pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not _group_lives(running.pid)
 
 
-def test_ctrl_c_keeps_the_sections_before_and_the_part_of_the_one_under_way(
+def test_ctrl_c_keeps_the_earlier_sections_and_the_measured_part_of_the_current_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def probe(self: Campaign, name: str) -> Callable[..., Measurement]:
@@ -231,7 +231,7 @@ def test_default_processors_are_powers_of_two_up_to_the_cpus(monkeypatch: pytest
 STORED = str(Path(__file__).parents[2] / "examples" / "what_if.json")
 
 
-def test_two_profiles_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_profiles_are_compared_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--compare", STORED, STORED]) == 0
     printed = capsys.readouterr().out
     assert "a: workstation (a made-up processor, 4 CPUs)" in printed
@@ -244,7 +244,7 @@ def test_two_profiles_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def made_slower(folder: Path, conditions: dict[str, Any]) -> str:
-    """Write the stored measurement with p95 close by, and one whose memory is slower; return the latter."""
+    """Write two profiles with p95 close to each time, the second with slower memory; return the path of the second."""
     for name, slow in (("base", 1.0), ("slow", 1.5)):
         data = json.loads(Path(MEASURED).read_text()) | {"conditions": conditions}
         for curve in ("levels", "random", "page_local", "huge", "shared", "stride"):
@@ -255,7 +255,7 @@ def made_slower(folder: Path, conditions: dict[str, Any]) -> str:
     return str(folder / "slow")
 
 
-def test_a_comparison_fails_above_so_many_per_cent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison_fails_above_the_given_percentage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     slow = made_slower(tmp_path, {})
     both = ["--compare", str(tmp_path / "base"), slow]
     assert cli.main(both) == 0
@@ -286,14 +286,16 @@ def test_a_comparison_without_a_valid_figure_does_not_pass(tmp_path: Path, capsy
         (["--compare", STORED, STORED, "--fail-above", "much"], "'much' is not a percentage"),
     ],
 )
-def test_a_comparison_that_does_not_read(wrong: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison_with_wrong_options_is_a_usage_error(
+    wrong: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(wrong)
     assert ended.value.code == 2
     assert says in capsys.readouterr().err
 
 
-def test_what_a_program_is_charged_price_by_price(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_charges_of_a_program_are_printed_price_by_price(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--impact", "radix,1e5,4", "--profile", STORED]) == 0
     assert (
         "Halving the price of the barrier saves 22.0% of the time of radix sort at n = 100,000, p = 4"
@@ -308,7 +310,7 @@ def test_what_a_program_is_charged_price_by_price(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("text", ["radix", "radix,1e5", "radix,many,2", "bubble,10,2"])
-def test_an_impact_that_does_not_read(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_impact_that_cannot_be_parsed_is_a_usage_error(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--impact", text])
     assert ended.value.code == 2
@@ -338,7 +340,7 @@ MEASURED = str(Path(__file__).parents[1] / "data" / "profile" / "quick.json")
     ],
     ids=["report", "comparison", "impact"],
 )
-def test_tables_as_csv_and_markdown(
+def test_tables_are_printed_as_csv_and_markdown(
     what: list[str], title: str, shown: str, raw: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main([*what, "--csv"]) == 0
@@ -351,7 +353,7 @@ def test_tables_as_csv_and_markdown(
     assert shown in found
 
 
-def test_a_report_has_one_form() -> None:
+def test_a_report_is_printed_in_one_format_only() -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--profile", STORED, "--csv", "--markdown"])
     assert ended.value.code == 2

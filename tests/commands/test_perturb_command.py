@@ -1,4 +1,4 @@
-"""The command: what it prints, writes and exits with."""
+"""The command ``python -m smp.perturb``: its output, its files and its exit statuses."""
 
 import json
 import os
@@ -39,10 +39,10 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A script in a folder of its own, which is the current one."""
+    """A script in a folder of its own, which is made the current folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    name = f"script_{tmp_path.name}"  # a module of its own in each test
+    name = f"script_{tmp_path.name}"  # each test has a module of its own
     file = tmp_path / f"{name}.py"
     file.write_text(SCRIPT)
     return file
@@ -52,7 +52,7 @@ def run(*arguments: object) -> int:
     return command.main([str(argument) for argument in arguments])
 
 
-def test_a_script_is_screened_and_told(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_script_is_screened_and_the_results_are_printed(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(program, "--design", "2^2", "--delay", "200us", "--replicates", "2") == 0
     printed = capsys.readouterr()
     for text in (
@@ -152,7 +152,9 @@ if __name__ == "__main__":
 """
 
 
-def test_an_array_is_searched_by_what_is_above_zero(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_array_ranks_trials_by_time_and_shows_the_range_of_other_responses(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = program.read_text().replace("passes}", 'passes, "left": next(calls) % 2}')
     program.write_text("import itertools\ncalls = itertools.count()\n" + text)
     options = ("--function", "main", "--design", "OA9(3^2)", "--treatment", "none,1us,2us", "--replicates", "4")
@@ -174,7 +176,9 @@ def test_a_script_that_opens_a_machine_is_screened(program: Path, capsys: pytest
     assert all(row["least"] >= 0.008 for row in trials.table if row["levels"][treated] > 0)  # on both processors
 
 
-def test_an_array_searches(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_array_runs_its_trials_and_marks_the_one_without_delays(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = ("--function", "program", "--argument", "1", "--machine", "emulated:2", "--replicates", "1")
     ladder = ("--design", "OA9(3^2)", "--treatment", "none,1us,work:1000")
     assert run(program, *options, *ladder) == 0
@@ -182,7 +186,9 @@ def test_an_array_searches(program: Path, capsys: pytest.CaptureFixture[str]) ->
     assert len(Trials.load("smp-perturb/trials.json").table) == 9
 
 
-def test_a_ladder_is_climbed_told_and_printed_again(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_ladder_is_climbed_and_its_report_can_be_printed_again(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = (
         "--function",
         "program",
@@ -232,7 +238,7 @@ def test_a_ladder_is_climbed_told_and_printed_again(program: Path, capsys: pytes
         ("x.py", "--function", "main", "--machine", "cloud:2"),
     ],
 )
-def test_wrong_usage_is_told(arguments: tuple[str, ...]) -> None:
+def test_wrong_usage_exits_with_2(arguments: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as left:
         run(*arguments)
     assert left.value.code == 2
@@ -257,20 +263,20 @@ def test_wrong_usage_is_told(arguments: tuple[str, ...]) -> None:
         ),
     ],
 )
-def test_what_cannot_be_done_is_told(
+def test_requests_that_cannot_be_carried_out_are_reported(
     program: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     assert run(program, "--replicates", "1", *arguments) == 1
     assert message in capsys.readouterr().err
 
 
-def test_a_script_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_script_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path / "nowhere.py", "--out", tmp_path) == 1
     assert "nowhere.py" in capsys.readouterr().err
     assert run("--trials", tmp_path / "nowhere.json") == 1
 
 
-def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_saves_the_trials_and_the_same_command_continues(tmp_path: Path) -> None:
     script = tmp_path / "slow.py"
     script.write_text("import time\nfrom smp.perturb import delay\ndelay('a')\ndelay('b')\ntime.sleep(0.1)\n")
     kept = tmp_path / "smp-perturb" / "interrupted.json"
@@ -281,11 +287,11 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
         line, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     deadline = time.monotonic() + 60
-    while not kept.exists():  # first saved after two seconds
+    while not kept.exists():  # the trials are first saved after two seconds
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
+    os.killpg(process.pid, signal.SIGINT)  # to all processes, as a terminal does
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
     assert "run the same command again to continue" in " ".join(err.split())

@@ -1,4 +1,4 @@
-"""Prose: words that make English unnatural here, and first lines that are no sentences, are found and named."""
+"""The prose of the package and its pages avoids certain words, and first lines are sentences or name a thing."""
 
 import ast
 import io
@@ -22,26 +22,26 @@ AVOID = {
     r"(?<!there )is no (?:number|profile|list|function|processor|array)": "is not a",
     r"crew|nursery|laboratory|roster": "workers, fork server",
 }
-"""Words to avoid, and what to write."""
+"""Words to avoid, with better ones."""
 WORDS = re.compile(rf"\b(?:{'|'.join(AVOID)})\b", re.IGNORECASE)
 QUESTION = re.compile(r"(?:What|Who|Whether|How|Where)\b(?!.*\?)")
-"""A first line must be a sentence or name a thing."""
+"""First lines that are neither a sentence nor the name of a thing. Real questions are allowed."""
 QUOTED = re.compile(r"``.*?``|`[^`]*`|\"[^\"]*\"", re.DOTALL)
 NAMED = re.compile(r"^\s*\w+(?:, \w+)* : .*$|^\s*>>>.*(?:\n\s*(?!>>>)\S.*)*", re.MULTILINE)
-"""Names of parameters, and doctests, which are code."""
+"""Lines that name parameters, and doctests, both of which are code."""
 STAY = {
     "smp/microbench/sections/outstanding/": "Crew is the name of a class, which its docstring explains",
     "smp/microbench/sections/polling/probe.py": "beside is the label of a case in profiles",
     "smp/models/supersteps/locality.py": "the verdict 'too small to tell' is stored in profiles",
     "smp/_runtime/memory/witness.py": "to tell one thing from another is English",
 }
-"""Files in which a word stays, and why."""
+"""Files in which a word stays, with the reason."""
 SOURCES = sorted((ROOT / "smp").rglob("*.py"))
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
 
 def comments(source: Path) -> Iterator[tuple[int, str]]:
-    """Line numbers and texts of the comments of a module."""
+    """Yield the line number and the text of each comment of a module."""
     readline = io.StringIO(source.read_text(encoding="utf-8")).readline
     for token in tokenize.generate_tokens(readline):
         if token.type == tokenize.COMMENT:
@@ -49,7 +49,7 @@ def comments(source: Path) -> Iterator[tuple[int, str]]:
 
 
 def docstrings(source: Path) -> Iterator[tuple[int, str]]:
-    """Line numbers and texts of the docstrings, those of attributes too."""
+    """Yield the line number and the text of each docstring of a module, including those of attributes."""
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
         for one in getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []:
             if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):

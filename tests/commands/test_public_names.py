@@ -1,4 +1,4 @@
-"""What ``smp`` hands on by name, and what its objects say where they cannot be used."""
+"""The public names of ``smp``, and the errors that advise users when an object cannot be used."""
 
 import inspect
 import operator
@@ -29,7 +29,7 @@ def test_the_directory_of_smp_lists_its_public_names() -> None:
         assert getattr(smp, name) is not None
 
 
-def test_the_directory_is_the_same_before_anything_is_used() -> None:
+def test_the_directory_is_complete_before_numba_or_scipy_is_imported() -> None:
     code = "import smp, sys; print(dir(smp) == sorted(smp.__all__), 'numba' in sys.modules, 'scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True False False\n"
@@ -54,7 +54,7 @@ def count_full(cells: Cells) -> int:
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float32, np.bool_])
-def test_loops_know_how_many_cells_there_are(machine: smp.Machine, dtype: type) -> None:
+def test_loops_know_the_number_of_cells(machine: smp.Machine, dtype: type) -> None:
     for n, padded in ((0, False), (5, False), (7, True)):
         cells = machine.cells(n, dtype, full=True, padded=padded)
         run = machine.run(lambda proc, cells: (length(cells), count_full(cells)), cells)
@@ -75,7 +75,7 @@ def total(array: Any, scale: int = 1) -> int:
 
 
 @pytest.mark.parametrize("loop", [increase, total, lambda array: total(np.arange(3), scale=array)])
-def test_a_loop_that_is_given_a_global_array_says_what_to_give(machine: smp.Machine, loop: Any) -> None:
+def test_the_error_of_a_loop_that_is_given_a_global_array_recommends_its_view(machine: smp.Machine, loop: Any) -> None:
     with pytest.raises(
         smp.ProcessorRaised, match=r"the loop '\w+' cannot work on a GlobalArray: .* array\.view"
     ) as caught:
@@ -94,10 +94,10 @@ OPERATORS: list[Callable[[Any], Any]] = [
 
 
 @pytest.mark.parametrize("operation", OPERATORS)
-def test_arithmetic_on_a_global_array_says_what_to_compute_with(machine: smp.Machine, operation: Any) -> None:
+def test_the_error_of_arithmetic_on_a_global_array_recommends_copies(machine: smp.Machine, operation: Any) -> None:
     array = machine.zeros(3, np.int64)
     with pytest.raises(TypeError, match=r"a global array has no operator .*step\.copy_in.*array\[:\]"):
         operation(array)
     with pytest.raises(smp.ProcessorRaised, match="a global array has no operator"):
         machine.run(lambda proc, array: operation(array), array)
-    assert np.sum(array) == 0  # NumPy's functions read it, in the parent
+    assert np.sum(array) == 0  # NumPy's functions can read it in the parent

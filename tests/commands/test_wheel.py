@@ -1,4 +1,4 @@
-"""What users install: every module and `py.typed` are in it, and it works where the checkout is not."""
+"""The wheel that users install contains every module and `py.typed`, and works without the checkout."""
 
 import os
 import shutil
@@ -40,7 +40,7 @@ def run(*command: object, **environment: str) -> str:
 
 
 def copy_of_the_sources(place: Path) -> Path:
-    """What setuptools reads, where it may leave its own folders."""
+    """Copy the files that setuptools reads to a place where it may create folders; return the place."""
     shutil.copytree(ROOT / "smp", place / "smp", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, place)
@@ -52,7 +52,7 @@ def modules(root: Path) -> set[str]:
 
 
 def programs_of_the_pages() -> str:
-    """That of the README and the first on cells, without the line for which a profile has to be measured first."""
+    """Return the first programs of the README and of the page on cells, without the line that needs a profile."""
     blocks = [blocks_of((ROOT / page).read_text(encoding="utf-8"))[0] for page in ("README.md", "docs/cells.md")]
     kept = [line for block in blocks for line in block.splitlines() if "run.interval()" not in line]
     return "\n".join(kept)
@@ -66,7 +66,7 @@ def check_programs(python: object, place: Path, **environment: str) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What setuptools packs into a wheel."""
+    """Folder with the files that setuptools packs into a wheel."""
     source = copy_of_the_sources(tmp_path_factory.mktemp("source"))
     library = tmp_path_factory.mktemp("library")
     build = "import setuptools; setuptools.setup()"
@@ -80,7 +80,7 @@ def test_all_modules_are_packed(built: Path) -> None:
     assert [path.name for path in built.iterdir()] == ["smp"]
 
 
-def test_what_is_packed_works_by_itself(built: Path, tmp_path: Path) -> None:
+def test_the_packed_modules_work_by_themselves(built: Path, tmp_path: Path) -> None:
     import smp
 
     alone = {"PYTHONPATH": str(built), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -127,7 +127,7 @@ def test_the_source_distribution_passes_its_tests_of_the_documentation(unpacked:
 
 @pytest.mark.slow
 def test_a_wheel_installs_into_an_empty_environment(tmp_path: Path) -> None:
-    """With its dependencies, from the index."""
+    """Its dependencies are installed from the package index."""
     source = copy_of_the_sources(tmp_path / "source")
     run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, source, PYTHONPATH="")
     (wheel,) = tmp_path.glob("smp_runtime-*.whl")

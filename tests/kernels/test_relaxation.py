@@ -341,7 +341,7 @@ def test_bad_input_is_refused(arguments: dict[str, Any], error: type[Exception],
 def test_options_that_a_layout_has_no_use_for_are_refused() -> None:
     with pytest.raises(ValueError, match="blocks=\\(2, 1\\) cannot be given with layout 'auto'"):
         relax(np.zeros((9, 9)), blocks=(2, 1), iterations=1)
-    with pytest.raises(ValueError, match="depth=4 cannot be given with layout 'vertical', .*: leave depth out"):
+    with pytest.raises(ValueError, match=r"depth=4 cannot be given with layout 'vertical', .*: leave depth out"):
         relax(np.zeros((9, 9)), layout="vertical", depth=4, iterations=1)
 
 

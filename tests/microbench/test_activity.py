@@ -1,4 +1,4 @@
-"""The look at what else the computer does, and what is printed where there is no terminal."""
+"""The check of what else keeps the computer busy, and progress output with and without a terminal."""
 
 import io
 import os
@@ -19,7 +19,7 @@ from smp.microbench import command, progress
 
 @contextmanager
 def spinning(cpu: int) -> Iterator[int]:
-    """Keep a CPU busy; the process is another one, at our own priority."""
+    """Keep a CPU busy with another process, which has the priority of this one; yield its id."""
     process = subprocess.Popen([sys.executable, "-c", f"import os; os.sched_setaffinity(0, {{{cpu}}})\nwhile 1: pass"])
     try:
         time.sleep(0.3)
@@ -29,8 +29,8 @@ def spinning(cpu: int) -> Iterator[int]:
         process.wait()
 
 
-def test_a_busy_cpu_is_named_and_who_keeps_it_busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activity, "NAMED", 999)  # others may be busy, too
+def test_a_busy_cpu_and_the_process_that_keeps_it_busy_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activity, "NAMED", 999)  # other processes may be busy, too
     affinity = os.sched_getaffinity(0)
     cpu = usable_cpus()[-1]
     with spinning(cpu) as pid:
@@ -46,7 +46,7 @@ def test_a_busy_cpu_is_named_and_who_keeps_it_busy(monkeypatch: pytest.MonkeyPat
     assert os.sched_getaffinity(0) == affinity
 
 
-def test_what_does_not_disturb_is_not_said(tmp_path: Path) -> None:
+def test_only_activity_that_disturbs_is_reported(tmp_path: Path) -> None:
     quiet = {
         "load": 3.0,
         "runnable": 0.0,
@@ -66,11 +66,11 @@ def test_what_does_not_disturb_is_not_said(tmp_path: Path) -> None:
         "the load of the last minute is 3.00 on 2 CPUs",
     ]
     seen = activity.look(root=tmp_path)
-    assert (seen["load"], seen["runnable"], seen["stolen_fraction"]) == (None, None, None), "not told there"
+    assert (seen["load"], seen["runnable"], seen["stolen_fraction"]) == (None, None, None), "there are no such files"
     assert {each["GHz"] for each in seen["cpus"]} == {None}
 
 
-def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_printed_in_lines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     talk = Console(file=io.StringIO(), width=40)
@@ -88,7 +88,7 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     )
 
 
-def test_a_bar_where_there_is_one() -> None:
+def test_progress_is_a_bar_on_a_terminal() -> None:
     talk = Console(file=io.StringIO(), width=80, force_terminal=True)
     with progress.shown_on(talk) as shown:
         assert isinstance(shown, progress.Bar)
@@ -96,7 +96,7 @@ def test_a_bar_where_there_is_one() -> None:
         shown.ended("latency", 1.0)
 
 
-def test_the_command_says_that_the_computer_is_busy_and_goes_on(
+def test_the_command_warns_that_the_computer_is_busy_and_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SMP_DATA_DIR", str(tmp_path / "data"))
@@ -106,5 +106,5 @@ def test_the_command_says_that_the_computer_is_busy_and_goes_on(
     said = " ".join(printed.err.split())
     assert "the computer is busy: a spinning loop gets" in said
     assert "wait until it is quiet" in said
-    assert "retries: " in said, "a line for the section"
+    assert "retries: " in said, "the section has a line"
     assert "\x1b" not in printed.err

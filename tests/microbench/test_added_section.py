@@ -1,4 +1,4 @@
-"""A section is added by its folder and one line in the list: it is measured, kept, read again and compared."""
+"""A section added by a folder and one line in the list is measured, kept, read again, compared and printed."""
 
 import copy
 import json
@@ -31,7 +31,7 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def measured(added: None, tmp_path_factory: pytest.TempPathFactory) -> Document:
-    """The profile of a measurement of this section alone, as it is written."""
+    """The profile of a measurement of the added section alone, as it is written."""
     return measure(tmp_path_factory.mktemp("out"))
 
 
@@ -60,18 +60,18 @@ def test_the_help_names_an_added_section() -> None:
     assert NAME in "".join(command.parser().format_help().split())
 
 
-def test_an_added_section_is_held_to_its_record(measured: Document, tmp_path: Path) -> None:
+def test_an_added_section_is_checked_against_its_record(measured: Document, tmp_path: Path) -> None:
     document = copy.deepcopy(measured)
     document[NAME]["rows"][1]["length"] = 0
     with pytest.raises(ProfileError, match=r"damaged: added_section\.rows\[1\]\.length is 0"):
         read(document, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
         patch.delitem(SECTIONS, NAME)
-        assert read(document, tmp_path).data == document, "a key that is no section's may hold anything"
+        assert read(document, tmp_path).data == document, "a key that belongs to no section may hold anything"
 
 
 @pytest.mark.filterwarnings("ignore::smp.profiles.profile.ProfileWarning")
-def test_what_a_file_holds_besides_is_kept_when_a_section_is_added_to_it(tmp_path: Path) -> None:
+def test_the_other_keys_of_a_file_are_kept_when_a_section_is_added_to_it(tmp_path: Path) -> None:
     whole = json.loads(QUICK.read_text())
     whole |= {"weather": {"sky": None}, "latency": whole["latency"] | {"moon": [1]}}
     (tmp_path / "mine.json").write_text(json.dumps(whole))
@@ -80,7 +80,7 @@ def test_what_a_file_holds_besides_is_kept_when_a_section_is_added_to_it(tmp_pat
         *("created", "smp", "machine", "facts", "conditions", "samples", "placement"),
         "access",
         NAME,
-    }  # access: judged when it is read
+    }  # the section on access is judged when it is read
     assert set(found) == set(whole) | {NAME, "facts"}
     assert all(found[name] == whole[name] for name in set(whole) - anew)
 
@@ -94,7 +94,7 @@ def test_an_added_section_is_compared(measured: Document) -> None:
     assert "An added section" in str(found)
 
 
-def test_a_module_that_a_section_does_not_have_is_none() -> None:
+def test_a_module_that_a_section_lacks_is_none() -> None:
     assert SECTIONS[NAME].part("plots", "figures") is None
     assert SECTIONS[NAME].part("probe", "measure") is not None
 

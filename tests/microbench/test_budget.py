@@ -1,4 +1,4 @@
-"""A measurement within a budget of seconds: what is measured, in what share of its time, and what is missing."""
+"""A measurement within a budget of seconds: the choice of sections, their shares of time, and the missing sections."""
 
 import json
 import signal
@@ -24,9 +24,9 @@ DEFAULT = {name: SECTIONS[name].seconds[1] for name in IMPORTANCE}
 HALF = 0.5
 
 
-def test_important_sections_are_sections() -> None:
+def test_the_order_of_importance_names_only_sections() -> None:
     assert len(set(IMPORTANCE)) == len(IMPORTANCE)
-    assert set(IMPORTANCE) <= set(SECTIONS), "one that is not named comes last"
+    assert set(IMPORTANCE) <= set(SECTIONS), "sections that it does not name come last"
     assert IMPORTANCE[:4] == ("placement", "access", "synchronisation", "latency")
 
 
@@ -40,13 +40,13 @@ def test_shares_fill_the_budget_and_do_not_exceed_it(budget: float) -> None:
     if len(fits) < len(DEFAULT) and fits:
         smallest = min(DEFAULT[name] * (1 if name in fixed else HALF) for name in DEFAULT if name not in fits)
         least = sum(DEFAULT[name] * (1 if name in fixed else HALF) for name in fits)
-        assert budget - least < smallest, "nothing that fits is left out"
+        assert budget - least < smallest, "no section that fits is left out"
         assert share == 1 or takes == pytest.approx(budget)
     if budget == 300:
         assert (fits, share) == (list(DEFAULT), 1.0)
 
 
-def test_a_plan_has_a_share_of_the_usual_seconds() -> None:
+def test_a_plan_with_a_share_takes_that_share_of_the_usual_seconds() -> None:
     assert Plan("quick", (1,), 1, 64).seconds(8.0) == 8.0
     assert Plan("quick", (1,), 1, 64, share=0.5).seconds(8.0) == 4.0
     for share in (0.0, 1.5, float("nan")):
@@ -54,7 +54,7 @@ def test_a_plan_has_a_share_of_the_usual_seconds() -> None:
             Plan("quick", (1,), 1, 64, share=share)
 
 
-def test_a_deadline_interrupts_and_leaves_the_signals_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deadline_interrupts_and_restores_the_signals(monkeypatch: pytest.MonkeyPatch) -> None:
     polite = Deadline(0.02)
     with polite:
         polite.check()
@@ -77,13 +77,13 @@ def test_a_deadline_interrupts_and_leaves_the_signals_as_they_were(monkeypatch: 
 
 
 SHARES: dict[str, float] = {}
-"""Of the sections that were measured."""
+"""Share of the usual seconds with which each section was measured."""
 
 
 def campaign(
     monkeypatch: pytest.MonkeyPatch, folder: Path, budget: float, sections: Sequence[str], takes: dict[str, float]
 ) -> Campaign:
-    """Return a campaign whose sections take some seconds each; they are stopped as rounds are."""
+    """Return a campaign whose sections take the given seconds and can be stopped in the middle, as rounds can."""
     monkeypatch.setattr(Profile, "keep", lambda self: None)
     made = Campaign(Plan("default", (1,), 1, 64), None, budget)
     made.begin(sections, folder)
@@ -104,18 +104,20 @@ def campaign(
     return made
 
 
-def test_the_most_important_come_first_and_the_rest_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_most_important_sections_come_first_and_share_the_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = campaign(monkeypatch, tmp_path, 60.0, ("latency", "synchronisation", "access", "lists", "fine"), {})
     made.measure(lambda done, text: None)
     assert list(SHARES) == ["access", "synchronisation", "latency", "lists", "fine"]
-    assert SHARES["access"] == pytest.approx(60 / (78 + 10 + 28), rel=0.1), "lists and fine do not fit beside them"
-    assert SHARES["latency"] == pytest.approx((60 - 30 - 8) / 28, rel=0.15), "what those left is shared out again"
+    assert SHARES["access"] == pytest.approx(60 / (78 + 10 + 28), rel=0.1), "lists and fine do not fit in addition"
+    assert SHARES["latency"] == pytest.approx((60 - 30 - 8) / 28, rel=0.15), "unused seconds are shared out again"
     assert made.missing == []
     assert made.profile.data["conditions"]["interrupted"] is False
-    assert LEAST["quick"] == 1, "it has the fewest rounds already"
+    assert LEAST["quick"] == 1, "the quick mode already has the fewest rounds"
 
 
-def test_the_section_under_way_keeps_its_part_and_the_same_command_goes_on(
+def test_an_interrupted_section_keeps_its_measured_part_and_the_same_command_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sections = ("latency", "synchronisation", "retries")
@@ -123,7 +125,7 @@ def test_the_section_under_way_keeps_its_part_and_the_same_command_goes_on(
     ended: list[str] = []
     made.measure(lambda done, text: None, lambda name, seconds: ended.append(name))
     assert made.missing == ["latency", "synchronisation"]
-    assert ended == ["retries"], "what fits"
+    assert ended == ["retries"], "the only section that fits"
     made.save()
     data = json.loads((tmp_path / "profile.json").read_text())
     assert data["conditions"]["budget_s"] == 4.0
@@ -136,8 +138,8 @@ def test_the_section_under_way_keeps_its_part_and_the_same_command_goes_on(
     again = campaign(monkeypatch, tmp_path, 0.6, ("synchronisation",), {"synchronisation": 30})
     began = time.monotonic()
     again.measure(lambda done, text: None)
-    assert time.monotonic() - began < 5, "though it says nothing in that time"
-    assert again.profile.data["synchronisation"] == {"of": "part"}, "nothing fits: the most important is begun"
+    assert time.monotonic() - began < 5, "although the section reports no progress in that time"
+    assert again.profile.data["synchronisation"] == {"of": "part"}, "no section fits: the most important one starts"
     assert 0 < SHARES["synchronisation"] < HALF
     assert again.missing == ["synchronisation"]
 
@@ -148,7 +150,7 @@ def test_the_section_under_way_keeps_its_part_and_the_same_command_goes_on(
     assert "unfinished" not in whole.profile.data
 
 
-def test_a_section_that_is_whole_when_the_time_ends_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_section_that_is_complete_when_the_time_ends_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = campaign(monkeypatch, tmp_path, 1.0, ("retries", "latency"), {})
 
     def probe(name: str) -> Callable[..., Measurement]:
@@ -165,7 +167,7 @@ def test_a_section_that_is_whole_when_the_time_ends_is_kept(tmp_path: Path, monk
     assert made.profile.data["retries"] == {"of": "retries"}
 
 
-def test_ctrl_c_within_a_budget_is_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_within_a_budget_is_raised_as_usual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = campaign(monkeypatch, tmp_path, 60.0, ("retries",), {})
 
     def probe(name: str) -> Callable[..., Measurement]:
@@ -177,7 +179,7 @@ def test_ctrl_c_within_a_budget_is_ctrl_c(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "soon", "inf", "nan"])
-def test_a_budget_that_is_none(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_budget_is_a_usage_error(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         command.main([f"--budget={text}"])
     assert ended.value.code == 2
@@ -192,6 +194,6 @@ def test_real_sections_stop_in_time(tmp_path: Path, capsys: pytest.CaptureFixtur
     err = " ".join(capsys.readouterr().err.split())
     data = json.loads((tmp_path / "profile.json").read_text())
     done = data["unfinished"]["done"]
-    assert "latency" not in done, "it takes 28 s"
+    assert "latency" not in done, "the section takes 28 s"
     missing = [name for name in ("latency", "retries", "waking") if name not in done]
     assert f"3 s were not enough; not measured, or only in part: {', '.join(missing)}; run the same command" in err

@@ -1,4 +1,4 @@
-"""``--calibrate``: libraries measured one after another, interrupted, taken up again, kept, printed and drawn."""
+"""``--calibrate`` measures libraries one after another, resumes after Ctrl-C, and keeps, prints and draws models."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_models_are_saved_kept_and_found_again(tmp_path: Path) -> None:
     assert space["toy_lists_first"](1000, 8) == found["toy lists/first"].predict(1000, 8)  # type: ignore[operator]
 
 
-def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
+def test_ctrl_c_saves_the_calibration_and_the_same_command_continues(tmp_path: Path) -> None:
     def interrupts(done: float, text: str) -> None:
         if done > 0.7:
             raise KeyboardInterrupt
@@ -83,15 +83,15 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
     second.measure(quiet)
     second.save()
     after = CALLS[len(before) :]
-    assert all(name.startswith("toy lists") for name, _ in after), "what was done is not measured again"
+    assert all(name.startswith("toy lists") for name, _ in after), "the first library is not measured again"
     alone = sum(name == "toy lists/first" for name, _ in CALLS)
-    assert alone == 3 * 36, "each point three times in all, over both commands"
+    assert alone == 3 * 36, "the two commands measure each point three times in all"
     assert not calibration.load(tmp_path)["interrupted"]
 
 
-def test_another_seed_begins_anew(tmp_path: Path) -> None:
+def test_another_seed_starts_from_scratch(tmp_path: Path) -> None:
     first = calibration.Calibration(["sort"], tmp_path, seed=1)
-    first.save()  # nothing measured
+    first.save()  # no library is measured yet
     assert calibration.Calibration(["sort"], tmp_path, seed=1).data["libraries"] == {}
     first.measure(quiet)
     first.data["interrupted"] = True
@@ -100,7 +100,7 @@ def test_another_seed_begins_anew(tmp_path: Path) -> None:
     assert calibration.Calibration(["sort"], tmp_path, seed=2).data["libraries"] == {}
 
 
-def test_models_of_other_kernels_stay(tmp_path: Path) -> None:
+def test_models_of_other_kernels_are_kept(tmp_path: Path) -> None:
     for kernel in ("sort", "lists"):
         made = calibration.Calibration([kernel], tmp_path / kernel, seed=1)
         made.measure(quiet)
@@ -108,7 +108,7 @@ def test_models_of_other_kernels_stay(tmp_path: Path) -> None:
     assert all(kept.recalled(made_up(f"toy {kernel}")).models for kernel in ("sort", "lists"))
 
 
-def test_models_that_do_not_fit_the_library_are_told_and_left(tmp_path: Path) -> None:
+def test_models_that_do_not_fit_the_library_are_reported_and_ignored(tmp_path: Path) -> None:
     made = calibration.Calibration(["sort"], tmp_path, seed=1)
     made.measure(quiet)
     made.save()
@@ -116,7 +116,7 @@ def test_models_that_do_not_fit_the_library_are_told_and_left(tmp_path: Path) ->
     changed.add(Implementation("third", lambda n, width: 0.0, ["n"]))
     with pytest.warns(kept.CalibrationWarning, match="no model of toy sort/third"):
         kept.recalled(changed)
-    assert changed.choose(10**6, 8) == "first", "the rule: the first that applies"
+    assert changed.choose(10**6, 8) == "first", "the rule without models is the first implementation that applies"
 
     kept.kept_at().write_text("{")
     kept._kept.cache_clear()
@@ -125,7 +125,7 @@ def test_models_that_do_not_fit_the_library_are_told_and_left(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "smp-calibration", "version": 9, "libraries": {}}'])
-def test_a_file_that_is_no_calibration(text: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_calibration_is_an_error(text: str, tmp_path: Path) -> None:
     file = tmp_path / "calibration.json"
     file.write_text(text)
     with pytest.raises(ModelError, match=re.escape(str(file))):
@@ -134,7 +134,7 @@ def test_a_file_that_is_no_calibration(text: str, tmp_path: Path) -> None:
         calibration.load(tmp_path / "other.json")
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_calibrates_and_prints_saved_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--calibrate", "sort", "--out", str(tmp_path)]) == 0
     told = capsys.readouterr()
     assert "2 models of 1 libraries" in told.out
@@ -164,7 +164,7 @@ def test_the_report_gives_the_errors_and_the_formulas(tmp_path: Path) -> None:
     assert "irrelevant: n * width" in told
 
 
-def test_the_plots(tmp_path: Path) -> None:
+def test_there_is_a_plot_of_the_choice_and_one_of_the_residuals_of_each_model(tmp_path: Path) -> None:
     made = calibration.Calibration(["sort"], tmp_path, seed=1)
     made.measure(quiet)
     described = {figure.id: figure for figure in plots.figures(made.data)}
@@ -175,7 +175,7 @@ def test_the_plots(tmp_path: Path) -> None:
     np.testing.assert_array_equal(plots.fastest(model, {"n": x}), model.of({"n": x, "width": np.full(2, 8.0)}))
 
 
-def test_usage(tmp_path: Path) -> None:
+def test_an_unknown_kernel_is_a_usage_error(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "smp.microbench", "--calibrate", "nothing"],
         cwd=tmp_path,
@@ -187,7 +187,7 @@ def test_usage(tmp_path: Path) -> None:
     assert "choose from sort, lists, stencil" in done.stderr
 
 
-def test_a_library_of_ones_own_is_calibrated_in_place() -> None:
+def test_a_library_of_the_user_is_calibrated_in_place() -> None:
     library = made_up("mine")
     assert smp.calibrate(library) is library
     assert library.best(10**6, 8).name == "second"

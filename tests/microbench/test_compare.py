@@ -1,4 +1,4 @@
-"""Comparing two profiles: every figure that both have, what one lacks, which machine would be faster."""
+"""Comparison of two profiles: the figures that both have, the figures that one lacks, and the faster machine."""
 
 import copy
 import json
@@ -53,7 +53,7 @@ def measured() -> dict[str, Any]:
 
 
 def against(change: Callable[[dict[str, Any]], None]) -> Comparison:
-    """Compare a profile with itself after a change."""
+    """Compare a profile with a changed copy of itself."""
     other = copy.deepcopy(measured())
     change(other)
     return compare(Profile(measured()), Profile(other))
@@ -87,7 +87,7 @@ def test_less_time_and_more_bandwidth_are_faster() -> None:
     assert (barrier.a, barrier.b, barrier.gain) == (2_000.0, 1_000.0, 2.0)
 
 
-def test_access_functions_are_compared_by_the_word_and_by_the_coefficient() -> None:
+def test_access_functions_are_compared_per_word_and_per_coefficient() -> None:
     def change(data: dict[str, Any]) -> None:
         for row in data["access"]["functions"]:
             row["coefficients"] = [2 * price for price in row["coefficients"]]
@@ -97,10 +97,10 @@ def test_access_functions_are_compared_by_the_word_and_by_the_coefficient() -> N
     rows = [row for row in found.rows if row.section == "access"]
     assert rows
     assert all(row.gain == pytest.approx(0.5) for row in rows)
-    bad = row_of(found, "bad, 10,000 words, p = 2")  # 20 and 40 ns a word, and 2 for each of 4 x 10,000
+    bad = row_of(found, "bad, 10,000 words, p = 2")  # 20 ns to read and 40 to write, and 2 for M = 4h
     assert bad.a == pytest.approx((20 + 40 + 4 * 2) / 2)
     assert row_of(found, "good: a word read (L2), p = 4").a == pytest.approx(4.0)
-    assert not [row for row in rows if "good: a word written" in row.what]  # b could not tell it
+    assert not [row for row in rows if "good: a word written" in row.what]  # b could not identify it
 
 
 def test_the_machine_with_faster_memory_would_run_everything_faster() -> None:
@@ -109,14 +109,14 @@ def test_the_machine_with_faster_memory_would_run_everything_faster() -> None:
             row["coefficients"] = [price / 4 for price in row["coefficients"]]
 
     found = against(change)
-    assert {each.p for each in found.foretold} == {4}  # the largest that both measured
+    assert {each.p for each in found.foretold} == {4}  # the largest p that both measured
     for each in found.foretold:
         assert each.faster == "b"
         assert each.gains == pytest.approx((4, 4))
         assert each.a == cross(Profile(measured()), each.kernel, each.n, 4)
 
 
-def test_ends_that_do_not_agree_decide_nothing() -> None:
+def test_the_faster_machine_is_undecided_if_the_two_ends_disagree() -> None:
     def change(data: dict[str, Any]) -> None:
         for row in data["access"]["functions"]:
             factor = 2 if row["family"] == "good" else 0.5
@@ -127,7 +127,7 @@ def test_ends_that_do_not_agree_decide_nothing() -> None:
     assert str(found).count("undecided") >= len(found.foretold)
 
 
-def test_what_one_lacks_is_told() -> None:
+def test_figures_that_one_profile_lacks_are_reported() -> None:
     def change(data: dict[str, Any]) -> None:
         del data["stencil"], data["lists"]["fast"]
         data["sorting"]["rows"].append({"n": 5, "p": 2, "algorithm": "radix", "ns_per_element": 9.0})
@@ -141,13 +141,13 @@ def test_what_one_lacks_is_told() -> None:
     assert "b lacks grid relaxation by programs." in str(found)
 
 
-def test_without_cost_functions_nothing_is_foretold() -> None:
+def test_without_cost_functions_nothing_is_predicted() -> None:
     found = against(lambda data: data.pop("access"))
     assert not found.foretold
     assert "b lacks access patterns and cost functions" in found.missing
 
 
-def test_without_bad_accesses_nothing_is_foretold_but_good_ones_are_compared() -> None:
+def test_without_bad_accesses_nothing_is_predicted_but_good_ones_are_compared() -> None:
     def change(data: dict[str, Any]) -> None:
         data["access"]["functions"] = [row for row in data["access"]["functions"] if row["family"] == "good"]
 
@@ -163,12 +163,12 @@ def test_figures_that_are_not_valid_are_marked() -> None:
     assert "random order, 4 KiB !" in str(found)
 
 
-def test_zeros_are_no_ratios() -> None:
+def test_a_figure_of_zero_is_not_compared() -> None:
     found = against(lambda data: data["latency"]["levels"][0].update(ns=0.0))
     assert "L1, huge pages" not in [row.what for row in found.rows]
 
 
-def test_paths_are_taken_and_another_machine_is_no_reason_to_warn(tmp_path: Path) -> None:
+def test_paths_are_accepted_and_another_machine_causes_no_warning(tmp_path: Path) -> None:
     other = measured()
     other["machine"] |= {"name": "elsewhere", "cpu": "R10000", "cpus": 16}
     for name, data in (("a", measured()), ("b", other)):
@@ -183,7 +183,7 @@ def test_paths_are_taken_and_another_machine_is_no_reason_to_warn(tmp_path: Path
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
+def test_profiles_that_cannot_be_compared_raise_an_error_with_the_reason(tmp_path: Path) -> None:
     bare = {name: value for name, value in document().items() if name != "access"}
     latency = bare | {"latency": measured()["latency"]}
     sorting = bare | {"sorting": measured()["sorting"]}

@@ -1,4 +1,4 @@
-"""The drawer: numbers along axes, places of legends and notes, what is not valid, heat maps, files."""
+"""Drawing of figures: numbers along axes, places of legends and notes, marks of invalid values, heat maps, files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def figure(*panels: Panel, id: str = "one", **more: Any) -> Figure:
 
 
 def numbers(x: Axis, values: list[float]) -> list[str]:
-    """What stands along the x axis within its ends."""
+    """Return the numbers that stand along the x axis within its ends."""
     (axes,) = draw(figure(Panel(x, Axis("y"), [Series("", values, values)]))).axes
     low, high = axes.get_xlim()
     return [tick.label1.get_text() for tick in axes.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
@@ -35,11 +35,11 @@ def numbers(x: Axis, values: list[float]) -> list[str]:
         (Axis("limit", scale="symlog", low=0, high=100), [0, 100], ["0", "1", "10", "100"]),
     ],
 )
-def test_the_numbers_along_an_axis(axis: Axis, values: list[float], expected: list[str]) -> None:
+def test_the_numbers_along_an_axis_fit_its_scale_and_unit(axis: Axis, values: list[float], expected: list[str]) -> None:
     assert numbers(axis, values) == expected
 
 
-def test_the_unit_stands_once() -> None:
+def test_shared_axes_are_labelled_once() -> None:
     y = Axis("time", "ns")
     panels = [Panel(Axis("n"), y, [Series("", [1, 2], [1, 2])]) for _ in range(4)]
     drawn = draw(figure(*panels, columns=2, share_x="all", share_y="row"))
@@ -47,7 +47,7 @@ def test_the_unit_stands_once() -> None:
     assert [axes.get_xlabel() for axes in drawn.axes] == ["", "", "n", "n"]
 
 
-def test_a_legend_hides_no_panel() -> None:
+def test_a_legend_covers_no_panel() -> None:
     lines = [Series(f"a series with a long name, {k}", [1, 2], [k, k + 1], colour=k) for k in range(20)]
     drawn = draw(figure(Panel(Axis("n"), Axis("time", "s"), lines), Panel(Axis("n"), Axis("time", "s"), lines[:3])))
     (legend,) = drawn.subfigs[1].legends
@@ -58,7 +58,7 @@ def test_a_legend_hides_no_panel() -> None:
     assert box.y0 >= 0
 
 
-def test_what_is_not_valid_is_ringed() -> None:
+def test_a_point_that_is_not_valid_is_ringed() -> None:
     line = Series("", [1, 2, 3], [4, 5, 6], invalid=["", "unstable", ""])
     (axes,) = draw(figure(Panel(Axis("n"), Axis("time", "s"), [line]))).axes
     (ring,) = [one for one in axes.get_lines() if one.get_markeredgecolor() == "#cc0000"]
@@ -86,7 +86,7 @@ def test_whiskers_are_whole_or_end_in_an_arrowhead() -> None:
     dots = Series("", [1, 2], [4, 5], "points", low=[-3, 4], high=[5, 20], spread="bars", marker=1)
     drawn = draw(figure(Panel(Axis("n"), Axis("time", "us", low=0, high=10), [dots])))
     assert heads(drawn) == [("v", [[1, 0]]), ("^", [[2, 10]])]
-    assert heads(draw(figure(Panel(Axis("n"), Axis("time", "us"), [dots])))) == [], "an axis that fits cuts nothing"
+    assert heads(draw(figure(Panel(Axis("n"), Axis("time", "us"), [dots])))) == [], "an axis that fits cuts no whisker"
 
 
 @pytest.mark.parametrize("letters", [10, 92, 150])
@@ -104,7 +104,7 @@ def test_notes_stand_on_the_side_that_has_room() -> None:
     assert [(text.get_text(), text.get_ha()) for text in axes.texts] == [("left", "left"), ("right", "right")]
 
 
-def test_marks_in_the_legend_and_between_two_values() -> None:
+def test_marks_are_named_in_the_legend_and_may_span_two_values() -> None:
     marks = [Mark(1.5, text="the best"), Mark(0.2, 0.4, axis="y", text="noise")]
     drawn = draw(figure(Panel(Axis("n"), Axis("time", "s"), [Series("", [1, 2], [0, 1])], marks=marks)))
     assert [text.get_text() for text in drawn.subfigs[1].legends[0].get_texts()] == ["the best", "noise"]
@@ -129,14 +129,14 @@ def test_a_map_of_names_has_the_colours_of_the_lines(values: list[list[float]]) 
             assert "#" + "".join(f"{round(255 * part):02x}" for part in colour[:3]) == line.get_color()
 
 
-def test_numbers_are_kept_plain() -> None:
+def test_numbers_are_stored_as_plain_floats() -> None:
     line = Series("", np.arange(2), np.array([1, np.nan], np.float32))
     assert line.x == [0.0, 1.0]
     assert {type(value) for value in (*line.x, *line.y)} == {float}
     assert Cells(range(2), (0,), np.ones((1, 2), np.int32)).values == [[1.0, 1.0]]
 
 
-def test_files_are_named_by_what_they_show(tmp_path: Path) -> None:
+def test_files_are_named_after_their_figures(tmp_path: Path) -> None:
     panel = Panel(Axis("n"), Axis("time", "s"), [Series("", [1], [1])])
     (file,) = save([figure(panel, id="effects-a/b")], tmp_path / "new")
     assert file == tmp_path / "new" / "effects-a%2Fb.png"

@@ -1,4 +1,4 @@
-"""Supersteps outside of their interval are listed with what explains them."""
+"""Supersteps outside their interval are listed with an explanation."""
 
 from typing import Any
 
@@ -28,18 +28,18 @@ def step(measured: float, **given: Any) -> Counted:
         (step(2e-3), "not explained"),
     ],
 )
-def test_each_is_explained(one: Counted, because: str) -> None:
+def test_each_superstep_outside_its_interval_is_explained(one: Counted, because: str) -> None:
     (table,) = outside([one, step(50e-6)], charging(), lambda step: step.label)
     assert [row[-1] for row in table.rows] == [because]
     assert "1 of 2 supersteps" in table.notes[0]
 
 
-def test_of_a_kind_the_farthest_is_shown() -> None:
+def test_the_farthest_superstep_of_each_kind_is_shown() -> None:
     steps = [step(300e-6), step(900e-6), step(500e-6), step(5e-6, hw=0), step(60e-6, m=100)]
     (table,) = outside(steps, charging(), lambda step: step.label)
     assert [(row[2], row[4]) for row in table.rows] == [(3, 900e-6), (1, 5e-6)]
     assert "0 of 4 supersteps" in table.notes[0]
 
 
-def test_where_all_lie_inside_there_is_no_table() -> None:
+def test_there_is_no_table_if_all_supersteps_lie_inside() -> None:
     assert list(outside([step(50e-6)], charging(), lambda step: step.label)) == []

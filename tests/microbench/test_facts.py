@@ -1,4 +1,4 @@
-"""The facts of the computer: told by its files, kept in the profile, printed with what tells them."""
+"""The facts of the computer are read from its files, kept in the profile, and printed with their sources."""
 
 import json
 import platform
@@ -28,7 +28,7 @@ def plant(root: Path, files: dict[str, str]) -> Path:
 
 
 def cpu(index: int, core: int, socket: int, siblings: str) -> dict[str, str]:
-    """The files of a CPU with a cache of its core's own and one of its socket's."""
+    """Return the files of a CPU with one cache of its core and one of its socket."""
     folder, all_of = f"sys/devices/system/cpu/cpu{index}", {0: "0-1,4-5", 1: "2-3,6-7"}[socket]
     told = {"topology/physical_package_id": str(socket), "topology/core_id": str(core)}
     told |= {"topology/thread_siblings_list": siblings, "thermal_throttle/core_throttle_count": "3"}
@@ -82,7 +82,7 @@ def server(tmp_path: Path) -> Path:
     return plant(tmp_path, SERVER)
 
 
-def test_what_a_server_tells(server: Path) -> None:
+def test_the_facts_of_a_server_are_read_from_its_files(server: Path) -> None:
     found = gather(server)
     expected = {
         "sockets": 2,
@@ -118,7 +118,7 @@ def test_what_a_server_tells(server: Path) -> None:
         "container": "podman",
     }
     assert {name: found[name] for name in expected} == expected
-    assert len(found["caches"]) == 4 + 2, "each once, whoever tells of it"
+    assert len(found["caches"]) == 4 + 2, "each cache counts once, although several CPUs name it"
     assert found["nodes"] == [
         {"node": 0, "cpus": "0-1,4-5", "bytes": 4_096_000_000, "distances": [10, 21]},
         {"node": 1, "cpus": "2-3,6-7", "bytes": None, "distances": [21, 10]},
@@ -133,7 +133,7 @@ def test_facts_are_the_fields_of_their_record(server: Path) -> None:
         assert Facts.model_validate(json.loads(json.dumps(found))).to_json() == found
 
 
-def test_what_is_not_told_or_damaged_is_none_and_not_printed(tmp_path: Path) -> None:
+def test_missing_or_damaged_facts_are_none_and_not_printed(tmp_path: Path) -> None:
     plant(tmp_path, {"proc/uptime": "long\n", "proc/meminfo": "MemTotal: much kB\n"})
     plant(tmp_path, {"sys/devices/system/node/node0/distance": "far\n"})
     found = gather(tmp_path)
@@ -146,7 +146,7 @@ def test_what_is_not_told_or_damaged_is_none_and_not_printed(tmp_path: Path) -> 
     assert "numpy" in printed
 
 
-def test_a_table_of_facts(server: Path) -> None:
+def test_the_table_of_facts_names_their_sources(server: Path) -> None:
     printed = " ".join(report([part(gather(server))], width=100).split())
     for row in (
         "sockets 2 cpu/*/topology/physical_package_id",
@@ -163,7 +163,7 @@ def test_a_table_of_facts(server: Path) -> None:
     assert said("mitigations", {}) == "not affected"
 
 
-def test_variables_that_matter_and_no_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_has_variables_that_matter_but_no_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OMP_NUM_THREADS", "MALLOC_ARENA_MAX", "NUMBA_CACHE_DIR", "SMP_DATA_DIR", "HOME_OF_MINE"):
         monkeypatch.setenv(name, "7")
     found = settings.environment()
@@ -203,7 +203,7 @@ def test_the_first_screen_has_the_conditions(server: Path) -> None:
     assert "BUSY" not in text
     text = screen(conditions={"before": quiet, "after": busy})
     assert "BUSY after: make (9) takes 98% of a CPU" in text
-    assert "hypervisor" not in text, "the profile has all of it"
+    assert "hypervisor" not in text, "the screen names the first cause only; the profile has all of them"
     assert "quiet" not in text
-    assert "quiet" not in screen(conditions={"before": quiet}), "nothing is known of the end"
+    assert "quiet" not in screen(conditions={"before": quiet}), "nothing is known about the end"
     assert "System" not in text

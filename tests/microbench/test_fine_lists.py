@@ -1,4 +1,4 @@
-"""List ranking by streams gives the serial ranks, whatever the list, the streams, the processors; and is measured."""
+"""List ranking by streams gives the serial ranks for every list and number of streams, and a section measures it."""
 
 import json
 import math
@@ -46,7 +46,7 @@ def ranked(machine: smp.Machine, program: Any, successor: np.ndarray, **options:
 
 @smp.stream
 def count_rounds(at: Meeting, seen: np.ndarray, total: np.ndarray, rounds: int) -> None:
-    """Add one in each round, and note after it how many have."""
+    """Add one to the total in each round, and note the total once all streams have added."""
     for r in range(rounds):
         fetch_add(total, 0, 1)
         meet(at, 2 * r)
@@ -62,7 +62,7 @@ def rounds_of(proc: smp.Processor, streams: int, rounds: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("processors", "streams"), [(1, 1), (1, 5), (2, 1), (2, 3)])
-def test_nobody_leaves_a_meeting_before_all_have_come(machines: Machines, processors: int, streams: int) -> None:
+def test_no_stream_leaves_the_barrier_before_all_arrive(machines: Machines, processors: int, streams: int) -> None:
     rounds = 40
     for seen in machines(processors).run(rounds_of, streams, rounds).results:
         assert (seen == processors * streams * np.arange(1, rounds + 1)).all()
@@ -99,7 +99,7 @@ def test_ranks_are_those_of_the_serial_loop(
 
 @EVERY
 @pytest.mark.parametrize("order", ["ascending", "descending", "random"])
-def test_long_lists_with_more_streams_than_cpus(machines: Machines, program: Any, order: str) -> None:
+def test_long_lists_are_ranked_with_more_streams_than_cpus(machines: Machines, program: Any, order: str) -> None:
     n = 20_000
     ascending = np.minimum(np.arange(1, n + 1), n - 1)
     lists = {
@@ -111,7 +111,7 @@ def test_long_lists_with_more_streams_than_cpus(machines: Machines, program: Any
 
 
 @EVERY
-def test_the_default_is_a_stream_for_each_cpu(machines: Machines, program: Any) -> None:
+def test_lists_are_ranked_with_the_default_number_of_streams(machines: Machines, program: Any) -> None:
     successor = random_list(1_000, 1)
     assert np.array_equal(ranked(machines(1), program, successor), rank_here(successor))
 
@@ -119,7 +119,7 @@ def test_the_default_is_a_stream_for_each_cpu(machines: Machines, program: Any) 
 @EVERY
 @FEW
 @given(st.lists(st.integers(0, 39), min_size=2, max_size=40), st.integers(1, 4))
-def test_what_is_no_list_is_refused_and_never_hangs(
+def test_an_array_that_is_not_a_list_is_refused_and_never_hangs(
     machines: Machines, program: Any, successor: list[int], streams: int
 ) -> None:
     nodes = np.array(successor) % len(successor)
@@ -138,7 +138,7 @@ def test_what_is_no_list_is_refused_and_never_hangs(
     st.tuples(st.integers(0, MOST - 1), st.integers(0, MOST)),
     st.tuples(st.integers(0, MOST - 1), st.integers(0, MOST)),
 )
-def test_a_node_takes_its_successor_s_reach_and_on_a_cycle_stops_at_n(
+def test_a_node_takes_the_reach_of_its_successor_and_stops_at_n_on_a_cycle(
     n: int, reached: bool, mine: tuple[int, int], theirs: tuple[int, int]
 ) -> None:
     tail = -1 << 63 if reached else 0
@@ -156,22 +156,22 @@ def test_a_long_cycle_is_refused(machines: Machines, program: Any, step: int) ->
 
 
 @EVERY
-def test_a_refused_list_leaves_the_ranks(machines: Machines, program: Any) -> None:
+def test_a_refused_list_leaves_the_ranks_unchanged(machines: Machines, program: Any) -> None:
     machine = machines(1)
-    successor = np.array([1, 2, 0, 4, 4])  # a cycle beside the list; nodes 3 and the cycle: no head by the sum
+    successor = np.array([1, 2, 0, 4, 4])  # nodes 0 to 2 form a cycle; the sum gives head 3
     ranks = machine.full(5, -7, np.int64)
     with pytest.raises(ProcessorRaised, match="cycle"):
         machine.run(program, machine.array(successor), ranks, streams=2)
     assert ranks.view.tolist() == [-7] * 5
 
 
-# --- what is timed
+# --- the timed part
 
 
 @pytest.mark.parametrize("name", PREPARED)
 @settings(max_examples=10, deadline=None)
 @given(n=st.integers(2, 300), seed=st.integers(0, 999), streams=st.integers(1, 5), wide=st.booleans())
-def test_what_is_timed_ranks_the_list(
+def test_the_timed_program_ranks_the_list(
     machines: Machines, name: str, n: int, seed: int, streams: int, wide: bool
 ) -> None:
     successor = random_list(n, seed, np.int64 if wide else np.int32)
@@ -181,12 +181,12 @@ def test_what_is_timed_ranks_the_list(
     run = machine.run(program, name, shared, ranks, head, streams)
     assert ranks.view.tolist() == expected.tolist()
     ns, _, traps = run.results[0]
-    assert 0 < ns < 1e9 * run.wall, "what comes before the line is not in it"
-    assert streams > 1 or not traps, "one stream waits for no other"
+    assert 0 < ns < 1e9 * run.wall, "the time before the starting line is not included"
+    assert streams > 1 or not traps, "a single stream waits for no other"
 
 
 def slow_start(proc: smp.Processor, *arguments: Any) -> Any:
-    """Run the program where making cells and starting streams takes 50 ms each."""
+    """Run the program on a processor that takes 50 ms to make cells and 50 ms to start streams."""
     cells, streams = proc.cells, proc.streams
 
     def late(make: Any) -> Any:
@@ -225,7 +225,7 @@ def sample(
     return [(n, streams, name, repeat, s, 3e-3, 7, 2, others, *placed) for repeat, s in enumerate(seconds)]
 
 
-def test_rows_are_medians_over_the_serial_median() -> None:
+def test_rows_hold_medians_and_the_speedup_over_the_serial_median() -> None:
     rows = sample(1000, 1, "serial", [1e-5, 3e-5, 1.1e-5]) + sample(1000, 2, "wyllie-cells", [4e-5, 4.4e-5, 5e-4])
     rows += sample(1000, 4, "wyllie-cells", [1e-5, 2e-5, 5e-5])
     data = section_of(np.array(rows, SAMPLE), 2, PlacementLog()).data.to_json()
@@ -240,14 +240,14 @@ def test_rows_are_medians_over_the_serial_median() -> None:
     assert not data["valid"]
 
 
-def test_a_length_during_which_others_had_the_cpus_is_not_valid() -> None:
+def test_a_length_during_which_other_processes_had_the_cpus_is_not_valid() -> None:
     quiet, loud = sample(1000, 1, "serial", [1e-5] * 3, 0.05), sample(2000, 1, "serial", [1e-5] * 3, 0.4)
     of_1000, of_2000 = section_of(np.array(quiet + loud, SAMPLE), 2, PlacementLog()).data.to_json()["serial"]
     assert of_1000["valid"]
     assert of_2000["why"] == ["other processes took 40% of the CPU time"]
 
 
-def test_repeats_count_during_which_the_cpus_lay_as_they_mostly_do() -> None:
+def test_only_repeats_in_the_main_state_of_the_placement_count() -> None:
     log = PlacementLog()
     log.note(looked_at(), np.arange(40.0), [30.0] * 30 + [200.0] * 10)
     rows = sample(1000, 1, "serial", [1e-5] * 3)
@@ -261,7 +261,7 @@ def test_repeats_count_during_which_the_cpus_lay_as_they_mostly_do() -> None:
     assert row.elsewhere_ns == pytest.approx([80])
     assert [state.share for state in found.placement] == pytest.approx([0.75, 0.25], abs=0.02)  # type: ignore[attr-defined]
     nothing = found.model_copy(update={"rows": [row.model_copy(update={"elsewhere_ns": [None]})]})
-    assert len(list(report.tables(nothing, Profile({})))) == 1, "nothing was measured there"  # type: ignore[arg-type]
+    assert len(list(report.tables(nothing, Profile({})))) == 1, "no repeat lies elsewhere"  # type: ignore[arg-type]
     *_, table = report.tables(found, Profile({}))  # type: ignore[arg-type]
     assert table.title.startswith("Time per element at n = 1,000, by placement of the CPUs")
     assert table.rows == [["Wyllie, one cell per node, 2 streams", pytest.approx(41), pytest.approx(80)]]
@@ -280,7 +280,7 @@ def section() -> Measurement:
     return made
 
 
-def test_the_probe_measures_what_it_says(section: Measurement) -> None:
+def test_the_probe_measures_every_length_algorithm_and_number_of_streams(section: Measurement) -> None:
     data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
     assert_same_keys(data, measured("fine"), NEWER | {"setup_s"})
@@ -295,7 +295,7 @@ def test_the_probe_measures_what_it_says(section: Measurement) -> None:
     assert len(section.samples["fine"]) == 3 * (len(expected) + 2)
 
 
-def test_the_report_says_the_numbers(section: Measurement) -> None:
+def test_the_report_shows_the_numbers(section: Measurement) -> None:
     data = json.loads(json.dumps(section.data.to_json()))
     for row in data["rows"]:
         row["ns_per_element"] = row["n"] + row["streams"] + 0.25
@@ -320,7 +320,7 @@ def test_the_figure_shows_the_numbers(section: Measurement) -> None:
         assert pictures.points(panel, "serial") == serial
 
 
-def test_the_best_of_wyllie_stands_next_to_reid_miller(section: Measurement) -> None:
+def test_the_best_times_of_wyllie_are_drawn_next_to_reid_miller(section: Measurement) -> None:
     data = json.loads(json.dumps(section.data.to_json()))
     for row in (*data["rows"], *data["serial"]):
         row["valid"], row["why"] = True, []
@@ -341,7 +341,7 @@ def test_the_best_of_wyllie_stands_next_to_reid_miller(section: Measurement) -> 
     assert "No number of streams" in pictures.described("fine", data)["fine-lists"].title
 
 
-def test_a_profile_whose_times_have_the_set_up_in_them_says_so() -> None:
+def test_an_earlier_profile_says_that_its_times_include_the_set_up() -> None:
     earlier = measured("fine")
     earlier["rows"] = [{name: row[name] for name in row if name != "setup_s"} for row in earlier["rows"]]
     earlier["setup"] = [{"algorithm": "serial", "streams": 2, "seconds": 0.005}]

@@ -1,4 +1,4 @@
-"""What the machine is told to be, on file trees like those of real computers."""
+"""The description of the machine, read from file trees like those of real computers."""
 
 import json
 from pathlib import Path
@@ -82,7 +82,7 @@ def server(tmp_path: Path) -> Path:
 # --- the whole description
 
 
-def test_a_machine_is_described_as_its_files_tell(server: Path) -> None:
+def test_a_machine_is_described_by_its_files(server: Path) -> None:
     told = description.machine(RATE, server)
     assert list(told) == [
         *("cpu", "cpus", "clock_GHz", "clock_source", "line_bytes", "page_bytes", "huge_pages"),
@@ -105,7 +105,7 @@ def test_a_machine_is_described_as_its_files_tell(server: Path) -> None:
     assert json.loads(json.dumps(told)) == told
 
 
-def test_a_tree_that_tells_nothing_still_describes_a_machine(tmp_path: Path) -> None:
+def test_an_empty_tree_still_describes_a_machine(tmp_path: Path) -> None:
     told = description.machine(RATE, tmp_path)
     assert json.loads(json.dumps(told)) == told
     assert told["virtual"] is None
@@ -113,7 +113,7 @@ def test_a_tree_that_tells_nothing_still_describes_a_machine(tmp_path: Path) -> 
     assert told["line_bytes"] == 64
     assert [cache["assumed"] for cache in told["caches"]] == [True, True, True]
     assert told["cpu"]
-    assert "name" not in told, "it is recorded on request only"
+    assert "name" not in told, "the name is recorded on request only"
     assert told["cpus"] >= 1
 
 
@@ -128,7 +128,7 @@ def test_this_machine_describes_itself() -> None:
 # --- the fingerprint
 
 
-def test_the_fingerprint_is_of_the_hardware_only(server: Path) -> None:
+def test_the_fingerprint_depends_on_the_hardware_only(server: Path) -> None:
     told = description.machine(RATE, server)
     name = description.fingerprint(told)
     assert len(name) == 12
@@ -151,11 +151,11 @@ def test_the_fingerprint_is_of_the_hardware_only(server: Path) -> None:
         ("processor : 0\nBogoMIPS : 108.00\nHardware : BCM2835\n", "BCM2835"),
     ],
 )
-def test_the_processors_name(tmp_path: Path, cpuinfo: str, name: str) -> None:
+def test_the_processor_is_named_by_cpuinfo(tmp_path: Path, cpuinfo: str, name: str) -> None:
     assert cpus.model(plant(tmp_path, {"proc/cpuinfo": cpuinfo})) == name
 
 
-def test_a_board_names_the_processor_that_has_no_name(tmp_path: Path) -> None:
+def test_the_board_names_a_processor_without_a_name(tmp_path: Path) -> None:
     plant(tmp_path, {"proc/cpuinfo": "processor : 0\n", "proc/device-tree/model": "Raspberry Pi 4\0"})
     assert cpus.model(tmp_path) == "Raspberry Pi 4"
 
@@ -166,7 +166,7 @@ def test_a_board_names_the_processor_that_has_no_name(tmp_path: Path) -> None:
         ({}, None),
         ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, None),
         ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "250000 100000\n"}, 2.5),
-        # the narrowest of the groups above counts
+        # the smallest quota of the group and those above it counts
         (
             {
                 "proc/self/cgroup": "0::/jobs/mine\n",
@@ -176,9 +176,9 @@ def test_a_board_names_the_processor_that_has_no_name(tmp_path: Path) -> None:
             },
             1.5,
         ),
-        # inside a container the path is the host's, and only the top is there
+        # inside a container the path is that of the host, and only the top group exists
         ({"proc/self/cgroup": "0::/docker/ab12\n", "sys/fs/cgroup/cpu.max": "50000 100000\n"}, 0.5),
-        # version 1
+        # control groups of version 1
         (
             {
                 "proc/self/cgroup": "4:memory:/m\n3:cpu,cpuacct:/docker/ab12\n0::/\n",
@@ -197,7 +197,7 @@ def test_a_board_names_the_processor_that_has_no_name(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_the_quota_of_the_control_groups(tmp_path: Path, files: dict[str, str], quota: float | None) -> None:
+def test_the_quota_is_that_of_the_control_groups(tmp_path: Path, files: dict[str, str], quota: float | None) -> None:
     assert limits.quota(plant(tmp_path, files)) == quota
 
 
@@ -221,23 +221,23 @@ ARM = {"proc/cpuinfo": "Features : fp asimd\n"}
         ({"sys/hypervisor/type": "xen\n"}, True),
     ],
 )
-def test_virtual_or_not(tmp_path: Path, files: dict[str, str], virtual: bool | None) -> None:
+def test_virtual_machines_are_recognised(tmp_path: Path, files: dict[str, str], virtual: bool | None) -> None:
     assert cpus.virtual(plant(tmp_path, files)) is virtual
 
 
-def test_caches_that_the_system_does_not_tell_are_said_to_be_assumed(tmp_path: Path) -> None:
+def test_caches_that_the_system_does_not_report_are_marked_as_assumed(tmp_path: Path) -> None:
     assert cpus.caches(tmp_path) == cpus.DEFAULTS
     assert all(cache.assumed for cache in cpus.DEFAULTS)
     plant(tmp_path, cache_files(0, 2, "Unified", "512K", ""))
     assert cpus.caches(tmp_path) == (Cache(2, 512 << 10, 1),)
 
 
-def test_damaged_cache_files_are_passed_over(tmp_path: Path) -> None:
+def test_damaged_cache_files_are_ignored(tmp_path: Path) -> None:
     plant(tmp_path, CACHES | cache_files(3, 4, "Unified", "lots", "0"))
     assert [cache.level for cache in cpus.caches(tmp_path)] == [1, 2, 3]
 
 
-def test_the_line_is_asked_of_the_caches_then_of_the_processor(tmp_path: Path) -> None:
+def test_the_size_of_a_line_comes_from_the_caches_or_else_from_cpuinfo(tmp_path: Path) -> None:
     assert cpus.line_bytes(tmp_path) == 64
     plant(tmp_path, {"proc/cpuinfo": "cache_alignment : 32\n"})
     assert cpus.line_bytes(tmp_path) == 32
@@ -256,7 +256,7 @@ def test_the_line_is_asked_of_the_caches_then_of_the_processor(tmp_path: Path) -
             (2_000_000_000, 1_500_000_000),
         ),
         ({"sys/fs/cgroup/memory.max": "max\n"}, (8_192_000_000, 6_144_000_000)),
-        # used up, and by what is not ours
+        # more is used than the limit allows
         (
             {"sys/fs/cgroup/memory.max": "2000000000\n", "sys/fs/cgroup/memory.current": "2000004096\n"},
             (2_000_000_000, 0),
@@ -279,13 +279,13 @@ def test_memory_respects_the_control_groups(server: Path, files: dict[str, str],
 # --- stolen time
 
 
-def test_stolen_ticks_are_those_of_the_cpus_asked(server: Path) -> None:
+def test_stolen_ticks_are_those_of_the_given_cpus(server: Path) -> None:
     assert system.cpu_ticks([0], server) == (60, 100 + 50 + 500 + 20 + 1 + 60)
     assert system.cpu_ticks([0, 1], server) == (70, 731 + 795)
     assert system.cpu_ticks([10], server) == (900, 1800), "cpu1 is not cpu10"
     assert system.cpu_ticks([5], server) is None
     plant(server, {"proc/stat": "cpu0 100 0 50 500 20 0 1\n"})
-    assert system.cpu_ticks([0], server) is None, "a kernel that does not count steal"
+    assert system.cpu_ticks([0], server) is None, "this kernel does not count stolen time"
 
 
 def test_stolen_time_is_in_nanoseconds(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,7 +294,7 @@ def test_stolen_time_is_in_nanoseconds(server: Path, monkeypatch: pytest.MonkeyP
     assert system.stolen_ns([5], server) is None
 
 
-def test_the_stolen_fraction_is_of_the_interval(server: Path) -> None:
+def test_the_stolen_fraction_is_that_of_the_interval(server: Path) -> None:
     stolen = system.Stolen([0], server)
     assert stolen.fraction() is None, "no tick has passed"
     plant(server, {"proc/stat": STAT.replace("cpu0 100 0 50 500 20 0 1 60", "cpu0 150 0 50 515 20 0 1 95")})
@@ -307,7 +307,7 @@ def test_the_stolen_fraction_is_of_the_interval(server: Path) -> None:
 # --- small readers
 
 
-def test_readers_take_what_cannot_be_read_as_not_told(tmp_path: Path) -> None:
+def test_readers_return_none_for_missing_or_damaged_files(tmp_path: Path) -> None:
     plant(tmp_path, {"empty": " \n", "text": "x1\n", "seven": " 7\n", "proc/loadavg": "no load\n"})
     (tmp_path / "folder").mkdir()
     assert [system.read(tmp_path / name) for name in ("absent", "empty", "folder", "text")] == [
@@ -318,6 +318,6 @@ def test_readers_take_what_cannot_be_read_as_not_told(tmp_path: Path) -> None:
     assert system.load(tmp_path) is None
 
 
-def test_lists_of_cpus() -> None:
+def test_lists_of_cpus_are_parsed() -> None:
     assert cpus.cpu_list("0-3,8,10-11") == [0, 1, 2, 3, 8, 10, 11]
     assert cpus.cpu_list("") == []

@@ -1,4 +1,4 @@
-"""What a program is made of, phase by phase: simulated runs whose prices are known, and what such runs leave open."""
+"""The parts of a program's time, phase by phase, found from simulated runs whose prices are known."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ PARTS = ("memory", "barrier", "runtime", "local")
 
 
 def machine() -> Profile:
-    """A machine whose prices are known; its bad end is that of the family bad."""
+    """Return the profile of a machine with known prices, whose bad end is that of the family Bad."""
     data = document()
     data["access"]["functions"] = [row for row in data["access"]["functions"] if row["family"] != "random"]
     data["access"]["overhead_s"] = {"2": list(ADDED)}
@@ -35,7 +35,7 @@ def machine() -> Profile:
 
 
 def true_parts(n: int, profile: Profile | None = None) -> dict[str, Any]:
-    """What each superstep of list ranking takes on it, without noise."""
+    """Return the seconds of each part of each superstep of list ranking on this machine, without noise."""
     known = profile or machine()
     supersteps = KERNEL.cost(n, P)
     ends = accesses(known, supersteps, P, "good", 4), accesses(known, supersteps, P, "bad")
@@ -51,7 +51,7 @@ def true_shares(n: int) -> dict[str, float]:
 
 
 def ran(rng: np.random.Generator, sizes: tuple[int, ...] = SIZES, noise: float = NOISE) -> Profile:
-    """A profile with runs on that machine, each phase with some noise."""
+    """Return a profile with runs on that machine, in which each phase has some noise."""
     steps = []
     for n in sizes:
         parts = true_parts(n)
@@ -77,7 +77,7 @@ def test_true_shares_lie_in_their_intervals(n: int) -> None:
     assert np.mean(wide) < 0.25
 
 
-def test_without_noise_the_parts_are_the_true_ones_and_the_prices_those_of_the_ends() -> None:
+def test_without_noise_the_parts_are_exact_and_the_prices_are_those_of_the_ends() -> None:
     n = 1_000_000
     found, truth = by_phase(ran(np.random.default_rng(1), noise=0.0), KERNEL, n, P), true_parts(n)
     shares = true_shares(n)
@@ -93,8 +93,8 @@ def test_without_noise_the_parts_are_the_true_ones_and_the_prices_those_of_the_e
     assert found.measured == SIZES
 
 
-def test_few_accesses_are_hidden_by_what_the_runtime_adds() -> None:
-    """Of supersteps in microseconds no more is known than that their accesses lie between the ends."""
+def test_a_few_accesses_are_hidden_by_the_time_that_the_runtime_adds() -> None:
+    """For supersteps of microseconds it is only known that their accesses lie between the ends."""
     data = machine().data
     for row in data["access"]["functions"]:
         if row["family"] != "good":
@@ -102,7 +102,7 @@ def test_few_accesses_are_hidden_by_what_the_runtime_adds() -> None:
     profile = Profile(data)
     small = (500, 1_000, 2_000)
     steps = ran(np.random.default_rng(2), small).data["lists"]["steps"]
-    for step in steps:  # a third of the time might be either
+    for step in steps:  # a third of the time may be accesses or runtime
         step["measured_s"] = 60e-6
     found = by_phase(Profile(profile.data | {"lists": {"steps": steps}}), KERNEL, 1_000, P)
     assert not found.parts["memory"].determined
@@ -112,7 +112,7 @@ def test_few_accesses_are_hidden_by_what_the_runtime_adds() -> None:
     assert "wider than 50%" in text
 
 
-def test_prices_that_were_not_told_apart_are_refused_and_their_sum_is_not() -> None:
+def test_prices_that_cannot_be_distinguished_are_refused_but_their_sum_is_not() -> None:
     profile = ran(np.random.default_rng(3))
     for row in profile.data["access"]["functions"]:
         if row["family"] == "bad":
@@ -131,7 +131,7 @@ def test_prices_that_were_not_told_apart_are_refused_and_their_sum_is_not() -> N
     json.dumps(made, allow_nan=False)
 
 
-def test_a_price_is_known_as_well_as_its_interval() -> None:
+def test_a_price_is_only_as_certain_as_its_interval() -> None:
     profile = ran(np.random.default_rng(4))
     narrow = by_phase(profile, KERNEL, 1_000_000, P).prices["bad ghr"]
     for row in profile.data["access"]["functions"]:
@@ -140,7 +140,7 @@ def test_a_price_is_known_as_well_as_its_interval() -> None:
     assert wide.high - wide.low > 1.3 * (narrow.high - narrow.low)
 
 
-def test_runs_that_say_nothing_of_a_size_are_refused_and_the_charges_are_shown() -> None:
+def test_runs_that_say_nothing_about_a_size_are_refused_and_the_charges_are_shown() -> None:
     one = ran(np.random.default_rng(5), (100_000,))
     assert by_phase(one, KERNEL, 100_000, P).parts["memory"].determined
     with pytest.raises(ProfileError, match="at one size only, which does not predict n = 1,000,000"):
@@ -154,7 +154,7 @@ def test_runs_that_say_nothing_of_a_size_are_refused_and_the_charges_are_shown()
     assert "at one size only" in " ".join(text.split())
 
 
-def test_far_from_the_measured_sizes_less_is_known() -> None:
+def test_intervals_are_wider_far_from_the_measured_sizes() -> None:
     profile = ran(np.random.default_rng(6))
     widths = [
         share.high - share.low
@@ -164,7 +164,7 @@ def test_far_from_the_measured_sizes_less_is_known() -> None:
     assert widths[2] > 2 * widths[0]
 
 
-def test_repeats_say_how_far_a_run_may_be_off(tmp_path: Path) -> None:
+def test_repeats_with_a_wider_spread_give_wider_intervals(tmp_path: Path) -> None:
     profile = ran(np.random.default_rng(7))
     (tmp_path / "profile.json").write_text(json.dumps(profile.data))
     widths = []

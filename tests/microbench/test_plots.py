@@ -1,4 +1,4 @@
-"""The figures show the profile's numbers: what is described, and drawn, is what went in."""
+"""The figures show the numbers of the profile, in their descriptions and in the drawings."""
 
 import struct
 import subprocess
@@ -122,7 +122,7 @@ def profile():
 
 
 def pixels(path):
-    """Width and height as a PNG file's header tells them."""
+    """Return the width and height in the header of a PNG file."""
     head = path.read_bytes()[:24]
     assert head[:8] == b"\x89PNG\r\n\x1a\n"
     return struct.unpack(">II", head[16:])
@@ -138,7 +138,7 @@ def test_every_plot_is_written_in_full_size(profile, tmp_path):
 
 
 @pytest.mark.parametrize("section", NAMES)
-def test_what_was_not_measured_has_no_figures(profile, section):
+def test_sections_that_were_not_measured_have_no_figures(profile, section):
     assert [figure.id for figure in plots.figures({section: profile[section]})] == NAMES[section]
 
 
@@ -147,7 +147,7 @@ def test_an_empty_profile_has_no_plots(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_no_machine_can_be_opened_this_process_draws(profile, tmp_path, monkeypatch):
+def test_this_process_draws_if_no_machine_can_be_opened(profile, tmp_path, monkeypatch):
     def refused(processors):
         raise MachineError("no shared memory")
 
@@ -155,7 +155,7 @@ def test_where_no_machine_can_be_opened_this_process_draws(profile, tmp_path, mo
     assert len(plots.draw(profile, None, tmp_path)) == len(list(plots.figures(profile)))
 
 
-def test_drawing_changes_no_settings(profile, tmp_path):
+def test_drawing_does_not_change_the_settings_of_matplotlib(profile, tmp_path):
     def settings():
         return {name: matplotlib.rcParams[name] for name in matplotlib.rcParams if name != "backend"}
 
@@ -164,12 +164,12 @@ def test_drawing_changes_no_settings(profile, tmp_path):
     assert settings() == before
 
 
-def test_no_window_system_and_no_figures_kept():
+def test_plots_do_not_import_pyplot():
     code = "import sys, smp.microbench.report.plots; print('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-def test_every_figure_is_titled_named_and_inside_its_picture(profile):
+def test_every_figure_has_a_title_and_axis_names_and_fits_its_picture(profile):
     made = list(plots.figures(profile))
     assert len(made) == sum(map(len, NAMES.values()))
     for figure in made:
@@ -179,7 +179,7 @@ def test_every_figure_is_titled_named_and_inside_its_picture(profile):
 # latency
 
 
-def test_strides_have_a_line_for_each_array_with_its_spread(profile):
+def test_the_plot_of_strides_has_a_line_with_its_spread_for_each_array(profile):
     figure = described("latency", profile["latency"])["latency-strides"]
     (panel,) = figure.panels
     assert [one.name for one in panel.series][-2:] == ["8 KiB", "4 KiB"]
@@ -192,7 +192,7 @@ def test_strides_have_a_line_for_each_array_with_its_spread(profile):
 
 def test_the_map_has_a_cell_for_each_array_and_stride(profile):
     rows = profile["latency"]["stride"]
-    rows.append(point(9.0, bytes=4096, stride=4095))  # of one array alone
+    rows.append(point(9.0, bytes=4096, stride=4095))  # a stride of one array only
     figure = described("latency", profile["latency"])["latency-map"]
     (panel,) = figure.panels
     cells, arrays, strides = np.array(panel.cells.values), panel.x.names, panel.y.names
@@ -221,7 +221,7 @@ def test_cells_of_the_map_that_are_not_valid_are_ringed(profile):
     assert len(drawn.get_xdata()) == 2
 
 
-def test_random_order_with_knees_and_what_is_not_valid(profile):
+def test_the_plot_of_random_order_marks_knees_and_points_that_are_not_valid(profile):
     profile["latency"]["huge"][8] |= {"why": ["unstable"]}
     figure = described("latency", profile["latency"])["latency-random"]
     (panel,) = figure.panels
@@ -237,13 +237,13 @@ def test_random_order_with_knees_and_what_is_not_valid(profile):
     assert {x: why for x, why in zip(huge.x, huge.invalid, strict=True) if why} == {MIB: "unstable"}
     (axes,) = draw(figure).axes
     knees = {one.get_xdata()[0] for one in axes.get_lines() if list(one.get_ydata()) == [0, 1]}
-    assert knees == {40_000, 1_500_000, 32_768}, "the last lies beyond the arrays"
+    assert knees == {40_000, 1_500_000, 32_768}, "the last knee lies beyond the arrays"
     assert "L2 512 MiB >" in [text.get_text() for text in axes.texts]
     (ringed,) = [one for one in axes.get_lines() if one.get_markeredgecolor() == "#cc0000"]
     assert ringed.get_xdata().tolist() == [MIB]
 
 
-def test_one_random_curve_alone(profile):
+def test_a_single_random_curve_is_drawn_alone(profile):
     made = described("latency", {"random": profile["latency"]["random"], "huge": []})
     assert list(made) == ["latency-random"]
     assert len(made["latency-random"].panels[0].series) == 1
@@ -252,7 +252,7 @@ def test_one_random_curve_alone(profile):
 # bandwidth
 
 
-def test_bandwidth_by_processors(profile):
+def test_bandwidth_is_drawn_by_number_of_processors(profile):
     figure = described("bandwidth", profile["bandwidth"])["bandwidth"]
     stream, loaded = figure.panels
     assert points(stream, "triad") == [[1, 12.5], [2, 22.0]]
@@ -261,14 +261,14 @@ def test_bandwidth_by_processors(profile):
     assert [axes.get_ylim()[0] for axes in draw(figure).axes] == [0, 0]
 
 
-def test_bandwidth_without_loaded_latency(profile):
+def test_without_loaded_latency_the_bandwidth_has_one_panel(profile):
     assert len(described("bandwidth", profile["bandwidth"] | {"loaded_latency": []})["bandwidth"].panels) == 1
 
 
 # cost functions
 
 
-def test_measured_points_are_those_of_the_paper_s_suites(profile):
+def test_measured_points_are_those_of_the_suites_of_the_paper(profile):
     panels = described("access", profile["access"])["access-functions"].panels
     assert [one.title for one in panels] == [
         f"{family}, {kind}, x = 1, suite {suite}"
@@ -294,12 +294,12 @@ def test_predicted_lines_are_the_functions(profile):
     }
     for name, seconds in expected.items():
         assert series(bad, name).y == pytest.approx(seconds / h * 1e9)
-        # in cache by R0's function, beyond it by R1's; both tiers cost the same here
+        # the function of R0 applies in cache, that of R1 beyond it; both tiers cost the same here
         factor = np.where(h <= EDGE, 1.0, 3.0)
         assert series(good, name.replace("HrHwM", "HrHwM-c")).y == pytest.approx(factor * seconds / h * 1e9)
 
 
-def test_without_sets_the_function_of_all_predicts(profile):
+def test_without_sets_r0_and_r1_the_function_of_set_all_predicts(profile):
     data = profile["access"]
     data["functions"] = [row for row in data["functions"] if row["set"] == "all"]
     found = Access.model_validate(data)
@@ -323,7 +323,7 @@ def test_h_charges_all_x_alike_and_hrhwm_does_not(profile):
     assert lines[1][1] - lines[1][0] == pytest.approx([2.0] * len(H))
 
 
-def test_one_processor_has_only_vary(profile):
+def test_one_processor_has_only_the_patterns_that_vary(profile):
     data = profile["access"]
     data["patterns"] = [row | {"p": 1, "x": 1} for row in data["patterns"] if row["kind"] == "vary" and row["x"] == 2]
     data["functions"] = [row | {"p": 1} for row in data["functions"]]
@@ -351,7 +351,7 @@ def test_the_spread_of_the_samples_is_shown(profile):
 # list ranking
 
 
-def test_intervals_by_p_and_algorithm(profile):
+def test_intervals_are_drawn_by_p_and_algorithm(profile):
     figure = described("lists", profile["lists"])["lists-interval"]
     assert [one.title for one in figure.panels] == [
         f"{name}, p = {p}" for p in (1, 2) for name in ("Reid-Miller", "Helman-JaJa")
@@ -373,7 +373,7 @@ def test_without_predictions_there_are_no_intervals(profile):
     assert list(described("lists", profile["lists"])) == ["lists-time"]
 
 
-def test_times_of_every_algorithm_and_p(profile):
+def test_times_are_drawn_for_every_algorithm_and_p(profile):
     (panel,) = described("lists", profile["lists"])["lists-time"].panels
     assert series(panel, "serial").y == [row["ns_per_element"] for row in profile["lists"]["serial"]]
     rows = [row for row in profile["lists"]["rows"] if (row["algorithm"], row["p"]) == ("reid-miller", 1)]

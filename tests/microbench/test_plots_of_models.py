@@ -1,4 +1,4 @@
-"""The plot of residuals shows relative errors against all they may depend on, and names the worst."""
+"""The plot of residuals shows relative errors against the prediction and each input, and names the worst samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def samples(names: tuple[str, ...], count: int, seed: int) -> tuple[dict[str, Array], Array, Array]:
-    """Inputs, measured and predicted times; measured within 5% of what is predicted."""
+    """Return inputs, measured times, and predicted times, from which the measured ones differ by at most 5%."""
     rng = np.random.default_rng(seed)
     inputs = {name: rng.permutation(np.geomspace(1e2, 1e5, count)) for name in names}
     predicted = 1e-6 + 1e-9 * inputs[names[0]]
@@ -22,7 +22,7 @@ def samples(names: tuple[str, ...], count: int, seed: int) -> tuple[dict[str, Ar
 
 
 @pytest.mark.parametrize("names", [("n",), ("n", "m"), ("n", "m", "blocks"), tuple("abcdef"), tuple("abcdefgh")])
-def test_a_panel_for_the_prediction_and_for_each_input(names: tuple[str, ...]) -> None:
+def test_there_is_a_panel_for_the_prediction_and_for_each_input(names: tuple[str, ...]) -> None:
     fitted, apart = samples(names, 30, 0), samples(names, 20, 1)
     figure = residual_figure("residuals", "sort", *fitted, verification=apart)
     pictures.check(figure)
@@ -36,7 +36,7 @@ def test_a_panel_for_the_prediction_and_for_each_input(names: tuple[str, ...]) -
     assert len({(one.marker, one.colour) for one in figure.panels[0].series}) == 2
 
 
-def test_rows_do_not_overlap() -> None:
+def test_rows_of_panels_do_not_overlap() -> None:
     drawn = draw(residual_figure("residuals", "sort", *samples(tuple("abcdefgh"), 30, 0)))
     drawn.draw_without_rendering()
     boxes = [axes.get_tightbbox() for axes in drawn.axes]
@@ -46,7 +46,7 @@ def test_rows_do_not_overlap() -> None:
             assert boxes[3 * row + column].y0 > boxes[3 * row + 3 + column].y1
 
 
-def test_lines_at_zero_and_10_percent() -> None:
+def test_there_are_lines_at_zero_and_at_10_percent() -> None:
     figure = residual_figure("residuals", "sort", *samples(("n",), 30, 0))
     for panel, axes in zip(figure.panels, draw(figure).axes, strict=True):
         assert sorted((mark.value, mark.axis) for mark in panel.marks) == [(-10, "y"), (0, "y"), (10, "y")]
@@ -63,7 +63,7 @@ def test_mean_errors_are_those_of_the_samples() -> None:
     assert "mean relative error 29.6% of 2 fitted samples, 0.0% of 2 verification samples" in figure.reading
 
 
-def test_the_worst_are_numbered_in_every_panel_and_named_below() -> None:
+def test_the_worst_samples_are_numbered_in_every_panel_and_named_below() -> None:
     inputs, measured, predicted = samples(("n", "m"), 30, 0)
     measured[7], measured[11] = 1.5 * predicted[7], predicted[11] / 3.0
     apart = samples(("n", "m"), 20, 1)
@@ -84,7 +84,7 @@ def test_the_worst_are_numbered_in_every_panel_and_named_below() -> None:
     assert "residuals beyond 50% are shown at the edge" in figure.reading
 
 
-def test_only_the_worst_few_are_named_and_none_within_10_percent() -> None:
+def test_only_the_few_worst_samples_are_named_and_none_within_10_percent() -> None:
     inputs, measured, predicted = samples(("n",), 30, 0)
     assert residual_figure("residuals", "sort", inputs, measured, predicted).remarks == ""
     measured[:10] = predicted[:10] * np.linspace(1.3, 1.4, 10)
@@ -94,7 +94,7 @@ def test_only_the_worst_few_are_named_and_none_within_10_percent() -> None:
     assert [named[str(k)] for k in range(1, len(named) + 1)] == inputs["n"][9 : 9 - SPIKES : -1].tolist()
 
 
-def test_wide_inputs_are_logarithmic_others_not() -> None:
+def test_only_inputs_with_a_wide_range_have_a_logarithmic_axis() -> None:
     count = 12
     inputs = {"n": np.geomspace(1.0, 1e4, count), "blocks": np.arange(1.0, 13.0), "offset": np.arange(count) * 100.0}
     predicted = np.linspace(1.0, 2.0, count)
@@ -102,7 +102,7 @@ def test_wide_inputs_are_logarithmic_others_not() -> None:
     assert [panel.x.scale for panel in figure.panels] == ["linear", "log", "linear", "linear"]
 
 
-def test_no_verification_no_marks_for_it() -> None:
+def test_without_verification_there_are_no_marks_for_it() -> None:
     fitted = samples(("n",), 30, 0)
     empty: tuple[dict[str, Array], Array, Array] = ({"n": np.empty(0)}, np.empty(0), np.empty(0))
     for verification in (None, empty):

@@ -1,4 +1,4 @@
-"""The access patterns touch the words the paper says, and the section holds what was measured."""
+"""The access patterns touch the words that the paper prescribes, and the section holds their times."""
 
 import json
 from typing import Any
@@ -71,7 +71,7 @@ def test_good_writes_each_processors_own_run() -> None:
     assert list(shared) == list(expected)
 
 
-def test_bad_takes_one_word_of_each_line_beside_the_other_processors() -> None:
+def test_bad_takes_one_word_of_each_line_next_to_the_other_processors() -> None:
     ((first, _), (second, _)), shared = _run(BAD, [6, 6], [0, 0])
     assert list(first[:6]) == [k * LINE for k in range(6)]
     assert list(second[:6]) == [1 + k * LINE for k in range(6)]
@@ -90,7 +90,7 @@ def test_random_words_are_spread_evenly_over_the_array() -> None:
     assert abs(chi_square - 999) < 5 * np.sqrt(2 * 999)
 
 
-def test_random_reads_and_writes_are_of_the_shared_array() -> None:
+def test_random_reads_and_writes_go_to_the_shared_array() -> None:
     ((first, _), _), shared = _run(RANDOM, [50, 50], [0, 0])
     assert set(first[:50]) <= set(range(1000))
     assert len(set(first[:50])) > 40
@@ -101,7 +101,7 @@ def test_random_reads_and_writes_are_of_the_shared_array() -> None:
 def test_every_repeat_is_stamped() -> None:
     for (_, first), (_, second) in [_run(GOOD, [100, 0], [0, 100], repeats=3)[0]]:
         for out in (first, second):
-            assert len(out) == 3 * 2 * 15  # pieces of 7 words
+            assert len(out) == 3 * 2 * 15  # in pieces of 7 words
             assert ((out[:, 4:] > 0) | (out[:, 4:] == UNKNOWN)).all()
             assert (out[:, :2] > 0).all()
             assert (out[:, 3] >= out[:, 2]).all()
@@ -113,13 +113,13 @@ def test_overlap_is_that_of_the_processors_that_copied() -> None:
     assert list(probe._overlap(start, end)) == [1.0, 0.5, 1.0, 0.0]
 
 
-def test_tiers_hold_a_word_and_its_copy_and_leave_out_what_no_pattern_fits() -> None:
+def test_tiers_hold_words_and_their_copies_and_caches_that_no_pattern_fits_are_left_out() -> None:
     caches = (Cache(1, 48 << 10, 1), Cache(2, 2 << 20, 1), Cache(3, 32 << 20, 8))
     tiers = tiers_of(Plan("quick", (1,), 0, 64, 8, caches))
     assert [(tier.name, tier.words) for tier in tiers] == [("L2", 131_072), ("L3", 2_097_152), ("beyond", None)]
 
 
-def test_good_has_sizes_of_whole_arrays_as_far_as_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_good_has_sizes_of_whole_arrays_as_far_as_memory_suffices(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, rng = Plan("default", (1, 2), 0, 64, 8, ()), np.random.default_rng(0)
 
     def largest(family: int) -> int:
@@ -137,7 +137,7 @@ def test_good_has_sizes_of_whole_arrays_as_far_as_there_is_memory(monkeypatch: p
     assert largest(GOOD) == 1_900_000
 
 
-def test_the_study_s_functions_are_of_its_sizes_and_the_forms_of_all() -> None:
+def test_the_functions_of_the_study_use_its_sizes_and_the_forms_use_all_sizes() -> None:
     found, rng = Found(Plan("default", (1,), 0, 64, 8, ())), np.random.default_rng(0)
     heights = [1_000 * k for k in range(5, 25)] + [4_000_000, 8_000_000]
     group = visits.Group(GOOD, 0, {n: suite(n, 1, heights, rng, 8_000_000) for n in (1, 2, 3)})
@@ -187,7 +187,7 @@ def test_the_section_has_every_pattern_of_every_suite_and_family(section: Any) -
     assert_same_keys(section.data.to_json(), measured("access"))
 
 
-def test_a_pattern_takes_the_middle_of_its_supersteps_that_count(section: Any) -> None:
+def test_the_time_of_a_pattern_is_the_middle_of_the_supersteps_that_count(section: Any) -> None:
     samples = section.samples["access"]
     row = next(
         row
@@ -211,7 +211,7 @@ def test_a_pattern_takes_the_middle_of_its_supersteps_that_count(section: Any) -
     assert row["clean"] == min((counts & (chosen["phase"] == phase)).sum() for phase in (COPY_IN, COPY_OUT))
 
 
-def test_a_pattern_of_many_pieces_takes_their_sum_also_where_no_superstep_was_whole() -> None:
+def test_the_time_of_a_pattern_is_the_sum_of_its_pieces_even_if_no_superstep_is_clean() -> None:
     taken = np.zeros(12, SAMPLE)
     taken["repeat"], taken["piece"] = np.divmod(np.arange(12), 4)
     taken["ns"], taken["clean"] = 1_000 * (1 + taken["piece"]), True
@@ -221,21 +221,21 @@ def test_a_pattern_of_many_pieces_takes_their_sum_also_where_no_superstep_was_wh
     taken["alike"] = taken["piece"]
     assert least(taken, taken["clean"]) == 2
     assert seconds_of(taken, taken["clean"]) == pytest.approx((1 + 2 + 3 + 4) * 1e-6)
-    # of pieces that are alike one may do without
+    # a piece without clean times takes those of a piece that is alike
     taken["alike"] = np.array([0, 1, 1, 3])[taken["piece"]]
     taken["clean"] &= taken["piece"] != 1
     assert least(taken, taken["clean"]) == 2
     assert seconds_of(taken, taken["clean"]) == pytest.approx((1 + 3 + 3 + 4) * 1e-6)
 
 
-def test_pieces_are_alike_where_every_processor_copies_as_many_words() -> None:
+def test_pieces_are_alike_if_every_processor_copies_the_same_number_of_words() -> None:
     reads, writes = np.array([5 * visits.PIECE, 2 * visits.PIECE + 7]), np.array([0, 100])
     bad = visits.Visit(visits.Group(BAD, 0, {}), 1, 0, Pattern("vary", 1, 1, reads, writes), 1)
     assert [alike.tolist() for alike in bad.alike] == [[0, 0, 2, 3, 3], [0]]
     assert bad.pieces == (5, 1)
 
 
-def test_what_was_taken_in_another_state_does_not_count() -> None:
+def test_times_taken_in_another_state_do_not_count() -> None:
     taken = np.zeros(6, SAMPLE)
     taken["clean"] = [True, True, True, True, False, True]
     taken["before_ns"] = [70, 70, 280, 280, 70, np.nan]
@@ -273,7 +273,7 @@ def test_bad_costs_more_than_good(section: Any) -> None:
     assert total("bad") > 2 * total("good")
 
 
-def test_more_processors_than_cpus_are_measured_taking_turns() -> None:
+def test_more_processors_than_cpus_are_measured_while_they_take_turns() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(probe, "LEAST", 1)
         patch.setitem(probe.BUDGET, "quick", 0.1)

@@ -1,4 +1,4 @@
-"""STREAM's kernels compute what they say, bytes and times are counted its way, and the probe's numbers make sense."""
+"""Kernels, bytes and times are those of STREAM, and the numbers of the probe are plausible."""
 
 import json
 from pathlib import Path
@@ -64,8 +64,8 @@ def test_kernels_are_those_of_stream(n: int, scalar: float, seed: int) -> None:
     add(a, b, out)
     assert out.tolist() == (a + b).tolist()
     triad(out, b, c, scalar)
-    assert out == pytest.approx(b + scalar * c, rel=1e-12, abs=1e-12), "one rounding or two"
-    assert read(a) == a.view(np.int64).sum(), "modulo 2^64, as NumPy adds"
+    assert out == pytest.approx(b + scalar * c, rel=1e-12, abs=1e-12), "the result is rounded once or twice"
+    assert read(a) == a.view(np.int64).sum(), "the sum is modulo 2^64, as in NumPy"
 
 
 @given(st.integers(0, 12))
@@ -85,11 +85,11 @@ def streamed(proc: smp.Processor, repeats: int, piece: int) -> tuple[Any, np.nda
     stamps = np.zeros((repeats, len(KERNELS), -(-size // piece), 4), np.int64)
     readings = np.zeros((repeats, len(KERNELS) + 1), np.int64)
     total = stream(proc.sync, proc.rank, *arrays, SCALAR, piece, stamps, readings)
-    assert total == arrays[0].view(np.int64).sum(), "the sum is of the whole block"
+    assert total == arrays[0].view(np.int64).sum(), "the sum covers the whole block"
     return arrays, stamps
 
 
-def test_processors_take_every_kernel_together_and_in_turn() -> None:
+def test_processors_run_every_kernel_together_one_after_another() -> None:
     repeats, piece = 5, 400
     with smp.host(2) as machine:
         results = machine.run(streamed, repeats, piece).results
@@ -100,8 +100,8 @@ def test_processors_take_every_kernel_together_and_in_turn() -> None:
     start, end, cpu, _ = np.moveaxis(np.stack([stamps for _, stamps in results]), 4, 0)
     assert (start <= end).all()
     assert (cpu > 0).all()
-    assert (start[..., 1:] >= end[..., :-1]).all(), "piece after piece"
-    # nobody begins a kernel before everybody has ended the one before
+    assert (start[..., 1:] >= end[..., :-1]).all(), "the pieces follow one another"
+    # no processor begins a kernel before all processors have ended the previous one
     first, last = start.min(axis=(0, 3)).ravel(), end.max(axis=(0, 3)).ravel()
     assert (first[1:] >= last[:-1]).all()
 
@@ -115,16 +115,16 @@ def test_traffic_writes_its_share_of_the_lines(written: int, steps: int, groups:
     assert changed.tolist() == [8 * k for k in range(OF * groups) if k % OF < written]
 
 
-def test_traffic_goes_round_the_words_in_whole_windows() -> None:
+def test_traffic_cycles_through_the_words_in_whole_windows() -> None:
     words, spans = np.zeros(8 * 10, np.int64), np.zeros((5, 4), np.int64)
     count, _ = inject_until(words, 8, OF, 0, 8, 60.0, spans)
-    assert count == 5, "it ends when there is no more room"
+    assert count == 5, "it ends when there is no room for more spans"
     assert spans[:, 3].tolist() == [8] * 5
-    assert not words[64:].any(), "what does not fill a window is left out"
+    assert not words[64:].any(), "words that do not fill a window are left out"
     assert inject_until(words, 8, OF, 0, 8, 0.0, spans)[0] == 0
 
 
-def test_a_longer_delay_thins_the_traffic_out() -> None:
+def test_a_longer_delay_reduces_the_traffic() -> None:
     words, spans = np.zeros(8 * 64, np.int64), np.zeros((50, 4), np.int64)
     shortest = []
     for steps in (1, 64):
@@ -135,15 +135,15 @@ def test_a_longer_delay_thins_the_traffic_out() -> None:
 
 def test_the_load_runs_triad_over_whole_windows() -> None:
     a, b, c, spans = np.zeros(100), np.arange(100.0), np.ones(100), np.zeros((7, 4), np.int64)
-    assert triad_until(a, b, c, 3.0, 40, 60.0, spans) == 7, "it ends when there is no more room"
+    assert triad_until(a, b, c, 3.0, 40, 60.0, spans) == 7, "it ends when there is no room for more spans"
     assert a[:80].tolist() == (b + 3).tolist()[:80]
-    assert not a[80:].any(), "what does not fill a window is left out"
+    assert not a[80:].any(), "elements that do not fill a window are left out"
     assert spans[:, 3].tolist() == [40] * 7
     assert (spans[1:, 0] >= spans[:-1, 1]).all()
     assert triad_until(a, b, c, 3.0, 40, 0.0, spans) == 0
 
 
-def test_a_chase_for_a_time_goes_on_where_it_stopped() -> None:
+def test_a_timed_chase_continues_where_it_stopped() -> None:
     words, spans = np.zeros(3, np.int64), np.zeros((2, 4), np.int64)
     base = words.ctypes.data
     words[:] = base + 8, base + 16, base
@@ -162,9 +162,9 @@ PIECES = 10
 def ran(
     walls: list[list[tuple[int, int]]], off_cpu: dict[tuple[int, int], int] | None = None, error: float = 0.0
 ) -> Ran:
-    """One run: for each processor the (start, end) of each repeat, the same for all kernels, in pieces of equal length.
+    """Return one run, given the (start, end) of each repeat of each processor, which are the same for all kernels.
 
-    ``off_cpu`` is the ns that a piece of a repeat was away.
+    The pieces of a repeat have equal length. ``off_cpu`` has the ns that a piece of a repeat was off the CPU.
     """
     made = np.zeros((len(walls), len(walls[0]), len(KERNELS), PIECES), STAMP)
     for rank, of_rank in enumerate(walls):
@@ -179,7 +179,7 @@ def ran(
     return Ran("shared", made.ravel(), error)
 
 
-def test_bytes_are_counted_as_stream_does_over_the_time_from_first_start_to_last_end() -> None:
+def test_bytes_are_counted_as_in_stream_over_the_time_from_the_first_start_to_the_last_end() -> None:
     # the first repeat would be the best, but does not count
     walls = [[(0, 10), (10_000, 11_000), (20_000, 23_000)], [(0, 10), (10_500, 12_000), (21_000, 24_000)]]
     rows = {row.kernel: row for row in stream_rows(ran(walls), 1000)}
@@ -195,20 +195,20 @@ def test_bytes_are_counted_as_stream_does_over_the_time_from_first_start_to_last
     assert all(row.verified for row in rows.values())
 
 
-def test_the_median_is_of_pieces_while_all_ran() -> None:
+def test_the_median_is_that_of_pieces_during_which_all_processors_ran() -> None:
     walls = [[(0, 10), *((10_000 * k, 10_000 * k + 1000) for k in (1, 2, 3))]] * 2
     (row, *_) = stream_rows(ran(walls), 1000)
     assert (row.valid, row.clean_fraction) == (True, 1)
     assert row.median_GBps == pytest.approx(16)
-    # processor 1 comes later: the first half of processor 0's pieces and the last of its own do not count
+    # processor 1 starts later: the first half of processor 0's pieces and the last half of its own do not count
     late = [walls[0], [(start + 500, end + 500) for start, end in walls[1]]]
     (row, *_) = stream_rows(ran(late), 1000)
     assert row.clean_fraction == pytest.approx(0.5)
     assert row.GBps == row.median_GBps == pytest.approx(16), "not the time from the first start to the last end"
 
 
-def test_a_busy_computer_slows_no_row_that_is_valid() -> None:
-    # in each repeat the processor is away for a long time in one piece or another: no repeat is whole
+def test_a_busy_computer_does_not_slow_down_a_valid_row() -> None:
+    # in each repeat the processor is off the CPU for a long time in one of the pieces: no repeat is undisturbed
     walls = [[(0, 10), *((100_000 * k, 100_000 * k + 30_000) for k in range(1, 10))]]
     taken = ran(walls)
     stamps = taken.stamps.reshape(1, 10, len(KERNELS), PIECES)
@@ -225,7 +225,7 @@ def test_a_busy_computer_slows_no_row_that_is_valid() -> None:
     assert row.GBps == pytest.approx(16), "as on a quiet computer: the undisturbed pieces take 1,000 ns together"
 
 
-def test_wrong_values_and_too_few_clean_pieces_are_said() -> None:
+def test_wrong_values_and_too_few_clean_pieces_are_reported() -> None:
     walls = [[(0, 10), (1000, 2000), (3000, 4000)]]
     (row, *_) = stream_rows(ran(walls, error=1e-9), 1000)
     assert (row.verified, row.valid) == (False, False)
@@ -235,8 +235,8 @@ def test_wrong_values_and_too_few_clean_pieces_are_said() -> None:
     assert row.why == ["processor 0: 4 clean windows of 20, fewer than 5"]
 
 
-def test_rates_are_of_how_the_cpus_mostly_lie_and_others_stand_beside() -> None:
-    """Repeats 5 to 8 lie far and take twice as long; during the fourth the CPUs were moved."""
+def test_rates_are_those_of_the_main_placement_and_other_states_are_shown_next_to_them() -> None:
+    """In repeats 5 to 8 the CPUs lie far apart and a repeat takes twice as long; during the fourth they are moved."""
     walls = [[(0, 10), *((10_000 * k, 10_000 * k + (2000 if k > 4 else 1000)) for k in range(1, 9))]] * 2
     taken = ran(walls)
     stamps, log = taken.stamps.reshape(2, 9, len(KERNELS), PIECES), PlacementLog()
@@ -244,7 +244,7 @@ def test_rates_are_of_how_the_cpus_mostly_lie_and_others_stand_beside() -> None:
     stamps["placed_after_ns"][:, 4], stamps["placed_before_ns"][:, 5:], stamps["placed_after_ns"][:, 5:] = 200, 200, 200
     note_placement(taken.stamps, 2, log)
     assert len(log.samples()) == 2 * 9 * len(KERNELS)
-    log.note(2, np.arange(100.0), np.full(100, 30.0))  # of other sections
+    log.note(2, np.arange(100.0), np.full(100, 30.0))  # readings of other sections
     (row, *_) = stream_rows(taken, 1000, log.placement(2))
     assert (row.GBps, row.median_GBps, row.repeats) == (16, pytest.approx(16), 3)
     assert row.elsewhere_GBps == pytest.approx([8])
@@ -265,7 +265,7 @@ def node_files(root: Path, lists: dict[int, str]) -> Path:
     return root
 
 
-def test_nodes_have_the_cpus_that_may_be_used(tmp_path: Path) -> None:
+def test_nodes_have_only_the_cpus_that_may_be_used(tmp_path: Path) -> None:
     root = node_files(tmp_path, {0: "0-3,8\n", 10: "12\n", 2: "4-7\n", 3: "\n"})
     assert nodes_of_memory(root, [1, 3, 5, 8, 12]) == {0: [1, 3, 8], 2: [5], 10: [12]}
     assert list(nodes_of_memory(root, range(20))) == [0, 2, 10]
@@ -274,7 +274,7 @@ def test_nodes_have_the_cpus_that_may_be_used(tmp_path: Path) -> None:
 
 def test_every_node_is_measured_against_every_node() -> None:
     cpus = usable_cpus()
-    found = {0: cpus[:1], 1: cpus[-1:]}  # of one computer: only the numbers of nodes are made up
+    found = {0: cpus[:1], 1: cpus[-1:]}  # the CPUs are real, the numbers of the nodes are made up
     measured = [node_row(pair, 64, 2.0) for pair in measure_nodes(found, 4 * MIB, 64, 0.2, 1)]
     rows = [row.model_copy(update={"valid": True, "why": []}) for row in measured]  # whatever else this computer does
     assert [(row.memory_of_node, row.cpus_of_node) for row in rows] == [(0, 0), (0, 1), (1, 0), (1, 1)]
@@ -286,12 +286,12 @@ def test_every_node_is_measured_against_every_node() -> None:
     (figure,) = pictures.described("bandwidth", data).values()
     latency, reading = figure.panels
     assert latency.cells is not None
-    assert latency.cells.values[0][1] == rows[2].ns, "a row for the CPUs, a column for the memory"
+    assert latency.cells.values[0][1] == rows[2].ns, "rows stand for CPUs, columns for memory"
     assert reading.cells is not None
     pictures.check(figure)
 
 
-def test_one_node_is_said_in_a_line() -> None:
+def test_a_single_node_is_reported_in_one_line() -> None:
     assert "to one node, so there is no matrix" in section_text("bandwidth", {"nodes": [], "nodes_found": [0]})
     assert "node" not in section_text("bandwidth", {"one_GBps": 1.0}), "an earlier profile does not say"
 
@@ -299,7 +299,7 @@ def test_one_node_is_said_in_a_line() -> None:
 # --- sizes and counts
 
 
-def test_arrays_follow_streams_rule_unless_capped() -> None:
+def test_arrays_follow_the_rule_of_stream_unless_capped() -> None:
     assert array_bytes(plan("default"), 64 << 30) == (80_000_000 // MIB * MIB, None)
     assert array_bytes(plan("default", caches=(Cache(3, 40 * MIB, 1),)), 64 << 30) == (160 * MIB, None)
     vast = plan("full", caches=(Cache(3, 480 * MIB, 2),))
@@ -313,7 +313,7 @@ def test_arrays_follow_streams_rule_unless_capped() -> None:
     assert "1,073,741,824 bytes of memory are available" in why
 
 
-def test_counts_go_from_one_to_the_cpus() -> None:
+def test_counts_go_from_one_to_the_number_of_cpus() -> None:
     assert counts_of(plan(processors=(2,)), 2) == ([1, 2], None)
     assert counts_of(plan(processors=(1, 4)), 4) == ([1, 2, 3, 4], None)
     assert counts_of(plan(processors=(1, 2, 4)), 2) == ([1, 2], "p = [4], since there are 2 CPUs")
@@ -327,7 +327,7 @@ def test_loads_fit_into_memory(processors: int, log: int) -> None:
     load = Load(64 * MIB, 16 * MIB, 3)
     fitting = load.fitting(1 << log, processors)
     whole = fitting.chase_bytes + 3 * processors * fitting.triad_bytes
-    assert whole <= (1 << log) + 4096 * (1 + 3 * processors), "a page for each array at least"
+    assert whole <= (1 << log) + 4096 * (1 + 3 * processors), "each array has at least a page"
     assert fitting.chase_bytes % 4096 == fitting.triad_bytes % 4096 == 0
     if 1 << log >= 64 * MIB + 3 * processors * 16 * MIB:
         assert fitting == load
@@ -346,15 +346,15 @@ def test_loaded_latency_has_a_result_for_each_kind_of_traffic() -> None:
     assert all(set(result.windows["round"].tolist()) == {0, 1} for result in results)
     assert moved[0] == 0
     assert 0.01 < moved[1] < 10_000
-    assert moved[2] > 4 * moved[3] > 0, "a longer delay moves less"
+    assert moved[2] > 4 * moved[3] > 0, "a longer delay moves fewer bytes"
 
 
 def test_bytes_of_traffic_count_a_written_line_twice() -> None:
     assert [Traffic(1, written).bytes(64) for written in (0, 2, 4)] == [64, 96, 128]
-    assert Traffic(1).bytes(64) == 24, "as STREAM counts"
+    assert Traffic(1).bytes(64) == 24, "bytes are counted as in STREAM"
 
 
-def test_the_heaviest_load_is_compared_with_none() -> None:
+def test_the_heaviest_load_is_compared_with_no_load() -> None:
     def point(ns: float, GBps: float, **more: Any) -> dict[str, Any]:
         spread = {"minimum_ns": 0.9 * ns, "p95_ns": 9 * ns}
         return {"ns": ns, "load_GBps": GBps, "loading_processors": 1, "valid": True, **spread, **more}
@@ -372,11 +372,11 @@ def test_the_heaviest_load_is_compared_with_none() -> None:
     assert list(zip(half.x, half.y, strict=True)) == [(40, 150), (100, 999)]
     assert [bool(why) for why in half.invalid] == [False, True]
     assert half.high[0] == 1350
-    assert np.isnan(half.high[1]), "a band of what is not valid would flatten the others"
+    assert np.isnan(half.high[1]), "the band of a point that is not valid would flatten the others"
     assert figure.title.startswith("While 40.0 GB/s are moved")
 
 
-def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_probe_measures_every_kernel_and_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.EFFORTS, "quick", Effort(2 * MIB, 4, Load(8 * MIB, MIB, 2, (0, 64)), 0.1))
     ticks: list[float] = []
     section = probe.measure(plan(processors=(1, 2, 999)), lambda part, text: ticks.append(part))
@@ -390,12 +390,12 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
     for row in data["stream"]:
         assert row["GBps"] >= row["median_GBps"] * (1 - 1e-12)
         assert 0.01 < row["GBps"] <= row["GBps_write_allocate"] < 10_000
-        assert (row["GBps"] == row["GBps_write_allocate"]) == (row["kernel"] == "read"), "which overwrites nothing"
+        assert (row["GBps"] == row["GBps_write_allocate"]) == (row["kernel"] == "read"), "it writes nothing"
         assert row["verified"]
         assert row["repeats"] == 3
     assert [(row["processors"], row["kernel"]) for row in data["private"]] == [(p, k) for p in counts for k in KERNELS]
     assert all(row["verified"] for row in data["private"])
-    assert len(samples["bandwidth_stream"]) == 2 * 4 * len(KERNELS) * sum(counts), "one piece of each block is all"
+    assert len(samples["bandwidth_stream"]) == 2 * 4 * len(KERNELS) * sum(counts), "each block is one piece"
     loaded = data["loaded_latency"]
     assert [row["loading_processors"] for row in loaded] == [p - 1 for p in counts]
     curve = [(row["write_share"], row["delay_cycles"]) for row in data["load_curve"]]

@@ -1,4 +1,4 @@
-"""A value goes through the hands of all, whatever the arrangement; the numbers, the table and the plot agree."""
+"""A value passes through all streams in every arrangement, and the tables and the plot show the numbers."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def machine() -> Any:
 
 
 def walking(proc: smp.Processor, words: smp.GlobalArray, cells: Cells, how: str, streams: int) -> list[Any]:
-    """Visit, and return the states of all cells before the last of them is emptied again."""
+    """Make a visit, and return the states of all cells before the last of them is emptied again."""
     found: list[Any] = []
     purge = cells.purge
 
@@ -42,14 +42,14 @@ def walking(proc: smp.Processor, words: smp.GlobalArray, cells: Cells, how: str,
 
 @pytest.mark.parametrize("streams", [1, 2, 6])
 @pytest.mark.parametrize("retries", [0, 1024])
-def test_the_value_passes_through_every_hand(machine: smp.Machine, streams: int, retries: int) -> None:
+def test_the_value_passes_through_every_stream(machine: smp.Machine, streams: int, retries: int) -> None:
     words = machine.zeros(SHARED_WORDS, np.int64)
     for how in (MASS, CHAINED, PACKED):
         cells = machine.cells(streams + 1, padded=how != PACKED, retries=retries)
         purged, states, window = machine.run(walking, words, cells, how, streams).results[0]
         last = 0 if how == MASS else streams
         assert purged == last
-        # each of them has added one to the 1 of the main thread, and only the last cell is full
+        # each stream has added one to the 1 of the main thread, and only the last cell is full
         assert [i for i, (full, _) in enumerate(states) if full] == [last]
         assert states[last][1] == 1 + streams
         assert window["operations"].tolist() == [streams]
@@ -65,7 +65,7 @@ def test_every_visit_leaves_the_cells_empty(machine: smp.Machine) -> None:
     assert not any(one.peek(i)[0] for one in cells.values() for i in range(5))
 
 
-def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_probe_measures_every_arrangement_work_and_number_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.EFFORTS, "quick", Effort(0.01, (MASS, PACKED), (1, 3)))
     section = probe.measure(PLAN, lambda *_: None)
     data = section.data.to_json()
@@ -122,7 +122,7 @@ def test_the_figure_has_a_line_for_each_arrangement_and_work() -> None:
         assert panel.y.unit == "us"
 
 
-def test_the_title_is_of_the_numbers() -> None:
+def test_the_title_sums_up_the_numbers() -> None:
     found = data()
     said = "60 streams pass a value along a chain of cells in 1.33 to 1.94 times the time of one cell"
     assert pictures.described("chain", found)["chain"].title == f"{said} (not valid)"

@@ -1,4 +1,4 @@
-"""Instructions: the loops do what they say, every stream does all of them, and the statistics are those of NumPy."""
+"""The loops execute all of their instructions in every stream, and the statistics are those of NumPy."""
 
 import json
 from typing import Any
@@ -32,18 +32,18 @@ def test_the_chain_does_all_of_its_instructions(sixteens: int, a: int, b: int) -
     assert 0 < span[0] <= span[1]
 
 
-def test_clocks_are_read_one_by_one() -> None:
+def test_every_read_of_the_clock_is_executed() -> None:
     span = np.zeros(4, np.int64)
     few = np.zeros(4, np.int64)
     for _ in range(2):  # the first call compiles
         read(1_000_000, 1, 2, span)
         read(1_000, 1, 2, few)
     assert span[3] == 1_000_000
-    assert span[1] - span[0] > few[1] - few[0], "a thousand times as many take longer"
+    assert span[1] - span[0] > few[1] - few[0], "a thousand times as many reads take longer"
 
 
 @given(st.lists(st.tuples(st.integers(1, 10**9), st.integers(1, 10**9)), min_size=1, max_size=20))
-def test_mean_and_deviation_are_of_all_streams_and_visits(visits: list[tuple[int, int]]) -> None:
+def test_mean_and_deviation_are_those_of_all_streams_and_visits(visits: list[tuple[int, int]]) -> None:
     windows = np.zeros((len(visits), 2), VISIT)
     windows["wall_ns"], windows["operations"] = visits, 1000
     windows["round"] = np.arange(len(visits))[:, None]
@@ -51,7 +51,7 @@ def test_mean_and_deviation_are_of_all_streams_and_visits(visits: list[tuple[int
     clocks = 3.0 * np.array(visits) / 1000
     assert found["clocks_mean"] == pytest.approx(clocks.mean())
     assert found["clocks_std"] == pytest.approx(clocks.std(), abs=1e-3)
-    # two streams of a thousand each keep the CPU until the last has ended
+    # two streams with a thousand instructions each keep the CPU busy until the last one ends
     assert found["total_clocks"] == pytest.approx(np.median(clocks.max(axis=1)) / 2)
 
 
@@ -95,7 +95,7 @@ def data() -> dict[str, Any]:
     return {"rows": rows, "instructions": {ADD: 1_000_000, CLOCK: 5000}, "valid": True, "why": []}
 
 
-def test_the_table_has_the_rows() -> None:
+def test_the_table_shows_the_rows() -> None:
     lines = section_text("instruction", data()).splitlines()
     found = [line.split()[-9:] for line in lines if line.startswith("read of the clock !")]
     assert found == [

@@ -1,4 +1,4 @@
-"""The chases visit what they say, the knees are those of the curve, and the probe's numbers make sense."""
+"""The chases visit the right words, the knees are those of the curve, and the numbers of the probe are plausible."""
 
 import dataclasses
 import itertools
@@ -47,7 +47,7 @@ def plan(mode: str = "quick", caches: tuple[Cache, ...] = CACHES) -> Plan:
 
 
 def lap(words: np.ndarray, base: int) -> list[int]:
-    """The words' indices in the order of the chase, from the first until one comes again."""
+    """Return the indices of the words in the order of the chase, from the first word until it comes again."""
     visited = [0]
     while (at := (int(words[visited[-1]]) - base) // 8) != visited[0]:
         visited.append(at)
@@ -76,7 +76,7 @@ def test_every_cycle_is_equally_likely() -> None:
         order = tuple(lap(words, words.ctypes.data))
         counts[order] = counts.get(order, 0) + 1
     assert sorted(order[1:] for order in counts) == sorted(itertools.permutations((1, 2, 3)))
-    # chi squared with 5 degrees of freedom: above 20.5 once in a thousand
+    # chi squared with 5 degrees of freedom exceeds 20.5 once in a thousand times
     assert sum((n - 1000) ** 2 / 1000 for n in counts.values()) < 20.5
 
 
@@ -99,7 +99,7 @@ def test_a_page_local_chase_leaves_each_page_once(pages: int, stride: int, seed:
     visited = lap(words, words.ctypes.data)
     assert sorted(visited) == list(range(0, words.size, stride))
     page = np.array(visited) // per_page
-    # round the cycle, each page is left once
+    # in one round of the cycle, each page is left once
     assert np.count_nonzero(page != np.roll(page, 1)) == (pages if pages > 1 else 0)
     if pages > 2 and stride < 8:
         assert visited != sorted(visited), "the order is not random"
@@ -118,7 +118,7 @@ def test_the_compiled_chase_ends_where_the_links_lead(count: int, repeat: int, s
     assert cpu >= 0
 
 
-def test_a_walk_goes_on_where_it_stopped() -> None:
+def test_a_walk_continues_where_it_stopped() -> None:
     pages = Pages(8 * 3, huge=False)
     link_strided(pages.words, pages.address, 1, 3)
     walk = Walk(pages)
@@ -139,7 +139,7 @@ def test_walks_have_a_node_in_every_line(huge: bool) -> None:
 # --- pages
 
 
-def test_memory_begins_on_a_huge_page_is_zero_and_has_whole_words() -> None:
+def test_memory_begins_on_a_huge_page_and_consists_of_whole_words_of_zero() -> None:
     pages = Pages(1001, huge=True)
     assert pages.address % HUGE == 0
     assert pages.words.size == 126
@@ -148,13 +148,13 @@ def test_memory_begins_on_a_huge_page_is_zero_and_has_whole_words() -> None:
 
 def test_small_pages_are_small_and_huge_ones_are_counted_as_the_kernel_does() -> None:
     small, huge = Pages(4 * MIB, huge=False), Pages(4 * MIB, huge=True)
-    assert huge_bytes(huge) == 0, "nothing is touched yet"
+    assert huge_bytes(huge) == 0, "no page is touched yet"
     small.words[:] = huge.words[:] = 1
     assert huge_bytes(small) == 0
     assert huge_bytes(huge) in range(0, huge.length + 1, HUGE)
 
 
-def test_only_areas_between_the_addresses_count() -> None:
+def test_only_memory_areas_between_the_addresses_count() -> None:
     smaps = "".join(
         f"{start:x}-{end:x} rw-p 00000000 00:00 0 \nSize: {(end - start) >> 10} kB\nRss: 9 kB\n"
         f"AnonHugePages:   {kb} kB\nVmFlags: rd wr mr mw me ac sd hg \n"
@@ -170,7 +170,7 @@ def test_huge_pages_of_shared_memory_count_too(field: str) -> None:
     assert huge_between(0, 1 << 40, f"2000-6000 rw-s 0 00:01 9 /memfd:smp\n{field}:   16 kB\n") == 16 * KIB
 
 
-def test_a_walk_through_a_segment_lies_in_its_blocks() -> None:
+def test_a_walk_through_a_segment_stays_in_its_blocks() -> None:
     segment = Segment()
     walk = global_walk(segment, 3 * MIB, 64, np.random.default_rng(1))
     assert segment.address <= walk.pages.address < segment.address + segment.size
@@ -192,7 +192,7 @@ def report(data: GlobalArrays) -> str:
     return " ".join(section_text("latency", {"global_arrays": data.to_json(), "levels": levels}).split())
 
 
-def test_global_arrays_are_compared_where_both_curves_are_valid() -> None:
+def test_global_arrays_are_compared_at_sizes_at_which_both_curves_are_valid() -> None:
     results = [found("huge", 32 * MIB, 100), found("shared", 32 * MIB, 150)]
     results += [found("huge", 64 * MIB, 110, clean=1), found("shared", 64 * MIB, 300)]
     made = probe.global_arrays(results, Segment(), "never")
@@ -204,7 +204,7 @@ def test_global_arrays_are_compared_where_both_curves_are_valid() -> None:
     assert probe.global_arrays(results[:1], Segment(), "never") is None
 
 
-def test_the_switch_is_recommended_where_it_would_bring_something() -> None:
+def test_the_switch_is_recommended_only_if_it_would_help() -> None:
     small = GlobalArrays(pages="small", huge_bytes=0, bytes=32 * MIB, ns=150, factor=1.5, switch="never")
     text = report(small)
     assert "a load from one of 32 MiB takes 150 ns, 1.50 times as long as from private memory in huge pages" in text
@@ -236,13 +236,13 @@ GRID = 2.0 ** np.arange(12, 30, 0.5)
     st.integers(0, 2**32 - 1),
 )
 def test_levels_are_found_under_noise_and_spikes(gaps: list[int], rises: list[float], seed: int) -> None:
-    # knees three octaves apart and more, each in the middle between two sizes
+    # knees at least three octaves apart, each half-way between two sizes
     places = np.cumsum([3.25, *(3 + gap for gap in gaps)])[: len(gaps)]
     knees = [2.0 ** (12 + place) for place in places]
     true = np.cumprod([1.3, *rises[: len(knees)]])
     rng = np.random.default_rng(seed)
     noisy = curve(GRID, true.tolist(), knees) * rng.normal(1, 0.02, GRID.size)
-    # single spikes: two side by side, or one right before a knee, could as well be a level
+    # single spikes only: two next to each other, or one right before a knee, could also be a level
     clear = np.abs(np.log2(GRID)[:, None] - np.log2(knees)).min(axis=1) > 1
     first, second = rng.choice(np.flatnonzero(clear), 2)
     noisy[first] *= 3
@@ -256,14 +256,14 @@ def test_levels_are_found_under_noise_and_spikes(gaps: list[int], rises: list[fl
         assert abs(math.log2(level.knee_bytes / knee)) <= 0.75
 
 
-def test_a_ramp_is_no_level_of_its_own() -> None:
+def test_a_ramp_is_not_a_level_of_its_own() -> None:
     ns = np.interp(np.log2(GRID), [0, 18, 20, 40], [1.3, 1.3, 4.6, 4.6])
     levels = find_levels(GRID, ns, 4)
     assert [level.ns for level in levels] == pytest.approx([1.3, 4.6], rel=0.05)
     assert levels[0].knee_bytes == pytest.approx(2.0**18.7, rel=0.2), "half-way up on a log scale"
 
 
-def test_a_flat_noisy_curve_has_one_level_and_no_sizes_none() -> None:
+def test_a_flat_noisy_curve_has_one_level_and_an_empty_curve_has_none() -> None:
     ns = 100 * np.random.default_rng(1).normal(1, 0.1, GRID.size)
     (level,) = find_levels(GRID, ns, 4)
     assert level.ns == pytest.approx(100, rel=0.05)
@@ -272,13 +272,13 @@ def test_a_flat_noisy_curve_has_one_level_and_no_sizes_none() -> None:
     assert [level.ns for level in find_levels([4096], [1.5], 4)] == pytest.approx([1.5])
 
 
-def test_no_more_levels_than_asked_for() -> None:
+def test_there_are_no_more_levels_than_requested() -> None:
     ns = curve(GRID, [1, 4, 16, 64], [2.0**15.25, 2.0**19.25, 2.0**23.25])
     assert [len(find_levels(GRID, ns, most)) for most in (1, 2, 3, 4, 5)] == [1, 2, 3, 4, 4]
 
 
-def test_a_curve_that_was_measured_gives_the_levels_that_one_sees_in_it() -> None:
-    # huge pages, a processor of 48 KiB and 2 MiB whose share of the last cache is a few MiB
+def test_a_measured_curve_gives_the_levels_that_one_sees_in_it() -> None:
+    # huge pages, on a processor with caches of 48 KiB and 2 MiB, whose share of the last cache is a few MiB
     KiB = [4, 8, 16, 32, 48, 64, 96, 128, 256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576]
     KiB += [32768, 49152, 65536, 98304, 131072, 196608, 262144, 393216, 524288, 1048576]
     ns = [1.28, 1.29, 1.28, 1.30, 1.31, 4.13, 4.13, 4.14, 4.14, 4.65, 5.30, 9.18, 17.0, 31.9, 33.1, 52.3, 73.2, 197.5]
@@ -290,7 +290,7 @@ def test_a_curve_that_was_measured_gives_the_levels_that_one_sees_in_it() -> Non
         assert low <= level.knee_bytes <= high
 
 
-def test_knees_go_to_the_nearest_caches_in_order() -> None:
+def test_knees_are_matched_to_the_nearest_caches_in_order() -> None:
     caches = [48 * KIB, 2 * MIB, 480 * MIB]
     assert match([50e3, 1.8e6, 6e6], caches) == [0, 1, 2]
     assert match([50e3, 1.8e6], caches) == [0, 1]
@@ -316,7 +316,7 @@ def test_arrays_reach_four_times_the_last_cache_unless_capped() -> None:
     assert "3,221,225,472 bytes of memory are available" in why
 
 
-def test_full_strides_are_those_of_the_figure() -> None:
+def test_the_strides_of_the_full_mode_are_those_of_the_figure() -> None:
     grid = stride_grid(EFFORTS["full"], 16 * MIB)
     sizes_of = sorted({nbytes for nbytes, _ in grid})
     assert sizes_of == [KIB << k for k in range(15)]
@@ -363,17 +363,17 @@ def disturbed(curve: str, nbytes: int, stride: int, clean: int) -> Result:
 
 def test_points_of_the_last_cache_need_a_quiet_computer() -> None:
     for nbytes in (MIB, 4 * MIB, 32 * MIB):
-        assert not probe.undisturbed(disturbed("huge", nbytes, 64, 6), plan()).valid, "its windows are clean and slow"
+        assert not probe.undisturbed(disturbed("huge", nbytes, 64, 6), plan()).valid, "its clean windows may be slow"
         assert probe.undisturbed(disturbed("huge", nbytes, 64, 8), plan()).valid
     for nbytes in (32 * KIB, MIB - 64, 64 * MIB):
-        assert probe.undisturbed(disturbed("huge", nbytes, 64, 6), plan()).valid, "nearer caches are one's own"
-    assert probe.undisturbed(disturbed("stride", 32 * MIB, 8 * KIB, 6), plan()).valid, "4,096 lines fit into the second"
-    assert not probe.undisturbed(disturbed("stride", 64 * MIB, 512, 6), plan()).valid, "131,072 lines need the last"
+        assert probe.undisturbed(disturbed("huge", nbytes, 64, 6), plan()).valid, "nearer caches are private"
+    assert probe.undisturbed(disturbed("stride", 32 * MIB, 8 * KIB, 6), plan()).valid, "4,096 lines fit into L2"
+    assert not probe.undisturbed(disturbed("stride", 64 * MIB, 512, 6), plan()).valid, "131,072 lines need L3"
     (why,) = probe.undisturbed(disturbed("huge", 4 * MIB, 64, 6), plan()).why
     assert why == "75% of the windows are clean, below the 80% that the last cache needs"
 
 
-def test_a_point_of_the_last_cache_that_is_mostly_memory_s_is_not_valid() -> None:
+def test_a_point_of_the_last_cache_whose_loads_mostly_go_to_memory_is_not_valid() -> None:
     taken = dataclasses.replace(disturbed("huge", 4 * MIB, 64, 8), minimum=10.0, median=90.0)
     (why,) = probe.undisturbed(taken, plan()).why
     assert why == "other programs use the last cache at times: the median is 9.0 times the minimum, above 2"
@@ -382,26 +382,26 @@ def test_a_point_of_the_last_cache_that_is_mostly_memory_s_is_not_valid() -> Non
 
 
 def in_rounds(curve: str, rounds: list[float]) -> Result:
-    """A point that took so many ns in the windows of each round."""
+    """Return a point whose windows took the given ns in each round."""
     windows = np.zeros(4 * len(rounds), WINDOW)
     windows["round"], windows["operations"] = np.repeat(np.arange(len(rounds)), 4), 1000
     windows["wall_ns"] = windows["cpu_ns"] = np.repeat(rounds, 4) * 1000
     return summarise((curve, 64 * MIB, 64), windows, "median")
 
 
-def test_a_page_walk_is_the_difference_of_neighbouring_rounds() -> None:
-    """Both are slower by 40% in the second half, and their difference is not."""
+def test_a_page_walk_is_the_difference_of_two_loads_in_the_same_round() -> None:
+    """Both loads are slower by 40% in the second half of the rounds, but their difference is not."""
     slow = [100.0] * 4 + [140.0] * 4
     (walk,) = probe.walk_rows([in_rounds("random", [ns + 20 for ns in slow]), in_rounds("huge", slow)], "random", 2.0)
     assert (walk.ns, walk.cycles) == pytest.approx((20, 40))
-    assert not walk.valid, "neither load is"
+    assert not walk.valid, "neither load is valid"
     few = [100.0, 101.0, 99.0, 100.0]
     (walk,) = probe.walk_rows([in_rounds("random", [ns + 20 for ns in few]), in_rounds("huge", few)], "random", 2.0)
     assert walk.valid
     (walk,) = probe.walk_rows([in_rounds("random", [103.0, 130, 98, 121]), in_rounds("huge", few)], "random", 2.0)
     assert walk.why == ["the rounds differ: half of the differences lie between 2.0 and 23.0 ns"]
     (walk,) = probe.walk_rows([in_rounds("random", [100.4, 100.8, 99.1, 100.0]), in_rounds("huge", few)], "random", 2.0)
-    assert walk.valid, "next to nothing, and that for sure"
+    assert walk.valid, "it is certain that the difference is small"
 
 
 def test_a_level_of_points_that_are_not_valid_is_not_valid() -> None:
@@ -427,13 +427,13 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> tuple[dict, dict, list[float]]:
     return section.data.to_json(), section.samples, ticks
 
 
-def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_probe_measures_every_curve(monkeypatch: pytest.MonkeyPatch) -> None:
     data, samples, ticks = tiny(monkeypatch)
     assert json.loads(json.dumps(data)) == data
     for level in data["levels"]:
-        judgement = [level.pop(name) for name in ("valid", "why", "clean_fraction")]  # which earlier profiles lack
+        judgement = [level.pop(name) for name in ("valid", "why", "clean_fraction")]  # not in earlier profiles
         assert judgement[0] == (not judgement[1])
-    assert_same_keys(data, measured("latency"), NEWER | {"clean_fraction", "valid", "why"})  # of a level without points
+    assert_same_keys(data, measured("latency"), NEWER | {"clean_fraction", "valid", "why"})  # if a level has no points
     assert ticks == sorted(ticks)
     assert ticks[-1] == 1
     assert [(r["bytes"], r["stride"]) for r in data["stride"]] == stride_grid(TINY, 32 * MIB)
@@ -445,7 +445,7 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
         assert r["cycles"] == pytest.approx(r["ns"] * data["clock_GHz"])
         assert r["valid"] == (not r["why"])
     first, last = data["random"][0], data["random"][-1]
-    assert last["minimum_ns"] > 3 * first["minimum_ns"], "32 MiB at random are as near as 4 KiB"
+    assert last["minimum_ns"] > 3 * first["minimum_ns"], "loads from 32 MiB are as fast as from 4 KiB"
     assert data["levels"][-1]["name"] == "DRAM"
     assert data["levels"][-1]["found_bytes"] is None
     ns = [level["ns"] for level in data["levels"]]
@@ -461,7 +461,7 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
         assert data["huge"] == []
 
 
-def test_without_huge_pages_the_curve_is_left_out_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_huge_pages_the_curve_is_left_out_and_the_reason_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "huge_bytes", lambda pages, smaps: 0)
     monkeypatch.setitem(sizes.EFFORTS, "quick", dataclasses.replace(TINY, seconds=0.2, cap_bytes=2 * MIB))
     data = probe.measure(plan(), lambda part, text: None).data.to_json()

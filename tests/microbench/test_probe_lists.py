@@ -1,4 +1,4 @@
-"""Lists are ranked by every algorithm, beside the serial loop, and predicted."""
+"""Every algorithm that ranks lists is measured next to the serial loop, and predicted."""
 
 import json
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def section() -> Iterator[Measurement]:
         yield made
 
 
-def test_every_algorithm_is_measured_beside_the_serial_loop(section: Measurement) -> None:
+def test_every_algorithm_is_measured_next_to_the_serial_loop(section: Measurement) -> None:
     data, samples = section.data.to_json(), section.samples["lists"]
     assert json.loads(json.dumps(data)) == data
     assert_same_keys(data, measured("lists"), but=NEWER | {"valid", "why", "off"})
@@ -75,7 +75,7 @@ def wrong(proc: smp.Processor, successor: smp.GlobalArray, ranks: smp.GlobalArra
     """Leave the ranks as they are."""
 
 
-def test_wrong_ranks_are_a_defect_and_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_ranks_raise_an_error_and_ctrl_c_keeps_the_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.LENGTHS, "quick", (50, 60))
     plan, ranked = Plan("quick", (1,), 7, 64), probe._rank
 

@@ -1,4 +1,4 @@
-"""Loads under way: the loops load what they say, crews do their jobs and end, and the numbers follow from the times."""
+"""Loads under way: loops load the right words, groups of threads do their jobs, and results follow from the times."""
 
 import json
 import threading
@@ -52,7 +52,7 @@ def test_every_chain_takes_every_step(nodes: int, chains: int, steps: int, seed:
 
 
 def line_of(position: int, lines: int) -> int:
-    """The pseudo-random order, in Python's integers."""
+    """Return the line at a position of the pseudo-random order, computed with Python's integers."""
     x = ((position ^ (position >> 31)) * MIX) & WORDS_64
     x = ((x ^ (x >> 29)) * MIX) & WORDS_64
     return (x >> 32) & (lines - 1)
@@ -70,7 +70,7 @@ def line_of(position: int, lines: int) -> int:
 def test_groups_load_their_words_and_wait_for_the_work_on_them(
     values: list[int], groups: int, depth: int, work: int, far: bool, first: int
 ) -> None:
-    # with words that are not zero the next group's place tells all that was loaded and worked on
+    # words that are not zero move the next group, whose place then shows all loads and the work on them
     words, per_line = np.array(values, np.int64), 4
     at = first
     for _ in range(groups):
@@ -85,10 +85,10 @@ def test_groups_load_their_words_and_wait_for_the_work_on_them(
 def test_far_loads_go_to_lines_all_over_the_memory() -> None:
     lines = 1 << 12
     drawn = len({line_of(position, lines) for position in range(lines)})
-    assert drawn / lines == pytest.approx(1 - np.exp(-1), abs=0.03), "as many as of random draws"
+    assert drawn / lines == pytest.approx(1 - np.exp(-1), abs=0.03), "as many lines as of random draws"
 
 
-# --- crews
+# --- groups of threads (`Crew`)
 
 
 def test_a_crew_does_its_jobs_and_ends() -> None:
@@ -102,12 +102,12 @@ def test_a_crew_does_its_jobs_and_ends() -> None:
             assert window["operations"] == spans[: job.streams, 3].sum()
             assert window["operations"] % job.depth == 0
             assert window["wall_ns"] == spans[: job.streams, 1].max() - spans[: job.streams, 0].min()
-            assert window["cpu_ns"] == spans[: job.streams, 2].sum(), "one CPU has it all"
+            assert window["cpu_ns"] == spans[: job.streams, 2].sum(), "one CPU runs all of the streams"
             assert window["round"] == 4
     assert threading.active_count() == before
 
 
-def test_streams_that_take_no_part_are_not_counted() -> None:
+def test_streams_that_do_not_take_part_are_not_counted() -> None:
     with Crew(np.zeros(1 << 12, np.int64), 8, usable_cpus(), 2) as crew:
         crew.visit(Job(True, 0, 2, 1), 1_000_000, 0)
         crew._spans[1] = -1
@@ -126,7 +126,7 @@ def test_a_crew_ends_when_its_user_fails() -> None:
 
 
 @given(st.integers(2, 32), st.floats(10, 1000))
-def test_a_core_with_so_many_places_sustains_as_many_misses(places: int, latency: float) -> None:
+def test_a_core_sustains_as_many_misses_as_it_has_places(places: int, latency: float) -> None:
     counts = range(1, 41)
     found = sustained(counts, [latency / min(k, places) for k in counts])
     assert found.misses == pytest.approx(places)
@@ -156,10 +156,10 @@ def followed(chains: int, ns: float, valid: bool = True) -> Any:
     return SimpleNamespace(key=(chains,), median=ns, valid=valid, why=[] if valid else ["unstable"])
 
 
-def test_points_that_are_not_valid_decide_nothing() -> None:
+def test_points_that_are_not_valid_do_not_change_the_result() -> None:
     good = [followed(1, 100.0), followed(2, 50.0), followed(4, 25.0)]
     found = probe.of_chains([*good, followed(8, 99.0, valid=False)])
-    assert (found.misses, found.flat, found.valid) == (4, False, None), "a slow moment is not the end of the gain"
+    assert (found.misses, found.flat, found.valid) == (4, False, None), "a slow point does not end the gain"
     found = probe.of_chains([*good, followed(8, 1.0, valid=False)])
     assert found.misses == 4
     found = probe.of_chains([followed(1, 500.0, valid=False), *good[1:]])
@@ -170,7 +170,7 @@ def group(streams: int, depth: int, rate: float, cpus: int = 1) -> Loads:
     return Loads(order="far", cpus=cpus, work=0, streams=streams, depth=depth, GBps=rate, ns=8 / rate)
 
 
-def test_saturation_tells_the_best_and_the_fewest_streams_near_it() -> None:
+def test_saturation_reports_the_best_rate_and_the_fewest_streams_near_it() -> None:
     rows = [group(1, 1, 1.0), group(1, 8, 4.0), group(2, 8, 7.9), group(4, 8, 8.0), group(4, 1, 3.0)]
     rows += [group(1, 1, 5.0, cpus=2)]
     one, two = saturation(rows)
@@ -179,7 +179,7 @@ def test_saturation_tells_the_best_and_the_fewest_streams_near_it() -> None:
     assert (two.cpus, two.gain) == (2, 1.0)
 
 
-def test_the_memory_is_a_power_of_two_that_fits() -> None:
+def test_the_size_of_the_memory_is_a_power_of_two_that_fits() -> None:
     assert bytes_of(PLAN, 64 * MIB, 64 << 30) == (64 * MIB, None)
     nbytes, why = bytes_of(PLAN, 64 * MIB, 15 * MIB)
     assert nbytes == 2 * MIB
@@ -209,7 +209,7 @@ def section() -> probe.Measurement:
     return made
 
 
-def test_the_probe_measures_what_it_says(section: probe.Measurement) -> None:
+def test_the_probe_measures_every_group_and_number_of_chains(section: probe.Measurement) -> None:
     data, samples = section.data.to_json(), section.samples
     assert json.loads(json.dumps(data)) == data
     found = data["sustained"]
@@ -239,7 +239,7 @@ def test_the_probe_measures_what_it_says(section: probe.Measurement) -> None:
     assert data["valid"] == (not data["why"])
 
 
-def test_the_report_says_the_numbers(section: probe.Measurement) -> None:
+def test_the_report_shows_the_numbers(section: probe.Measurement) -> None:
     data = section.data.to_json()
     data["sustained"] |= {"misses": 12.34, "latency_ns": 111.4, "best_ns": 9.03, "knee_chains": 14, "flat": True}
     for row in data["saturation"]:
@@ -258,9 +258,9 @@ def test_the_report_says_the_numbers(section: probe.Measurement) -> None:
     assert "a factor of 1.06" in said
 
 
-def test_without_a_flat_end_the_misses_are_at_least_so_many(section: probe.Measurement) -> None:
+def test_without_a_flat_end_the_number_of_misses_is_a_lower_bound(section: probe.Measurement) -> None:
     data = json.loads(json.dumps(section.data.to_json()))
-    for name in ("flat", "valid", "why"):  # as profiles have it whose chains ended at 32
+    for name in ("flat", "valid", "why"):  # as in profiles whose chains ended at 32
         data["sustained"].pop(name, None)
     for flat in (None, False):
         data["sustained"] |= {"misses": 28.94} | ({} if flat is None else {"flat": flat})
@@ -292,7 +292,7 @@ def test_the_figures_show_the_numbers(section: probe.Measurement) -> None:
         assert all(axes.get_ylim()[0] == 0 <= highest < axes.get_ylim()[1] for axes in drawn.axes[: len(places)])
         turned = made[f"outstanding-{order}-streams"]
         pictures.check(turned)
-        # the same numbers, with streams and depth in each other's place
+        # the same numbers, with streams and depth exchanged
         assert sorted(
             (x, float(one.name.split()[1]), y)
             for panel in turned.panels

@@ -1,4 +1,4 @@
-"""The section on placement: looks at this computer, and what is made of readings whose states are known."""
+"""The section on placement: looks at this computer, and results from readings whose states are known."""
 
 import json
 from typing import Any
@@ -23,13 +23,13 @@ needs_two = pytest.mark.skipif(CPUS < 2, reason="two CPUs lie somehow to each ot
 
 
 @needs_two
-def test_looks_are_taken_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looks_are_taken_and_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.SECONDS, "quick", 0.1)
     plan = Plan("quick", (1, 2, CPUS + 1), 7, 64)
     made = probe.measure(plan, lambda *_: None)
     data = made.data.to_json()
     assert json.loads(json.dumps(data)) == data
-    assert set(data["looks"]) == {"2"}, "one processor has no neighbour, and more than CPUs take turns"
+    assert set(data["looks"]) == {"2"}, "one processor has no neighbour, and more processors than CPUs take turns"
     looks = made.samples["looks"]
     assert len(looks) == data["looks"]["2"] > 3
     assert plan.placement.processors == [2]
@@ -39,11 +39,11 @@ def test_looks_are_taken_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
         assert row["slowest_GHz"] <= row["clock_GHz"] * 1.001
     readings = plan.placement.samples()
     lasted = np.clip(np.diff(readings["at_s"], append=readings["at_s"][-1:]), 1e-6, LONGEST)
-    in_a_state = plan.placement.placement(2).label(readings["ns"]) != NONE  # a reading far from all others is in none
+    in_a_state = plan.placement.placement(2).label(readings["ns"]) != NONE  # a reading far from all others has none
     assert sum(row["share"] for row in data["rows"]) == pytest.approx(lasted[in_a_state].sum() / lasted.sum())
 
 
-def test_what_was_seen_is_kept_state_by_state() -> None:
+def test_looks_are_summed_up_state_by_state() -> None:
     taken = np.zeros(6, SAMPLE)
     taken["ns"], taken["GHz"] = [70, 70, 71, 280, 281, 70], [3, 3, 3, 2, 2, 3]
     taken["slowest_GHz"], taken["together"] = taken["GHz"] / 2, [1, 1, 1, 2, 2, 1]
@@ -65,7 +65,7 @@ def section() -> tuple[dict[str, Any], np.ndarray]:
     return {"rows": both, "looks": {"2": 10}, "states": {"2": [state.to_json() for state in states]}}, readings
 
 
-def test_the_report_says_what_each_state_is() -> None:
+def test_the_report_explains_each_state() -> None:
     data, _ = section()
     text = section_text("placement", data)
     assert "a core each" in text
@@ -91,7 +91,7 @@ def test_every_reading_is_drawn_in_the_colour_of_its_state() -> None:
     assert figure.title.endswith("?")
 
 
-def test_a_campaign_that_goes_on_knows_the_readings_before() -> None:
+def test_a_log_that_is_restored_knows_the_earlier_readings() -> None:
     log, again = PlacementLog(), PlacementLog()
     assert log.note_runs(2, [(70.0, 70.0)] * 9 + [(70.0, 280.0), (280.0, 280.0)]).tolist() == [True] * 9 + [False] * 2
     again.restore(log.samples())
@@ -104,13 +104,13 @@ def test_the_main_state_stays_until_another_is_clearly_more_frequent() -> None:
     log.note(2, np.arange(100) * 0.1, [70.0] * 100)
     assert [state.ns for state in log.placement(2).states] == [70.0]
     log.note(2, 10 + np.arange(150) * 0.1, [280.0] * 150)
-    assert [state.ns for state in log.placement(2).states] == [70.0, 280.0], "60% are not clearly more"
+    assert [state.ns for state in log.placement(2).states] == [70.0, 280.0], "60% is not clearly more frequent"
     log.note(2, 25 + np.arange(100) * 0.1, [280.0] * 100)
     assert [state.ns for state in log.placement(2).states] == [280.0, 70.0]
 
 
 @needs_two
-def test_smp_placement_looks_now() -> None:
+def test_the_function_placement_looks_at_once() -> None:
     seen = smp.placement(2, seconds=0.05)
     assert len(seen.at_s) == len(seen.ns) >= 1
     assert seen.at_s[0] == 0.0
@@ -118,6 +118,6 @@ def test_smp_placement_looks_now() -> None:
 
 
 @pytest.mark.parametrize("processors", [1, CPUS + 1])
-def test_a_placement_is_of_two_processors_with_a_cpu_each(processors: int) -> None:
+def test_a_placement_needs_two_processors_with_a_cpu_each(processors: int) -> None:
     with pytest.raises(MachineError, match=rf"{processors} processors have no placement on {CPUS} CPU"):
         smp.placement(processors)

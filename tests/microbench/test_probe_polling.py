@@ -1,4 +1,4 @@
-"""Polling: who waits looks as often as its limit says, the stream beside it does its work, and the rows follow."""
+"""Polling: a waiting stream looks as often as its limit allows, while another stream does its work."""
 
 import json
 from typing import Any
@@ -25,7 +25,7 @@ LIMITS = (0, 50, FOREVER)
 
 @pytest.fixture(scope="module", autouse=True)
 def small() -> object:
-    """Arrays and visits small enough for a test; the processors of a machine get them with the program."""
+    """Make arrays and visits small enough for a test. The processors of a machine get these values with the program."""
     patch = pytest.MonkeyPatch()
     patch.setitem(probe.EFFORTS, "quick", Effort(0.1, LIMITS, (1, 3)))
     patch.setattr(probe, "VISIT_NS", 1_000_000)
@@ -39,27 +39,27 @@ def small() -> object:
 
 
 @pytest.mark.parametrize("processors", [1, 2])
-def test_those_who_wait_look_as_often_as_the_limit_says_and_then_trap(processors: int) -> None:
+def test_waiting_streams_look_as_often_as_the_limit_allows_and_then_trap(processors: int) -> None:
     place = APART if processors > 1 else BESIDE
     with smp.host(processors) as machine:
         bench = probe._Bench(machine, LIMITS)
         for limit in (0, 50):
             for pollers in (0, 1, 3):
                 windows, counts = bench.visit(Task(place, limit, pollers), 5)
-                assert counts.tolist() == [limit * pollers, pollers], "looks after the first, and traps"
+                assert counts.tolist() == [limit * pollers, pollers], "retries are looks after the first"
                 assert windows["round"].tolist() == [5]
                 assert windows["operations"][0] % probe.CHUNK == 0
                 assert 0 < windows["cpu_ns"][0] <= 1.1 * windows["wall_ns"][0]
         windows, (retries, traps) = bench.visit(Task(place, FOREVER, 2), 0)
         assert traps == 0
-        assert retries > 1000, "they have looked all the time"
+        assert retries > 1000, "they look all the time"
 
 
-def test_tasks_are_nobody_and_each_limit_with_each_number() -> None:
+def test_there_are_tasks_without_pollers_and_for_each_limit_and_number_of_pollers() -> None:
     tasks = tasks_of(BESIDE, Effort(1.0, (0, FOREVER), (1, 2)))
     assert [(task.limit, task.pollers) for task in tasks] == [(0, 0), (0, 1), (0, 2), (FOREVER, 1), (FOREVER, 2)]
     assert [task.in_turns for task in tasks] == [False, False, False, True, True]
-    # whoever takes turns has several of them in a visit, however many there are
+    # streams that take turns have several turns in a visit, whatever the number of streams
     assert tasks[4].visit_ns == 3 * probe.TURN_NS
     assert not any(task.in_turns for task in tasks_of(APART, Effort(1.0, (FOREVER,), (1,))))
 
@@ -73,7 +73,7 @@ def result(ns: float) -> object:
     return summarise("point", windows, "median")
 
 
-def test_the_slow_down_is_over_nobody_in_the_same_place() -> None:
+def test_the_slow_down_is_relative_to_no_pollers_in_the_same_place() -> None:
     tasks = [Task(APART, 0, 0), Task(BESIDE, 0, 0), Task(APART, FOREVER, 2), Task(BESIDE, 1024, 2)]
     results = dict(zip(tasks, map(result, (1.0, 2.0, 1.5, 5.0)), strict=True))
     rows = rows_of(results, {task: np.array([10.0, 2.0]) for task in tasks})  # type: ignore[arg-type]
@@ -90,7 +90,7 @@ def spread(low: float, high: float, clean: bool = True) -> Result:
     return summarise("point", windows, "median")
 
 
-def test_the_ends_of_a_slow_down_are_of_the_quartiles_of_both() -> None:
+def test_the_ends_of_a_slow_down_come_from_the_quartiles_of_both_times() -> None:
     counts = np.zeros(2)
     alone, with_pollers = Task(APART, 0, 0), Task(APART, FOREVER, 2)
     # quartiles 2.5 and 3.5 over 1.25 and 1.75
@@ -102,7 +102,7 @@ def test_the_ends_of_a_slow_down_are_of_the_quartiles_of_both() -> None:
     assert not told_apart(row)
 
 
-def test_a_slow_down_over_what_is_not_valid_is_not_valid() -> None:
+def test_a_slow_down_relative_to_a_time_that_is_not_valid_is_not_valid() -> None:
     counts = np.zeros(2)
     alone, with_pollers = Task(APART, 0, 0), Task(APART, FOREVER, 2)
     results = {alone: spread(1, 1.1, clean=False), with_pollers: spread(2, 2.1)}
@@ -112,15 +112,15 @@ def test_a_slow_down_over_what_is_not_valid_is_not_valid() -> None:
     assert second.why == [f"without pollers: {why}" for why in first.why or []]
 
 
-def test_a_look_takes_the_pollers_time_over_their_looks() -> None:
+def test_the_time_of_a_look_is_the_time_of_the_pollers_over_their_looks() -> None:
     def row(pollers: int, retries: float, limit: int | None = None) -> Poll:
         where: dict[str, Any] = {"place": APART, "limit": limit, "pollers": pollers}
         return Poll(**where, visit_ns=5e6, retries=retries, traps=0.0, GBps=1.0, slowdown=1.0, ns=1.0, windows=1)
 
     # 5 ms of the visit and 1 ms before it
     assert look_ns([row(4, 9e9), row(1, 6e5), row(0, 0, 0)], cpus=1) == pytest.approx(10.0)
-    assert look_ns([row(4, 6e5)], cpus=1) == pytest.approx(10.0), "they share one CPU"
-    assert look_ns([row(2, 6e5)], cpus=3) == pytest.approx(20.0), "each has its own"
+    assert look_ns([row(4, 6e5)], cpus=1) == pytest.approx(10.0), "the pollers share one CPU"
+    assert look_ns([row(2, 6e5)], cpus=3) == pytest.approx(20.0), "each poller has its own CPU"
     assert look_ns([row(2, 2048, 1024)], cpus=3) is None
 
 
@@ -136,7 +136,7 @@ def section(small: object) -> Measurement:
     return made
 
 
-def test_the_probe_measures_what_it_says(section: Measurement) -> None:
+def test_the_probe_measures_every_limit_and_number_of_pollers(section: Measurement) -> None:
     data = section.data.to_json()
     assert json.loads(json.dumps(data)) == data
     assert_same_keys(data, measured("polling"), NEWER | {"slowdown_low", "slowdown_high"})
@@ -153,7 +153,7 @@ def test_the_probe_measures_what_it_says(section: Measurement) -> None:
     assert data["valid"] == (not data["why"])
 
 
-def test_the_report_says_the_numbers(section: Measurement) -> None:
+def test_the_report_shows_the_numbers(section: Measurement) -> None:
     data = json.loads(json.dumps(section.data.to_json()))
     for row in data["rows"]:
         row["slowdown"] = 1.0 + row["pollers"] * (0.75 if row["limit"] is None else 0.125)
@@ -175,7 +175,7 @@ def test_the_figure_shows_the_numbers(section: Measurement) -> None:
     for label, limit in (("0", 0), ("50", 50), ("for ever", None)):
         own = {row["pollers"]: row for row in rows if row["pollers"] and row["limit"] == limit}
         found = pictures.series(panel, label)
-        assert found.kind == "points", "no line through two of them"
+        assert found.kind == "points", "two points have no line through them"
         assert [panel.x.names[round(x)] for x in found.x] == ["1", "3"] == [str(pollers) for pollers in sorted(own)]
         for field, name in (("y", "slowdown"), ("low", "slowdown_low"), ("high", "slowdown_high")):
             assert getattr(found, field) == [own[pollers][name] for pollers in (1, 3)]

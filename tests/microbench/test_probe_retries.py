@@ -1,4 +1,4 @@
-"""A wait looks as often as was set and no more; the time of a look follows from the times of the waits."""
+"""A wait looks exactly as often as its limit says, and the time of a look follows from the times of the waits."""
 
 import json
 from typing import Any
@@ -22,12 +22,12 @@ PLAN = Plan("quick", (1,), 7, 64)
 
 
 @pytest.mark.parametrize("limit", [0, 1, 63, 64, 65, 1024])
-def test_the_counter_says_the_limit(limit: int) -> None:
+def test_the_counter_equals_the_limit(limit: int) -> None:
     with smp.host(1) as machine:
         cells = {limit: machine.cells(1, retries=limit)}
         counted, windows = machine.run(_program, cells, [limit] * 3, 2, 20.0).results[0]
         assert [(one.retries, one.traps) for one in counted] == [(limit, 1)] * 3
-        # a wait whose time was over looks and traps like any other
+        # a wait with a timeout of 0 looks and traps like any other
         assert [(int(one["retries"][0]), int(one["traps"][0])) for one in windows] == [(limit, 1)] * 3
         assert cells[limit].peek(0)[0] is False
 
@@ -39,7 +39,7 @@ def result(limit: int, ns: float) -> Result:
 
 
 @given(st.integers(1, 10**6), st.integers(0, 10**4), st.integers(0, 99))
-def test_a_look_is_what_the_longest_wait_adds(limit: int, first: int, look: int) -> None:
+def test_the_time_of_a_look_is_the_extra_time_of_the_longest_wait_per_look(limit: int, first: int, look: int) -> None:
     results = [result(limit, first + look * limit), result(0, first)]
     assert look_of(results) == look
 
@@ -81,7 +81,7 @@ def data() -> dict[str, Any]:
     return {"rows": rows, "look_ns": 25.0, "valid": True, "why": []}
 
 
-def test_a_count_that_is_not_the_limit_is_said_aloud() -> None:
+def test_a_count_that_is_not_the_limit_is_reported() -> None:
     lines = section_text("retries", data()).splitlines()
     found = {line.split()[0]: line.split()[1:] for line in lines if line.strip()[:1].isdigit()}
     assert found["100"][:4] == ["100", "101", "21", "NO"]

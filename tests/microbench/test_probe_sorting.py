@@ -1,4 +1,4 @@
-"""Sorting is measured, counted and predicted as the SMP paper does; and what whole programs' probes share."""
+"""Sorting is measured, counted and predicted as in the SMP paper; also tests the code shared by probes of programs."""
 
 import json
 import re
@@ -60,7 +60,7 @@ def step(
     return SortSuperstep(n=n, p=p, algorithm="radix", **counts, **times, **more)
 
 
-def test_the_supersteps_of_a_label_are_one() -> None:
+def test_the_supersteps_of_a_label_are_pooled() -> None:
     steps = [step("a", SMALL, 2.0, 1.0, 4.0), step("b", SMALL - 1, 1.0, 1.0, 2.0), step("a", 6, 4.0, 2.0, 6.0)]
     a, b = pooled(steps)
     assert (a.label, a.times, a.m, b.times) == ("a", 2, SMALL, 1)
@@ -69,7 +69,7 @@ def test_the_supersteps_of_a_label_are_one() -> None:
     assert (b.loc, b.m_over_g, b.verdict) == (None, None, "too small to tell")
 
 
-def test_without_predictions_the_supersteps_of_a_label_have_only_counts_and_time() -> None:
+def test_without_predictions_pooled_supersteps_have_only_counts_and_time() -> None:
     what: dict[str, Any] = {"n": 9, "p": 1, "algorithm": "radix", "label": "a", "hr": 1, "hw": 2, "m": 3}
     (only,) = pooled([SortSuperstep(**what, compute_s=0.5, measured_s=s) for s in (1.0, 2.0)])
     assert only.to_json() == what | {"compute_s": 1.0, "measured_s": 3.0, "times": 2, "faults": 0}
@@ -88,7 +88,7 @@ def test_averages_leave_small_supersteps_out() -> None:
     assert (two.loc, two.m_over_g, two.n) == (None, None, 2)
 
 
-def test_a_row_is_of_the_repeat_of_median_time(machines: Machines) -> None:
+def test_a_row_shows_the_repeat_of_median_time(machines: Machines) -> None:
     two = machines(2)
     given, out = two.array(np.arange(SMALL)), two.empty(SMALL, np.int64)
     runs = [two.run(copied, given, out, rounds) for rounds in (1, 3, 2)]
@@ -116,11 +116,11 @@ def test_a_program_is_repeated_until_most_repeats_lie_in_the_main_state(monkeypa
         return [run.placement[0] for run in runs]
 
     found: Found[Ran, ListStep] = Found(None, ListStep, log)
-    assert repeated(30, 31, 200) == [30, 31, 200], "most do"
-    assert repeated(30, 200, 200, 200, 29) == [30, 200, 200, 200, 29], "until most of those that were asked for do"
-    assert repeated(*[200] * 20) == [200] * 9, "three times as many at most"
+    assert repeated(30, 31, 200) == [30, 31, 200], "most of the three do"
+    assert repeated(30, 200, 200, 200, 29) == [30, 200, 200, 200, 29], "until most of the requested number do"
+    assert repeated(*[200] * 20) == [200] * 9, "at most three times the requested number"
     monkeypatch.setattr(probe_programs, "MORE_S", 0.0)
-    assert repeated(*[200] * 20) == [200] * 3, "the time of the section for that is over"
+    assert repeated(*[200] * 20) == [200] * 3, "the time for more repeats is over"
 
 
 def test_supersteps_are_those_of_the_interval(machines: Machines) -> None:
@@ -175,12 +175,12 @@ def test_every_sort_is_measured(section: Measurement) -> None:
 
 
 def formula(text: str, n: int, p: int) -> int:
-    """The number of such as "2n + 3p^2"."""
+    """Return the value of a formula such as "2n + 3p^2"."""
     plain = re.sub(r"(\d)([np])", r"\1*\2", text.removesuffix(" ideally").replace("^", "**"))
     return int(eval(plain, {"n": n, "p": p}))
 
 
-def test_supersteps_are_counted_as_in_the_paper_s_tables(section: Measurement) -> None:
+def test_supersteps_are_counted_as_in_the_tables_of_the_paper(section: Measurement) -> None:
     rows = section.data.to_json()["analysis"]
     for p in (1, 2):
         for name, table in PAPER_STEPS.items():
@@ -192,12 +192,12 @@ def test_supersteps_are_counted_as_in_the_paper_s_tables(section: Measurement) -
                 assert row["n"] == max(LENGTHS)
                 paper = [formula(count, row["n"], p) for count in table[row["label"]].counts]
                 assert [row[f"{count}_closed"] for count in ("hr", "hw", "m")] == paper
-                if (name, row["label"]) != ("sample", "sort"):  # whose buckets are ideal in the table
+                if (name, row["label"]) != ("sample", "sort"):  # the table assumes ideal buckets
                     assert [row[count] for count in ("hr", "hw", "m")] == paper
                 assert (row["loc"] is None) == (row["m_over_g"] is None) == (row["m"] < SMALL)
 
 
-def test_the_paper_s_lengths() -> None:
+def test_the_full_mode_has_the_lengths_of_the_paper() -> None:
     lengths = probe.lengths_of("full", 4)
     paper = {5000 * 4 * i for i in range(1, 11)} | {50_000 * 4 * i for i in range(1, 11)}
     paper |= {550_000 + 150_000 * 4 * i for i in range(10)}
@@ -220,7 +220,7 @@ def forgotten(proc: smp.Processor, keys: smp.GlobalArray) -> None:
         step.compute()
 
 
-def test_a_sort_that_does_not_sort_is_a_defect(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sort_that_does_not_sort_raises_an_error(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.FORMS, "radix", replace(probe.FORMS["radix"], program=forgotten))
     with pytest.raises(probe.WrongOrder, match="radix sort on 1 processors: the order of 50 keys"):
         probe._sort(machines(1), np.arange(50, dtype=np.uint32)[::-1].copy(), probe._Found(None, Still()))
@@ -229,7 +229,7 @@ def test_a_sort_that_does_not_sort_is_a_defect(machines: Machines, monkeypatch: 
         probe._sort_here(np.arange(50, dtype=np.uint32)[::-1].copy(), probe._Found(None, Still()))
 
 
-def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
@@ -247,7 +247,7 @@ def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None
     assert not isinstance(nothing.value, Stopped)
 
 
-def test_predictions_come_from_this_profile_or_the_last_of_the_machine(
+def test_predictions_come_from_this_profile_or_the_last_one_of_the_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SMP_DATA_DIR", str(tmp_path))
@@ -265,7 +265,7 @@ def test_predictions_come_from_this_profile_or_the_last_of_the_machine(
 
 @pytest.fixture
 def told(section: Measurement) -> dict[str, Any]:
-    """The section with numbers that are known."""
+    """The section with known numbers in the place of the measured ones."""
     data: dict[str, Any] = json.loads(json.dumps(section.data.to_json()))
     for row in data["rows"]:
         row |= {"ns_per_element": 40.0 / row["p"], "good_s": row["n"] * 8e-9, "loc": 0.75, "m_over_g": 2.5}
@@ -278,14 +278,14 @@ def told(section: Measurement) -> dict[str, Any]:
     return data
 
 
-def test_the_report_says_the_numbers(told: dict[str, Any]) -> None:
+def test_the_report_shows_the_numbers(told: dict[str, Any]) -> None:
     text = section_text("sorting", told)
     times, interval = cells(text, "Radix sort", "12,000", "2")
     assert times == ["20.0", "0.400"]
     assert (interval[1:3], interval[-5:]) == (["3.00", "8.00"], ["0.75", "2.50", "yes", "4", "5"])
     assert cells(text, "fast form", "400", "2")[0][:2] == ["4.00", "2.00"]
     (row,) = cells(text, "1", "count")
-    assert row == ["paper", "n/p", "64", "n + 64p", *["0.97", "1.65"] * 2]  # its p = 2 stands above p = 1, too
+    assert row == ["paper", "n/p", "64", "n + 64p", *["0.97", "1.65"] * 2]  # the paper's p = 2 stands above p = 1, too
     assert cells(text, "counted", "6,000", "64", "12,128") == [["0.60", "2.00", "0.70", "3.00", "2.00"]]
     assert cells(text, "3", "offsets") == [["paper", "64", "64", "128p", *["0.99", "-"] * 2]]
     assert cells(text, "counted", "64", "64", "256") == [["-", "-", "-", "-", "2.00"]] * 2  # too small to tell
@@ -310,7 +310,7 @@ def test_predictions_of_functions_that_are_not_valid_say_so(told: dict[str, Any]
         assert (report_programs.INVALID in text) is not valid
 
 
-def test_the_closed_form_is_told_where_it_differs(told: dict[str, Any]) -> None:
+def test_the_closed_form_is_shown_if_it_differs(told: dict[str, Any]) -> None:
     row = told["analysis"][0] | {"hr": 7, "hw": 8, "m": 9000, "hr_closed": 7, "hw_closed": 8, "m_closed": 9000}
     for closed in (8, 6):
         text = section_text("sorting", told | {"analysis": [row | {"hw_closed": closed}]})
@@ -319,7 +319,7 @@ def test_the_closed_form_is_told_where_it_differs(told: dict[str, Any]) -> None:
         assert bool(cells(text, "closed form", "7", "6", "9,000")) == (closed != 8)
 
 
-def test_the_first_screen_has_a_line_of_it(told: dict[str, Any]) -> None:
+def test_the_first_screen_has_a_line_on_sorting(told: dict[str, Any]) -> None:
     assert summed_up("sorting", told) == (
         "Sorting",
         "n = 12,000, in ns per element: radix sort 20.0 (Loc 0.75), sample sort 20.0 (Loc 0.75), column sort 20.0 "
@@ -328,7 +328,7 @@ def test_the_first_screen_has_a_line_of_it(told: dict[str, Any]) -> None:
     assert "Sorting  n = 12,000, in ns" in first_screen({"sorting": told})
 
 
-def test_many_lengths_are_thinned_in_the_table(told: dict[str, Any]) -> None:
+def test_the_table_shows_only_some_of_many_lengths(told: dict[str, Any]) -> None:
     told["rows"] = [row | {"n": n} for row in told["rows"] if row["n"] == 400 for n in range(1000, 31_000, 1000)]
     text = section_text("sorting", told)
     assert "6 of 30 lengths; the profile has all." in text
@@ -354,7 +354,7 @@ def test_figure_3_has_each_sort_against_both_ends(section: Measurement) -> None:
             assert (line.dash, predicted.dash) == ("solid", "dashed")
 
 
-def test_times_stand_beside_numpy_s(section: Measurement) -> None:
+def test_times_are_drawn_next_to_those_of_numpy(section: Measurement) -> None:
     made = pictures.described("sorting", section.data, section.samples["sorting"])
     assert list(made) == ["sorting-predicted", "sorting-paper", "sorting-supersteps", "sorting-time"]
     figure = made["sorting-time"]
@@ -369,7 +369,7 @@ def test_times_stand_beside_numpy_s(section: Measurement) -> None:
     assert all(low <= high for low, high in bars)
 
 
-def test_supersteps_lie_between_good_and_bad_by_label(told: dict[str, Any]) -> None:
+def test_supersteps_are_drawn_between_good_and_bad_by_label(told: dict[str, Any]) -> None:
     for row in told["analysis"]:
         row |= {"good_s": 1e-9 * row["n"], "bad_s": 3e-9 * row["n"], "random_s": 5e-9 * row["n"], "off": []}
         row |= {"measured_s": 2e-9 * row["n"], "inside": row["label"] != "init"}
@@ -397,7 +397,7 @@ def test_supersteps_lie_between_good_and_bad_by_label(told: dict[str, Any]) -> N
     assert len(column.y.names) == 5
 
 
-def test_the_paper_s_figure_3_is_drawn_from_its_tables(told: dict[str, Any]) -> None:
+def test_figure_3_of_the_paper_is_drawn_from_its_tables(told: dict[str, Any]) -> None:
     figure = pictures.described("sorting", told)["sorting-paper"]
     pictures.check(figure)
     assert [panel.title[-4:].strip() for panel in figure.panels] == ["= 4", "= 4", "= 8", "= 8", "= 12", "= 12"]
@@ -413,7 +413,7 @@ def test_the_paper_s_figure_3_is_drawn_from_its_tables(told: dict[str, Any]) -> 
     assert "2.4 to 11.6 times" in figure.title
 
 
-# --- what is not steady
+# --- unsteady results
 
 
 def test_repeats_that_differ_are_not_valid(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -455,7 +455,7 @@ def test_predictions_by_functions_that_do_not_hold_are_marked(machines: Machines
     assert marks == {"interval": [], "bad": [OFF], "random": [""], "good": [""], "measured": [""]}
 
 
-def test_what_is_not_steady_is_marked_everywhere(told: dict[str, Any]) -> None:
+def test_unsteady_results_are_marked_everywhere(told: dict[str, Any]) -> None:
     told["rows"][-1] |= {"valid": False, "why": ["it swings"]}
     slow = told["rows"][-1]
     text = section_text("sorting", told)
@@ -473,7 +473,7 @@ def test_what_is_not_steady_is_marked_everywhere(told: dict[str, Any]) -> None:
     assert title == "Sorting 12,000 keys: the fastest form is fast form (2.00 times NumPy's speed)"
 
 
-def test_a_bar_that_would_flatten_the_rest_is_cut_and_says_so() -> None:
+def test_a_bar_that_would_flatten_the_rest_is_cut_with_a_note() -> None:
     x, y = Axis("keys", scale="log"), Axis("time", "ns", "log")
     steady = Series("steady", [10, 100], [2.0, 4.0], low=[1.5, 3.0], high=[2.5, 5.0], spread="bars")
     whole, said = with_room(x, y, [steady])

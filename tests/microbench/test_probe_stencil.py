@@ -1,4 +1,4 @@
-"""Relaxation is measured by every layout, beside a copy of the grid and the fast form."""
+"""Relaxation is measured with every layout, next to a copy of the grid and the fast form."""
 
 import json
 import math
@@ -26,7 +26,7 @@ FORMS = ("blocked", "one by one", "copy")
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 4, 6, 7, 8, 12, 16])
-def test_every_way_to_share_out_a_grid_is_measured_once(p: int) -> None:
+def test_every_way_to_divide_a_grid_is_measured_once(p: int) -> None:
     shape, layouts = (122, 122), layouts_of(p)
     assert (layouts[-1].name, math.prod(layouts[-1].blocks)) == ("shared", p)
     own = layouts[:-1]
@@ -68,7 +68,7 @@ def test_every_layout_is_measured(section: Measurement) -> None:
         assert row["seconds"] == pytest.approx(np.median(mine["seconds"]))
         steps = [one for one in data["steps"] if all(one[key] == row[key] for key in probe.KEY)]
         whole = sum(one["measured_s"] + one["compute_s"] for one in steps)
-        assert whole == pytest.approx(row["seconds"])  # the repeat in the middle
+        assert whole == pytest.approx(row["seconds"])  # the repeat of median time
         assert 0 < row["ns_per_cell"] * ITERATIONS * row["rows"] * row["columns"] <= row["seconds"] * 1e9 * (1 + 1e-9)
         assert (row["around_ns"] > 0) == (row["layout"] != "shared")
     assert [(form["rows"], form["form"]) for form in data["forms"]] == [
@@ -79,19 +79,19 @@ def test_every_layout_is_measured(section: Measurement) -> None:
         assert form["copies"] == pytest.approx(form["ns_per_cell"] / copy["ns_per_cell"])
 
 
-def test_supersteps_are_taken_together_by_colour(section: Measurement) -> None:
+def test_supersteps_of_a_colour_are_pooled(section: Measurement) -> None:
     side = SIDES[-1]
     for row in section.data.to_json()["analysis"]:
         assert (row["rows"], row["runs"]) == (side, len(SIDES))
         assert row["times"] == (ITERATIONS if row["label"] in ("red", "black") else 1)
     mine = {row["label"]: row for row in section.data.to_json()["analysis"] if row["layout"] == "vertical"}
-    # one edge of each processor has a neighbour: half of it is of one colour
+    # one edge of each processor has a neighbour, and half of its cells have one colour
     assert [mine["red"][name] for name in ("hr", "hw", "m")] == [(side - 2) // 2] * 2 + [4 * (side - 2) // 2]
     assert mine["init"]["m"] == 2 * side * (side // 2 + 1)
     assert mine["result"]["m"] == (side - 2) ** 2
 
 
-def test_a_grid_that_memory_is_short_for_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grid_that_memory_does_not_suffice_for_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.SIDES, "quick", (16, 40))
     monkeypatch.setattr(probe, "available_memory", lambda: probe.ROOM * 8 * 16**2)
     data = probe.measure(Plan("quick", (1,), 7, 64), lambda part, text: None).data.to_json()
@@ -107,14 +107,14 @@ def untouched(proc: smp.Processor, grid: smp.GlobalArray, layout: str, **options
             step.copy_out(grid, (2, 3), -1.0)
 
 
-def test_a_layout_with_another_result_is_a_defect(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_layout_with_another_result_raises_an_error(machines: Machines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "relax_red_black", untouched)
     with pytest.raises(probe.WrongGrid, match="layout shared on 2 processors: 1 of 64 cells differ"):
         probe._relax(machines(2), np.ones((8, 8)), probe._Found(None, Still()))
 
 
 @pytest.mark.parametrize(("wrong", "form"), [("relax", "blocked"), ("side_by_side", "copy")])
-def test_a_form_with_another_result_is_a_defect(wrong: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_form_with_another_result_raises_an_error(wrong: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def relax(grid: np.ndarray, out: np.ndarray, **options: Any) -> None:
         out[:] = 2.0
 
@@ -124,7 +124,7 @@ def test_a_form_with_another_result_is_a_defect(wrong: str, form: str, monkeypat
         probe._relax_here(np.ones((8, 8)), np.full((8, 8), 2.0), probe._Found(None, Still()))
 
 
-def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
@@ -147,7 +147,7 @@ def test_ctrl_c_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture
 def told(section: Measurement) -> dict[str, Any]:
-    """The section with numbers that are known."""
+    """The section with known numbers in the place of the measured ones."""
     data: dict[str, Any] = json.loads(json.dumps(section.data.to_json()))
     for row in data["rows"]:
         work = row["rows"] ** 2 * ITERATIONS
@@ -162,7 +162,7 @@ def told(section: Measurement) -> dict[str, Any]:
     return data | {"functions_of": "some day", "valid": True, "why": []}
 
 
-def test_the_report_says_the_numbers(told: dict[str, Any]) -> None:
+def test_the_report_shows_the_numbers(told: dict[str, Any]) -> None:
     text = section_text("stencil", told)
     times, interval = cells(text, "uniprocessor", "90 x 90", "1")
     assert times == ["3.00", "3.75", "6.00"]
@@ -175,7 +175,7 @@ def test_the_report_says_the_numbers(told: dict[str, Any]) -> None:
     assert "…" not in text
 
 
-def test_the_first_screen_has_a_line_of_it(told: dict[str, Any]) -> None:
+def test_the_first_screen_has_a_line_on_relaxation(told: dict[str, Any]) -> None:
     assert summed_up("stencil", told) == (
         "Relaxation",
         "90 x 90, in ns per cell and iteration: vertical 1x2 2.00 (Loc 0.75) with p = 2; fast form 0.400, "
@@ -208,7 +208,7 @@ def test_the_figure_shows_the_numbers(section: Measurement) -> None:
     assert pictures.described("stencil", section.data.to_json() | {"forms": []}) == {}
 
 
-def test_runs_lie_in_their_intervals_by_layout(told: dict[str, Any]) -> None:
+def test_runs_are_drawn_in_their_intervals_by_layout(told: dict[str, Any]) -> None:
     told["rows"][-1] |= {"inside": False}
     figure = pictures.described("stencil", told)["stencil-interval"]
     pictures.check(figure)
@@ -225,7 +225,7 @@ def test_runs_lie_in_their_intervals_by_layout(told: dict[str, Any]) -> None:
     )
 
 
-def test_the_title_says_which_layout_is_the_fastest(told: dict[str, Any]) -> None:
+def test_the_title_names_the_fastest_layout(told: dict[str, Any]) -> None:
     told["rows"][-1] |= {"layout": "shared", "blocks": "2x1", "ns_per_cell": 0.4}
     assert pictures.described("stencil", told)["stencil-time"].title == (
         "Relaxing 90 x 90: the fastest layout is shared 2x1, p = 2 (2.00 times a copy's speed)"

@@ -1,4 +1,4 @@
-"""The loops do what they say, all of it, and end when a partner fails; the probe's numbers make sense."""
+"""The loops do all of their operations and end when a partner fails; the numbers of the probe are plausible."""
 
 import itertools
 import json
@@ -64,12 +64,12 @@ def handing(proc: smp.Processor, words: smp.GlobalArray, exchange: bool, seconds
 
 
 @pytest.mark.parametrize("exchange", [False, True])
-def test_a_handed_line_goes_to_and_fro_until_the_time_is_over(machine: smp.Machine, exchange: bool) -> None:
+def test_a_handed_line_goes_back_and_forth_until_the_time_is_over(machine: smp.Machine, exchange: bool) -> None:
     words = machine.zeros(SHARED_WORDS, np.int64)
     first, second = machine.run(handing, words, exchange, 0.02).results
     assert words[TURN] == STOP
     assert len(first) > 0
-    # a window of 16 own turns takes both sides through 32 hand-offs; the sides are one turn apart at most
+    # a window of 16 turns of its own takes a side through 32 hand-offs; the sides are at most one turn apart
     assert (first[:, 3] == 32).all()
     assert (second[:, 3] == 34).all()
     assert abs(int(first[:, 3].sum()) - int(second[:, 3].sum())) <= 34
@@ -94,7 +94,7 @@ def test_a_hand_off_ends_when_the_partner_fails(machine: smp.Machine, exchange: 
     words = machine.zeros(SHARED_WORDS, np.int64)
     with pytest.raises(ProcessorRaised, match="gone"):
         machine.run(failing, words, exchange, rank)
-    # nobody had to be killed: the machine goes on
+    # no processor had to be killed: the machine runs again
     assert machine.run(lambda proc: proc.rank).results == [0, 1]
 
 
@@ -104,7 +104,7 @@ def passing(proc: smp.Processor, words: smp.GlobalArray, chunk: int, room: int) 
 
 
 @pytest.mark.parametrize(("chunk", "room"), [(1, 100_000), (50, 100_000), (3, 3)])
-def test_all_stop_after_the_same_number_of_barriers(machine: smp.Machine, chunk: int, room: int) -> None:
+def test_all_processors_stop_after_the_same_number_of_barriers(machine: smp.Machine, chunk: int, room: int) -> None:
     words = machine.zeros(SHARED_WORDS, np.int64)
     counts = machine.run(passing, words, chunk, room).results
     assert len(set(counts)) == 1
@@ -113,7 +113,7 @@ def test_all_stop_after_the_same_number_of_barriers(machine: smp.Machine, chunk:
 
 
 @pytest.mark.parametrize("what", ["compiled", "python", "superstep", "contended", *HANDOFFS])
-def test_a_visit_has_windows_of_all_who_take_part(machine: smp.Machine, what: str) -> None:
+def test_a_visit_has_windows_of_all_processors_that_take_part(machine: smp.Machine, what: str) -> None:
     words = machine.zeros(SHARED_WORDS, np.int64)
     windows = visit(machine, words, Task(what, (0, 1)), 0.01, 20.0, 2)
     assert windows.dtype == WINDOW
@@ -121,11 +121,11 @@ def test_a_visit_has_windows_of_all_who_take_part(machine: smp.Machine, what: st
     assert 0 in windows["rank"]
     assert (windows["operations"] > 0).all()
     if what in ("compiled", "python", "superstep"):
-        assert len(set(windows["operations"].tolist())) == 1, "all pass as many"
+        assert len(set(windows["operations"].tolist())) == 1, "all pass the same number"
         assert (windows["rank"] == 0).sum() == (windows["rank"] == 1).sum()
 
 
-def test_one_alone_adds_while_the_other_waits(machine: smp.Machine) -> None:
+def test_one_processor_adds_alone_while_the_other_waits(machine: smp.Machine) -> None:
     windows = visit(machine, machine.zeros(SHARED_WORDS, np.int64), Task("alone", (0,)), 0.01, 20.0, 0)
     assert set(windows["rank"].tolist()) == {0}
 
@@ -138,7 +138,7 @@ def test_cpus_are_spread_evenly() -> None:
     assert spread(range(0, 64, 2), 4) == (0, 20, 42, 62)
 
 
-def test_each_p_has_a_machine_and_the_matrix_one_where_none_fits() -> None:
+def test_each_p_has_a_machine_and_the_matrix_has_its_own_if_none_fits() -> None:
     (one, two, four) = stages_of([1, 2, 4], (0, 1), (0, 1))
     names = [[task.what for task in stage.tasks] for stage in (one, two, four)]
     assert names[0] == ["compiled", "python", "superstep", "alone"]
@@ -154,7 +154,7 @@ def test_each_p_has_a_machine_and_the_matrix_one_where_none_fits() -> None:
     assert [task.ranks for task in matrix.tasks if task.what == "store"] == [(0, 1), (0, 2), (1, 2)]
     assert matrix.key(matrix.tasks[2]) == ("store", 2, 0, 7)
     assert stages_of([1], (5,), (5,))[0].tasks[-1].what == "alone"
-    assert len(stages_of([1], (5,), (5,))) == 1, "one CPU has nobody to hand to"
+    assert len(stages_of([1], (5,), (5,))) == 1, "one CPU has no other to hand a line to"
 
 
 def result(key: tuple[Any, ...], ns: float) -> Result:
@@ -192,7 +192,7 @@ def test_one_cpu_has_no_hand_off() -> None:
 # --- the probe
 
 
-def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_probe_measures_every_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.BUDGETS, "quick", 0.1)
     cpus = usable_cpus()
     over = 2 * len(cpus)
@@ -228,7 +228,7 @@ def operation(what: str, processors: int, ns: float, **more: Any) -> dict[str, A
 
 
 @pytest.mark.parametrize("cpus", [2, 64])
-def test_hand_offs_are_a_map_of_all_pairs(cpus: int) -> None:
+def test_hand_offs_are_drawn_as_a_map_of_all_pairs(cpus: int) -> None:
     pairs = list(itertools.combinations(range(cpus), 2))
     rows = [operation(what, 2, 50.0 + i + j, cpus=[i, j]) for what in HANDOFFS for i, j in pairs]
     for row in rows[len(pairs) - 1 :: len(pairs)]:
@@ -253,12 +253,12 @@ def test_hand_offs_are_a_map_of_all_pairs(cpus: int) -> None:
     assert figure.title.startswith(expected), "of valid pairs"
 
 
-def test_barriers_go_by_processors() -> None:
+def test_barriers_are_drawn_by_number_of_processors() -> None:
     rows = [operation("compiled", p, 50.0 * p, oversubscribed=p > 4, valid=p != 4) for p in (1, 2, 4, 8)]
     rows += [operation("python", p, 2000.0) for p in (1, 2)]
     figure = pictures.described("synchronisation", {"rows": rows})["synchronisation-barriers"]
     pictures.check(figure)
-    assert figure.title == "A barrier of 2 in a compiled loop takes 100 ns", "of valid ones with a CPU each"
+    assert figure.title == "A barrier of 2 in a compiled loop takes 100 ns", "the largest valid p with a CPU each"
     assert "from p = 8 on, processors take turns" in figure.reading
     (panel,) = figure.panels
     compiled = pictures.series(panel, "barrier in a compiled loop")

@@ -1,4 +1,4 @@
-"""Threads and streams: what is timed happens in its order, and the accounting adds up."""
+"""Threads and streams: the timed events happen in the right order, and the accounting adds up."""
 
 import json
 from typing import Any
@@ -31,12 +31,12 @@ def remapping(proc: smp.Processor, cells: dict[int, Cells], limit: int) -> Any:
 
 
 @pytest.mark.parametrize("limit", [0, LOOKS, RETRIES])
-def test_a_stream_goes_to_who_is_ready_and_back(limit: int) -> None:
+def test_a_stream_goes_to_a_ready_thread_and_back(limit: int) -> None:
     with smp.host(1, pin=False) as machine:
         cells = {limit: machine.cells(1, retries=limit)}
         ran, went_on, retries = machine.run(remapping, cells, limit).results[0]
         assert 0 < ran < went_on
-        assert retries >= min(limit, LOOKS), "it gives way after so many looks; who waits for the result looks besides"
+        assert retries >= min(limit, LOOKS), "it gives way after LOOKS looks; the wait for the result adds looks"
         assert cells[limit].peek(0)[0] is False
 
 
@@ -63,7 +63,7 @@ def test_every_event_takes_time(machines: Machines, what: str) -> None:
     machine = machines(1, pin=False)
     cells = {limit: machine.cells(1, retries=limit) for limit in (0, LOOKS, RETRIES)}
     assert machine.run(every, cells, what).results[0] > 0
-    assert not any(one.peek(0)[0] for one in cells.values()), "the cells are empty for the next"
+    assert not any(one.peek(0)[0] for one in cells.values()), "the cells are empty for the next event"
 
 
 def test_spinning_ends() -> None:
@@ -71,7 +71,7 @@ def test_spinning_ends() -> None:
 
 
 @given(st.floats(1, 1e6), st.lists(st.floats(0, 1e6), min_size=len(PARTS), max_size=len(PARTS)))
-def test_the_accounting_is_of_the_parts_and_the_whole(total: float, parts: list[float]) -> None:
+def test_the_accounting_compares_the_sum_of_the_parts_with_the_whole(total: float, parts: list[float]) -> None:
     found = accounting({**dict(zip(PARTS, parts, strict=True)), WHOLE: total, "next": 1e9})
     assert found.total_ns == total
     assert found.explained_ns == pytest.approx(sum(parts))
@@ -111,7 +111,7 @@ def data() -> dict[str, Any]:
     return about | {"retries": 1024, "looks": 63, "valid": True, "why": []}
 
 
-def test_the_tables_have_every_event_and_the_rest() -> None:
+def test_the_tables_have_every_event_and_the_time_that_is_not_explained() -> None:
     text = section_text("threads", data())
     (remapped,) = [line.split()[-7:] for line in text.splitlines() if line.startswith("a waiting thread's stream")]
     assert remapped == ["40.0", "160,000", "44.0", "4.00", "50", "662", "172,000"]
@@ -125,7 +125,7 @@ def test_the_tables_have_every_event_and_the_rest() -> None:
     assert said.endswith("remapping takes 40.0 us, 50.0 us by a trap")
 
 
-def test_the_figure_has_a_bar_for_each() -> None:
+def test_the_figure_has_a_bar_for_each_event_and_part() -> None:
     figure = pictures.described("threads", data())["threads"]
     drawn = pictures.check(figure)
     upper, lower = figure.panels
@@ -139,10 +139,10 @@ def test_the_figure_has_a_bar_for_each() -> None:
     assert lower.series[-1].x == [40]
     for axes, panel in zip(drawn.axes, figure.panels, strict=True):
         assert [patch.get_width() for patch in axes.patches] == [x for one in panel.series for x in one.x]
-    assert [patch.get_facecolor()[3] for patch in drawn.axes[0].patches].count(0) == 1, "what is not valid is hollow"
+    assert [patch.get_facecolor()[3] for patch in drawn.axes[0].patches].count(0) == 1, "an invalid bar is hollow"
 
 
-def test_what_is_left_over_is_as_valid_as_the_parts() -> None:
+def test_the_time_that_is_not_explained_is_as_valid_as_the_parts() -> None:
     found = data()
     for part in found["parts"]:
         part["valid"] = part["what"] != "wake"

@@ -1,4 +1,4 @@
-"""Waking: everyone is woken once, rounds are whole, a failure ends the wait; numbers, table and plot agree."""
+"""Waking: each stream is woken once, rounds are complete, a failure ends the wait, and the report shows the numbers."""
 
 import json
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def machine() -> Any:
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 99), st.integers(0, 5), st.integers(0, 99), st.integers(0, 99))
-def test_an_iteration_of_work_is_so_many_operations(x: int, iterations: int, a: int, b: int) -> None:
+def test_an_iteration_of_work_has_the_expected_operations(x: int, iterations: int, a: int, b: int) -> None:
     expected = x
     for _ in range(iterations * OPERATIONS // 3):  # exclusive or, addition, exclusive or
         expected = ((expected ^ a) + b) ^ b
@@ -58,7 +58,7 @@ def test_an_iteration_of_work_is_so_many_operations(x: int, iterations: int, a: 
 
 
 def waiting(proc: smp.Processor, words: smp.GlobalArray, cells: Cells, how: str, streams: int) -> Any:
-    """Set some off; return what the cell holds then, and the ns."""
+    """Set off the streams; return the state and the value of the cell afterwards, and the ns."""
     words.view[:], words.view[ALL] = 0, streams
     with proc.streams(streams) as pool:
         arguments = () if how == MANY else (0, 0, 1)
@@ -71,7 +71,7 @@ def waiting(proc: smp.Processor, words: smp.GlobalArray, cells: Cells, how: str,
 
 @pytest.mark.parametrize("streams", [1, 2, 7])
 @pytest.mark.parametrize("retries", [0, 1024])
-def test_each_takes_the_cell_once(machine: smp.Machine, streams: int, retries: int) -> None:
+def test_each_stream_takes_the_cell_once(machine: smp.Machine, streams: int, retries: int) -> None:
     words = machine.zeros(SHARED_WORDS, np.int64)
     for how, left in ((MANY, 1), (ONE, 1 + streams)):
         cells = machine.cells(1, retries=retries)
@@ -89,7 +89,7 @@ def failing(proc: smp.Processor, words: smp.GlobalArray, cells: Cells) -> None:
 def test_setting_off_ends_when_a_processor_fails() -> None:
     with smp.host(2) as machine:
         words = machine.zeros(SHARED_WORDS, np.int64)
-        words.view[ALL] = 1  # who never comes
+        words.view[ALL] = 1  # a stream that never comes
         with pytest.raises(ProcessorRaised, match="gone"):
             machine.run(failing, words, machine.cells(1))
         assert machine.run(lambda proc: proc.rank).results == [0, 1]
@@ -99,7 +99,7 @@ def test_setting_off_ends_when_a_processor_fails() -> None:
 
 
 class StillClock:
-    """A clock whose time is what the visits say."""
+    """A clock that only the visits advance."""
 
     timer_ns = 0.0
 
@@ -137,7 +137,7 @@ def taking(clock: StillClock, ns: int, orders: list[list[str]], interrupt_at: in
     return take
 
 
-def test_every_round_visits_all_in_another_order() -> None:
+def test_every_round_visits_all_tasks_in_another_order() -> None:
     clock, orders, told = StillClock(), [], []
     taken, cut = rounds(
         "abcdefgh",
@@ -165,7 +165,7 @@ def test_there_are_enough_rounds_however_long_they_take() -> None:
 
 
 @pytest.mark.parametrize("at", [1, 3])
-def test_an_interrupt_keeps_the_rounds_that_are_whole(at: int) -> None:
+def test_an_interrupt_keeps_the_rounds_that_are_complete(at: int) -> None:
     clock = StillClock()
     take = taking(clock, 10**8, [], at)
     taken, cut = rounds("ab", take, 1.0, np.random.default_rng(1), clock, lambda *_: None)
@@ -177,18 +177,18 @@ def test_an_interrupt_keeps_the_rounds_that_are_whole(at: int) -> None:
     assert stopped.value.name == "waking"
     section = stopped.value.section
     assert section.data.to_json()["why"]
-    assert not section.data.to_json()["valid"], "fewer than five windows"
+    assert not section.data.to_json()["valid"], "there are fewer than five windows"
     assert section.samples["waking"]["traps"].tolist() == [ord("a")] * at + [ord("b")] * at
 
 
-def test_an_interrupt_of_the_first_round_leaves_nothing() -> None:
+def test_an_interrupt_in_the_first_round_leaves_nothing() -> None:
     clock = StillClock()
     with pytest.raises(KeyboardInterrupt):
         rounds("ab", taking(clock, 1, [], 0), 1.0, np.random.default_rng(1), clock, lambda *_: None)
 
 
-def test_rounds_count_during_which_the_cpus_lay_as_they_mostly_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They lie far from each other in every third of the rounds, which take twice as long then."""
+def test_only_rounds_in_the_main_state_of_the_placement_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one of six rounds the CPUs lie far apart and a visit takes twice as long; in two others the CPUs move."""
     clock, log, looks = StillClock(), PlacementLog(), iter([30.0, 31.0, 200.0, 199.0, 30.0, 29.0] * 10)
     monkeypatch.setattr(looking, "look", lambda: next(looks))
     taking_turns = taking(clock, 10**8, [])
@@ -212,18 +212,18 @@ def test_rounds_count_during_which_the_cpus_lay_as_they_mostly_do(monkeypatch: p
 # --- the probe
 
 
-def test_a_visit_counts_what_the_waiters_do(machine: smp.Machine) -> None:
+def test_a_visit_counts_the_traps_and_retries_of_the_waiters(machine: smp.Machine) -> None:
     words, cells = machine.zeros(SHARED_WORDS, np.int64), machine.cells(1, retries=0)
     order = [Task(ONE, 0, 3), Task(MANY, 10_000_000, 2)]
     one, many = machine.run(program, words, cells, order, 4, 20.0).results[0]
     assert (one["operations"].tolist(), many["operations"].tolist()) == ([3], [2])
     assert one["round"].tolist() == [4]
-    assert many["traps"].tolist() == [2], "with no retries they sleep long before the main thread has spun"
+    assert many["traps"].tolist() == [2], "without retries they sleep long before the main thread has spun"
     assert many["retries"].tolist() == [0]
-    assert cells.peek(0)[0] is False, "ready for the next visit"
+    assert cells.peek(0)[0] is False, "the cell is ready for the next visit"
 
 
-def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_probe_measures_every_way_of_waking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.EFFORTS, "quick", Effort(0.01, (0, 50_000), (1, 3)))
     ticks: list[float] = []
     section = probe.measure(PLAN, lambda done, _: ticks.append(done))
@@ -241,7 +241,7 @@ def test_the_probe_measures_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
         assert len(mine) == row["windows"] >= FEWEST_ROUNDS
         assert row["total_ns"] == pytest.approx(row["streams"] * row["ns"])
         assert (mine["traps"] <= row["streams"]).all()
-        # nobody traps who has not used up its retries
+        # a stream traps only after it has used up its retries
         assert (mine["retries"] >= data["limit"] * mine["traps"]).all()
         for name in COUNTS:
             assert row[name] == np.median(mine[name])
@@ -266,7 +266,7 @@ def data() -> dict[str, Any]:
     return {"rows": rows, "limit": 1024, "cpus": 2, "valid": True, "why": []}
 
 
-def test_the_table_has_total_share_and_traps() -> None:
+def test_the_table_has_the_total_the_share_of_a_stream_and_the_traps() -> None:
     lines = section_text("waking", data()).splitlines()
     found = [line.split() for line in lines if line.startswith("     64")]
     assert found == [["64", "192", "!", "3.00", "50.0", "384", "!", "6.00", "100"]] * 2
@@ -279,7 +279,7 @@ def test_the_figure_shows_the_rows() -> None:
     figure = pictures.described("waking", data())["waking"]
     pictures.check(figure)
     total, share = figure.panels[:2]
-    alone = 2 * (2 + 1 / 64)  # us
+    alone = 2 * (2 + 1 / 64)  # in us
     for panel, expected in ((total, [alone, 384]), (share, [alone, 6])):
         line = pictures.series(panel, "20.0 us")
         assert line.x == [1, 64]

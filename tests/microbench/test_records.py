@@ -1,4 +1,4 @@
-"""The records of sections: what a file holds is what they write again."""
+"""The records of sections write the same data again that a file holds."""
 
 import json
 
@@ -11,7 +11,7 @@ from smp.microbench.sections.latency.rows import Latency, Level
 
 
 def kept(record: BaseModel) -> set[str]:
-    """The keys that a record, or one in it, keeps without naming them."""
+    """Return the keys that a record, or a record in it, keeps although it has no field for them."""
     parts = [part for _, value in record for part in (value if isinstance(value, list) else [value])]
     return set(record.model_extra or ()).union(*(kept(part) for part in parts if isinstance(part, BaseModel)))
 
@@ -21,7 +21,7 @@ def test_a_section_of_a_file_is_written_as_it_was_read(name: str) -> None:
     data = measured(name)
     record = SECTIONS[name].records()(**data)
     assert json.dumps(record.to_json(), sort_keys=True) == json.dumps(data, sort_keys=True)
-    assert not kept(record), "every key that a probe writes is in the record"
+    assert not kept(record), "the record has a field for every key that a probe writes"
 
 
 def test_every_section_of_the_file_has_a_record() -> None:
@@ -29,17 +29,17 @@ def test_every_section_of_the_file_has_a_record() -> None:
     assert set(json.loads(QUICK.read_text())) - described == set(SECTIONS)
 
 
-def test_keys_that_no_record_names_are_kept() -> None:
+def test_keys_without_a_field_in_the_record_are_kept() -> None:
     data = {"levels": [{"name": "L1", "ns": 1.5, "ways": 8}], "weather": {"sky": None}}
     assert Latency(**data).to_json() == data
 
 
-def test_nulls_stay_and_what_was_not_given_stays_away() -> None:
+def test_nulls_are_kept_and_missing_keys_stay_missing() -> None:
     level = Level(name="DRAM", ns=100.0, found_bytes=None)
     assert level.to_json() == {"name": "DRAM", "ns": 100.0, "found_bytes": None}
 
 
-def test_a_record_refuses_what_no_reader_could_use() -> None:
+def test_a_record_refuses_nan_and_cannot_be_changed() -> None:
     with pytest.raises(ValidationError, match="finite number"):
         Level(name="L1", ns=float("nan"))
     with pytest.raises(ValidationError, match="frozen"):

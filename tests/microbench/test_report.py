@@ -1,4 +1,4 @@
-"""The report says what the profile holds: every number is read back from the printed text."""
+"""The report shows the numbers of the profile: every number is read back from the printed text."""
 
 import copy
 import re
@@ -269,7 +269,7 @@ def section(profile, name):
 
 
 def cells(text, *start):
-    """The cells of the only line that begins with these."""
+    """Return the other cells of the only line that begins with the given cells."""
     rows = every(text, *start)
     assert len(rows) == 1, (start, rows)
     return rows[0]
@@ -295,7 +295,7 @@ def test_a_size_is_printed_to_half_a_per_cent(nbytes):
     assert float(text) * scale == pytest.approx(nbytes, rel=0.0051)
 
 
-def test_what_is_no_number_is_a_dash():
+def test_a_value_that_is_not_a_number_is_a_dash():
     assert [number(None), number(float("nan")), number(float("inf")), size(None)] == ["-"] * 4
 
 
@@ -308,16 +308,16 @@ def test_the_first_screen_fits(profile):
     assert max(map(len, lines)) <= 100
 
 
-def test_conditions(profile):
+def test_the_first_screen_has_the_conditions(profile):
     text = flat(summary(profile))
-    assert "Xeon [bold] 2000, 2 CPUs, virtual" in text  # brackets are no markup
+    assert "Xeon [bold] 2000, 2 CPUs, virtual" in text  # brackets are not markup
     assert "3.12 GHz (estimate; system reports 2.70 GHz)" in text
     assert "stolen time 0.4%, clean measurements 87.0%, load before 0.31" in text
     assert "quick, 27.4 s, seed 7" in text
     assert "INTERRUPTED" not in text
 
 
-def test_conditions_that_are_not_told(profile):
+def test_conditions_that_the_system_does_not_report_are_named(profile):
     profile["conditions"] |= {"stolen_fraction": None, "load_before": None, "interrupted": True}
     profile["machine"] |= {"virtual": None, "clock_GHz": None}
     text = flat(summary(profile))
@@ -352,13 +352,13 @@ def test_the_first_screen_has_synchronisation(profile):
     assert cells(text, "barrier, p = 4") == ["7,500", "16,000"]
 
 
-def test_the_first_screen_has_what_a_word_cost_and_what_was_predicted(profile):
+def test_the_first_screen_has_the_measured_and_the_predicted_cost_of_a_word(profile):
     text = summary({"access": profile["access"]})
     # measured 120 us over 2 h words, h = 100,000; predicted 2,000 ns and h (0.75 + 0.25)
     assert cells(text, "2", "Good") == ["0.600", "0.510", "-15", "1.00", "9", "9", "-"]  # fitted on all suites
     assert cells(text, "2", "Bad") == ["6.25", "5.00", "-20", "10.4", "7", "9", "3.0"]
     assert "every processor reads 100,000 words and writes as many" in text
-    assert "200,000" not in text  # Bad has no clean sample of it
+    assert "200,000" not in text  # Bad has no clean sample of this size
 
 
 def test_a_word_that_was_never_measured_cleanly_has_no_measured_cost(profile):
@@ -369,7 +369,7 @@ def test_a_word_that_was_never_measured_cleanly_has_no_measured_cost(profile):
     assert "One superstep" not in text
 
 
-def test_few_of_many_processors_have_their_costs_on_the_first_screen(profile):
+def test_the_first_screen_has_the_costs_of_only_a_few_numbers_of_processors(profile):
     access = profile["access"]
     access["patterns"] = [
         row | {"p": p, "x": p} for row in access["patterns"] for p in range(1, 6) if row["suite"] == 1
@@ -379,7 +379,7 @@ def test_few_of_many_processors_have_their_costs_on_the_first_screen(profile):
     assert re.findall(r"^(\d)  Bad", text, re.MULTILINE) == ["1", "3", "5"]
 
 
-def test_functions_that_are_off_where_they_were_not_fitted_are_marked(profile):
+def test_functions_with_large_errors_on_other_suites_are_marked(profile):
     profile["access"]["validation"] += [error("bad", "HrHwM", "all", 1, 0.334, 0.57)]
     text = summary({"access": profile["access"]})
     assert cells(text, "2", "Bad")[-1] == "33.4 !"
@@ -387,13 +387,13 @@ def test_functions_that_are_off_where_they_were_not_fitted_are_marked(profile):
     assert "! not valid: above 25%." in text
 
 
-def test_few_of_many_processors_are_on_the_first_screen(profile):
+def test_the_first_screen_has_the_barriers_of_only_a_few_numbers_of_processors(profile):
     barriers = {str(p): {"compiled": p / 10, "python": p} for p in range(1, 12)}
     text = summary({"synchronisation": {"barrier_us": barriers}})
     assert re.findall(r"barrier, p = (\d+)", text) == ["1", "6", "11"]
 
 
-def test_one_superstep_and_the_best_ranking(profile):
+def test_the_first_screen_has_one_superstep_and_the_best_ranking(profile):
     text = flat(summary(profile))
     assert '"walk" (h_r 500,000, h_w 400,000, M 900,000): measured 12.5 ms (and 1.50 ms of local computation)' in text
     assert "good 4.00 ms, bad 30.0 ms, random 20.0 ms; Loc 0.25, M/G 3.12: half way" in text
@@ -402,7 +402,7 @@ def test_one_superstep_and_the_best_ranking(profile):
     )
 
 
-def test_what_is_predicted_by_functions_that_are_off_has_their_footnote(profile):
+def test_predictions_by_functions_that_are_off_have_a_footnote(profile):
     profile["access"] |= {"valid": False, "why": ["HrHwM is off by 43%"]}
     text = flat(summary(profile))
     assert "One superstep [1]" in text
@@ -416,7 +416,7 @@ def test_without_lists_the_superstep_is_a_pattern_of_suite_3(profile):
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_what_was_not_measured_is_left_out(profile, name):
+def test_sections_that_were_not_measured_are_left_out(profile, name):
     titles = {
         "latency": "Memory latency",
         "bandwidth": "STREAM",
@@ -437,10 +437,10 @@ def test_an_empty_profile_has_conditions_only():
     assert flat(summary({})).startswith("Machine unknown")
 
 
-# what is not valid
+# results that are not valid
 
 
-def test_a_section_that_is_not_valid_is_marked_and_says_why(profile):
+def test_a_section_that_is_not_valid_is_marked_and_gives_the_reason(profile):
     profile["bandwidth"] |= {"valid": False, "why": ["the values are wrong"]}
     text = summary(profile)
     assert "Bandwidth, STREAM [1]" in text
@@ -479,7 +479,7 @@ def test_nothing_is_cut_off(profile):
     assert "…" not in whole(profile)
 
 
-def test_latency_by_array(profile):
+def test_latency_is_shown_by_array(profile):
     text = section(profile, "latency")
     assert cells(text, "64 MiB") == ["160", "110", "99.0", "165", "49.7"]
     assert "no separate level was found for L3" in text
@@ -487,7 +487,7 @@ def test_latency_by_array(profile):
     assert rows[-1] == ["4", "KiB", "1.75", "2.25"]
 
 
-def test_bandwidth_by_kernel(profile):
+def test_bandwidth_is_shown_by_kernel(profile):
     text = section(profile, "bandwidth")
     assert cells(text, "triad", "2") == ["23.3", "21.0", "35.0", "1.88", "yes"]
     assert cells(text, "1") == ["12.3", "231", "693", "346"]
@@ -496,7 +496,7 @@ def test_bandwidth_by_kernel(profile):
     assert cells(section(profile, "bandwidth"), "triad", "2")[-1] == "NO"
 
 
-def test_synchronisation_in_full(profile):
+def test_synchronisation_is_shown_in_full(profile):
     text = section(profile, "synchronisation")
     assert cells(text, "barrier in a compiled loop", "2") == ["185", "555", "166", "278", "97.0"]
     assert cells(text, "barrier in a compiled loop", "4 *")[0] == "7,500"
@@ -515,7 +515,7 @@ def test_coefficients_have_their_intervals(profile):
     assert "Time that the runtime adds to each superstep of a program: 8.00 us to 12.0 us (p = 2)." in text
 
 
-def test_every_p_is_shown_of_the_best_function(profile):
+def test_the_best_function_is_shown_for_every_p(profile):
     profile["access"]["functions"].append(
         function("bad", "HrHwM", ["L", "ghr", "ghw"], [0.0, 3.0, 5.0], p=1, fit_suite=3)
     )
@@ -525,7 +525,7 @@ def test_every_p_is_shown_of_the_best_function(profile):
     assert "fitted on suite 2; p = 1 all: on suite 3" in text
 
 
-def test_errors_stand_beside_those_of_the_paper(profile):
+def test_errors_are_shown_next_to_those_of_the_paper(profile):
     text = section(profile, "access")
     table5 = text[text.index("(after table 5)") :]
     # table 5, p = 2: H in R0 0.151 and 0.430, HrHwM-c in R1 0.014 and 0.077
@@ -536,7 +536,7 @@ def test_errors_stand_beside_those_of_the_paper(profile):
     assert cells(table8, "HrHwM", "all") == ["3.0", "10.0", "4.8", "35.9", "4.0", "20.0"]  # the paper has no p = 3
 
 
-def test_lists_by_length_and_algorithm(profile):
+def test_lists_are_shown_by_length_and_algorithm(profile):
     text = section(profile, "lists")
     times, intervals = text.split("Intervals, per element")
     assert cells(times, "Helman-JaJa", "1,000,000", "2") == ["34.0", "5.00"]
@@ -569,7 +569,7 @@ def test_lists_without_predictions_say_so(profile):
     assert "34.0 ns per element" in flat(summary(profile))
 
 
-def test_the_worst_superstep_is_of_the_longest_list_and_not_a_small_one():
+def test_the_worst_superstep_is_one_of_the_longest_list_and_not_a_small_one():
     steps = [step("old", 900_000, -1.0, n=1000), *lists()["steps"], step("none", 900_000, None)]
     assert [row.label for row in worst_steps([ListStep(**row) for row in steps])] == ["walk"]
 
@@ -578,7 +578,7 @@ def numbers(text):
     return sorted(re.findall(r"\d[\d.,]*", text))
 
 
-def test_a_wide_terminal_shows_the_same(profile):
+def test_a_wide_terminal_shows_the_same_numbers(profile):
     for shown in (summary, whole):
         assert numbers(shown(profile, 200)) == numbers(shown(profile, 100))
 
@@ -588,7 +588,7 @@ def test_the_first_screen_needs_no_more_than_80_columns(profile):
     assert max(map(len, summary(profile, 80).splitlines())) <= 80
 
 
-def test_a_report_leaves_its_profile_alone(profile):
+def test_a_report_does_not_change_its_profile(profile):
     before = copy.deepcopy(profile)
     summary(profile), whole(profile)
     assert profile == before

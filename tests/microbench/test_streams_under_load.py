@@ -1,4 +1,4 @@
-"""Under load nothing is valid that would be off: two busy processes for each CPU take turns with what is measured."""
+"""No wrong time is valid under load, when two busy processes for each CPU take turns with the measured streams."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ while os.getppid():
 
 @contextlib.contextmanager
 def busy() -> Iterator[None]:
-    """Two processes for each CPU that do nothing but compute, and are no children of this one: others' processes."""
+    """Run two processes per CPU that only compute. They are not children of this process, so they count as others."""
     command = [sys.executable, "-uc", BUSY]
     found = [subprocess.run(command, capture_output=True, text=True) for _ in range(2 * len(usable_cpus()))]
     try:
@@ -48,7 +48,7 @@ def busy() -> Iterator[None]:
 
 
 def rows_under_load(probe: Any) -> list[dict[str, Any]]:
-    probe.measure(PLAN, lambda *_: None)  # compiles, on a computer that is not busy
+    probe.measure(PLAN, lambda *_: None)  # compile while the computer is not busy
     with busy():
         section = probe.measure(PLAN, lambda *_: None).data.to_json()
     rows = [*section["rows"], *section.get("parts", [])]
@@ -56,10 +56,10 @@ def rows_under_load(probe: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def test_an_instruction_that_is_valid_takes_its_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_valid_addition_takes_one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(instruction.EFFORTS, "quick", instruction.Effort(0.01, (1, 2)))
     for row in rows_under_load(instruction):
-        if row["what"] == instruction.ADD and row["valid"]:  # a clock each, by which the clock rate is defined
+        if row["what"] == instruction.ADD and row["valid"]:  # one clock defines the clock rate
             assert row["total_clocks"] == pytest.approx(1.0, rel=0.1)
             assert 0.9 <= row["clocks_mean"] <= 1.1 * row["streams"]
 
@@ -68,7 +68,7 @@ def test_an_instruction_that_is_valid_takes_its_clocks(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     "probe", [waking, pytest.param(chain, marks=pytest.mark.slow), pytest.param(threads, marks=pytest.mark.slow)]
 )
-def test_who_sleeps_is_not_woken_validly_on_cpus_that_others_use(probe: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_times_of_waking_are_not_valid_on_cpus_that_others_use(probe: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     if probe is not threads:
         effort = waking.Effort(0.3, (0,), (1, 4)) if probe is waking else chain.Effort(0.3, ("mass",), (1, 4))
         monkeypatch.setitem(probe.EFFORTS, "quick", effort)
@@ -78,7 +78,7 @@ def test_who_sleeps_is_not_woken_validly_on_cpus_that_others_use(probe: Any, mon
 
 
 @pytest.mark.slow
-def test_triad_takes_turns_with_its_pollers_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_valid_triad_takes_turns_only_with_its_own_pollers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(polling.EFFORTS, "quick", polling.Effort(0.1, (polling.FOREVER,), (1,)))
     monkeypatch.setattr(polling, "ARRAY_BYTES", 1 << 20)
     for row in rows_under_load(polling):

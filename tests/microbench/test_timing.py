@@ -1,4 +1,4 @@
-"""The method of the measurements, on a clock that tells what the test says and on recorded timings."""
+"""The method of measurement, on a clock that the test controls and on recorded timings."""
 
 import math
 import time
@@ -64,7 +64,7 @@ class FakeClock:
 
 
 def steady(clock: FakeClock, ns: float, key: str = "steady", operations: int = 1) -> Point:
-    """A point whose operations always last `ns`."""
+    """Return a point whose operations always last `ns`."""
 
     def run(repeat: int) -> tuple[int, int]:
         wall, cpu = clock.spend(round(repeat * operations * ns))
@@ -118,7 +118,7 @@ def test_one_long_operation_gives_windows_of_one_repeat() -> None:
     assert calibrate(steady(clock, 5e6), clock) == 1
 
 
-def test_one_pause_or_a_compilation_does_not_cut_the_windows_short() -> None:
+def test_a_pause_or_a_compilation_does_not_shorten_the_windows() -> None:
     clock = FakeClock()
     pauses = {0: 3_000_000_000, 4: 20_000_000}
     calls = iter(range(1000))
@@ -169,7 +169,7 @@ def test_flags_follow_the_limits_given() -> None:
 def test_recorded_windows_of_a_busy_computer_are_flagged() -> None:
     windows = recorded(RECORDED)
     off = windows["flags"] & Flag.DESCHEDULED > 0
-    # the one of 356 us was off the CPU for 10 us only
+    # the window of 356 us was off the CPU for only 10 us
     assert windows["wall_ns"][off].tolist() == [10673750, 355641, 16384471]
     assert ((windows["flags"] & Flag.SWITCHED > 0) == (windows["switches"] > 0)).all()
 
@@ -177,10 +177,10 @@ def test_recorded_windows_of_a_busy_computer_are_flagged() -> None:
 # --- statistics
 
 
-def test_recorded_windows_give_the_truth_where_one_long_sample_does_not() -> None:
+def test_recorded_windows_give_the_true_time_although_one_long_sample_does_not() -> None:
     windows = recorded(RECORDED)
     result = summarise("chase", windows)
-    assert windows["wall_ns"].sum() / windows["operations"].sum() > 5, "what one long sample would have said"
+    assert windows["wall_ns"].sum() / windows["operations"].sum() > 5, "one long sample would give this"
     assert result.minimum == pytest.approx(1.283, rel=0.001)
     assert result.median == pytest.approx(1.283, rel=0.02)
     assert result.valid
@@ -217,7 +217,7 @@ def test_a_point_says_why_it_is_not_valid() -> None:
         summarise("none", recorded(RECORDED)[:0])
 
 
-def test_what_sleeps_by_nature_is_not_held_against_it() -> None:
+def test_points_that_sleep_by_nature_can_be_valid() -> None:
     asleep = recorded([(300_000, 20_000, 2)] * 8)
     assert not summarise("futex", asleep).valid
     assert summarise("futex", asleep, ignore=Flag.DESCHEDULED | Flag.SWITCHED).valid
@@ -244,7 +244,7 @@ def test_results_are_per_operation_without_the_timers_cost_and_in_the_order_of_t
         assert set(result.windows["operations"] % 8) == {0}
 
 
-def test_the_engine_finds_the_truth_in_replayed_timings() -> None:
+def test_the_engine_finds_the_true_time_in_replayed_timings() -> None:
     clock = FakeClock()
     rows = iter(RECORDED * 100)
 
@@ -260,7 +260,7 @@ def test_the_engine_finds_the_truth_in_replayed_timings() -> None:
     assert result.valid
 
 
-def test_what_is_timed_from_outside_is_charged_the_outer_clock() -> None:
+def test_a_call_that_is_timed_from_outside_is_charged_the_outer_clock() -> None:
     clock = FakeClock(read_ns=500)
 
     def run(repeat: int) -> None:
@@ -273,14 +273,14 @@ def test_what_is_timed_from_outside_is_charged_the_outer_clock() -> None:
     assert outer.minimum == inner.minimum == 100
 
 
-def test_at_least_three_rounds_however_small_the_budget() -> None:
+def test_there_are_at_least_three_rounds_however_small_the_budget() -> None:
     clock = FakeClock()
     results = measure([steady(clock, 10.0, key) for key in "abcd"], clock, budget_s=1e-9)
     for result in results:
         assert np.bincount(result.windows["round"]).tolist() == [FEWEST] * 3
 
 
-def test_rounds_go_on_while_there_is_time() -> None:
+def test_rounds_continue_while_there_is_time() -> None:
     clock = FakeClock()
     results = measure([steady(clock, 10.0, key) for key in "ab"], clock, budget_s=0.5)
     assert 0.4e9 < clock.now <= 0.5e9
@@ -316,12 +316,12 @@ def test_progress_grows_to_one(budget_s: float) -> None:
     assert fractions == sorted(fractions)
     assert 0 < fractions[0] < fractions[-1] == 1
     if budget_s > 0.1:
-        assert fractions[len(fractions) // 2] == pytest.approx(0.5, abs=0.1), "rounds beyond the third count"
+        assert fractions[len(fractions) // 2] == pytest.approx(0.5, abs=0.1), "rounds after the third count, too"
     assert {text for _, text in seen[:3]} == {f"round 1: {key}" for key in "abc"}
 
 
 def disturbed(clock: FakeClock, every: int, disturbance: Callable[[], int]) -> Point:
-    """A point of 10 ns an operation; every so many windows `disturbance` returns what it costs."""
+    """Return a point of 10 ns per operation. Once every ``every`` windows, `disturbance` returns the ns of a pause."""
     calls = iter(range(1, 1_000_000))
 
     def run(repeat: int) -> tuple[int, int]:
@@ -333,7 +333,7 @@ def disturbed(clock: FakeClock, every: int, disturbance: Callable[[], int]) -> P
     return Point("disturbed", run)
 
 
-def test_long_pauses_leave_the_median_true() -> None:
+def test_long_pauses_do_not_change_the_median() -> None:
     clock = FakeClock()
     (result,) = measure([disturbed(clock, 3, lambda: 13_000_000)], clock)
     off = result.windows["flags"] == Flag.DESCHEDULED
@@ -406,7 +406,7 @@ def test_a_clock_that_slows_down_within_a_visit_flags_it() -> None:
     assert (result.windows["flags"][mixed] == Flag.DRIFTED).all()
 
 
-def test_an_unknown_clock_rate_is_no_drift() -> None:
+def test_an_unknown_clock_rate_does_not_count_as_drift() -> None:
     clock = FakeClock()
     clock.GHz = math.nan
     (result,) = measure([steady(clock, 10.0)], clock)
@@ -414,7 +414,7 @@ def test_an_unknown_clock_rate_is_no_drift() -> None:
     assert result.clean_fraction == 1
 
 
-def test_senseless_requests_are_refused_and_nothing_is_nothing() -> None:
+def test_senseless_requests_are_refused_and_no_points_give_no_results() -> None:
     clock = FakeClock()
     for budget in (0, -1, math.nan, math.inf):
         with pytest.raises(MeasurementError, match="above zero"):
@@ -425,7 +425,7 @@ def test_senseless_requests_are_refused_and_nothing_is_nothing() -> None:
     assert issubclass(MeasurementError, SmpError)
 
 
-def test_an_interrupt_passes() -> None:
+def test_an_interrupt_is_passed_on() -> None:
     def interrupted(repeat: int) -> None:
         raise KeyboardInterrupt
 
@@ -447,7 +447,7 @@ def spans(rows: Sequence[tuple[int, int]], cpu: Sequence[int] | None = None, ope
 
 @st.composite
 def processors(draw):
-    """The stamps and running masks of one to four processors, within 60 ns."""
+    """Draw the stamps and running masks of one to four processors, within 60 ns."""
     made, masks = [], []
     for _ in range(draw(st.integers(1, 4))):
         times = sorted(draw(st.lists(st.integers(0, 60), max_size=12)))
@@ -458,7 +458,7 @@ def processors(draw):
 
 
 @given(processors(), st.sampled_from([0, 10**17]))
-def test_overlap_is_what_counting_every_nanosecond_gives(case, origin: int) -> None:
+def test_overlap_agrees_with_a_count_of_every_nanosecond(case, origin: int) -> None:
     made, masks = case
     all_run = [
         all(
@@ -471,7 +471,7 @@ def test_overlap_is_what_counting_every_nanosecond_gives(case, origin: int) -> N
         [sum(all_run[s:e]) / (e - s) if e > s else 0.0 for s, e in zip(one["start"], one["end"], strict=True)]
         for one in made
     ]
-    for one in made:  # a computer that has been up for years
+    for one in made:  # also on a computer that has been up for years
         one["start"] += origin
         one["end"] += origin
     for got, wanted in zip(overlap(made, masks), expected, strict=True):
@@ -483,8 +483,8 @@ def test_windows_out_of_order_are_refused() -> None:
         overlap([spans([(0, 9)]), spans([(0, 5), (4, 9)])])
 
 
-def test_a_partner_that_slept_is_not_measured() -> None:
-    """A line is handed over in 48 ns; while the partner sleeps the lone processor needs 8."""
+def test_windows_during_which_the_partner_slept_do_not_count() -> None:
+    """A line is handed over in 48 ns. While the partner sleeps, the lone processor needs 8 ns."""
     period, operations = 300_000, 6000
     awake = [k not in range(4, 30) for k in range(40)]
     lone = spans(
@@ -493,7 +493,7 @@ def test_a_partner_that_slept_is_not_measured() -> None:
     )
     partner = spans(
         [(k * period, k * period + 48 * operations) for k in range(4)]
-        + [(4 * period, 30 * period)]  # one window, slept through
+        + [(4 * period, 30 * period)]  # one window, in which it sleeps
         + [(k * period, k * period + 48 * operations) for k in range(30, 40)],
         cpu=[48 * operations] * 15,
         operations=operations,
@@ -503,7 +503,7 @@ def test_a_partner_that_slept_is_not_measured() -> None:
     assert (mine["flags"] == np.where(awake, 0, Flag.APART)).all()
     slept = windows[windows["rank"] == 1][4]
     assert slept["flags"] == Flag.DESCHEDULED | Flag.APART
-    assert np.median(per_operation(mine)) == 8, "what the windows say that nobody looked at"
+    assert np.median(per_operation(mine)) == 8, "the median without the flags"
     result = summarise("hand-off", windows, quote="median")
     assert result.value == result.median == 48
     assert result.valid
@@ -540,7 +540,7 @@ def test_a_compiled_loop_may_fill_spans_as_plain_words() -> None:
 # --- the clocks of this computer
 
 
-def test_the_chain_that_the_clock_rate_is_taken_from_is_really_run() -> None:
+def test_the_chain_that_measures_the_clock_rate_is_really_run() -> None:
     a, b, operations, looks = 12345, 67890, 64, 3
     value = a
     for _ in range(looks * operations // 2):
@@ -550,7 +550,7 @@ def test_the_chain_that_the_clock_rate_is_taken_from_is_really_run() -> None:
     assert shortest >= 0
 
 
-def test_the_rate_is_said_to_be_an_estimate_beside_what_the_system_reports() -> None:
+def test_the_rate_is_called_an_estimate_next_to_the_rate_that_the_system_reports() -> None:
     rate = clocks.clock_rate()
     assert rate.GHz > 0
     assert math.isfinite(rate.GHz)

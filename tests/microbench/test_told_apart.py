@@ -1,4 +1,4 @@
-"""Whether two profiles are told apart: simulated runs of one machine, of a slower one, and of a disturbed one."""
+"""Significant differences between profiles, in simulated runs of one machine, a slower one and a disturbed one."""
 
 import itertools
 import json
@@ -23,14 +23,14 @@ SIZES = [1 << k for k in range(12, 28)]
 LENGTHS = [(n, p) for n in (10_000, 30_000, 100_000, 300_000, 1_000_000) for p in (1, 2)]
 VISITS, WINDOWS, REPEATS = 4, 8, 5
 RUN, VISIT, WINDOW_NOISE = 0.015, 0.02, 0.03
-"""Noise of what is the same in a run, in a visit, and of a window or a repeat by itself."""
+"""Noise that all times of a run share, that all times of a visit share, and that each window or repeat has alone."""
 PAIRS = 25
 
 
 def written(folder: Path, rng: np.random.Generator, slow: float = 1.0, busy: bool = False) -> Path:
     """Write the profile and the samples of one run on a machine whose latencies and rankings are known.
 
-    A busy machine takes half the repeats of programs on two processors two to four times as long.
+    On a busy machine, half of the repeats of programs on two processors take two to four times as long.
     """
 
     def noise(scale: float, *shape: int) -> Any:
@@ -60,7 +60,7 @@ def written(folder: Path, rng: np.random.Generator, slow: float = 1.0, busy: boo
     return folder
 
 
-def test_runs_of_one_machine_are_not_told_apart_and_a_slower_machine_is(tmp_path: Path) -> None:
+def test_runs_of_one_machine_do_not_differ_but_those_of_a_slower_machine_do(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     same, slower = [], []
     for pair in range(PAIRS):
@@ -78,7 +78,7 @@ def test_runs_of_one_machine_are_not_told_apart_and_a_slower_machine_is(tmp_path
     assert np.mean(slower) > 0.6
 
 
-def test_a_program_that_lost_its_processors_now_and_then_is_neither_slower_nor_counted(tmp_path: Path) -> None:
+def test_a_program_that_lost_its_processors_now_and_then_is_neither_slower_nor_valid(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     for turn in range(5):
         quiet, busy = written(tmp_path / f"a{turn}", rng), written(tmp_path / f"b{turn}", rng, busy=True)
@@ -88,10 +88,10 @@ def test_a_program_that_lost_its_processors_now_and_then_is_neither_slower_nor_c
         assert not any(row.valid or row.told for row in disturbed)
         assert all(row.valid for row in found.rows if row.what.endswith("p = 1"))
         (line,) = [line for line in str(found).splitlines() if line.startswith("List ranking by programs ")]
-        assert line.split()[4:8] == ["10", "5", "0", "0"]  # figures, valid, told faster, told slower
+        assert line.split()[4:8] == ["10", "5", "0", "0"]  # figures, valid, faster, slower
 
 
-def test_on_a_busy_computer_nothing_is_valid_however_steadily_it_was_slow(tmp_path: Path) -> None:
+def test_on_a_busy_computer_no_figure_is_valid_however_steady_it_is(tmp_path: Path) -> None:
     rng = np.random.default_rng(9)
     quiet, slow = written(tmp_path / "a", rng), written(tmp_path / "b", rng, slow=3.0)
     file = slow / "profile.json"
@@ -103,7 +103,7 @@ def test_on_a_busy_computer_nothing_is_valid_however_steadily_it_was_slow(tmp_pa
         assert "b was measured on a busy computer" in str(found)
 
 
-def test_without_samples_repeats_are_not_known_and_windows_are_known_by_the_record(tmp_path: Path) -> None:
+def test_without_samples_windows_have_a_spread_from_the_record_and_repeats_have_none(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     folders = [written(tmp_path / name, rng, slow) for name, slow in (("a", 1.0), ("b", 3.0))]
     for folder in folders:
@@ -118,7 +118,7 @@ def test_without_samples_repeats_are_not_known_and_windows_are_known_by_the_reco
     assert "spread not known" in str(found)
 
 
-def test_an_interval_leaves_out_1_exactly_where_two_are_told_apart() -> None:
+def test_an_interval_excludes_1_exactly_if_the_two_figures_differ() -> None:
     rng = np.random.default_rng(4)
     shifts = np.repeat([0.0, 0.3], 20)
     ratios = shifts + rng.normal(0, 0.05, 40)
@@ -129,13 +129,13 @@ def test_an_interval_leaves_out_1_exactly_where_two_are_told_apart() -> None:
     assert ((found.low < ratios) & (ratios < found.high)).all()
 
 
-def test_no_figures_are_told_apart_where_there_are_none() -> None:
+def test_without_figures_there_are_no_differences() -> None:
     nothing = np.zeros((0, 2))
     assert not len(apart(nothing[:, 0], nothing, nothing, np.zeros(0, "U1"), same=True).told)
 
 
 @pytest.mark.parametrize("same", [False, True])
-def test_few_changed_figures_are_found_among_many(same: bool) -> None:
+def test_a_few_changed_figures_are_found_among_many(same: bool) -> None:
     rng = np.random.default_rng(5)
     ratios = np.array([0.5, -0.5, *[0.0] * 58]) + rng.normal(0, 0.03, 60)
     found = apart(ratios, np.full((60, 2), 0.02), np.full((60, 2), 4.0), np.repeat(["one", "two"], 30), same=same)
@@ -143,7 +143,7 @@ def test_few_changed_figures_are_found_among_many(same: bool) -> None:
     assert found.told.sum() <= 4
 
 
-def test_what_a_visit_shares_is_not_counted_once_for_each_of_its_windows() -> None:
+def test_noise_that_a_visit_shares_is_not_counted_once_for_each_of_its_windows() -> None:
     rng = np.random.default_rng(6)
     visits = np.repeat(np.arange(4), 500)
     within = np.exp(rng.normal(0, 0.01, 2_000))
@@ -155,7 +155,7 @@ def test_what_a_visit_shares_is_not_counted_once_for_each_of_its_windows() -> No
     assert of_visits(within, np.zeros(2_000)) is None
 
 
-def test_spreads_of_repeats_are_those_of_many_such_runs() -> None:
+def test_the_spread_of_repeats_agrees_with_that_of_many_such_runs() -> None:
     rng = np.random.default_rng(7)
     runs = np.exp(rng.normal(0, 0.1, (400, 9)))
     said = np.sqrt(np.mean([of_repeats(run).error ** 2 for run in runs]))  # type: ignore[union-attr]
@@ -167,25 +167,25 @@ def test_spreads_of_repeats_are_those_of_many_such_runs() -> None:
 
 
 def figure(name: str, data: dict[str, Any], samples: dict[str, Any], what: str) -> Figure:
-    """The figure of a section, from its record and samples."""
+    """Return the named figure of a section, from its record and samples."""
     compared = SECTIONS[name].part("facts", "compared")
     (found,) = [each for each in compared(Profile({name: data}).section(name), samples) if each.what == what]
     return found
 
 
-def test_bandwidth_is_known_as_well_as_its_best_repeats_agree() -> None:
+def test_the_spread_of_bandwidth_comes_from_its_best_repeats() -> None:
     fields = [(name, "i8") for name in ("processors", "rank", "repeat", "start", "end")]
     stamps = np.zeros(8, [*fields, ("kernel", "U5")])
     stamps["processors"], stamps["kernel"] = 2, "triad"
     stamps["rank"], stamps["repeat"] = np.tile([0, 1], 4), np.repeat(np.arange(4), 2)
-    stamps["end"] = [1, 1, 90, 100, 110, 105, 150, 120]  # of the slower processor: 100, 110, 150; the first warms up
+    stamps["end"] = [1, 1, 90, 100, 110, 105, 150, 120]  # the slower one: 100, 110, 150 after the warm-up
     row = {"processors": 2, "kernel": "triad", "GBps": 20.0}
     found = figure("bandwidth", {"stream": [row]}, {"bandwidth_stream": stamps}, "triad, p = 2")
     assert found.spread == Spread(pytest.approx(np.log(1.1)), 2)
     assert figure("bandwidth", {"stream": [row]}, {}, "triad, p = 2").spread is None
 
 
-def test_a_barrier_is_known_by_its_visits_and_valid_by_its_own_row() -> None:
+def test_the_spread_of_a_barrier_comes_from_its_visits_and_its_validity_from_its_own_row() -> None:
     windows = np.zeros(4, [("what", "U10"), ("processors", "i4"), *WINDOW.descr])
     windows["what"], windows["processors"], windows["operations"] = "python", 2, 1
     windows["round"], windows["wall_ns"] = [0, 0, 1, 1], [1_000, 1_000, 1_210, 1_210]
@@ -201,11 +201,11 @@ def test_a_barrier_is_known_by_its_visits_and_valid_by_its_own_row() -> None:
     assert python.valid
     assert python.spread == Spread(pytest.approx(np.log(1.1)), 1)
     assert not compiled.valid
-    assert compiled.spread == of_record(Operation(**rows[1]))  # no windows: by the record
+    assert compiled.spread == of_record(Operation(**rows[1]))  # without windows, from the record
     assert compiled.spread is not None
 
 
-def test_words_are_known_by_what_the_rounds_of_their_patterns_share() -> None:
+def test_the_spread_of_words_comes_from_the_rounds_that_their_patterns_share() -> None:
     sizes, shared = (4_000, 10_000, 30_000, 900_000), 0.1 * np.array([-1, 1, -1, 1])
     head = {"family": "good", "p": 2, "suite": 1, "kind": "gather", "x": 0, "seconds": 1.0, "supersteps": 4}
     patterns = [{**head, "h": h, "hr": h, "hw": h, "m": 4 * h, "clean": 4} for h in sizes]
@@ -224,8 +224,8 @@ def test_words_are_known_by_what_the_rounds_of_their_patterns_share() -> None:
     assert not figure("access", access, {"access": taken}, "good, 10,000 words, p = 2").valid
 
 
-def test_patterns_in_pieces_are_known_piece_by_piece() -> None:
-    """A long piece of a round, and a short one of the next, are no difference between the rounds."""
+def test_patterns_in_pieces_are_compared_piece_by_piece() -> None:
+    """A long piece in one round and a short piece in the next do not count as a difference between the rounds."""
     fields = ("family", "footprint", "p", "suite", "pattern", "round", "phase", "piece", "alike", "ns")
     taken = np.zeros(8, [*((name, "i8") for name in fields), ("clean", "?")])
     taken["p"], taken["suite"], taken["clean"], taken["footprint"] = 2, 1, True, np.repeat([0, 64], 4)
@@ -238,14 +238,14 @@ def test_patterns_in_pieces_are_known_piece_by_piece() -> None:
     assert found.spread == Spread(pytest.approx(np.log(1.21) / 2, rel=1e-3), 1)
 
 
-def test_a_price_is_compared_where_its_interval_leaves_out_zero() -> None:
+def test_a_price_is_compared_only_if_its_interval_excludes_zero() -> None:
     access = document()["access"]
     (bad,) = [row for row in access["functions"] if (row["family"], row["p"]) == ("bad", 2)]
     prices = bad["coefficients"]
     bad |= {"low": [0.0, 0.9 * prices[1], 0.0, prices[3]], "high": [1.0, 1.1 * prices[1], 1.0, None], "count": 14}
     found = {each.what: each for each in SECTIONS["access"].part("facts", "compared")(Access(**access), {})}
     read = found["bad: a word read, p = 2"]
-    assert read.spread == Spread(pytest.approx(0.1 / 2.228, rel=1e-3), 10)  # t of 14 - 4 degrees of freedom
+    assert read.spread == Spread(pytest.approx(0.1 / 2.228, rel=1e-3), 10)  # t for 14 - 4 degrees of freedom
     assert "bad: a word written, p = 2" not in found
     assert found["bad: a word moved by any processor, p = 2"].spread is None
 

@@ -1,4 +1,4 @@
-"""What is measured beside two busy processes and says that it is valid is not two times off the quiet run."""
+"""Valid figures that are measured next to two busy processes lie within a factor of two of those of a quiet run."""
 
 import math
 import time
@@ -15,9 +15,9 @@ from smp.microbench.sections import SECTIONS
 
 OFF = 2.0
 LEAST_NS = 1.0
-"""Of page walks, which are differences: in a cache there are none to speak of."""
+"""Shortest page walks that are compared, in ns. Page walks are differences, which are close to zero in a cache."""
 Rows = dict[tuple[Any, ...], tuple[float, bool]]
-"""What it is, its figure, and whether it says that it is valid."""
+"""Figures by name, each with True if it is marked as valid."""
 
 
 def latency(found: Any) -> Iterator[tuple[tuple[Any, ...], float, bool]]:
@@ -50,7 +50,7 @@ SEEN = {each.__name__: each for each in (latency, bandwidth, synchronisation, in
 
 
 def measured(name: str) -> tuple[Rows, float]:
-    """Measure a section as the quick mode does; return its rows, and the hand-over of how two CPUs mostly lay."""
+    """Measure a section in the quick mode; return its rows, and the ns of a hand-over in the main state of two CPUs."""
     section = SECTIONS[name]
     made = section.part("probe", "measure")(make_plan("quick", (1, 2), 1), lambda done, text: None)
     found = section.records()(**made.data.to_json())
@@ -61,8 +61,8 @@ def measured(name: str) -> tuple[Rows, float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SEEN)
-def test_nothing_that_says_valid_is_two_times_off(name: str) -> None:
-    measured(name)  # compiles
+def test_no_figure_that_is_marked_as_valid_is_off_by_a_factor_of_two(name: str) -> None:
+    measured(name)  # compile
     quiet, here = measured(name)
     if busy := look()["busy"]:
         pytest.skip(f"there is no quiet run to compare with: {'; '.join(busy)}")

@@ -1,4 +1,4 @@
-"""Two programs keep all CPUs busy: what is measured then is as on the computer before, or it is not valid."""
+"""While a program keeps each CPU busy, times are as on the quiet computer before, or they are not valid."""
 
 import numpy as np
 from support.load import busy_cpus
@@ -15,7 +15,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 def measured() -> dict[str, tuple[float, bool]]:
-    """The time of a load by array and of an element in STREAM, and whether each is valid."""
+    """Return the time of a load from each array and of an element in STREAM, each with True if it is valid."""
     rng = np.random.default_rng(1)
     walks = [(nbytes, random_walk(nbytes, 64, True, rng)) for nbytes in (16 * KIB, 256 * KIB, 64 * MIB)]
     points = [Point(f"{nbytes} bytes", walk, UNROLLED, quote="median") for nbytes, walk in walks]
@@ -29,11 +29,11 @@ def measured() -> dict[str, tuple[float, bool]]:
     return found
 
 
-def test_nothing_that_is_valid_is_two_times_off() -> None:
+def test_no_valid_figure_is_off_by_a_factor_of_two() -> None:
     quiet = measured()
     with busy_cpus(len(usable_cpus())):
         loaded = measured()
     assert quiet.keys() == loaded.keys()
     both = {name for name in quiet if quiet[name][1] and loaded[name][1]}
     assert {name: (quiet[name], loaded[name]) for name in both if not 0.5 < loaded[name][0] / quiet[name][0] < 2} == {}
-    assert any(valid for _, valid in loaded.values()), "short windows are undisturbed in part, whatever else runs"
+    assert any(valid for _, valid in loaded.values()), "some short windows are undisturbed, whatever else runs"

@@ -1,4 +1,4 @@
-"""Tables as data: one of each kind of value, as the terminal, CSV and Markdown show it."""
+"""A table with each kind of value, as the terminal, CSV and Markdown show it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TABLE = Table("Rates", COLUMNS, ROWS, ("! not valid, 1 of 2", "", "* they take t
 PARTS = [Part("Bandwidth", [TABLE, Table(notes=["That is all."])], "Not valid: noise.")]
 
 
-def test_the_terminal_shows_numbers_as_their_columns_say() -> None:
+def test_the_terminal_shows_numbers_in_the_form_of_their_columns() -> None:
     assert terminal.report(PARTS, 100).splitlines() == [
         "Bandwidth ".ljust(100, "-"),
         "",
@@ -63,17 +63,17 @@ def test_csv_has_every_digit_and_a_unit_in_each_header() -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_csv_gives_back_the_number(value: float) -> None:
+def test_a_number_that_is_read_back_from_csv_is_the_same(value: float) -> None:
     text = delimited.report([Part("", [Table("", [Column("x", "ns")], [[value]])])])
     assert float(text.splitlines()[1]) == value
 
 
-def test_units_add_no_digits() -> None:
+def test_the_conversion_to_units_adds_no_digits() -> None:
     table = Table("", [Column("x", "us", scale=1e-3), Column("y", "%", scale=100)], [[13200, 0.07]])
     assert delimited.report([Part("", [table])]).splitlines()[1].startswith("13.2,7.0")
 
 
-def test_what_is_no_number_is_empty_in_csv() -> None:
+def test_a_value_that_is_not_a_number_is_empty_in_csv() -> None:
     made = delimited.report([Part("", [Table("", [text("a"), Column("x")], [["b", math.nan]])])])
     assert made.splitlines() == ["a,x", "b,"]
 
@@ -93,7 +93,7 @@ def test_markdown_has_the_numbers_of_the_terminal() -> None:
 
 @given(st.integers(24, 90))
 def test_no_number_is_lost_on_a_narrow_screen(width: int) -> None:
-    """It is folded, and what names the rows stands in every part."""
+    """A wide table is folded, and the columns that name its rows are repeated in every part."""
     rows = [[name, p, *(10 * p + k + 0.5 for k in range(9))] for p, name in enumerate(("one", "two"))]
     table = Table("Wide", [text("what"), counted("p"), *(Column(f"c{k}", "ns") for k in range(9))], rows)
     lines = terminal.report([Part("", [table])], width).splitlines()
@@ -105,7 +105,7 @@ def test_no_number_is_lost_on_a_narrow_screen(width: int) -> None:
         assert [float(cell) for line in mine for cell in line[2:]] == [float(f"{v:.3g}") for v in rows[p][2:]]
 
 
-def test_texts_are_broken_to_fit() -> None:
+def test_long_texts_are_wrapped() -> None:
     said = "a sentence that is longer than the screen is wide by far"
     lines = terminal.report([Part("", [Table("", (text(), text()), [("Name", said)])])], 40).splitlines()
     assert max(map(len, lines)) <= 40
@@ -113,7 +113,7 @@ def test_texts_are_broken_to_fit() -> None:
     assert all(line.startswith("      ") for line in lines[1:])
 
 
-def test_tables_stand_side_by_side_where_there_is_room() -> None:
+def test_tables_stand_side_by_side_if_there_is_room() -> None:
     left, right = (Table(name, [text("what"), Column("x")], [["a", 1.0], ["b", 2.0]]) for name in ("Left", "Right"))
     part = Part("", [left, Table(right.title, right.columns, right.rows, beside=1)])
     assert terminal.report([part], 60).splitlines()[0].split() == ["Left", "Right"]

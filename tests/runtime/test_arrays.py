@@ -1,4 +1,4 @@
-"""Global arrays: what they hold, where their memory comes from, and where it goes."""
+"""Global arrays: their elements, and how their memory is allocated and given back."""
 
 import gc
 import itertools
@@ -44,7 +44,7 @@ DTYPES = [
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_every_dtype_without_objects(pair: smp.Machine, dtype: Any) -> None:
+def test_an_array_may_have_every_dtype_without_objects(pair: smp.Machine, dtype: Any) -> None:
     random = np.random.default_rng(1)
     size = np.dtype(dtype).itemsize
     data = random.integers(1, 100, (6, 4, size), np.uint8)
@@ -77,7 +77,7 @@ def test_a_new_array_is_zero(pair: smp.Machine, dtype: Any) -> None:
     assert array[:].tobytes() == np.zeros((3, 2), dtype).tobytes()
 
 
-def test_full_and_array_on_host_and_processors(machines: Machines) -> None:
+def test_the_parent_and_processors_make_arrays_as_numpy_does(machines: Machines) -> None:
     machine = machines(3)
 
     def program(proc: smp.Processor) -> list[np.ndarray]:
@@ -115,7 +115,7 @@ def test_full_and_array_on_host_and_processors(machines: Machines) -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(data=hnp.arrays(hnp.scalar_dtypes(), hnp.array_shapes(min_dims=0, max_dims=4, min_side=0)))
-def test_any_array_there_and_back(machines: Machines, data: np.ndarray) -> None:
+def test_any_array_survives_the_way_to_a_processor_and_back(machines: Machines, data: np.ndarray) -> None:
     machine = machines(1)
     array = machine.array(data)
     assert array[...].tobytes() == data.tobytes()
@@ -125,13 +125,13 @@ def test_any_array_there_and_back(machines: Machines, data: np.ndarray) -> None:
     assert back[0].dtype == data.dtype
 
 
-def test_a_dtype_that_is_an_array(pair: smp.Machine) -> None:
+def test_a_dtype_with_a_shape_adds_dimensions(pair: smp.Machine) -> None:
     array = pair.zeros(3, np.dtype((np.int32, (2,))))
     assert (array.shape, array.dtype) == ((3, 2), np.int32)
 
 
 @pytest.mark.parametrize("shape", [0, (0,), (3, 0), (0, 10**12), ()])
-def test_sizes_down_to_nothing(pair: smp.Machine, shape: Any) -> None:
+def test_arrays_may_be_empty_or_without_dimensions(pair: smp.Machine, shape: Any) -> None:
     array = pair.zeros(shape, np.int16)
     np.testing.assert_array_equal(array[...], np.zeros(shape, np.int16), strict=True)
 
@@ -170,7 +170,9 @@ BAD: list[tuple[Any, Any, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("shape", "dtype", "kind", "text"), BAD)
-def test_what_no_array_can_be(pair: smp.Machine, shape: Any, dtype: Any, kind: type[Exception], text: str) -> None:
+def test_impossible_arrays_are_refused(
+    pair: smp.Machine, shape: Any, dtype: Any, kind: type[Exception], text: str
+) -> None:
     with pytest.raises(kind, match=text):
         pair.zeros(shape, dtype)
     with pytest.raises(ProcessorRaised, match=text) as caught:
@@ -183,8 +185,8 @@ def test_objects_are_refused_before_they_are_copied(pair: smp.Machine) -> None:
         pair.array([1, None])
 
 
-def test_what_is_left_is_what_the_error_says(pair: smp.Machine) -> None:
-    """Half of it twice does not fit, though none of it has been touched."""
+def test_the_error_reports_the_memory_that_is_left(pair: smp.Machine) -> None:
+    """Three fifths of the memory do not fit twice, although none of it has been touched."""
     left = limits.available_memory()
     held = pair._processors.allocate(left // 5 * 3)
     with pytest.raises(OutOfSharedMemory) as caught:
@@ -199,7 +201,7 @@ def test_what_is_left_is_what_the_error_says(pair: smp.Machine) -> None:
 
 
 def computer(root: Path, groups: str, **files: str) -> Path:
-    """A file tree with 2 MB of free memory, and control groups."""
+    """Make a file tree with 2 MB of free memory and with control groups."""
     (root / "proc/self").mkdir(parents=True)
     (root / "proc/meminfo").write_text("MemTotal: 4000 kB\nMemAvailable: 2000 kB\n")
     (root / "proc/self/cgroup").write_text(groups)
@@ -215,7 +217,7 @@ def test_control_groups_bound_the_memory(tmp_path: Path) -> None:
     assert limits.available_memory(two) == 300_000
     group = two / "sys/fs/cgroup"
     (group / "memory.stat").write_text("anon 5\ninactive_file 150000\nactive_file 7\n")
-    assert limits.available_memory(two) == 450_000  # the page cache gives way
+    assert limits.available_memory(two) == 450_000  # the page cache can be freed
     (group / "memory.max").write_text("max\n")
     assert limits.available_memory(two) == 2000 * 1024
     one = computer(
@@ -258,11 +260,11 @@ def test_a_limit_on_address_space_is_named() -> None:
 
 
 def used(machine: smp.Machine) -> int:
-    """Bytes of physical memory that a machine's segment holds."""
+    """Return the bytes of physical memory that a machine's segment holds."""
     return os.fstat(machine._processors.segment.file.fileno()).st_blocks * 512
 
 
-def test_a_block_is_given_back_and_comes_again_as_zeros(machines: Machines) -> None:
+def test_a_block_is_given_back_and_reused_as_zeros(machines: Machines) -> None:
     machine = machines(2)
     gc.collect()
     before = used(machine)
@@ -279,7 +281,7 @@ def test_a_block_is_given_back_and_comes_again_as_zeros(machines: Machines) -> N
     assert used(machine) <= before + PAGE
 
 
-def test_what_a_view_shows_is_kept(pair: smp.Machine) -> None:
+def test_a_view_keeps_its_memory(pair: smp.Machine) -> None:
     array = pair.array(np.arange(1000))
     part = array.view[10:20]
     del array
@@ -290,8 +292,8 @@ def test_what_a_view_shows_is_kept(pair: smp.Machine) -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(steps=st.lists(st.one_of(st.integers(1, 40 * PAGE), st.integers(-20, 0)), max_size=40))
-def test_blocks_never_overlap_and_all_come_back(steps: list[int]) -> None:
-    """A positive number allocates so many bytes; another frees one of those that are there."""
+def test_blocks_never_overlap_and_all_are_given_back(steps: list[int]) -> None:
+    """A positive number allocates that many bytes; any other number frees one of the existing blocks."""
     segment = Segment()
     free = list(segment._free)
     held: list[Any] = []
@@ -323,7 +325,7 @@ def test_large_blocks_are_aligned_for_huge_pages_and_ask_for_them(pair: smp.Mach
     assert small._elements.block.offset % PAGE == 0
 
     def flags(address: int) -> list[str]:
-        """VmFlags of the mapping that holds an address."""
+        """Return the VmFlags of the mapping that contains an address."""
         inside = False
         for line in Path("/proc/self/smaps").read_text().splitlines():
             if match := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
@@ -343,8 +345,8 @@ def test_large_blocks_are_aligned_for_huge_pages_and_ask_for_them(pair: smp.Mach
     assert pair.run(program).results == [[True, True]] * 2
 
 
-def test_each_processor_touches_its_own_share(pair: smp.Machine) -> None:
-    """So that the pages lie in its memory: after zeros, all of the memory is there."""
+def test_zeros_touches_all_of_its_memory(pair: smp.Machine) -> None:
+    """Each processor touches its own share, so that those pages are in its memory. All of them exist afterwards."""
     before = used(pair)
     array = pair.zeros(4 << 20, np.uint8)
     assert used(pair) == before + (4 << 20)
@@ -387,7 +389,7 @@ def test_arrays_of_another_machine_are_refused(start: str) -> None:
     assert "a global array of another machine was sent here" in str(caught.value)
 
 
-def test_an_array_that_processors_made_ends_with_the_run(pair: smp.Machine) -> None:
+def test_an_array_made_by_processors_ends_with_the_run_unless_returned(pair: smp.Machine) -> None:
     before = used(pair)
 
     def keeps(proc: smp.Processor, how: str) -> Any:
@@ -410,7 +412,7 @@ def test_an_array_that_processors_made_ends_with_the_run(pair: smp.Machine) -> N
     assert used(pair) <= before + PAGE
 
 
-def test_a_pickled_array_names_its_place(pair: smp.Machine) -> None:
+def test_a_pickled_array_refers_to_the_same_memory(pair: smp.Machine) -> None:
     array = pair.array(np.arange(5))
     data = pickle.dumps(array)
     assert np.shares_memory(pickle.loads(data).view, array.view)
@@ -419,7 +421,7 @@ def test_a_pickled_array_names_its_place(pair: smp.Machine) -> None:
         pickle.loads(data)
 
 
-def test_threads_make_and_drop_arrays_at_once(pair: smp.Machine) -> None:
+def test_several_threads_may_make_and_drop_arrays_at_once(pair: smp.Machine) -> None:
     wrong: list[int] = []
 
     def work(number: int) -> None:
@@ -444,7 +446,7 @@ def test_threads_make_and_drop_arrays_at_once(pair: smp.Machine) -> None:
     assert wrong == []
 
 
-def test_a_block_that_dies_while_another_is_given_out(pair: smp.Machine) -> None:
+def test_a_block_may_be_freed_while_another_is_allocated(pair: smp.Machine) -> None:
     """The garbage collector may drop arrays in the middle of `allocate`."""
     segment = pair._processors.segment
 
@@ -472,8 +474,8 @@ def test_a_block_that_dies_while_another_is_given_out(pair: smp.Machine) -> None
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(ends))
 
 
-def test_nothing_is_left_when_all_processes_are_killed(script: Script) -> None:
-    """Not even a file in /dev/shm: the memory has no name."""
+def test_no_file_is_left_when_the_parent_is_killed(script: Script) -> None:
+    """There is not even a file in /dev/shm, because the memory has no name."""
     before = sorted(os.listdir("/dev/shm"))
     process = script("""
         import os, smp
@@ -488,7 +490,7 @@ def test_nothing_is_left_when_all_processes_are_killed(script: Script) -> None:
     assert sorted(os.listdir("/dev/shm")) == before
 
 
-def test_the_segments_of_this_process_are_known(pair: smp.Machine) -> None:
+def test_a_segment_is_found_by_its_id_and_has_no_name(pair: smp.Machine) -> None:
     segment = pair._processors.segment
     assert _segments.segment_of(segment.id) is segment
     assert os.fstat(segment.file.fileno()).st_nlink == 0

@@ -1,4 +1,4 @@
-"""The primitives: each instruction does what its Python meaning says, and does it in one piece."""
+"""The primitives: each instruction has the effect of its Python body, and has it atomically."""
 
 import threading
 import time
@@ -50,7 +50,7 @@ def compiled(words, operations, places, expected, values, seen):
 
 
 def meant(words, operations, places, expected, values, seen):
-    """The same, through the Python bodies."""
+    """Do the same as ``compiled``, through the Python bodies."""
     for k in range(len(operations)):
         i, value = places[k], values[k]
         if operations[k] == LOAD:
@@ -67,7 +67,7 @@ def meant(words, operations, places, expected, values, seen):
 
 @st.composite
 def histories(draw: st.DrawFn, dtype: type) -> tuple[Any, ...]:
-    """A short array and a sequence of operations on it; few values, so that comparisons also succeed."""
+    """Draw a short array and a sequence of operations on it, with few values so that comparisons also succeed."""
     span = np.iinfo(dtype)
     numbers = st.sampled_from([span.min, span.max, span.max - 1, 0, 1, 2, 3])
     words = np.array(draw(st.lists(numbers, min_size=1, max_size=4)), dtype)
@@ -80,7 +80,7 @@ def histories(draw: st.DrawFn, dtype: type) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
-def test_instruction_and_meaning_agree(dtype: type) -> None:
+def test_instruction_and_python_body_agree(dtype: type) -> None:
     @settings(max_examples=60, deadline=None)
     @given(histories(dtype))
     def agree(history: tuple[Any, ...]) -> None:
@@ -95,7 +95,7 @@ def test_instruction_and_meaning_agree(dtype: type) -> None:
     agree()
 
 
-def test_called_from_python_they_are_the_same_instructions() -> None:
+def test_primitives_called_from_python_are_the_same_instructions() -> None:
     words = np.array([5, -1])
     assert load(words, 0) == 5
     store(words, 0, 6)
@@ -109,13 +109,13 @@ def test_called_from_python_they_are_the_same_instructions() -> None:
     assert words.tolist() == [-1, -1]
 
 
-def test_fractions_are_loaded_and_stored() -> None:
+def test_floats_are_loaded_and_stored() -> None:
     words = np.array([0.5, 1.5])
     store(words, 1, 2.25)
     assert load(words, 1) == 2.25
 
 
-def test_strided_and_offset_words_are_addressed_right() -> None:
+def test_strided_and_offset_words_are_addressed_correctly() -> None:
     words = np.arange(12)
     assert load(words[::3], 2) == 6
     assert fetch_add(words[4:], 1, 100) == 5
@@ -126,12 +126,12 @@ def test_strided_and_offset_words_are_addressed_right() -> None:
     ("words", "what"),
     [(np.zeros((2, 2), np.int64), "one-dimensional"), (np.zeros(2), "elements of type float64")],
 )
-def test_what_is_no_word_is_refused_when_the_loop_is_compiled(words: Any, what: str) -> None:
+def test_elements_that_are_not_words_are_refused_at_compilation(words: Any, what: str) -> None:
     with pytest.raises(Exception, match=what):
         fetch_add(words, 0, 1)
 
 
-def test_raw_memory() -> None:
+def test_raw_memory_is_read_and_written() -> None:
     words = np.array([11, 22, 33])
     assert peek(words.ctypes.data + 8) == 22
     assert peek.meaning(words.ctypes.data + 8) == 22
@@ -141,13 +141,13 @@ def test_raw_memory() -> None:
 
 
 def test_clocks_are_those_of_the_operating_system() -> None:
-    clock(), thread_clock()  # compiled
+    clock(), thread_clock()  # compiles them
     assert time.monotonic_ns() <= clock() <= time.monotonic_ns()
     assert time.thread_time_ns() <= thread_clock() <= time.thread_time_ns()
     assert clock.meaning() <= clock() <= clock.meaning()
 
 
-def test_the_clock_of_a_thread_stands_while_it_sleeps() -> None:
+def test_the_clock_of_a_thread_stands_still_while_it_sleeps() -> None:
     before = thread_clock(), clock()
     time.sleep(0.05)
     after = thread_clock(), clock()
@@ -161,7 +161,7 @@ def test_a_futex_does_not_sleep_on_a_word_that_has_changed() -> None:
     assert clock() - before < 5_000_000_000
 
 
-def test_a_futex_sleeps_its_time() -> None:
+def test_a_futex_sleeps_until_its_time_is_over() -> None:
     words = np.array([1])
     futex_wait(words, 0, 1, 1)
     until, returns = clock() + 30_000_000, 0
@@ -171,7 +171,7 @@ def test_a_futex_sleeps_its_time() -> None:
     assert returns <= 3  # it may return early for no reason; a busy loop would return thousands of times
 
 
-def test_a_futex_wakes_who_sleeps() -> None:
+def test_a_futex_wakes_its_sleepers() -> None:
     words = np.array([1, 0])
 
     def sleep() -> None:
@@ -179,7 +179,7 @@ def test_a_futex_wakes_who_sleeps() -> None:
             futex_wait(words, 0, 1, 10_000_000_000)
         fetch_add(words, 1, 1)
 
-    load(words, 0), futex_wait(words, 0, 0, 1), fetch_add(words, 1, 0), futex_wake(words, 0, 1)  # compiled
+    load(words, 0), futex_wait(words, 0, 0, 1), fetch_add(words, 1, 0), futex_wake(words, 0, 1)  # compiles them
     sleepers = [threading.Thread(target=sleep) for _ in range(3)]
     for sleeper in sleepers:
         sleeper.start()
@@ -192,7 +192,7 @@ def test_a_futex_wakes_who_sleeps() -> None:
     assert load(words, 1) == 3
 
 
-def test_the_meaning_of_waiting_is_to_do_nothing() -> None:
+def test_the_python_bodies_of_waits_do_nothing() -> None:
     words = np.array([1])
     assert futex_wait.meaning(words, 0, 1, 10**12) is None
     assert futex_wake.meaning(words, 0, 1) == 0
@@ -233,7 +233,7 @@ def test_compare_exchange_makes_a_lock(machines: Machines, processors: int) -> N
 
 
 @pytest.mark.parametrize("processors", [2, 8])
-def test_exchange_loses_and_doubles_nothing(machines: Machines, processors: int) -> None:
+def test_exchange_neither_loses_nor_duplicates_values(machines: Machines, processors: int) -> None:
     machine = machines(processors)
     slot = machine.array(np.array([-1]))
 

@@ -1,4 +1,4 @@
-"""The barrier: from compiled code and from Python, with more processors than CPUs, and with all on one CPU."""
+"""The barrier, entered from compiled code and from Python, with more processors than CPUs and with all on one CPU."""
 
 import time
 
@@ -17,13 +17,13 @@ CPUS = len(usable_cpus())
 
 
 def entered(machine: smp.Machine) -> smp.GlobalArray:
-    """A line of shared memory for each processor."""
+    """Return an array with one cache line of shared memory for each processor."""
     return machine.zeros(8 * machine.size, np.int64)
 
 
 @pytest.mark.parametrize("processors", [1, 2, 3, 4, 8])
-def test_nobody_leaves_before_all_have_entered(machines: Machines, processors: int) -> None:
-    """10,000 rounds where there are CPUs, 1,000 elsewhere; one in ten from Python."""
+def test_no_processor_leaves_before_all_have_entered(machines: Machines, processors: int) -> None:
+    """There are 10,000 rounds if every processor has a CPU, and 1,000 otherwise. One in ten is entered from Python."""
     machine = machines(processors)
     turns = 100 if processors <= CPUS else 10
     run = machine.run(early, entered(machine), 90, 10, turns)
@@ -32,30 +32,30 @@ def test_nobody_leaves_before_all_have_entered(machines: Machines, processors: i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processors", range(1, 9))
-def test_in_full(machines: Machines, processors: int) -> None:
+def test_no_processor_leaves_early_in_a_long_run(machines: Machines, processors: int) -> None:
     machine = machines(processors)
     assert machine.run(early, entered(machine), 90, 10, 100).results == [0] * processors
     assert machine.run(early, entered(machine), 90, 10, 10, 300).results == [0] * processors
 
 
-def test_with_random_delays(machines: Machines) -> None:
+def test_no_processor_leaves_early_with_random_delays(machines: Machines) -> None:
     machine = machines(2)
     assert machine.run(early, entered(machine), 100, 2, 20, 3000).results == [0, 0]
 
 
-def test_pinned_to_one_cpu(machines: Machines) -> None:
+def test_no_processor_leaves_early_when_pinned_to_one_cpu(machines: Machines) -> None:
     machine = machines(3, pin=(usable_cpus()[0],) * 3)
     assert machine.run(early, entered(machine), 90, 10, 10).results == [0, 0, 0]
 
 
-def test_four_times_oversubscribed(machines: Machines) -> None:
+def test_no_processor_leaves_early_when_four_times_oversubscribed(machines: Machines) -> None:
     machine = machines(4 * CPUS)
     assert machine.run(early, entered(machine), 90, 10, 5, 300).results == [0] * 4 * CPUS
 
 
 @pytest.mark.parametrize("late", range(3))
 @pytest.mark.parametrize("when", ["start", "finish"])
-def test_each_in_turn_is_late(machines: Machines, late: int, when: str) -> None:
+def test_the_barrier_holds_whichever_processor_is_late(machines: Machines, late: int, when: str) -> None:
     machine = machines(3)
 
     def program(proc: smp.Processor, words: smp.GlobalArray) -> list[int]:
@@ -74,7 +74,7 @@ def test_each_in_turn_is_late(machines: Machines, late: int, when: str) -> None:
     assert machine.run(program, entered(machine)).results == [[3 * 10 * k + 3 for k in range(5)]] * 3
 
 
-def test_nobody_is_left_asleep_in_the_books(pair: smp.Machine) -> None:
+def test_no_sleeper_remains_on_record_after_a_run(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> None:
         for _ in range(100):
             proc.barrier()
@@ -104,7 +104,7 @@ def test_compiled_loops_block_when_they_share_a_cpu(machines: Machines) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"pin": (usable_cpus()[0],) * 2}])
-def test_a_barrier_with_a_timeout(machines: Machines, options: dict[str, object]) -> None:
+def test_a_barrier_that_timed_out_can_be_entered_again(machines: Machines, options: dict[str, object]) -> None:
     machine = machines(2, **options)
 
     def program(proc: smp.Processor) -> list[str]:
@@ -116,7 +116,7 @@ def test_a_barrier_with_a_timeout(machines: Machines, options: dict[str, object]
             said.append("together")
         except WaitTimeout as error:
             said.append(str(error))
-            proc.barrier()  # goes on waiting for the same one
+            proc.barrier()  # goes on waiting at the same barrier
         proc.barrier(timeout=10)
         proc.barrier(timeout=float("inf"))
         return said
@@ -144,7 +144,7 @@ def test_a_timeout_must_be_followed_by_the_same_barrier(pair: smp.Machine) -> No
     assert pair.run(lambda proc: proc.reduce(1)).results == [2, 2]
 
 
-def test_a_timeout_that_nobody_catches_ends_the_run(pair: smp.Machine) -> None:
+def test_an_uncaught_timeout_ends_the_run(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> None:
         if proc.rank == 1:
             time.sleep(0.1)
@@ -157,6 +157,6 @@ def test_a_timeout_that_nobody_catches_ends_the_run(pair: smp.Machine) -> None:
 
 
 @pytest.mark.parametrize("timeout", [-1.0, float("nan")])
-def test_a_timeout_that_is_no_time_is_refused(pair: smp.Machine, timeout: float) -> None:
+def test_an_invalid_timeout_is_refused(pair: smp.Machine, timeout: float) -> None:
     with pytest.raises(ProcessorRaised, match="a timeout must be a number of seconds, 0 or more"):
         pair.run(lambda proc: proc.barrier(timeout))

@@ -1,4 +1,4 @@
-"""Cells on the host: every scenario in compiled loops and in Python, with many processors, and all on one CPU."""
+"""Cells on the host: every scenario in compiled loops and in Python, with many processors and with all on one CPU."""
 
 import contextlib
 import threading
@@ -66,12 +66,12 @@ ORDERED = (
     "writeefs_first_come_first_served",
     "overtaking_is_bounded",
 )
-"""Scenarios of who is served, and in which order."""
+"""Scenarios that check which waiters are served, and in which order."""
 
 
 @pytest.fixture(scope="module")
 def loaded() -> None:
-    """Have the loops in this process, for those that are copied from it."""
+    """Load the loops in this process, for the processors that are forked from it."""
     with smp.host(1) as machine:
         cells, words, log = machine.cells(2, full=True), np.zeros(1, np.int64), np.zeros((0, 2), np.int64)
         play(cells, np.zeros((0, 3), np.int64), words, log, 0, 0)
@@ -91,27 +91,27 @@ def place(machines: Machines, loaded: None) -> Place:
 
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("where", PLACES)
-def test_compiled(place: Place, where: str, name: str) -> None:
+def test_scenarios_hold_in_compiled_loops(place: Place, where: str, name: str) -> None:
     with guarded(place(where)) as machine:
         SCENARIOS[name](machine, Way(scale=100 if where == "two" else 30))
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_in_python(place: Place, name: str) -> None:
+def test_scenarios_hold_in_python(place: Place, name: str) -> None:
     with guarded(place("two")) as machine:
         SCENARIOS[name](machine, Way(scale=30, compiled=False))
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("where", ["two", "oversubscribed"])
-def test_with_random_delays(place: Place, where: str, name: str) -> None:
+def test_scenarios_hold_with_random_delays(place: Place, where: str, name: str) -> None:
     with guarded(place(where)) as machine:
         SCENARIOS[name](machine, Way(scale=30, jitter=2000, seed=len(name)))
 
 
 @pytest.mark.parametrize("name", ["nothing_tears", "each_value_is_consumed_once", "a_lock_and_a_ticket", MANY_THREADS])
-def test_many_times(place: Place, name: str) -> None:
-    """1,000 operations of each processor; 250 threads."""
+def test_scenarios_hold_with_many_operations(place: Place, name: str) -> None:
+    """Each processor does 1,000 operations, or 250 in the scenario with many threads."""
     with guarded(place("two")) as machine:
         SCENARIOS[name](machine, Way(scale=250 if name == MANY_THREADS else 1000))
 
@@ -121,20 +121,20 @@ def test_many_times(place: Place, name: str) -> None:
     [(few, name) for few in (0, 1, None) for name in (*SPINNING, *WAITING)] + [(1 << 40, name) for name in SPINNING],
 )
 @pytest.mark.parametrize("where", ["two", "pinned"])
-def test_any_retry_limit(place: Place, where: str, retries: int | None, name: str) -> None:
+def test_scenarios_hold_with_any_retry_limit(place: Place, where: str, retries: int | None, name: str) -> None:
     with guarded(place(where)) as machine:
         SCENARIOS[name](machine, Way(scale=16, retries=retries, jitter=100))
 
 
 @pytest.mark.parametrize("retries", [0, 1])
 @pytest.mark.parametrize("name", ORDERED)
-def test_those_that_trap(place: Place, name: str, retries: int) -> None:
+def test_scenarios_of_the_order_hold_for_waiters_that_trap(place: Place, name: str, retries: int) -> None:
     with guarded(place("two")) as machine:
         SCENARIOS[name](machine, Way(retries=retries))
 
 
-def test_threads_that_are_no_streams(machines: Machines) -> None:
-    """Of the processors' own making, and of the parent's, all at the same cells."""
+def test_threads_that_are_not_streams_may_use_cells(machines: Machines) -> None:
+    """Threads that the processors start themselves, and one of the parent, use the same cells."""
     machine = machines(2)
     ask, reply = machine.cells(1), machine.cells(1)
 
@@ -172,7 +172,7 @@ def test_threads_that_are_no_streams(machines: Machines) -> None:
 
 @smp.stream
 def some_operations(cells, low, high):
-    """Each way in which a value goes into a cell and comes out of it."""
+    """Move values into a cell and out of it in each way."""
     writeef(cells, 0, low)
     before = fetch_add(cells, 0, high)
     done, after = try_readff(cells, 0)
@@ -183,7 +183,7 @@ def some_operations(cells, low, high):
 
 @smp.stream
 def all_operations(cells, low, high):
-    """What `scenarios_cells.every_operation` does."""
+    """Do the same operations as `scenarios_cells.every_operation`."""
     writeef(cells, 0, low)
     a = (readff(cells, 0), readxx(cells, 0), fetch_add(cells, 0, high), readfe(cells, 0), readxx(cells, 0))
     fill(cells, 0)
@@ -197,12 +197,12 @@ def all_operations(cells, low, high):
 
 
 def flat(values: Any) -> list[Any]:
-    """The elements of tuples of tuples."""
+    """Return the elements of nested tuples as a list."""
     return [x for value in values for x in flat(value)] if isinstance(values, tuple) else [values]
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "bool", "float32"])
-def test_values_in_loops(machines: Machines, dtype: str) -> None:
+def test_values_of_several_dtypes_are_correct_in_loops(machines: Machines, dtype: str) -> None:
     cells, (low, high) = machines(1).cells(1, dtype), extremes(dtype)
     made = np.dtype(dtype).type
     both = expected_of_every_operation(dtype, low, high)[3]
@@ -211,7 +211,7 @@ def test_values_in_loops(machines: Machines, dtype: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_operation_in_loops(machines: Machines, dtype: str) -> None:
+def test_every_operation_is_correct_in_loops(machines: Machines, dtype: str) -> None:
     machine, (low, high) = machines(1), extremes(dtype)
     made = np.dtype(dtype).type
     seen = flat(all_operations(machine.cells(1, dtype), made(low), made(high)))
@@ -220,7 +220,7 @@ def test_every_operation_in_loops(machines: Machines, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -0.0, 5e-324])
-def test_bits_are_kept(machines: Machines, value: float) -> None:
+def test_the_bits_of_special_values_are_kept(machines: Machines, value: float) -> None:
     cells = machines(1).cells(1, np.float64)
     cells.writeef(0, value)
     assert np.array([cells.readfe(0)]).tobytes() == np.array([value]).tobytes()
@@ -237,13 +237,13 @@ def produce(cells, i, first, rounds):
 
 @smp.stream
 def consume(cells, i, rounds, seen):
-    """Count how often each value comes."""
+    """Count how often each value arrives."""
     for _ in range(rounds):
         seen[readfe(cells, i)] += 1
 
 
 def pairs(machine: smp.Machine, rounds: int, streams: int, shared: bool) -> None:
-    """Six pairs over two processors, on one cell, or a cell each: each value is consumed once."""
+    """Check that six pairs over two processors, on one cell or on a cell each, consume each value once."""
     cells = machine.cells(1 if shared else 6)
 
     def program(proc: smp.Processor) -> Any:
@@ -271,7 +271,7 @@ CAMPAIGNS: dict[str, tuple[dict[str, Any], int]] = {
 
 @pytest.mark.parametrize("shared", [False, True], ids=["a cell each", "one cell"])
 @pytest.mark.parametrize("campaign", CAMPAIGNS)
-def test_six_pairs(machines: Machines, campaign: str, shared: bool) -> None:
+def test_six_pairs_consume_each_value_once(machines: Machines, campaign: str, shared: bool) -> None:
     options, streams = CAMPAIGNS[campaign]
     with guarded(machines(2, **options)) as machine:
         pairs(machine, 2_000, streams, shared)
@@ -281,7 +281,9 @@ def test_six_pairs(machines: Machines, campaign: str, shared: bool) -> None:
 @pytest.mark.parametrize("shared", [False, True], ids=["a cell each", "one cell"])
 @pytest.mark.parametrize("campaign", CAMPAIGNS)
 @pytest.mark.parametrize("repeat", range(3))
-def test_six_pairs_in_full(machines: Machines, campaign: str, shared: bool, repeat: int) -> None:
+def test_six_pairs_consume_each_of_many_values_once(
+    machines: Machines, campaign: str, shared: bool, repeat: int
+) -> None:
     options, streams = CAMPAIGNS[campaign]
     with guarded(machines(2, **options), 300) as machine:
         pairs(machine, 100_000, streams, shared)
@@ -292,8 +294,8 @@ def test_six_pairs_in_full(machines: Machines, campaign: str, shared: bool, repe
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("limit", [0, 1, 10, 100, 1024, 10_000])
-def test_the_retries_before_a_trap_are_the_limit(pair: smp.Machine, limit: int, compiled: bool) -> None:
-    """The program of figure 7: one waits at an empty cell, which is filled once it has trapped."""
+def test_a_wait_retries_up_to_its_limit_before_it_traps(pair: smp.Machine, limit: int, compiled: bool) -> None:
+    """In the program of figure 7, one processor waits at an empty cell, which is filled once the wait has trapped."""
     cells = pair.cells(1, retries=limit)
 
     def program(proc: smp.Processor) -> tuple[int, int]:
@@ -316,7 +318,7 @@ def test_the_retries_before_a_trap_are_the_limit(pair: smp.Machine, limit: int, 
 @pytest.mark.parametrize(
     ("where", "limit"), [("two", 1024 if CPUS > 1 else 16), ("oversubscribed", 16), ("pinned", 16)]
 )
-def test_the_default_limit_follows_the_cpus(place: Place, where: str, limit: int) -> None:
+def test_the_default_retry_limit_depends_on_the_cpus(place: Place, where: str, limit: int) -> None:
     machine = place(where)
     cells = machine.cells(1)
 
@@ -334,7 +336,9 @@ def test_the_default_limit_follows_the_cpus(place: Place, where: str, limit: int
 
 @pytest.mark.parametrize("name", ["readfe", "readff", "writeef", "writeff", "fetch_add"])
 @pytest.mark.parametrize("timeout", [0.0, 0.01])
-def test_a_wait_that_reaches_its_deadline(pair: smp.Machine, name: str, timeout: float) -> None:
+def test_a_wait_that_reaches_its_deadline_raises_and_leaves_the_queue(
+    pair: smp.Machine, name: str, timeout: float
+) -> None:
     cells = pair.cells(3, full=name == "writeef")
     arguments = () if name.startswith("read") else (5,)
     state = "empty" if name == "writeef" else "full"
@@ -345,20 +349,20 @@ def test_a_wait_that_reaches_its_deadline(pair: smp.Machine, name: str, timeout:
     def wait() -> None:
         getattr(cells, name)(2, *arguments, timeout=timeout)
 
-    pair.run(lambda proc: None)  # whatever was before: nobody has failed
+    pair.run(lambda proc: None)  # whatever happened before, no processor has failed now
     with pytest.raises(WaitTimeout, match=told):
         wait()
     with pytest.raises(ProcessorRaised, match=told):
         pair.run(lambda proc: wait())
     if name == "writeef":
         assert cells.readfe(2) == 0
-        assert cells.peek(2) == (False, 0)  # nobody is left in the queue
+        assert cells.peek(2) == (False, 0)  # no waiter is left in the queue
     else:
         cells.writeef(2, 7)
         assert cells.peek(2) == (True, 7)
 
 
-def test_the_parent_can_wait_after_a_run_that_failed(pair: smp.Machine) -> None:
+def test_the_parent_can_wait_after_a_failed_run(pair: smp.Machine) -> None:
     cells = pair.cells(1)
     with pytest.raises(ProcessorRaised):
         pair.run(lambda proc: 1 // 0)
@@ -370,8 +374,8 @@ def test_the_parent_can_wait_after_a_run_that_failed(pair: smp.Machine) -> None:
     filler.join()
 
 
-def test_those_that_give_up_leave_the_order_of_the_others(pair: smp.Machine) -> None:
-    """Every other one of eight readers, from the middle of the queue and from its ends."""
+def test_waiters_that_give_up_do_not_change_the_order_of_the_others(pair: smp.Machine) -> None:
+    """Every second one of eight readers gives up, in the middle of the queue and at its ends."""
     cells = pair.cells(1)
 
     def program(proc: smp.Processor, early: int) -> list[Any] | None:
@@ -402,8 +406,8 @@ def test_those_that_give_up_leave_the_order_of_the_others(pair: smp.Machine) -> 
             assert pair.run(program, early).results[1] == [0, 1, 2, 3]
 
 
-def test_deadlines_and_fills_at_the_same_moment(pair: smp.Machine) -> None:
-    """Each value is either read, or still there for the next: none is lost, whoever is first."""
+def test_no_value_is_lost_when_a_deadline_and_a_fill_coincide(pair: smp.Machine) -> None:
+    """Each value is either read, or still there for the next read, whichever comes first."""
     cells = pair.cells(1)
     count = 300
 
@@ -423,12 +427,12 @@ def test_deadlines_and_fills_at_the_same_moment(pair: smp.Machine) -> None:
 
 
 @pytest.mark.parametrize("timeout", [-1.0, float("nan")])
-def test_a_timeout_that_is_no_time_is_refused(pair: smp.Machine, timeout: float) -> None:
+def test_an_invalid_timeout_is_refused(pair: smp.Machine, timeout: float) -> None:
     with pytest.raises(ValueError, match="a timeout must be a number of seconds, 0 or more"):
         pair.cells(1).readfe(0, timeout=timeout)
 
 
-# One after the other, as the specification says.
+# Operations one after the other follow the specification.
 
 
 OPERATIONS = st.lists(
@@ -438,8 +442,10 @@ OPERATIONS = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(script=OPERATIONS)
-def test_operations_one_after_the_other(machines: Machines, script: list[tuple[int, int, int]]) -> None:
-    """What would have to wait is tried instead."""
+def test_operations_one_after_the_other_follow_the_specification(
+    machines: Machines, script: list[tuple[int, int, int]]
+) -> None:
+    """An operation that would have to wait is replaced by the one that only tries."""
     states, lines, expected = [linear.State()] * 3, [], []
     for op, i, value in script:
         possible = list(linear.meaning(op, value, states[i]))
@@ -455,7 +461,7 @@ def test_operations_one_after_the_other(machines: Machines, script: list[tuple[i
         assert [cells.peek(i) for i in range(3)] == [state[:2] for state in states]
 
 
-# What can be made, and where it can be used.
+# Making cells, and using them in the parent and on processors.
 
 
 def test_cells_begin_empty_or_full_and_know_their_length(machines: Machines) -> None:
@@ -470,7 +476,7 @@ def test_cells_begin_empty_or_full_and_know_their_length(machines: Machines) -> 
     assert cells.peek(4) == (True, 3)
 
 
-def test_padded_cells_do_not_touch_each_other(pair: smp.Machine) -> None:
+def test_padded_cells_do_not_affect_each_other(pair: smp.Machine) -> None:
     cells = pair.cells(4, padded=True)
 
     def program(proc: smp.Processor) -> list[int]:
@@ -489,11 +495,11 @@ def test_processors_make_cells_together(pair: smp.Machine) -> None:
 
     (a, kept), (b, _) = pair.run(program).results
     assert (a, b) == (6, 5)
-    kept.writeef(0, 4)  # the parent may go on with them
+    kept.writeef(0, 4)  # the parent may go on using them
     assert pair.run(lambda proc, cells: cells.readff(0), kept).results == [4, 4]
 
 
-def test_the_parent_and_the_processors_share_them(pair: smp.Machine) -> None:
+def test_the_parent_and_the_processors_share_cells(pair: smp.Machine) -> None:
     cells = pair.cells(2)
     cells.writeef(0, 11)
 
@@ -514,7 +520,7 @@ def test_cells_of_another_machine_are_refused(pair: smp.Machine) -> None:
 
 
 @pytest.mark.parametrize("index", [3, -4, 1 << 60])
-def test_an_index_out_of_bounds(pair: smp.Machine, index: int) -> None:
+def test_an_index_out_of_bounds_is_refused(pair: smp.Machine, index: int) -> None:
     cells = pair.cells(3)
     for name in ("readfe", "readff", "readxx", "fill", "try_readfe", "try_readff", "peek", "purge"):
         with pytest.raises(IndexError, match=f"cell {index} is out of bounds: the number of cells is 3"):
@@ -524,7 +530,7 @@ def test_an_index_out_of_bounds(pair: smp.Machine, index: int) -> None:
             getattr(cells, name)(index, 1)
 
 
-def test_what_cannot_be_put_in(pair: smp.Machine) -> None:
+def test_values_that_a_cell_cannot_hold_are_refused(pair: smp.Machine) -> None:
     cells, octets = pair.cells(1), pair.cells(1, np.uint8)
     with pytest.raises(TypeError, match="integer"):
         cells.peek(0.5)  # type: ignore[arg-type]
@@ -538,7 +544,7 @@ def test_what_cannot_be_put_in(pair: smp.Machine) -> None:
     assert (cells.peek(0), octets.peek(0)) == ((False, 0), (False, 0))
 
 
-def test_cells_that_cannot_be(pair: smp.Machine) -> None:
+def test_impossible_cells_are_refused(pair: smp.Machine) -> None:
     with pytest.raises(ValueError, match="the number of cells must be 0 or more, not -1"):
         pair.cells(-1)
     with pytest.raises(TypeError, match="a cell cannot hold int16, only int8, int32"):

@@ -1,4 +1,4 @@
-"""Cells on the emulated machine: the scenarios under many schedules, pairs of operations under all of some kind."""
+"""Cells on the emulated machine: scenarios under many schedules, and pairs of operations under all up to a bound."""
 
 import functools
 import itertools
@@ -32,18 +32,18 @@ from smp._runtime.exploring.exploration import Exploration
 from smp.errors import WaitTimeout
 
 LIMIT = 2_000_000
-"""Steps of a run; none of these needs as many."""
+"""Limit on the steps of a run, which none of these runs reaches."""
 
 
 def run_with(seed: int, scenario: str) -> None:
-    """Run a scenario under one schedule, with what belongs to the seed."""
+    """Run a scenario under one schedule, with the way and the number of processors that belong to the seed."""
     way = Way(scale=3 + seed % 4, jitter=seed % 3, retries=(None, 0, 1)[seed % 5 % 3], seed=seed)
     with smp.emulated(2 + seed % 2, seed=seed, limit=LIMIT) as machine:
         SCENARIOS[scenario](machine, way)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_scenarios(scenario: str) -> None:
+def test_scenarios_hold_under_many_schedules(scenario: str) -> None:
     for seed in range(SEEDS.get(scenario, 100)):
         run_with(seed, scenario)
 
@@ -55,12 +55,12 @@ LONG = (
     "a_poller_does_not_starve_the_one_that_fills",
 )
 SEEDS = dict.fromkeys(LONG, 40)
-"""Of the ordinary run, where it is not 100: these take more steps."""
+"""Number of seeds for scenarios that take more steps; every other scenario has 100 in an ordinary run."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_scenarios_with_a_thousand_seeds(scenario: str) -> None:
+def test_scenarios_hold_with_a_thousand_seeds(scenario: str) -> None:
     for seed in range(1000):
         run_with(10_000 + seed, scenario)
 
@@ -77,7 +77,10 @@ Script = tuple[tuple[int, int], ...]
 
 @functools.cache
 def helped(a: int, b: int, begin: State) -> tuple[Script, Script, Script]:
-    """The two operations, and what a third processor does, or the second after its own, so that none is left."""
+    """Return scripts that let two operations end: the first and the second processor do one each.
+
+    A third processor, and the second after its own operation, do further operations so that none is left waiting.
+    """
     for more in range(3):
         for after in range(2):
             for ops in itertools.product(HELP, repeat=1 + more + after):
@@ -90,7 +93,10 @@ def helped(a: int, b: int, begin: State) -> tuple[Script, Script, Script]:
 
 
 def all_schedules(a: int, b: int, full: bool, retries: int) -> Exploration:
-    """Every outcome, with the state at the end, must be that of some order of the operations."""
+    """Explore all schedules with at most two preemptions.
+
+    Every outcome, with the final state of the cell, must be that of some order of the operations.
+    """
     begin = State(full, 5)
     scripts = helped(a, b, begin)
 
@@ -132,23 +138,23 @@ SAMPLE = [
 
 
 def said(of: Any) -> str:
-    """A pair, or a part of it, in the name of a test."""
+    """Return the text for a part of a pair in the id of a test."""
     return ("empty", "full")[of] if isinstance(of, bool) else name(of)
 
 
 @pytest.mark.parametrize(("a", "b", "full"), SAMPLE, ids=said)
-def test_some_pairs_of_operations(a: int, b: int, full: bool) -> None:
+def test_some_pairs_of_operations_are_linearizable(a: int, b: int, full: bool) -> None:
     check_pair(a, b, full)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("a", "b", "full"), PAIRS, ids=said)
-def test_every_pair_of_operations(a: int, b: int, full: bool) -> None:
+def test_every_pair_of_operations_is_linearizable(a: int, b: int, full: bool) -> None:
     check_pair(a, b, full)
 
 
-def test_every_pair_is_a_pair() -> None:
-    """Helped, none of them can be left waiting; most of them can without help."""
+def test_the_scripts_of_a_pair_contain_it_and_cannot_get_stuck() -> None:
+    """With help, no pair can be left waiting; without help, more than 50 of them can."""
     for a, b, full in PAIRS:
         scripts = helped(a, b, State(full, 5))
         assert (scripts[0], scripts[1][0][0]) == (((a, 10),), b)
@@ -158,8 +164,8 @@ def test_every_pair_is_a_pair() -> None:
 
 
 @pytest.mark.parametrize("op", WAITING, ids=said)
-def test_a_deadline_and_a_fill_under_all_schedules(op: int) -> None:
-    """The wait is served or expires, not both: what was put in is gone, or there; nobody is left in a queue."""
+def test_a_wait_with_a_deadline_is_served_or_expires_under_all_schedules(op: int) -> None:
+    """It never does both. The cell is then in the state that this end implies, and no waiter is left in a queue."""
     full = op == WRITEEF
     change = READFE if full else WRITEEF
 
@@ -186,7 +192,7 @@ def test_a_deadline_and_a_fill_under_all_schedules(op: int) -> None:
         left = after[op] if how == "served" else (not full, 0 if full else 7)
         assert cells.peek(0) == left
         assert cells.try_writeef(0, 1) is not left[0]
-        return bool(cells.peek(0) == (True, left[1] if left[0] else 1))  # and nobody who had given up is served
+        return bool(cells.peek(0) == (True, left[1] if left[0] else 1))  # and no waiter that had given up is served
 
     ends: set[str] = set()
     found = smp.explore(program, 2, 2, setup=setup, check=check)
@@ -194,8 +200,8 @@ def test_a_deadline_and_a_fill_under_all_schedules(op: int) -> None:
     assert ends == {"served", "expired"}
 
 
-def test_all_are_full_at_the_same_moment() -> None:
-    """By turns one cell is full and the other; only at the end are both."""
+def test_start_when_waits_until_all_cells_are_full_at_once() -> None:
+    """The two cells are full alternately; only at the end are both full."""
 
     def program(proc: smp.Processor, cells: smp.Cells, words: smp.GlobalArray) -> int:
         if proc.rank == 1:

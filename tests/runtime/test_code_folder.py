@@ -1,4 +1,4 @@
-"""The folder of machine code: nothing is loaded from one that others could change, and nothing is left behind."""
+"""The folder of machine code: no code is loaded from one that others could change, and nothing is left behind."""
 
 import os
 import pickle
@@ -44,7 +44,7 @@ def run(program: Path, *arguments: str, **environment: str) -> subprocess.Comple
 
 @pytest.fixture(autouse=True)
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A place for usual folders and one for private ones; nothing is chosen yet in this process."""
+    """Make a place for usual folders and one for private folders, with none chosen yet in this process."""
     monkeypatch.setattr(code_folder, "_folder", None)
     monkeypatch.setattr(code_folder, "_made", [])
     monkeypatch.setenv("SMP_CACHE_DIR", str(tmp_path / "usual"))
@@ -56,14 +56,14 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def compiled() -> Path:
-    """The folder of the runtime's own machine code, which takes long to make."""
+    """Return the folder of the runtime's own machine code, which takes long to make."""
     entry_points.core()
     return entry_points._store_path().parent
 
 
 @pytest.fixture(scope="module")
 def primed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program, and a folder of machine code that holds its loop."""
+    """Make a program, and a folder of machine code that holds its loop."""
     place = tmp_path_factory.mktemp("primed")
     (place / "program.py").write_text(LOOP)
     assert run(place / "program.py", SMP_CACHE_DIR=str(place / "usual")).stdout == "42\n"
@@ -129,13 +129,13 @@ def test_a_folder_that_others_could_change_is_not_used(fresh: Path, opened: Call
     assert str(fresh / "usual") in str(told[0].message)
     assert private.parent.parent == fresh / "tmp"
     assert stat.S_IMODE(private.parent.stat().st_mode) == 0o700
-    assert code_folder.cache_folder() == private, "it is chosen, and told, once"
+    assert code_folder.cache_folder() == private, "it is chosen, and reported, only once"
     code_folder._remove()
     assert not list((fresh / "tmp").iterdir())
 
 
 @pytest.mark.parametrize("opened", [writable, writable_within, a_link, pytest.param(of_another, marks=AS_ROOT)])
-def test_what_others_have_planted_is_not_run(primed: Path, fresh: Path, opened: Callable[[Path], None]) -> None:
+def test_code_that_others_have_planted_is_not_run(primed: Path, fresh: Path, opened: Callable[[Path], None]) -> None:
     shutil.copytree(primed / "usual", fresh / "usual")
     (folder,) = (fresh / "usual").iterdir()
     (folder / "sub").mkdir()
@@ -149,8 +149,8 @@ def test_what_others_have_planted_is_not_run(primed: Path, fresh: Path, opened: 
     assert not list((fresh / "tmp").iterdir())
 
 
-def test_the_plant_would_be_run(primed: Path, fresh: Path) -> None:
-    """In a folder that is trusted; or the test above could not fail."""
+def test_planted_code_in_a_trusted_folder_would_be_run(primed: Path, fresh: Path) -> None:
+    """Otherwise the test above could not fail."""
     shutil.copytree(primed / "usual", fresh / "usual")
     for path in (fresh / "usual").rglob("*.code"):
         kept_code.write(path, _planted(fresh / "planted"))
@@ -166,13 +166,13 @@ def _planted(shows: Path) -> bytes:
     return pickle.dumps(Plant())
 
 
-def test_files_and_strangers_in_the_way_are_told_and_passed_by(fresh: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_reported_and_avoided(fresh: Path) -> None:
     (fresh / "usual").write_text("")
     with pytest.warns(code_folder.CacheWarning, match=f"{fresh}/usual"):
         assert code_folder.cache_folder().parent.parent == fresh / "tmp"
 
 
-def test_a_user_without_a_home(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home_gets_a_private_folder(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SMP_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
@@ -180,7 +180,7 @@ def test_a_user_without_a_home(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert code_folder.cache_folder().parent.parent == fresh / "tmp"
 
 
-def test_a_temporary_directory_that_others_rearrange_is_no_way_out(fresh: Path) -> None:
+def test_a_temporary_directory_that_others_can_rearrange_is_refused(fresh: Path) -> None:
     (fresh / "usual").write_text("")
     (fresh / "tmp").chmod(0o777)
     with pytest.raises(MachineError, match=r"chmod go-w .*/tmp.*SMP_CACHE_DIR"):
@@ -191,7 +191,7 @@ def test_a_temporary_directory_that_others_rearrange_is_no_way_out(fresh: Path) 
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o077])
-def test_what_is_made_is_closed_whatever_the_umask(fresh: Path, monkeypatch: pytest.MonkeyPatch, umask: int) -> None:
+def test_a_new_folder_is_trusted_whatever_the_umask(fresh: Path, monkeypatch: pytest.MonkeyPatch, umask: int) -> None:
     monkeypatch.setenv("SMP_CACHE_DIR", str(fresh / "deep" / "deeper"))
     before = os.umask(umask)
     try:
@@ -203,7 +203,7 @@ def test_what_is_made_is_closed_whatever_the_umask(fresh: Path, monkeypatch: pyt
     assert folder.parent == fresh / "deep" / "deeper"
 
 
-def test_folders_above_may_be_links_and_of_unknown_owners(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parent_folders_may_be_links_or_have_unknown_owners(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fresh / "real").mkdir()
     (fresh / "link").symlink_to("real")
     if os.geteuid() == 0:  # as in a container: the owner is a user outside it
@@ -241,7 +241,7 @@ if __name__ == "__main__":
 """
 
 
-def test_workers_use_the_private_folder_which_is_gone_at_the_end(compiled: Path, fresh: Path) -> None:
+def test_workers_use_the_private_folder_which_is_removed_at_the_end(compiled: Path, fresh: Path) -> None:
     (fresh / "usual").write_text("")
     (fresh / "program.py").write_text(MACHINES)
     done = run(fresh / "program.py", str(compiled), TMPDIR=str(fresh / "tmp"))
@@ -272,7 +272,7 @@ print("right")
 """
 
 
-def test_a_copy_that_lives_longer_than_the_process_that_made_the_folder(fresh: Path) -> None:
+def test_a_forked_process_may_outlive_the_folder_of_its_parent(fresh: Path) -> None:
     (fresh / "usual").write_text("")
     (fresh / "program.py").write_text(FORKS)
     done = run(fresh / "program.py", TMPDIR=str(fresh / "tmp"))

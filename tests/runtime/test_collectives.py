@@ -1,4 +1,4 @@
-"""Collectives against a serial fold, and what happens to processors that do not agree."""
+"""Collectives compared with a serial fold, and the errors of processors that disagree on the collective."""
 
 import functools
 import operator
@@ -21,7 +21,7 @@ Program = Callable[..., Any]
 
 
 def odd_one_out(mine: Program, others: Program) -> Program:
-    """A program whose last processor does something else than the rest."""
+    """Return a program in which the last processor runs ``mine`` and every other one runs ``others``."""
 
     def program(proc: smp.Processor) -> None:
         (mine if proc.rank == proc.size - 1 else others)(proc)
@@ -93,7 +93,7 @@ def test_collectives_that_do_not_match_raise_on_all(machines: Machines, processo
     assert machine.run(lambda proc: proc.reduce(1)).results == [processors] * processors
 
 
-def test_the_line_of_each_is_told(pair: smp.Machine) -> None:
+def test_a_mismatch_names_the_line_of_each_processor(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> None:
         if proc.rank == 0:
             proc.barrier()
@@ -107,7 +107,7 @@ def test_the_line_of_each_is_told(pair: smp.Machine) -> None:
     assert f"processor 1: gather at {__file__}:{line + 4}" in str(caught.value)
 
 
-def test_in_compiled_loops(pair: smp.Machine) -> None:
+def test_a_mismatch_with_a_compiled_loop_is_reported(pair: smp.Machine) -> None:
     from smp.compiled import barrier
 
     @smp.stream
@@ -125,7 +125,7 @@ def test_in_compiled_loops(pair: smp.Machine) -> None:
 
 
 @pytest.mark.parametrize("processors", [2, 3])
-def test_back_to_back_with_rotating_roots(machines: Machines, processors: int) -> None:
+def test_collectives_work_back_to_back_with_rotating_roots(machines: Machines, processors: int) -> None:
     rounds = 10_000 if processors == 2 else 2_500
 
     def program(proc: smp.Processor) -> int:
@@ -141,7 +141,7 @@ def test_back_to_back_with_rotating_roots(machines: Machines, processors: int) -
     assert machines(processors).run(program).results == [0] * processors
 
 
-def test_blocks_longer_than_a_slot_between_short_ones(machines: Machines) -> None:
+def test_collectives_carry_blocks_longer_than_a_slot_between_short_ones(machines: Machines) -> None:
     """The slots are used in turn, several times for one long block."""
 
     def program(proc: smp.Processor) -> bool:
@@ -158,7 +158,7 @@ def test_blocks_longer_than_a_slot_between_short_ones(machines: Machines) -> Non
 
 
 @pytest.mark.parametrize("length", [SLOT - 9, SLOT - 8, SLOT - 7, 2 * (SLOT - 8), 2 * (SLOT - 8) + 1])
-def test_blocks_around_the_length_of_a_slot(pair: smp.Machine, length: int) -> None:
+def test_reduce_accepts_blocks_around_the_length_of_a_slot(pair: smp.Machine, length: int) -> None:
     data = np.arange(length).astype(np.uint8)
 
     def program(proc: smp.Processor) -> bool:
@@ -167,7 +167,7 @@ def test_blocks_around_the_length_of_a_slot(pair: smp.Machine, length: int) -> N
     assert pair.run(program).results == [True, True]
 
 
-def test_one_processor_alone(machines: Machines) -> None:
+def test_collectives_work_on_one_processor(machines: Machines) -> None:
     def program(proc: smp.Processor) -> list[Any]:
         proc.barrier()
         made = [proc.broadcast("x"), proc.reduce(3), proc.scan(2.5), proc.gather(None)]
@@ -179,7 +179,7 @@ def test_one_processor_alone(machines: Machines) -> None:
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 5)])
-def test_zero_length(machines: Machines, shape: tuple[int, ...]) -> None:
+def test_collectives_accept_arrays_without_elements(machines: Machines, shape: tuple[int, ...]) -> None:
     def program(proc: smp.Processor) -> list[Any]:
         nothing = np.zeros(shape, np.float32)
         return [proc.reduce(nothing), proc.scan(nothing, np.maximum), proc.gather(nothing)[1], proc.broadcast(nothing)]
@@ -188,8 +188,8 @@ def test_zero_length(machines: Machines, shape: tuple[int, ...]) -> None:
         assert all(part.shape == shape and part.dtype == np.float32 for part in results)
 
 
-def test_the_data_given_stays_and_the_result_is_ones_own(pair: smp.Machine) -> None:
-    """In place equals out of place: a result may be written, also over the data that was given."""
+def test_collectives_leave_their_data_unchanged_and_return_private_results(pair: smp.Machine) -> None:
+    """In place equals out of place: a result may be modified, and may be assigned to the data that was given."""
 
     def program(proc: smp.Processor) -> list[Any]:
         data = np.array([1.0, 2.0]) * (proc.rank + 1)
@@ -224,7 +224,7 @@ DTYPES = {
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[int, np.ufunc, np.ndarray]:
-    """How many processors, an operator, and each one's data as rows."""
+    """Draw a number of processors, an operator, and an array with a row of data for each processor."""
     kind = draw(st.sampled_from(sorted(OPERATORS)))
     size = draw(st.sampled_from([1, 2, 3, 5, 8, 13]))
     op, dtype = draw(st.sampled_from(OPERATORS[kind])), np.dtype(draw(st.sampled_from(DTYPES[kind])))
@@ -244,14 +244,14 @@ def cases(draw: st.DrawFn) -> tuple[int, np.ufunc, np.ndarray]:
 
 
 def folded(op: np.ufunc, rows: Any) -> Any:
-    """What the collectives promise: from the first to the last, in the order of the ranks."""
+    """Return the fold that the collectives promise: from the first to the last row, in the order of the ranks."""
     with np.errstate(all="ignore"):
         return functools.reduce(op, list(rows))
 
 
 @settings(deadline=None, max_examples=60)
 @given(case=cases())
-def test_reduce_and_scan_are_the_serial_fold_bit_for_bit(machines: Machines, case: tuple[int, Any, Any]) -> None:
+def test_reduce_and_scan_equal_the_serial_fold_bit_for_bit(machines: Machines, case: tuple[int, Any, Any]) -> None:
     size, op, data = case
 
     def program(proc: smp.Processor) -> list[Any]:
@@ -269,7 +269,7 @@ def test_reduce_and_scan_are_the_serial_fold_bit_for_bit(machines: Machines, cas
 
 
 @pytest.mark.filterwarnings("error")
-def test_integers_wrap_around_as_numpys_arrays_do(pair: smp.Machine) -> None:
+def test_integers_wrap_around_as_in_numpy_arrays(pair: smp.Machine) -> None:
     most = np.iinfo(np.int64).max
 
     def program(proc: smp.Processor) -> list[Any]:
@@ -281,8 +281,8 @@ def test_integers_wrap_around_as_numpys_arrays_do(pair: smp.Machine) -> None:
     assert pair.run(program).results == [[-2, [-2], -2]] * 2
 
 
-def test_the_order_is_that_of_the_ranks(machines: Machines) -> None:
-    """An operator that does not commute: matrices, strings of them."""
+def test_operands_are_combined_in_the_order_of_the_ranks(machines: Machines) -> None:
+    """The operator, a product of matrices, does not commute."""
     random = np.random.default_rng(3)
     factors = random.integers(-3, 4, (4, 2, 2))
 
@@ -295,7 +295,7 @@ def test_the_order_is_that_of_the_ranks(machines: Machines) -> None:
         np.testing.assert_array_equal(partial, functools.reduce(np.matmul, factors[: rank + 1]))
 
 
-def test_a_number_comes_back_as_the_number_it_was(pair: smp.Machine) -> None:
+def test_a_reduced_number_keeps_its_type(pair: smp.Machine) -> None:
     names = ["int", "float", "complex", "bool", "int8", "float32", "ndarray", "ndarray"]
 
     def types(proc: smp.Processor) -> list[str]:
@@ -306,7 +306,7 @@ def test_a_number_comes_back_as_the_number_it_was(pair: smp.Machine) -> None:
     assert pair.run(types).results == [names, names]
 
 
-def test_anything_that_can_be_pickled_is_broadcast_and_gathered(pair: smp.Machine) -> None:
+def test_anything_that_can_be_pickled_can_be_broadcast_and_gathered(pair: smp.Machine) -> None:
     array = pair.array(np.arange(3))
 
     def program(proc: smp.Processor) -> list[Any]:
@@ -319,7 +319,7 @@ def test_anything_that_can_be_pickled_is_broadcast_and_gathered(pair: smp.Machin
     assert pair.run(program).results[1] == [2, [7, 7, 2], [{0: None}, {1: None}]]
 
 
-def test_what_holds_a_processor_is_not_sent(pair: smp.Machine) -> None:
+def test_an_object_that_holds_a_processor_is_not_sent(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> None:
         proc.broadcast(lambda x: x + proc.rank)
 
@@ -328,14 +328,14 @@ def test_what_holds_a_processor_is_not_sent(pair: smp.Machine) -> None:
 
 
 @pytest.mark.parametrize("root", [-1, 2, 17])
-def test_a_root_that_is_no_processor(pair: smp.Machine, root: int) -> None:
+def test_a_root_that_is_not_a_processor_is_refused(pair: smp.Machine, root: int) -> None:
     with pytest.raises(
         ProcessorRaised, match=rf"ValueError: root {root} is not a processor: ranks begin at 0 and are below 2"
     ):
         pair.run(lambda proc: proc.broadcast(1, root))
 
 
-def test_what_is_not_made_of_numbers_is_not_reduced(pair: smp.Machine) -> None:
+def test_invalid_operands_and_operators_are_refused(pair: smp.Machine) -> None:
     with pytest.raises(ProcessorRaised, match="reduce works on numbers and arrays of numbers, not on a dict"):
         pair.run(lambda proc: proc.reduce({}))
     with pytest.raises(ProcessorRaised, match=r"scan needs an operator of two arguments, such as np\.add, not 'sum'"):
@@ -345,8 +345,8 @@ def test_what_is_not_made_of_numbers_is_not_reduced(pair: smp.Machine) -> None:
     assert isinstance(caught.value.__cause__, NotPicklable)
 
 
-def test_an_operator_without_a_name_is_the_same_on_all(pair: smp.Machine) -> None:
-    """A partial function's own text holds an address, which differs between processes."""
+def test_an_operator_without_a_name_matches_on_all_processors(pair: smp.Machine) -> None:
+    """The text of a partial function contains an address, which differs between processes."""
 
     def program(proc: smp.Processor) -> int:
         if proc.rank == 0:

@@ -1,4 +1,4 @@
-"""Compiled code on disk: whose it is, what happens when it is damaged, and when several make it at once."""
+"""Compiled code on disk: code that belongs to a loop, damaged files, and several processes that compile at once."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ from smp._runtime.protocols import entry_points
 
 @pytest.fixture(scope="module")
 def primed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache that holds the runtime's own code and one loop in two signatures, and the script that uses it."""
+    """Make a cache that holds the runtime's own code and one loop in two signatures, and the script that uses it."""
     place = tmp_path_factory.mktemp("primed")
     (place / "program.py").write_text(PROGRAM)
     assert run(place / "program.py", place / "cache") == ANSWER
@@ -51,7 +51,7 @@ ANSWER = "(135, 3.0)\n"
 
 
 def run(path: Path, cache: Path) -> str:
-    """Run a script to its end on a cache; return what it prints."""
+    """Run a script to its end with a given cache; return its output."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SMP_CACHE_DIR": str(cache)}
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=environment, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -75,7 +75,7 @@ DAMAGES = (truncated, emptied, garbled)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_cache_is_made_anew(primed: Path, tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+def test_a_damaged_cache_is_rebuilt(primed: Path, tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     shutil.copytree(primed / "cache", tmp_path / "cache")
     files = [path for path in (tmp_path / "cache").rglob("*") if path.suffix in (".code", ".objects")]
     assert {path.suffix for path in files} == {".code", ".objects"}
@@ -84,8 +84,8 @@ def test_a_damaged_cache_is_made_anew(primed: Path, tmp_path: Path, damage: Call
     assert run(primed / "program.py", tmp_path / "cache") == ANSWER
 
 
-def test_damage_to_the_code_of_a_loop_is_survived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one process, where only the loop is compiled again; the file is damaged in each way."""
+def test_damaged_code_of_a_loop_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is damaged in each way, in one process, so that only the loop is compiled again."""
     monkeypatch.setattr(kept_code, "cache_folder", lambda: tmp_path)
 
     def doubled(a: Any) -> Any:
@@ -98,18 +98,18 @@ def test_damage_to_the_code_of_a_loop_is_survived(tmp_path: Path, monkeypatch: p
         path.write_bytes(damage(whole))
         compiler._dispatchers.clear()
         assert smp.local(doubled)(21) == 42
-        assert kept_code.read(path) is not None, "it is whole again"
+        assert kept_code.read(path) is not None, "the file is whole again"
         found = path.stat().st_mtime_ns
         compiler._dispatchers.clear()
         assert smp.local(doubled)(10) == 20
-        assert path.stat().st_mtime_ns == found, "and is found"
+        assert path.stat().st_mtime_ns == found, "and the file is found"
 
 
 @settings(deadline=None, max_examples=100)
 @given(where=st.floats(0, 1), flipped=st.integers(1, 255), cut=st.booleans())
 @example(where=0.0, flipped=1, cut=True)
 def test_any_damage_to_the_runtimes_own_code_is_noticed(where: float, flipped: int, cut: bool) -> None:
-    """Half a machine instruction would crash: not one byte may differ."""
+    """Half a machine instruction would crash, so not one byte may differ."""
     entry_points.core()
     path = entry_points._store_path()
     whole = path.read_bytes()
@@ -151,8 +151,8 @@ print("right")
 
 
 @pytest.mark.slow
-def test_first_compilations_at_the_same_time(script: Script, tmp_path: Path) -> None:
-    """Four signatures of one function, begun at once in six processes, each in another order."""
+def test_processes_may_compile_for_the_first_time_at_once(script: Script, tmp_path: Path) -> None:
+    """Six processes begin at once to compile four signatures of one function, in different orders."""
     cache = str(tmp_path / "cache")
     path = tmp_path / "signatures.py"
     path.write_text(SIGNATURES)
@@ -163,13 +163,13 @@ def test_first_compilations_at_the_same_time(script: Script, tmp_path: Path) -> 
         assert (process.returncode, out) == (0, "right\n"), err
     made = {path: path.stat().st_mtime_ns for path in Path(cache).rglob("*.code")}
     assert len(made) == 4
-    out, err = script(source, "3", SMP_CACHE_DIR=cache).communicate(timeout=60)  # finds it all on disk
+    out, err = script(source, "3", SMP_CACHE_DIR=cache).communicate(timeout=60)  # finds all of it on disk
     assert out == "right\n", err
     assert {path: path.stat().st_mtime_ns for path in Path(cache).rglob("*.code")} == made
 
 
-def test_a_change_in_what_a_loop_calls_is_not_missed(script: Script, tmp_path: Path) -> None:
-    """A function of another file, and a global number; both are compiled into the loop."""
+def test_changes_in_functions_and_globals_that_a_loop_uses_are_noticed(script: Script, tmp_path: Path) -> None:
+    """A function of another file and a global number are compiled into the loop."""
     helper = tmp_path / "helper_of_a_loop.py"
     source = """
         import sys, smp
@@ -197,10 +197,10 @@ def test_a_change_in_what_a_loop_calls_is_not_missed(script: Script, tmp_path: P
     kept = len(list((tmp_path / "cache").rglob("__main__.scaled-*.code")))
     assert kept == 3
     assert result(1, 10) == "20\n"
-    assert len(list((tmp_path / "cache").rglob("__main__.scaled-*.code"))) == kept, "the first is found again"
+    assert len(list((tmp_path / "cache").rglob("__main__.scaled-*.code"))) == kept, "the first one is found again"
 
 
-def test_a_fingerprint_tells_loops_apart() -> None:
+def test_a_fingerprint_distinguishes_loops() -> None:
     def made(namespace: dict[str, Any], source: str = "def f(x):\n    return g(x) + N") -> str:
         exec(source, namespace)
         return fingerprint(namespace["f"])
@@ -213,7 +213,7 @@ def test_a_fingerprint_tells_loops_apart() -> None:
     one = g("def g(x):\n    return x + H")
     same = made({"g": one, "N": 3})
     assert made({"g": g("def g(x):\n    return x + H"), "N": 3, "unused": 5}) == same
-    assert made({"g": smp.local(one), "N": 3}) == same  # the loop of a function, and the function
+    assert made({"g": smp.local(one), "N": 3}) == same  # the loop of a function counts as the function
     others = [
         made({"g": one, "N": 4}),
         made({"g": one, "N": 3.0}),
@@ -238,7 +238,7 @@ def test_a_fingerprint_tells_loops_apart() -> None:
     assert fingerprint(recursive) == fingerprint(recursive)
 
 
-def test_who_is_killed_while_it_compiles_holds_nobody_up(script: Script) -> None:
+def test_a_process_killed_while_it_compiles_does_not_block_others(script: Script) -> None:
     holder = script("""
         import time
         from smp._runtime.loops.machine_code import compile_lock
@@ -254,7 +254,7 @@ def test_who_is_killed_while_it_compiles_holds_nobody_up(script: Script) -> None
         assert time.monotonic() - before < HARD
 
 
-def test_a_fork_does_not_keep_the_lock_of_another_thread() -> None:
+def test_a_forked_child_does_not_keep_the_lock_of_the_compiler() -> None:
     with machine_code.compile_lock():
         child = os.fork()
         if child == 0:
@@ -306,8 +306,8 @@ def test_importing_smp_does_not_import_numba() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_a_loop_calls_loops(pair: smp.Machine) -> None:
-    """Also where both are of no module, and reach the processors by value."""
+def test_a_loop_may_call_loops(pair: smp.Machine) -> None:
+    """This also holds if both belong to no module and reach the processors by value."""
 
     @smp.local
     def squared(x: Any) -> Any:
@@ -326,7 +326,7 @@ def test_a_loop_calls_loops(pair: smp.Machine) -> None:
 
 
 def test_a_loop_is_compiled_once_in_a_worker(pair: smp.Machine) -> None:
-    """It comes by value with each call, and is known by its name."""
+    """It arrives by value with each call, and is recognised by its name."""
 
     @smp.local
     def third(x: Any) -> Any:
@@ -339,8 +339,8 @@ def test_a_loop_is_compiled_once_in_a_worker(pair: smp.Machine) -> None:
     assert pair.run(program).results == pair.run(program).results
 
 
-def test_users_own_numba_functions_use_the_primitives(script: Script) -> None:
-    """In workers that started before anybody imported Numba."""
+def test_numba_functions_of_the_user_may_use_the_primitives(script: Script) -> None:
+    """The workers have started before Numba was imported."""
     process = script("""
         import numpy as np, smp
         machines = [smp.host(1, start=method) for method in ("forkserver", "spawn")]
@@ -362,8 +362,8 @@ def test_users_own_numba_functions_use_the_primitives(script: Script) -> None:
     assert out == "[10]\n[10]\n", err
 
 
-def test_threads_call_loops_for_the_first_time_at_once(script: Script, tmp_path: Path) -> None:
-    """Each is compiled once, into the cache; nothing is written into the folder where the program runs."""
+def test_threads_may_call_loops_for_the_first_time_at_once(script: Script, tmp_path: Path) -> None:
+    """Each loop is compiled once, into the cache. Nothing is written into the folder where the program runs."""
     process = script(
         """
         import os, sys, threading
@@ -400,8 +400,8 @@ def test_threads_call_loops_for_the_first_time_at_once(script: Script, tmp_path:
     assert not [entry for entry in eval(out[out.rindex("[") :]) if not entry.startswith("script")]
 
 
-def test_what_loops_call_has_names_of_its_own() -> None:
-    """Numba tells functions by their names, which those made by one lambda or factory would share."""
+def test_functions_that_loops_call_have_names_of_their_own() -> None:
+    """Numba distinguishes functions by their names, which functions made by one lambda or factory would share."""
     from numba import njit
 
     from smp.compiled import load, peek, readfe, readff, readxx, store, writeef, writexf

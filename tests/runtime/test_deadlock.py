@@ -1,4 +1,4 @@
-"""A run in which nobody can go on ends by itself, and says who waits for what; one in which somebody can does not."""
+"""A run in which no stream can go on ends by itself and lists all waits. A run in which a stream can go on does not."""
 
 import re
 import threading
@@ -77,7 +77,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize(("program", "streams", "what"), PROGRAMS)
-def test_a_deadlock_is_told(pair: smp.Machine, program: Any, streams: int, what: str) -> None:
+def test_a_deadlock_is_reported(pair: smp.Machine, program: Any, streams: int, what: str) -> None:
     cells = pair.cells(2)
     warm(pair)
     began = time.monotonic()
@@ -89,11 +89,11 @@ def test_a_deadlock_is_told(pair: smp.Machine, program: Any, streams: int, what:
     assert len(text.splitlines()) == 3 + streams
     assert what in text
     assert re.search(r"test_deadlock\.py:\d+", text)
-    assert pair.run(lambda proc: proc.rank).results == [0, 1]  # the machine goes on
+    assert pair.run(lambda proc: proc.rank).results == [0, 1]  # the machine remains usable
 
 
 def warm(machine: smp.Machine) -> None:
-    """Load what is compiled, which takes longer than anybody waits here."""
+    """Load the compiled loops, which takes longer than any wait in these tests."""
 
     def program(proc: smp.Processor, cells: Cells) -> None:
         take(cells, proc.rank)
@@ -102,7 +102,7 @@ def warm(machine: smp.Machine) -> None:
     machine.run(program, machine.cells(2, full=True))
 
 
-def test_cells_are_free_of_waiters_afterwards(pair: smp.Machine) -> None:
+def test_cells_have_no_waiters_after_a_deadlock(pair: smp.Machine) -> None:
     cells = pair.cells(2)
     with pytest.raises(DeadlockError):
         pair.run(from_python, cells)
@@ -117,7 +117,7 @@ def test_cells_are_free_of_waiters_afterwards(pair: smp.Machine) -> None:
     assert pair.run(program, cells).results == [(True, 7), (True, 8)]
 
 
-def test_the_exception_of_a_thread_that_nobody_asked_is_the_better_account(pair: smp.Machine) -> None:
+def test_an_exception_of_a_thread_is_reported_rather_than_the_deadlock_it_causes(pair: smp.Machine) -> None:
     def program(proc: smp.Processor, cells: Cells) -> None:
         def fails() -> None:
             raise ValueError("this one would have filled it")
@@ -135,8 +135,8 @@ HELPERS = ("a wait with a deadline", "a sleeping thread of the program", "a runn
 
 
 @pytest.mark.parametrize("helper", HELPERS)
-def test_no_false_alarm(pair: smp.Machine, helper: str) -> None:
-    """All but one wait for longer than a deadlock takes to be told, and then that one helps."""
+def test_a_stream_that_helps_late_prevents_a_false_alarm(pair: smp.Machine, helper: str) -> None:
+    """All but one wait for longer than a deadlock takes to be reported, and then that one helps."""
 
     def program(proc: smp.Processor, cells: Cells) -> Any:
         if proc.rank == 0:
@@ -167,7 +167,7 @@ def test_no_false_alarm(pair: smp.Machine, helper: str) -> None:
 
 
 def test_a_thread_of_the_parent_may_still_help(pair: smp.Machine) -> None:
-    """A thread of the parent holds the cells: the run goes on, with a warning."""
+    """A thread of the parent holds the cells, so the run goes on with a warning."""
     cells = pair.cells(2)
     timer = threading.Timer(1.5, lambda: (cells.writexf(0, 1), cells.writexf(1, 2)))
     timer.start()
@@ -178,7 +178,7 @@ def test_a_thread_of_the_parent_may_still_help(pair: smp.Machine) -> None:
     assert any("unless thread 'Thread-" in str(warning.message) for warning in caught)
 
 
-def test_a_thread_of_the_parent_cannot_help_where_it_cannot_reach(pair: smp.Machine) -> None:
+def test_a_thread_of_the_parent_cannot_help_with_cells_that_it_cannot_reach(pair: smp.Machine) -> None:
     timer = threading.Timer(3.0, lambda: None)
     timer.start()
     try:
@@ -188,8 +188,8 @@ def test_a_thread_of_the_parent_cannot_help_where_it_cannot_reach(pair: smp.Mach
         timer.cancel()
 
 
-def test_streams_of_the_kernels_are_no_threads_that_could_help(pair: smp.Machine) -> None:
-    """Those of the parent, and those of the processors."""
+def test_threads_of_the_kernels_do_not_count_as_helpers(pair: smp.Machine) -> None:
+    """This holds for threads of the parent and of the processors."""
 
     def program(proc: smp.Processor, cells: Cells) -> None:
         side_by_side(*[lambda: None] * 3)
@@ -201,8 +201,8 @@ def test_streams_of_the_kernels_are_no_threads_that_could_help(pair: smp.Machine
         pair.run(program, pair.cells(1))
 
 
-def test_thousands_of_waits_and_no_false_alarm(machines: Any) -> None:
-    """Four processors on few CPUs wait for each other all the time, for longer than many looks take."""
+def test_thousands_of_waits_cause_no_false_alarm(machines: Any) -> None:
+    """Four processors on few CPUs wait for each other all the time, for longer than many checks for a deadlock take."""
     machine = machines(4)
 
     @smp.stream
@@ -228,7 +228,7 @@ def test_thousands_of_waits_and_no_false_alarm(machines: Any) -> None:
 
 
 def test_a_loop_of_the_parent_waits_too(pair: smp.Machine) -> None:
-    """Python looks for signals while the main thread waits in a method; in a loop the wait just lasts."""
+    """Python checks for signals while the main thread waits in a method, but not while it waits in a loop."""
     cells = pair.cells(2, full=True)
     take(cells, 1)
     timer = threading.Timer(0.3, lambda: cells.writeef(1, 7))
@@ -272,8 +272,8 @@ def test_closing_the_machine_ends_the_waits_of_the_parent() -> None:
     assert said == ["the machine of these cells is closed: no thread will change them any more"]
 
 
-def test_one_stream_at_the_barrier_and_another_at_a_cell(pair: smp.Machine) -> None:
-    """What is noted of a wait at the barrier does not touch what another thread of the processor waits for."""
+def test_one_stream_may_wait_at_the_barrier_and_another_at_a_cell(pair: smp.Machine) -> None:
+    """The record of a wait at the barrier does not affect the wait of another thread of the same processor."""
     warm(pair)
 
     def program(proc: smp.Processor, cells: Cells) -> Any:

@@ -1,4 +1,4 @@
-"""What else may change a cell when no processor can: threads of the parent, and processes that were forked."""
+"""Helpers in a deadlock: threads of the parent, and forked processes, that may change a cell when no processor can."""
 
 import os
 import threading
@@ -17,7 +17,7 @@ from smp._runtime.memory.cells import Cells
 from smp.errors import DeadlockError
 
 LATE = 1.0  # seconds: longer than a deadlock without a helper takes to be reported
-LATER = 1.8  # the same where threads are there of which it is open
+LATER = 1.8  # the same if there are open threads, which may or may not be helpers
 LATEST = 2.0
 
 
@@ -32,7 +32,7 @@ def fill(cells: Cells) -> None:
 
 @pytest.fixture
 def idle() -> Iterator[threading.Thread]:
-    """A thread of the parent that has nothing to do with cells."""
+    """Run a thread of the parent that has nothing to do with cells."""
     end = threading.Event()
     thread = threading.Thread(target=end.wait, name="idle one", daemon=True)
     thread.start()
@@ -41,7 +41,7 @@ def idle() -> Iterator[threading.Thread]:
     thread.join()
 
 
-def test_a_deadlock_beside_an_idle_thread(pair: smp.Machine, idle: threading.Thread) -> None:
+def test_a_deadlock_is_reported_despite_an_idle_thread(pair: smp.Machine, idle: threading.Thread) -> None:
     began = time.monotonic()
     with pytest.raises(DeadlockError, match="all 2 streams wait") as caught:
         pair.run(take, pair.cells(2))
@@ -64,7 +64,7 @@ def test_without_helpers_the_deadlock_is_reported_at_once(pair: smp.Machine) -> 
 
 
 class Filler:
-    """Holds cells in an attribute."""
+    """An object that holds cells in an attribute."""
 
     def __init__(self, cells: Cells) -> None:
         self.many = {"cells": [cells]}
@@ -112,7 +112,7 @@ def test_a_thread_that_holds_the_cells_may_help(pair: smp.Machine, idle: threadi
 
 
 def test_a_thread_that_has_used_the_cells_may_help(pair: smp.Machine) -> None:
-    """A thread of a pool is idle, and holds nothing, until it is given more to do."""
+    """A thread of a pool is idle and holds no cells until it is given more work."""
     cells = pair.cells(2)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(cells.peek, 0).result()
@@ -124,8 +124,8 @@ def test_a_thread_that_has_used_the_cells_may_help(pair: smp.Machine) -> None:
         timer.join()
 
 
-def test_a_helper_that_ends_while_it_is_looked_for(pair: smp.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It fills the cells after the look that found all waiting, and is gone when the threads are looked at."""
+def test_a_helper_may_end_while_helpers_are_searched_for(pair: smp.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It fills the cells after all streams were found waiting, and is gone before the threads are searched."""
     cells = pair.cells(2)
 
     def look(*_: object) -> helpers.Threads:
@@ -145,7 +145,7 @@ def unhide() -> None:
     fill(globals()["hid" + "den"]["cells"])
 
 
-def test_a_helper_that_cannot_be_seen_is_announced(pair: smp.Machine) -> None:
+def test_a_helper_that_cannot_be_found_can_be_announced(pair: smp.Machine) -> None:
     cells = hidden["cells"] = pair.cells(2)
     thread = threading.Thread(target=unhide)
     thread.start()
@@ -155,7 +155,7 @@ def test_a_helper_that_cannot_be_seen_is_announced(pair: smp.Machine) -> None:
     thread.join()
 
 
-def test_another_machines_cells_do_not_make_a_helper(pair: smp.Machine) -> None:
+def test_a_thread_that_holds_cells_of_another_machine_is_not_a_helper(pair: smp.Machine) -> None:
     with smp.host(1) as other:
         thread = threading.Thread(target=by_a_closure(other.cells(2)))
         thread.start()
@@ -167,7 +167,7 @@ def test_another_machines_cells_do_not_make_a_helper(pair: smp.Machine) -> None:
 def test_a_forked_child_of_the_parent_may_help(pair: smp.Machine) -> None:
     cells = pair.cells(2)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # about a fork while threads run
         child = os.fork()
     if child == 0:
         try:
@@ -207,11 +207,11 @@ def test_a_deadlock_is_reported_once_the_forked_child_has_ended(pair: smp.Machin
     assert 1.0 < time.monotonic() - began < HARD
 
 
-def test_machines_that_are_copies_of_this_process_do_not_help() -> None:
+def test_forked_processors_of_another_machine_are_not_helpers() -> None:
     with smp.host(2) as machine, smp.host(1, start="fork"), pytest.raises(DeadlockError):
         machine.run(take, machine.cells(2))
 
 
-def test_an_emulated_machine_has_no_helpers() -> None:
+def test_an_emulated_machine_refuses_helpers() -> None:
     with smp.emulated(2) as machine, pytest.raises(smp.Unsupported, match="helpers=True"):
         machine.run(take, machine.cells(2), helpers=True)

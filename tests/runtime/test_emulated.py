@@ -1,4 +1,4 @@
-"""The emulated machine: the same from the same seed, and as the host in all else."""
+"""The emulated machine repeats a run exactly from the same seed, and otherwise behaves like the host."""
 
 import gc
 import re
@@ -42,7 +42,7 @@ anyhow = pytest.mark.parametrize("how", SCHEDULES, ids=str)
 How = dict[str, Any]
 
 
-# The same schedule, the same run.
+# The same schedule gives the same run.
 
 
 def busy(proc: smp.Processor, words: smp.GlobalArray) -> list[int]:
@@ -68,7 +68,7 @@ def test_another_seed_gives_other_steps() -> None:
         assert sorted(number for mine in results for number in mine) == list(range(15))
 
 
-def test_a_run_after_a_failure_is_as_the_first() -> None:
+def test_a_run_after_a_failure_repeats_the_first() -> None:
     with smp.emulated(3, trace=True) as machine:
         words = machine.zeros(1, np.int64)
         first = machine.run(busy, words).results
@@ -80,7 +80,7 @@ def test_a_run_after_a_failure_is_as_the_first() -> None:
         assert machine.trace == steps
 
 
-def test_the_trace_tells_processor_primitive_and_line() -> None:
+def test_the_trace_names_processor_primitive_and_line() -> None:
     with smp.emulated(1, trace=True) as machine:
 
         def program(proc: smp.Processor, words: smp.GlobalArray) -> None:
@@ -106,7 +106,7 @@ def test_a_list_of_choices_is_followed() -> None:
     assert order([0, 1, 1, 0]) == [0, 1, 0, 1] or order([0, 1, 1, 1]) == [0, 1, 0, 1]
 
 
-# As on the host.
+# Programs behave as on the host.
 
 
 def both(machines: Machines, size: int, program: Callable[..., Any], *args: Any) -> None:
@@ -116,7 +116,7 @@ def both(machines: Machines, size: int, program: Callable[..., Any], *args: Any)
             assert machine.run(program, *args).results == expected, how
 
 
-def test_the_program_of_the_readme_counts_the_same(machines: Machines) -> None:
+def test_the_counting_example_has_the_same_counts_as_on_the_host(machines: Machines) -> None:
     source = (ROOT / "examples" / "count.py").read_text()
     names: dict[str, Any] = {}
     exec(compile(source.split("with smp.host")[0], str(ROOT / "examples" / "count.py"), "exec"), names)
@@ -136,7 +136,7 @@ def test_the_program_of_the_readme_counts_the_same(machines: Machines) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_collectives_and_arrays_of_processors(machines: Machines, size: int) -> None:
+def test_collectives_and_arrays_of_processors_agree_with_the_host(machines: Machines, size: int) -> None:
     def program(proc: smp.Processor) -> Any:
         numbers = proc.array(np.arange(7))
         zeros, full = proc.zeros((2, 3)), proc.full(4, 9, np.int8)
@@ -159,7 +159,7 @@ def test_collectives_and_arrays_of_processors(machines: Machines, size: int) -> 
 
 
 @anyhow
-def test_nobody_leaves_a_round_before_all_have_entered_it(how: How) -> None:
+def test_no_processor_leaves_a_round_before_all_have_entered_it(how: How) -> None:
     def program(proc: smp.Processor, counts: smp.GlobalArray) -> None:
         for k in range(20):
             fetch_add(counts.view, k, 1)
@@ -173,14 +173,14 @@ def test_nobody_leaves_a_round_before_all_have_entered_it(how: How) -> None:
 
 @given(st.integers(1, 6), st.integers(0, 1000), st.lists(st.integers(-5, 5), min_size=6, max_size=6))
 @settings(max_examples=15, deadline=None)
-def test_reductions_against_a_serial_oracle(size: int, seed: int, values: list[int]) -> None:
+def test_reductions_and_scans_equal_serial_sums(size: int, seed: int, values: list[int]) -> None:
     with smp.emulated(size, seed=seed) as machine:
         results = machine.run(lambda proc: (proc.reduce(values[proc.rank]), proc.scan(values[proc.rank]))).results
     assert results == [(sum(values[:size]), sum(values[: rank + 1])) for rank in range(size)]
 
 
 @anyhow
-def test_back_to_back_collectives_with_rotating_roots(how: How) -> None:
+def test_broadcasts_work_back_to_back_with_rotating_roots(how: How) -> None:
     def program(proc: smp.Processor) -> list[Any]:
         return [proc.broadcast((proc.rank, k), root=k % proc.size) for k in range(12)]
 
@@ -189,7 +189,7 @@ def test_back_to_back_collectives_with_rotating_roots(how: How) -> None:
 
 
 @anyhow
-def test_each_in_turn_is_late(how: How) -> None:
+def test_a_reduction_is_correct_whichever_processor_is_late(how: How) -> None:
     def program(proc: smp.Processor, words: smp.GlobalArray, late: int, at_the_end: bool) -> Any:
         def dally() -> None:
             for _ in range(200):
@@ -210,7 +210,7 @@ def test_each_in_turn_is_late(how: How) -> None:
 
 
 @anyhow
-def test_collectives_that_do_not_match(how: How) -> None:
+def test_collectives_that_do_not_match_are_reported(how: How) -> None:
     with smp.emulated(2, **how) as machine:
         for program, names in (
             (lambda proc: proc.reduce(1) if proc.rank else proc.barrier(), ("barrier at", "reduce(add) of int64[] at")),
@@ -239,7 +239,7 @@ def test_reads_of_a_superstep_see_the_old_values(how: How) -> None:
         assert set(numbers[:].tolist()) <= {1, 2, 3}
 
 
-def test_counted_accesses_of_a_transpose() -> None:
+def test_a_transpose_is_counted_exactly() -> None:
     def program(proc: smp.Processor, a: smp.GlobalArray, b: smp.GlobalArray) -> None:
         rows = proc.block(6)
         with proc.superstep("transpose") as step:
@@ -256,7 +256,7 @@ def test_counted_accesses_of_a_transpose() -> None:
 
 
 @anyhow
-def test_what_a_processor_raises_ends_the_run_with_rank_and_traceback(how: How) -> None:
+def test_an_exception_of_a_processor_ends_the_run_with_rank_and_traceback(how: How) -> None:
     def program(proc: smp.Processor) -> None:
         if proc.rank == 1:
             raise KeyError("here")
@@ -272,7 +272,7 @@ def test_what_a_processor_raises_ends_the_run_with_rank_and_traceback(how: How) 
         assert machine.run(lambda proc: proc.rank).results == [0, 1, 2]
 
 
-def test_an_array_is_refused_outside_a_superstep_on_a_processor_only() -> None:
+def test_an_array_outside_a_superstep_is_refused_only_on_a_processor() -> None:
     with smp.emulated(2) as machine:
         numbers = machine.array([1, 2])
         with pytest.raises(ProcessorRaised) as caught:
@@ -300,7 +300,7 @@ def test_arguments_and_results_are_copies_and_arrays_are_shared() -> None:
             machine.run(lambda proc, lock: None, threading.Lock())
 
 
-def test_a_program_that_catches_the_abort_meets_it_again() -> None:
+def test_a_program_that_catches_the_abort_gets_it_again() -> None:
     def program(proc: smp.Processor) -> None:
         if proc.rank == 0:
             raise ValueError
@@ -332,11 +332,11 @@ def test_a_wait_with_a_deadline_ends_in_virtual_time(how: How) -> None:
     assert time.monotonic() - started < 3600
 
 
-# Deadlocks and runs without end.
+# Deadlocks and endless runs.
 
 
 @anyhow
-def test_a_deadlock_says_who_waits_where_for_what_since_when(how: How) -> None:
+def test_a_deadlock_lists_the_streams_with_their_waits_lines_and_times(how: How) -> None:
     def program(proc: smp.Processor, words: smp.GlobalArray) -> None:
         if proc.rank:
             futex_wait(words.view, 0, 0, EVER)
@@ -355,7 +355,7 @@ def test_a_deadlock_says_who_waits_where_for_what_since_when(how: How) -> None:
         assert machine.run(lambda proc: proc.reduce(1)).results == [2, 2]
 
 
-def test_a_deadlock_over_cells_names_operation_and_cell_and_leaves_them_usable() -> None:
+def test_a_deadlock_over_cells_names_operation_and_cell_and_leaves_cells_usable() -> None:
     def program(proc: smp.Processor, cells: Any) -> None:
         cells.readfe(proc.rank)
 
@@ -371,21 +371,21 @@ def test_a_deadlock_over_cells_names_operation_and_cell_and_leaves_them_usable()
             cells.readfe(0)
 
 
-def test_a_lost_wake_up_shows_at_once() -> None:
-    """The host's sleepers look again after a while; emulated they do not."""
+def test_a_lost_wake_up_is_reported_at_once() -> None:
+    """Sleepers on the host look again after a while; emulated sleepers do not."""
 
     def program(proc: smp.Processor, words: smp.GlobalArray) -> None:
         if proc.rank == 0:
             while load(words.view, 0) == 0:
                 futex_wait(words.view, 0, 0, EVER)
         else:
-            store(words.view, 0, 1)  # and wakes nobody
+            store(words.view, 0, 1)  # and does not wake the sleeper
 
     with smp.emulated(2, schedule=[0, 0]) as machine, pytest.raises(DeadlockError, match=r"the only stream left|all 2"):
         machine.run(program, machine.zeros(1, np.int64))
 
 
-def test_steps_without_end_close_the_machine() -> None:
+def test_endless_steps_close_the_machine() -> None:
     def program(proc: smp.Processor, words: smp.GlobalArray) -> None:
         while load(words.view, 0) == 0:
             pause()
@@ -398,7 +398,7 @@ def test_steps_without_end_close_the_machine() -> None:
             machine.run(program, words)
 
 
-def test_those_that_do_not_notice_a_failure_are_ended() -> None:
+def test_processors_that_do_not_notice_a_failure_are_ended() -> None:
     def program(proc: smp.Processor, words: smp.GlobalArray) -> None:
         assert proc.rank == 0
         while load(words.view, 0) == 0:
@@ -417,10 +417,10 @@ def cost(primitive: Callable[..., Any]) -> int:
     return int(getattr(Charges(), primitive.__name__))
 
 
-add = atomics.fetch_add  # that of smp.compiled takes cells too
+add = atomics.fetch_add  # fetch_add of smp.compiled takes cells too
 
 
-def test_the_clock_tells_what_primitives_cost() -> None:
+def test_the_clock_advances_by_the_charges_of_the_primitives() -> None:
     def program(proc: smp.Processor, words: smp.GlobalArray) -> int:
         start = clock()
         for k in range(10):
@@ -434,7 +434,7 @@ def test_the_clock_tells_what_primitives_cost() -> None:
     assert took == 10 * (cost(load) + cost(store) + cost(compare_exchange))
 
 
-def test_who_is_woken_is_no_earlier_than_its_waker() -> None:
+def test_a_woken_processor_goes_on_later_than_its_waker() -> None:
     def program(proc: smp.Processor, words: smp.GlobalArray) -> int:
         if proc.rank == 0:
             while load(words.view, 0) == 0:
@@ -452,7 +452,7 @@ def test_who_is_woken_is_no_earlier_than_its_waker() -> None:
     assert woken > waker > 10_000 * cost(load)
 
 
-def test_a_local_loop_costs_a_tenth_of_a_nanosecond_a_byte_and_copies_too() -> None:
+def test_local_loops_and_copies_cost_a_tenth_of_a_nanosecond_per_byte() -> None:
     @smp.local
     def total(a: Any) -> float:
         s = 0.0
@@ -494,7 +494,7 @@ def test_machines_of_one_process_may_charge_differently() -> None:
     assert copied[2] == copied[3] == copied[0]
 
 
-def test_what_is_woken_and_a_loop_are_charged_by_the_machine() -> None:
+def test_wake_ups_and_loops_are_charged_by_the_machine() -> None:
     @smp.local
     def nothing(a: Any) -> None:
         pass
@@ -529,7 +529,7 @@ def test_what_is_woken_and_a_loop_are_charged_by_the_machine() -> None:
         ({"copied_byte": "1"}, TypeError, "the charge copied_byte must be a number of ns, 0 or more, not '1'"),
     ],
 )
-def test_charges_that_make_no_sense(wrong: dict[str, Any], error: type[Exception], text: str) -> None:
+def test_invalid_charges_are_refused(wrong: dict[str, Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error) as caught:
         Charges(**wrong)
     assert str(caught.value) == text
@@ -549,10 +549,10 @@ def test_a_stream_loop_is_interpreted_primitive_by_primitive() -> None:
         assert words[0] == 20
         mine = [rank for rank, _, name, where in machine.trace if name == "fetch_add" and __file__ in where]
     assert mine.count(0) == mine.count(1) == 10
-    assert mine != sorted(mine)  # they took turns
+    assert mine != sorted(mine)  # the processors alternated
 
 
-def test_under_the_clock_the_slower_makes_fewer_steps() -> None:
+def test_under_the_clock_a_slower_processor_makes_fewer_steps() -> None:
     def program(proc: smp.Processor, words: smp.GlobalArray) -> int:
         if proc.rank == 0:
             for _ in range(100):
@@ -568,10 +568,10 @@ def test_under_the_clock_the_slower_makes_fewer_steps() -> None:
     assert looks == pytest.approx(100 * cost(add) / cost(load), rel=0.02)
 
 
-# Edges.
+# Edge cases.
 
 
-def test_no_nonsense() -> None:
+def test_invalid_options_are_refused() -> None:
     with pytest.raises(ValueError, match="processors must be from 1 to 1024"):
         smp.emulated(0)
     with pytest.raises(ValueError, match="schedule must be 'seeded', 'clock' or a sequence"):
@@ -589,7 +589,7 @@ def test_the_host_has_no_trace(machines: Machines) -> None:
         _ = machines(2).trace
 
 
-def test_a_closed_machine_says_so_and_its_arrays_stay() -> None:
+def test_a_closed_machine_says_so_and_its_arrays_remain_usable() -> None:
     machine = smp.emulated(2)
     numbers = machine.array([1, 2])
     assert repr(machine) == "<emulated machine of 2 processors, ready>"
@@ -600,7 +600,7 @@ def test_a_closed_machine_says_so_and_its_arrays_stay() -> None:
         machine.run(lambda proc: None)
 
 
-def test_nothing_is_left_behind_not_even_until_the_next_collection(nothing_left: None) -> None:
+def test_machines_leave_nothing_behind_even_without_garbage_collection(nothing_left: None) -> None:
     gc.collect()
     gc.disable()
     try:
@@ -614,7 +614,7 @@ def test_nothing_is_left_behind_not_even_until_the_next_collection(nothing_left:
         gc.enable()
 
 
-def test_a_machine_inside_a_program_of_one() -> None:
+def test_a_program_may_open_an_emulated_machine() -> None:
     def program(proc: smp.Processor) -> Any:
         with smp.emulated(2, seed=proc.rank) as inner:
             inside = inner.run(lambda p: p.reduce(p.rank + 1)).results
@@ -647,6 +647,6 @@ def test_ctrl_c_ends_a_run(script: Any) -> None:
 
 
 @pytest.mark.parametrize("schedule", ["seeded", "clock"])
-def test_many_processors(schedule: str) -> None:
+def test_a_machine_may_have_many_processors(schedule: str) -> None:
     with smp.emulated(200, schedule=schedule) as machine:
         assert machine.run(lambda proc: proc.reduce(proc.rank)).results == [19_900] * 200

@@ -1,6 +1,6 @@
-"""`smp.explore` and `smp.replay`: how many schedules there are, and that wrong protocols are found out.
+"""`smp.explore` and `smp.replay` run the right number of schedules, and find the errors of wrong protocols.
 
-The planted bugs are small wrong protocols, each written beside its right twin: ``right`` is the difference.
+The planted bugs are small wrong protocols. Each is written in one function with its right twin: ``right`` selects one.
 """
 
 import math
@@ -19,18 +19,18 @@ from smp.errors import CheckFailed, DeadlockError, LivelockError, ProcessorRaise
 
 EVER = 1 << 62
 MOST = 1_000
-"""Schedules within which each planted bug must be found."""
+"""Number of schedules within which each planted bug must be found."""
 
 
 def words(count: int = 8) -> Callable[[smp.Machine], Any]:
     return lambda machine: np.zeros(count, np.int64)
 
 
-# How many schedules there are.
+# The number of schedules.
 
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (1, 4), (3, 3), (4, 5)])
-def test_two_processors_interleave_in_as_many_ways_as_the_binomial_says(a: int, b: int) -> None:
+def test_the_schedules_of_two_processors_are_a_binomial_coefficient(a: int, b: int) -> None:
     def program(proc: smp.Processor, w: Any) -> None:
         for _ in range((a, b)[proc.rank]):
             fetch_add(w, 0, 1)
@@ -42,8 +42,8 @@ def test_two_processors_interleave_in_as_many_ways_as_the_binomial_says(a: int, 
 
 
 @pytest.mark.parametrize("preemptions", [0, 1, 2, 3])
-def test_as_many_with_so_many_preemptions_as_there_are_words_with_so_many_breaks(preemptions: int) -> None:
-    """Of the words of 3 a's and 3 b's: a break is a change of the letter before that letter is used up."""
+def test_there_are_as_many_schedules_with_n_preemptions_as_words_with_n_breaks(preemptions: int) -> None:
+    """The words have three a's and three b's. A break is a change from a letter that still occurs later."""
 
     def breaks(mask: int) -> int:
         word = [mask >> k & 1 for k in range(6)]
@@ -61,7 +61,7 @@ def test_as_many_with_so_many_preemptions_as_there_are_words_with_so_many_breaks
     assert found.bound == preemptions
 
 
-def test_three_processors_interleave_in_as_many_ways_as_the_multinomial_says() -> None:
+def test_the_schedules_of_three_processors_are_a_multinomial_coefficient() -> None:
     def program(proc: smp.Processor, w: Any) -> None:
         for _ in range(2):
             fetch_add(w, 0, 1)
@@ -85,8 +85,8 @@ def test_no_schedule_is_run_twice_and_all_outcomes_are_seen() -> None:
     assert len(orders) == len(set(orders)) == found.schedules == 20
 
 
-def test_a_blocked_stream_is_no_candidate() -> None:
-    """Processor 1 sleeps until 0 has stored: only where its look comes first is there a choice."""
+def test_a_blocked_stream_is_not_a_candidate() -> None:
+    """If processor 1 looks first, it sleeps until processor 0 wakes it, and there is no further choice."""
 
     def program(proc: smp.Processor, w: Any) -> None:
         if proc.rank == 0:
@@ -97,7 +97,7 @@ def test_a_blocked_stream_is_no_candidate() -> None:
 
     found = smp.explore(program, 2, None, setup=words(1))
     assert found.failure is None
-    assert found.schedules == 3  # 1 first and woken; 0's store first, then 1 before or after the wake-up
+    assert found.schedules == 3  # 1 first, which is woken; 0's store first, then 1 before or after the wake-up
     assert found.complete
 
 
@@ -116,7 +116,7 @@ def test_a_deadline_may_come_at_any_moment() -> None:
     assert seen == {0, 1}
 
 
-def test_two_that_poll_do_not_keep_the_third_from_its_turn() -> None:
+def test_two_polling_processors_do_not_keep_the_third_from_running() -> None:
     def program(proc: smp.Processor, w: Any) -> None:
         if proc.rank == 2:
             fetch_add(w, 1, 1)
@@ -129,7 +129,7 @@ def test_two_that_poll_do_not_keep_the_third_from_its_turn() -> None:
     assert found.failure is None
 
 
-def test_steps_without_end_are_an_error_that_names_the_line() -> None:
+def test_endless_steps_raise_an_error_that_names_the_line() -> None:
     def program(proc: smp.Processor, w: Any) -> None:
         while load(w, 0) == 0:
             pass
@@ -142,7 +142,7 @@ def test_steps_without_end_are_an_error_that_names_the_line() -> None:
     assert "must call pause()" in str(found.failure.error)
 
 
-def test_the_limit_ends_an_exploration_and_it_says_so() -> None:
+def test_the_limit_ends_an_exploration_and_its_text_says_so() -> None:
     def program(proc: smp.Processor, w: Any) -> None:
         for _ in range(8):
             fetch_add(w, 0, 1)
@@ -152,8 +152,8 @@ def test_the_limit_ends_an_exploration_and_it_says_so() -> None:
     assert "at most 0 preemptions; others have more" in str(found)
 
 
-def test_the_fewest_preemptions_are_found_first() -> None:
-    """It fails only when 0 is interrupted twice."""
+def test_the_failure_with_the_fewest_preemptions_is_found_first() -> None:
+    """The program fails only if processor 0 is interrupted twice."""
 
     def program(proc: smp.Processor, w: Any) -> None:
         if proc.rank == 0:
@@ -171,7 +171,7 @@ def test_the_fewest_preemptions_are_found_first() -> None:
     assert smp.explore(program, 2, 2, setup=words(1)).failure is None
 
 
-# What a failure says, and doing it again.
+# The text of a failure, and its replay.
 
 
 def lose(proc: smp.Processor, w: Any) -> None:
@@ -211,7 +211,7 @@ def test_a_schedule_of_another_program_is_refused() -> None:
         smp.replay(smp.explore(lose, 1, setup=words(1)), lose, 1)
 
 
-def test_what_a_processor_raises_is_told_as_by_a_run() -> None:
+def test_an_exception_of_a_processor_is_reported_as_by_a_run() -> None:
     def program(proc: smp.Processor, w: Any) -> None:
         if fetch_add(w, 0, 1) == 1:
             raise KeyError("second")
@@ -242,7 +242,7 @@ def test_arrays_of_the_machine_begin_each_schedule_as_they_were_made() -> None:
     assert (found.failure, found.schedules) == (None, 6)
 
 
-def test_the_barrier_holds_under_all_schedules_of_two_preemptions() -> None:
+def test_the_barrier_holds_under_all_schedules_with_two_preemptions() -> None:
     def program(proc: smp.Processor, w: Any) -> None:
         for k in range(2):
             fetch_add(w, k, 1)
@@ -254,7 +254,7 @@ def test_the_barrier_holds_under_all_schedules_of_two_preemptions() -> None:
     assert found.schedules > 100
 
 
-def test_no_nonsense() -> None:
+def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(TypeError, match="a program must be a function"):
         smp.explore(3, 2)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="processors must be from 1"):
@@ -268,7 +268,7 @@ def test_no_nonsense() -> None:
 
 @dataclass
 class Planted:
-    """A protocol that is right or wrong; ``error`` is what becomes of the wrong one."""
+    """A protocol in a right and a wrong version; ``error`` is the class of error that the wrong one causes."""
 
     program: Callable[..., Any]
     error: type[Exception]
@@ -290,7 +290,7 @@ def planted(
 
 
 def alone(w: Any, i: int) -> None:
-    """Be where only one may be at a time."""
+    """Enter and leave a section in which only one processor may be at a time."""
     assert fetch_add(w, i, 1) == 0, "two are inside"
     fetch_add(w, i, -1)
 
@@ -373,7 +373,7 @@ def a_waiter_does_not_look_again_when_it_is_woken(proc: smp.Processor, w: Any, r
         store(w, 0, 1)
         futex_wake(w, 0, 2)
     elif proc.rank == 1:
-        futex_wake(w, 0, 2)  # for another's sake
+        futex_wake(w, 0, 2)  # meant for another sleeper
     else:
         while load(w, 0) == 0:
             futex_wait(w, 0, 0, EVER)
@@ -572,7 +572,7 @@ def two_locks_are_taken_in_two_orders(proc: smp.Processor, w: Any, right: bool) 
 
 @planted(DeadlockError, processors=3)
 def a_mutex_forgets_that_others_sleep(proc: smp.Processor, w: Any, right: bool) -> None:
-    """Drepper's: 0 free, 1 locked, 2 locked and somebody may sleep.  A woken one must lock with 2."""
+    """Drepper's mutex: 0 free, 1 locked, 2 locked and another may sleep.  A woken processor must lock with 2."""
     if compare_exchange(w, 0, 0, 1) != 0:
         slept = False
         while exchange(w, 0, 2 if right or not slept else 1) != 0:
@@ -593,7 +593,7 @@ def a_lock_is_freed_by_one_that_has_not_got_it(proc: smp.Processor, w: Any, righ
 
 @planted(ProcessorRaised)
 def a_reader_slips_in_while_the_writer_looks(proc: smp.Processor, w: Any, right: bool) -> None:
-    """Word 0 counts readers, and is -1 for a writer; wrong, the writer has a word of its own."""
+    """Word 0 counts readers, and is -1 for a writer. In the wrong version the writer has a word of its own."""
     readers, writer, inside = 0, 1, 2
     if proc.rank == 0:
         if right:
@@ -645,7 +645,7 @@ def a_slot_is_announced_before_it_is_written(proc: smp.Processor, w: Any, right:
 
 @planted(ProcessorRaised)
 def something_is_made_once_and_used_before_it_is_made(proc: smp.Processor, w: Any, right: bool) -> None:
-    """Double-checked initialisation; wrong, what says that it is there is written first."""
+    """Double-checked initialisation. The wrong version writes the flag before the value."""
     there, lock, value = 0, 1, 2
     if load(w, there) == 0:
         while exchange(w, lock, 1):
@@ -667,7 +667,7 @@ def each_node_is_somewhere(run: smp.Run, w: Any) -> bool:
 
 @planted(CheckFailed, check=each_node_is_somewhere)
 def a_stack_does_not_see_that_its_top_went_and_came_back(proc: smp.Processor, w: Any, right: bool) -> list[int]:
-    """Nodes 1 and 2, node n's next in word n; the head carries a count in its upper bits, where it is right."""
+    """The nodes are 1 and 2, and word n holds node n's successor. The right version counts in the head's upper bits."""
     head, made = 0, 5
 
     def push(node: int) -> None:
@@ -731,12 +731,12 @@ def an_abort_is_looked_for_before_the_waiter_can_be_seen(proc: smp.Processor, w:
 @planted(CheckFailed, check=lambda run, w: run.results[0] == run.results[1])
 def a_waiter_whose_time_is_over_does_not_see_that_it_was_served(proc: smp.Processor, w: Any, right: bool) -> bool:
     status, waiting, served, expired = 0, 0, 1, 2
-    if proc.rank == 0:  # serves: says whether it did
+    if proc.rank == 0:  # serves the waiter; returns True if it did
         if compare_exchange(w, status, waiting, served) != waiting:
             return False
         futex_wake(w, status, 1)
         return True
-    futex_wait(w, status, waiting, 1_000)  # waits: says whether it was
+    futex_wait(w, status, waiting, 1_000)  # waits; returns True if it was served
     if right:
         return compare_exchange(w, status, waiting, expired) == served
     was = load(w, status) == served
@@ -763,7 +763,7 @@ def test_a_planted_bug_is_found(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_its_right_twin_passes(name: str) -> None:
+def test_the_right_twin_of_a_planted_bug_passes(name: str) -> None:
     bug = PLANTED[name]
     found = smp.explore(on(bug, True), bug.processors, 2, setup=words(), check=bug.check, limit=MOST)
     assert found.failure is None, str(found.failure)

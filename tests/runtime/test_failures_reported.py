@@ -1,4 +1,4 @@
-"""A failure is reported whatever else runs on the processor, whatever the exception is, on the host and emulated."""
+"""Failures are reported on host and emulated machines, whatever else runs on the processor and whatever is raised."""
 
 import pickle
 import sys
@@ -30,7 +30,7 @@ def test_an_exception_is_reported_while_a_thread_of_the_pool_runs(nothing_left: 
         assert time.monotonic() - began < HARD
         notes = "".join(caught.value.__notes__)
         assert ("processor 0 did not stop within 0.5 s and was killed" in notes) == (seconds > 1)
-        if seconds < 1:  # its thread ended in time: the machine goes on
+        if seconds < 1:  # its thread ended in time, so the machine remains usable
             assert machine.run(lambda proc: proc.rank).results == [0, 1]
 
 
@@ -91,8 +91,8 @@ def watch_what_follows(proc: smp.Processor, fails: bool) -> None:
         raise KeyError("late")
 
 
-def test_a_signal_interrupts_nothing_of_what_makes_the_answer() -> None:
-    with message_machine(1) as machine:  # whose program runs in a thread of this process
+def test_a_signal_cannot_interrupt_the_code_that_makes_the_answer() -> None:
+    with message_machine(1) as machine:  # its program runs in a thread of this process
         machine.run(watch_what_follows, False)
         with pytest.raises(ProcessorRaised, match="late"):
             machine.run(watch_what_follows, True)
@@ -120,7 +120,7 @@ class Unloadable(Exception):
 
 @pytest.mark.parametrize("emulated", [False, True])
 @pytest.mark.parametrize("kind", [Unreducible, Unspeakable, Unloadable])
-def test_exceptions_whose_own_methods_raise(machines: Machines, kind: type[Exception], emulated: bool) -> None:
+def test_exceptions_whose_methods_raise_are_reported(machines: Machines, kind: type[Exception], emulated: bool) -> None:
     def program(proc: smp.Processor) -> None:
         if proc.rank == 1:
             raise kind("the text")
@@ -135,7 +135,7 @@ def test_exceptions_whose_own_methods_raise(machines: Machines, kind: type[Excep
 
 
 class LoadsNowhereElse:
-    """Comes out of its pickle on the processor that made it, and not in the parent."""
+    """An object that can be pickled but not unpickled."""
 
     def __init__(self, rank: int) -> None:
         self.rank = rank
@@ -154,7 +154,7 @@ def test_a_result_that_does_not_load_names_its_processor(machines: Machines) -> 
     assert machines(2).run(lambda proc: proc.rank).results == [0, 1]
 
 
-def test_the_frames_of_a_program_end_where_it_is_called(pair: smp.Machine) -> None:
+def test_the_frames_of_a_program_exclude_its_callers(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> list[str]:
         return [frame.f_code.co_name for frame in lines._frames(sys._getframe())]
 

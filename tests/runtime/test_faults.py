@@ -1,7 +1,7 @@
-"""Every way in which a processor can end, while the others do whatever they do.
+"""Every way in which a processor can end, whatever the other processors are doing.
 
-Times are bounded by ``HARD``, for a busy computer; each case records the one it took.  SIGINT to a processor is
-ignored by design: Ctrl-C in a terminal reaches the whole group of processes, and is the parent's business.
+Times are bounded by ``HARD``, which allows for a busy computer; each case of the exit matrix records its time.  SIGINT
+to a processor is ignored by design: Ctrl-C in a terminal reaches the whole process group, and the parent handles it.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ Record = Callable[[str, object], None]
 
 @contextlib.contextmanager
 def bounded(record: Record | None = None) -> Iterator[None]:
-    """Check that what is inside ends in time."""
+    """Check that the with block ends in time."""
     before = time.monotonic()
     yield
     seconds = time.monotonic() - before
@@ -53,7 +53,7 @@ def bounded(record: Record | None = None) -> Iterator[None]:
 
 
 def told_once(error: BaseException, words: str) -> None:
-    """Check that the printed error has a text exactly once."""
+    """Check that the printed error contains a text exactly once."""
     printed = "".join(traceback.format_exception(error))
     assert printed.count(words) == 1, printed
 
@@ -61,7 +61,7 @@ def told_once(error: BaseException, words: str) -> None:
 EXITS = ("return", "SIGINT", "exit", "raise", "_exit", *SIGNALS)
 OTHERS = ("barrier", "waiting", "deaf", "copying", "cell", "cell in a loop")
 PATIENT = ("waiting", "deaf", "cell", "cell in a loop")
-"""They wait for what one who ends well has done before."""
+"""Waits that the victim ends before it returns normally."""
 
 
 MARK = 'raise Guilty("because")'
@@ -69,7 +69,7 @@ KILL = "os.kill(os.getpid(), SIGNALS[how])"
 
 
 def line_of(text: str) -> int:
-    """The only line of the programs, or of this file, that has the text."""
+    """Return the number of the only line, of the programs or of this file, that begins with the text."""
     lines = [*enumerate(Path(loops.__file__).read_text().splitlines(), start=1)]
     lines += enumerate(Path(__file__).read_text().splitlines(), start=1)
     return next(number for number, line in lines if line.lstrip().startswith(text))
@@ -78,11 +78,13 @@ def line_of(text: str) -> int:
 @pytest.mark.parametrize("victims", ["one", pytest.param("each", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("others", OTHERS)
 @pytest.mark.parametrize("how", EXITS)
-def test_the_exit_matrix(nothing_left: None, record_property: Record, how: str, others: str, victims: str) -> None:
-    """In the ordinary run another processor ends in each case, so that every one does in some."""
+def test_every_exit_is_reported_whatever_the_others_do(
+    nothing_left: None, record_property: Record, how: str, others: str, victims: str
+) -> None:
+    """In an ordinary run a different processor ends from case to case, so that each of them does in some cases."""
     size = 2 if others == "deaf" else 3
     one = (EXITS.index(how) + OTHERS.index(others)) % size
-    wait_for_ever(np.ones(1, np.int64), np.zeros(100, np.int64))  # loaded here once for those who copy this process
+    wait_for_ever(np.ones(1, np.int64), np.zeros(100, np.int64))  # loaded here once for forked processors
     if others == "cell in a loop":
         with smp.host(1) as machine:
             wait_on_a_cell(machine.cells(1, full=True))
@@ -111,7 +113,7 @@ def test_the_exit_matrix(nothing_left: None, record_property: Record, how: str, 
 
 
 def check(error: ProgramError, how: str, victim: int, size: int) -> None:
-    """The class of the error, and what it names."""
+    """Check the class of the error and the names in its text."""
     said, who = str(error), f"processor {victim} of {size}"
     where = r"in the copy-in phase of superstep 1 \('war'\)"
     if how in ("return", "SIGINT"):
@@ -139,7 +141,7 @@ def check(error: ProgramError, how: str, victim: int, size: int) -> None:
         hint = r" \(the kernel sends it when memory runs out: see its log\)" if how == "SIGKILL" else ""
         what = rf"was killed by {how} \({number}\){hint}"
         line = str(line_of("os.abort()" if how == "SIGABRT" else KILL))
-    if how in ("_exit", "SIGKILL"):  # nobody can tell more than where it was last seen
+    if how in ("_exit", "SIGKILL"):  # only the place where it was last seen is known
         line = r"\d+"
         assert error.remote_traceback == ""
     else:
@@ -150,8 +152,8 @@ def check(error: ProgramError, how: str, victim: int, size: int) -> None:
 
 @pytest.mark.parametrize("others", ["barrier", "cell"])
 @pytest.mark.parametrize("how", [*EXITS, "crash in a loop", "raise in a loop"])
-def test_in_a_thread(nothing_left: None, how: str, others: str) -> None:
-    """One stream ends, while another of its processor waits on a cell, as do other processors, or in a barrier."""
+def test_an_exit_in_a_thread_is_reported(nothing_left: None, how: str, others: str) -> None:
+    """One stream ends while another of its processor waits on a cell, and others wait on the cell or at a barrier."""
     died = {"_exit": r"ended with status 4, by os\._exit", "crash in a loop": r"was killed by SIGSEGV \(11\)"}
     died |= {name: rf"was killed by {name} \({int(number)}\)" for name, number in SIGNALS.items()}
     raised = {
@@ -175,13 +177,13 @@ def test_in_a_thread(nothing_left: None, how: str, others: str) -> None:
             told_once(caught.value, line)
             assert f":{line_of(line)}" in str(caught.value)
             assert machine.run(lambda proc: proc.reduce(1)).results == [3, 3, 3]
-            cells.writeef(0, 5)  # nobody is left in its queue
+            cells.writeef(0, 5)  # no waiter is left in its queue
             assert cells.peek(0) == (True, 5)
 
 
 @pytest.mark.parametrize("asleep", [False, True])
-def test_killed_while_it_holds_the_lock_of_a_cell(nothing_left: None, asleep: bool) -> None:
-    """Others come to the cell after that, or sleep in its queue, in compiled code and from Python."""
+def test_a_processor_killed_with_the_lock_of_a_cell_is_reported(nothing_left: None, asleep: bool) -> None:
+    """The others come to the cell after that, or sleep in its queue, in compiled code and from Python."""
 
     def program(proc: smp.Processor, cells: smp.Cells) -> None:
         base = int(cells.counters()["traps"].sum())
@@ -197,13 +199,13 @@ def test_killed_while_it_holds_the_lock_of_a_cell(nothing_left: None, asleep: bo
 
     with smp.host(3) as machine:
         cells = machine.cells(1)
-        machine.run(lambda proc: wait_on_a_cell(proc.cells(1, full=True)))  # loaded before anybody fails
+        machine.run(lambda proc: wait_on_a_cell(proc.cells(1, full=True)))  # loaded before a processor fails
         with bounded(), pytest.raises(ProcessorDied, match="processor 0 of 3 was killed by SIGKILL"):
             machine.run(program, cells)
 
 
 def lock(cells: smp.Cells) -> None:
-    """Take the lock of cell 0, as a processor has it in the middle of an operation."""
+    """Take the lock of cell 0, as a processor holds it in the middle of an operation."""
     words = np.asarray(cells._block).view(np.int64)
     cells.peek(0)
     words[0] |= stream_slots.LOCKED
@@ -215,7 +217,7 @@ def locked(cells: smp.Cells) -> bool:
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_cells_can_be_used_after_a_failure(nothing_left: None, compiled: bool) -> None:
-    """Those who waited have left their queues, whether they were served at that moment or not."""
+    """The waiters have left their queues, whether they were being served at that moment or not."""
 
     def program(proc: smp.Processor, cells: smp.Cells, failing: bool) -> int:
         if proc.rank == 0:
@@ -241,7 +243,7 @@ PHASES = ("before", "copy-in", "compute", "copy-out", "after")
 
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("how", ["raise", "SIGKILL", "crash in a loop", "raise in a loop"])
-def test_a_failure_in_every_phase(nothing_left: None, how: str, phase: str) -> None:
+def test_a_failure_is_reported_with_its_phase(nothing_left: None, how: str, phase: str) -> None:
     def end(words: Any) -> None:
         if how == "raise":
             raise Guilty("because")
@@ -289,7 +291,7 @@ def test_a_failure_in_every_phase(nothing_left: None, how: str, phase: str) -> N
         assert f"in the {phase} phase of superstep 0 ('one')" in said
 
 
-def test_what_an_early_one_wrote_survives(pair: smp.Machine) -> None:
+def test_writes_of_a_processor_that_returns_early_survive(pair: smp.Machine) -> None:
     array = pair.zeros(4)
 
     def program(proc: smp.Processor, early: int) -> None:
@@ -306,8 +308,8 @@ def test_what_an_early_one_wrote_survives(pair: smp.Machine) -> None:
         assert array[:].tolist() == [1, 2, 5, 5]
 
 
-def test_killed_inside_a_barrier(nothing_left: None) -> None:
-    """Asleep in it, spinning in it, in compiled code and from Python; and another is woken by it at once."""
+def test_a_processor_killed_inside_a_barrier_is_reported(nothing_left: None) -> None:
+    """It sleeps or spins in the barrier, in compiled code and from Python. Another waiter is woken at once."""
     from smp.compiled import barrier
 
     @smp.stream
@@ -338,7 +340,7 @@ def test_killed_inside_a_barrier(nothing_left: None) -> None:
                 killer.join()
 
 
-def test_killed_while_it_holds_the_lock_of_the_compiler(nothing_left: None) -> None:
+def test_the_lock_of_the_compiler_is_free_after_its_holder_was_killed(nothing_left: None) -> None:
     def program(proc: smp.Processor, turn: smp.GlobalArray) -> None:
         from smp._runtime.loops.machine_code import compile_lock
 
@@ -360,8 +362,8 @@ def test_killed_while_it_holds_the_lock_of_the_compiler(nothing_left: None) -> N
         assert turn[1] == 1
 
 
-def test_the_first_of_several_failures_is_told(machines: Machines) -> None:
-    """The others fail too, as a consequence, after they have been told of the abort."""
+def test_the_first_of_several_failures_is_reported(machines: Machines) -> None:
+    """The other processors fail too, as a consequence, after they have noticed the abort."""
 
     def program(proc: smp.Processor) -> None:
         if proc.rank == 1:
@@ -376,7 +378,7 @@ def test_the_first_of_several_failures_is_told(machines: Machines) -> None:
             machines(3).run(program)
 
 
-def test_a_mismatch_is_told_though_programs_fail_of_it(pair: smp.Machine) -> None:
+def test_a_mismatch_is_reported_although_programs_fail_because_of_it(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> None:
         if proc.rank == 0:
             try:
@@ -389,8 +391,8 @@ def test_a_mismatch_is_told_though_programs_fail_of_it(pair: smp.Machine) -> Non
         pair.run(program)
 
 
-def test_a_program_that_swallows_everything(pair: smp.Machine) -> None:
-    """It meets the abort again at the end, or at its next collective."""
+def test_a_program_cannot_swallow_an_abort(pair: smp.Machine) -> None:
+    """It gets the abort again at the end, or at its next collective."""
 
     def program(proc: smp.Processor) -> str:
         if proc.rank == 0:
@@ -406,7 +408,7 @@ def test_a_program_that_swallows_everything(pair: smp.Machine) -> None:
 
 
 class Custom(Exception):
-    """Takes other arguments than it keeps: it comes out of its pickle with an error."""
+    """An exception that takes other arguments than it keeps, so that unpickling it fails."""
 
     def __init__(self, first: int, second: int) -> None:
         super().__init__(f"{first} and {second}")
@@ -418,7 +420,7 @@ class Mute(Exception):
 
 
 class Sly(Exception):
-    """Comes out of its pickle as something else."""
+    """An exception that is unpickled as another kind of object."""
 
     def __reduce__(self) -> Any:
         return (dict, ())
@@ -448,7 +450,7 @@ STRANGE: dict[str, tuple[Callable[[], BaseException], str, type | None]] = {
 
 
 @pytest.mark.parametrize("what", STRANGE)
-def test_strange_exceptions(pair: smp.Machine, what: str) -> None:
+def test_strange_exceptions_are_reported(pair: smp.Machine, what: str) -> None:
     make, text, kind = STRANGE[what]
 
     def program(proc: smp.Processor) -> None:
@@ -464,8 +466,8 @@ def test_strange_exceptions(pair: smp.Machine, what: str) -> None:
     assert pair.run(lambda proc: proc.reduce(1)).results == [2, 2]
 
 
-def test_an_exception_that_only_the_processors_know(pair: smp.Machine) -> None:
-    """Its class comes from a module that they made themselves."""
+def test_an_exception_that_only_the_processors_know_is_reported(pair: smp.Machine) -> None:
+    """Its class comes from a module that the processors made themselves."""
 
     def program(proc: smp.Processor) -> None:
         import types
@@ -492,11 +494,11 @@ def test_the_chain_of_an_exception_is_shown(pair: smp.Machine) -> None:
     trace = caught.value.remote_traceback
     assert "invalid literal for int() with base 10: 'three'" in trace
     assert "direct cause of the following exception" in trace
-    assert "smp/_runtime" not in trace  # the runtime's own frames say nothing to the user
+    assert "smp/_runtime" not in trace  # the runtime's own frames mean nothing to the user
     told_once(caught.value, 'int("three")')
 
 
-def test_recursion_without_end(pair: smp.Machine) -> None:
+def test_endless_recursion_is_reported(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> int:
         def deeper(n: int) -> int:
             return deeper(n + 1) + 1
@@ -521,8 +523,8 @@ def test_the_line_is_the_users_not_the_librarys(pair: smp.Machine) -> None:
     assert "decoder.py" in caught.value.remote_traceback
 
 
-def test_a_stack_that_overflows(nothing_left: None) -> None:
-    """A crash that leaves no stack for its handler but its own."""
+def test_a_stack_overflow_is_reported(nothing_left: None) -> None:
+    """The crash leaves its handler no stack except the one of its own."""
 
     def program(proc: smp.Processor) -> None:
         if proc.rank == 0:
@@ -540,12 +542,12 @@ def test_a_stack_that_overflows(nothing_left: None) -> None:
 
 
 @pytest.mark.parametrize("lowest", [3, 0])
-def test_a_program_that_closes_all_descriptors(nothing_left: None, lowest: int) -> None:
+def test_a_program_that_closes_all_descriptors_is_reported(nothing_left: None, lowest: int) -> None:
     def program(proc: smp.Processor, early: bool) -> int:
         files = []
         if proc.rank == 1:
             os.closerange(lowest, 1000)
-            files = [os.open(os.devnull, os.O_RDWR) for _ in range(10)]  # which get the same numbers
+            files = [os.open(os.devnull, os.O_RDWR) for _ in range(10)]  # these get the same numbers
         if proc.rank == 0 or not early:
             proc.barrier()
         return len(files)
@@ -557,7 +559,7 @@ def test_a_program_that_closes_all_descriptors(nothing_left: None, lowest: int) 
     assert "closed" in repr(machine)
 
 
-def test_a_program_that_writes_into_our_sockets(nothing_left: None) -> None:
+def test_a_program_that_writes_into_our_sockets_is_killed(nothing_left: None) -> None:
     def program(proc: smp.Processor) -> None:
         for fd in range(3, 30):
             with contextlib.suppress(OSError):
@@ -581,8 +583,10 @@ FORKS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("what", FORKS)
-def test_a_program_that_forks(nothing_left: None, what: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """The child comes out of the program too; only the processor itself answers."""
+def test_only_the_processor_answers_when_a_program_forks(
+    nothing_left: None, what: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The child returns from the program too, but only the processor itself answers."""
     act = FORKS[what]
 
     def program(proc: smp.Processor) -> Any:
@@ -602,7 +606,7 @@ def test_a_program_that_forks(nothing_left: None, what: str, capfd: pytest.Captu
     assert ("ZeroDivisionError" in capfd.readouterr().err) == (what == "raises")
 
 
-def test_a_program_that_leaves_threads_and_children(nothing_left: None) -> None:
+def test_a_processor_with_a_running_thread_ends_with_its_machine(nothing_left: None) -> None:
     def program(proc: smp.Processor) -> int:
         threading.Thread(target=time.sleep, args=(60,)).start()
         return os.getpid()
@@ -614,15 +618,15 @@ def test_a_program_that_leaves_threads_and_children(nothing_left: None) -> None:
     assert all(gone(pid) for pid in pids)
 
 
-def test_a_processor_that_was_stopped(nothing_left: None) -> None:
-    """A stopped process answers nothing, not even a close; it ends like any other."""
+def test_a_stopped_processor_ends_with_its_machine(nothing_left: None) -> None:
+    """A stopped process does not answer, not even to a close, but ends like any other."""
     with smp.host(2) as machine:
         os.kill(machine.run(lambda proc: os.getpid()).results[0], signal.SIGSTOP)
         before = time.monotonic()
     assert time.monotonic() - before < HARD
 
 
-def test_an_idle_processor_that_dies(nothing_left: None) -> None:
+def test_the_death_of_an_idle_processor_is_reported(nothing_left: None) -> None:
     for after_a_run in (False, True):
         with smp.host(2) as machine:
             pids = machine.zeros(2, np.int64)
@@ -652,8 +656,8 @@ def sending(machine: smp.Machine) -> None:
         machine.run(lambda proc: np.zeros(100_000_000, np.uint8) if proc.rank else None)
 
 
-def test_killed_while_it_sends_a_large_result(nothing_left: None) -> None:
-    """At any point of it: the parent never waits for the rest of a message."""
+def test_a_processor_killed_while_it_sends_a_large_result_is_reported(nothing_left: None) -> None:
+    """It is killed at any point of the message. The parent never waits for the rest of one."""
     for k in range(8):
         with smp.host(2) as machine:
             pids = machine.run(lambda proc: os.getpid()).results
@@ -664,7 +668,7 @@ def test_killed_while_it_sends_a_large_result(nothing_left: None) -> None:
             killer.join()
 
 
-def test_a_line_takes_what_has_come_and_never_waits() -> None:
+def test_a_line_takes_whole_messages_and_never_waits() -> None:
     import pickle
     import socket
 
@@ -690,8 +694,10 @@ def test_a_line_takes_what_has_come_and_never_waits() -> None:
             garbled.take()
 
 
-def test_a_processor_that_does_not_come_up(nothing_left: None, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
-    """It is noticed at once, not when the patience for slow starts is over."""
+def test_a_processor_that_does_not_start_is_reported(
+    nothing_left: None, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    """This is noticed at once, not when the time allowed for slow starts is over."""
     send = workers.Workers._send
 
     def spoiled(self: workers.Workers, rank: int, message: Any) -> None:
@@ -709,7 +715,9 @@ def test_a_processor_that_does_not_come_up(nothing_left: None, monkeypatch: pyte
     assert "KeyError" in capfd.readouterr().err
 
 
-def test_a_processor_that_takes_too_long_to_come_up(nothing_left: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_processor_that_takes_too_long_to_start_is_killed(
+    nothing_left: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(workers, "START", 0.1)
     monkeypatch.setattr(workers.Workers, "_send", lambda *_: None)
     with bounded(), pytest.raises(MachineError, match="processor 0 of 2 did not answer and was killed"):
@@ -717,7 +725,7 @@ def test_a_processor_that_takes_too_long_to_come_up(nothing_left: None, monkeypa
 
 
 @pytest.mark.parametrize("start", ["forkserver", "spawn"])
-def test_an_interpreter_that_does_not_start(
+def test_an_interpreter_that_does_not_start_is_reported(
     nothing_left: None, monkeypatch: pytest.MonkeyPatch, start: str, tmp_path: Path
 ) -> None:
     from smp._runtime.host import launcher
@@ -731,8 +739,8 @@ def test_an_interpreter_that_does_not_start(
         smp.host(1, start=start)
 
 
-def test_the_tree_of_errors() -> None:
-    """As drawn in the module, each with the builtin that fits."""
+def test_the_tree_of_errors_is_as_documented() -> None:
+    """The tree is drawn in the module, and an error also derives from the builtin class that fits."""
     tree = {
         "MachineError": ("SmpError",),
         "MachineClosed": ("MachineError",),
@@ -761,8 +769,8 @@ def test_the_tree_of_errors() -> None:
     assert (str(error), error.rank, error.remote_traceback) == ("text", 3, "trace")
 
 
-def test_errors_can_be_sent_themselves(pair: smp.Machine) -> None:
-    """A program may catch one of a machine of its own, and return it."""
+def test_errors_can_be_pickled(pair: smp.Machine) -> None:
+    """A program may catch an error of its own machine and return it."""
     import pickle
 
     with pytest.raises(ProcessorRaised) as caught:

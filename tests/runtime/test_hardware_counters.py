@@ -1,4 +1,4 @@
-"""Hardware counters: the structure that is asked for, what is read, and what is said where the system refuses."""
+"""Hardware counters: the attributes of an event, the counts that are read, and the reasons if the system refuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smp._computer.perf_events import Counters, attributes, open_event, why_not
 SOFTWARE, PAGE_FAULTS = 1, 2
 
 
-def test_the_attributes_are_those_of_the_kernels_header() -> None:
+def test_the_attributes_match_the_kernels_header() -> None:
     kind, size, event, period, sampled, read, flags = struct.unpack_from("=IIQQQQQ", attributes(1))
     assert len(attributes(1)) == size == 64  # PERF_ATTR_SIZE_VER0
     assert (kind, event, period, sampled, read) == (0, 1, 0, 0, 3)
@@ -23,7 +23,7 @@ def test_the_attributes_are_those_of_the_kernels_header() -> None:
 
 
 class Fake:
-    """Counters that are pipes: what is read from them has been written before."""
+    """Counters that are pipes, which return prepared readings."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *readings: tuple[int, int, int] | int) -> None:
         self._readings, self.asked = iter(readings), []
@@ -41,7 +41,7 @@ class Fake:
         return out
 
 
-def test_counts_are_scaled_by_the_time_for_which_there_was_a_counter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_are_scaled_by_the_time_for_which_a_counter_was_free(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = Fake(monkeypatch, (1000, 100, 100), (300, 100, 25), (7, 100, 0))
     counters = Counters(fake)
     counters.start()
@@ -54,7 +54,7 @@ def test_counts_are_scaled_by_the_time_for_which_there_was_a_counter(monkeypatch
             os.fstat(file)
 
 
-def test_an_event_that_is_refused_leaves_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_refused_event_does_not_affect_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     setting = tmp_path / "proc/sys/kernel/perf_event_paranoid"
     setting.parent.mkdir(parents=True)
     setting.write_text("3\n")
@@ -76,18 +76,18 @@ def test_an_event_that_is_refused_leaves_the_others(monkeypatch: pytest.MonkeyPa
         (errno.EMFILE, "not counted: Too many open files"),
     ],
 )
-def test_why_an_event_is_not_counted(number: int, said: str, tmp_path: Path) -> None:
+def test_a_reason_is_given_for_an_event_that_is_not_counted(number: int, said: str, tmp_path: Path) -> None:
     assert said in why_not(OSError(number, os.strerror(number)), tmp_path)
 
 
-def test_an_architecture_whose_call_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_counted_on_an_unknown_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(perf_events.platform, "machine", lambda: "pdp11")
     assert set(Counters().missing) == {"cycles", "instructions", "cache misses"}
     assert all("pdp11" in why for why in Counters().missing.values())
 
 
-def test_the_systems_own_counters_where_it_lets_us() -> None:
-    """Page faults are an event that the kernel counts itself: there is one wherever the call is allowed."""
+def test_page_faults_are_counted_if_the_system_allows_it() -> None:
+    """The kernel counts page faults itself, so they can be counted wherever the call is allowed."""
 
     def faults(attr: bytes) -> int:
         return open_event(struct.pack("=IIQ", SOFTWARE, 64, PAGE_FAULTS) + attr[16:])
@@ -102,7 +102,7 @@ def test_the_systems_own_counters_where_it_lets_us() -> None:
     assert found["cycles"] == found["instructions"] > 0
 
 
-def test_hardware_counters_count_or_say_why_not() -> None:
+def test_hardware_counters_count_or_give_a_reason() -> None:
     counters = Counters()
     counters.start()
     assert sum(range(100_000)) == 4_999_950_000

@@ -1,4 +1,4 @@
-"""Where a machine's memory lies: in small pages, or in the system's pool of huge pages where that is large enough."""
+"""A machine's memory is in small pages, or in the system's pool of huge pages if that is large enough."""
 
 import gc
 import mmap
@@ -19,7 +19,7 @@ MIB = 1 << 20
 
 
 def computer(root: Path, **files: str) -> Path:
-    """A file tree with the pool's numbers, the switch and one control group."""
+    """Make a file tree with the numbers of the pool, the switch and one control group."""
     for name, text in files.items():
         path = {"switch": SWITCH[1:], "group": "proc/self/cgroup"}.get(name)
         file = root / (path or (f"sys/fs/cgroup/hugetlb.2MB.{name}" if "max" in name else f"{POOL}/{name}_hugepages"))
@@ -28,7 +28,7 @@ def computer(root: Path, **files: str) -> Path:
     return root
 
 
-def test_what_the_pool_has_left_is_what_no_process_was_promised(tmp_path: Path) -> None:
+def test_reserved_pages_of_the_pool_do_not_count_as_left(tmp_path: Path) -> None:
     assert pool_bytes(tmp_path) == 0
     root = computer(tmp_path, free="100\n", resv="30\n", group="0::/\n")
     assert pool_bytes(root) == 70 * HUGE
@@ -46,7 +46,7 @@ def test_the_switch_is_read(tmp_path: Path, switch: str, granted: bool) -> None:
 
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """A pool of 64 MiB in a computer that has 16 MiB left besides; its files are ordinary ones."""
+    """Simulate a pool of 64 MiB on a computer with 16 MiB of other memory left. The files are ordinary ones."""
     state = {"pool": 64 * MIB, "memory": 16 * MIB, "made": 0}
     made = os.memfd_create
 
@@ -60,26 +60,26 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     return state
 
 
-def test_a_machine_lies_in_a_pool_that_holds_as_much_as_the_memory(pool: dict[str, int]) -> None:
+def test_a_machine_uses_a_pool_that_holds_as_much_as_the_memory(pool: dict[str, int]) -> None:
     with smp.host(2) as machine:
         assert pool["made"] == 1
         assert "pool of huge pages, ready" in repr(machine)
         array = machine.array(np.arange(1000))
         assert machine.run(lambda proc: int(array.view.sum())).results == [499500] * 2
-    assert Segment(pool=True).size == 16 * MIB + HUGE, "the header and as much as would be left; not the whole pool"
+    assert Segment(pool=True).size == 16 * MIB + HUGE, "the header and as much as memory has left, not the whole pool"
 
 
-def test_a_small_pool_is_left_alone(pool: dict[str, int]) -> None:
+def test_a_pool_that_is_too_small_is_not_used(pool: dict[str, int]) -> None:
     pool["pool"] = 16 * MIB  # no room for the header
     segment = Segment(pool=True)
     assert pool["made"] == 0
     assert segment.pages in ("small", "transparent")
     assert Segment().pages == segment.pages
     pool["pool"] = 64 * MIB
-    assert Segment().pages != "pool", "an emulated machine needs none"
+    assert Segment().pages != "pool", "an emulated machine needs no pool"
 
 
-def test_a_pool_that_another_process_has_emptied_is_done_without(
+def test_a_pool_that_another_process_has_emptied_is_not_used(
     pool: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, calls = mmap.mmap, []
@@ -95,7 +95,7 @@ def test_a_pool_that_another_process_has_emptied_is_done_without(
     assert pool["made"] == 1
 
 
-def test_blocks_in_the_pool_come_again_as_zeros_and_keep_their_pages(pool: dict[str, int]) -> None:
+def test_reused_blocks_in_the_pool_are_zeroed_and_keep_their_pages(pool: dict[str, int]) -> None:
     segment = Segment(pool=True)
     free = list(segment._free)
     for nbytes in (PAGE, 3 * PAGE + 1, HUGE + PAGE, 5 * MIB):
@@ -108,13 +108,13 @@ def test_blocks_in_the_pool_come_again_as_zeros_and_keep_their_pages(pool: dict[
         block = segment.allocate(nbytes)
         assert block.offset == offset
         assert not np.asarray(block).any()
-        assert os.fstat(segment.file.fileno()).st_blocks == held > 0, "a hole would be anybody's"
+        assert os.fstat(segment.file.fileno()).st_blocks == held > 0, "another process could take the pages of a hole"
         del block
     segment._take_back()
     assert segment._free == free
 
 
-def test_a_full_pool_says_what_is_left(pool: dict[str, int]) -> None:
+def test_a_full_pool_reports_the_bytes_that_are_left(pool: dict[str, int]) -> None:
     segment = Segment(pool=True)
     held = segment.allocate(10 * MIB)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""The two commands as processes: whatever ends them leaves what was finished, and the same command goes on."""
+"""Interrupted commands: whatever ends one, its finished results are kept, and the same command resumes the rest."""
 
 import fcntl
 import json
@@ -116,11 +116,11 @@ STACKS = """
 import faulthandler
 faulthandler.dump_traceback_later(50, file=open("stacks", "w"))
 """
-"""What a command that does not end was doing."""
+"""Code that writes the stacks of a command that does not end to the file ``stacks``."""
 
 
 class Started:
-    """A script that is running in a folder of its own, in a session of its own."""
+    """A script that runs in its own folder and its own session."""
 
     def __init__(self, folder: Path, source: str, *, into: int | None = None, controlled: bool = False) -> None:
         self.folder = folder
@@ -172,7 +172,7 @@ def status_of(number: int) -> int:
 @pytest.mark.parametrize(
     "number", [pytest.param(one, marks=[] if one in TWO_ENDS else pytest.mark.slow) for one in ENDS]
 )
-def test_the_main_job_leaves_what_it_has_finished_and_goes_on(tmp_path: Path, number: int) -> None:
+def test_the_main_job_keeps_its_finished_sections_and_resumes(tmp_path: Path, number: int) -> None:
     command = Started(tmp_path, MAIN_JOB)
     command.wait_for(lambda: "synchronisation" in measured(tmp_path))
     os.killpg(command.process.pid, number)
@@ -205,7 +205,7 @@ def test_the_main_job_leaves_what_it_has_finished_and_goes_on(tmp_path: Path, nu
     assert not [file for file in (tmp_path / "out").iterdir() if file.name.startswith(".")]
 
 
-def test_a_whole_measurement_is_not_gone_on_with(tmp_path: Path) -> None:
+def test_a_complete_measurement_is_not_resumed(tmp_path: Path) -> None:
     (tmp_path / "go").touch()
     for _ in range(2):
         status, _, err = Started(tmp_path, MAIN_JOB).end()
@@ -213,9 +213,9 @@ def test_a_whole_measurement_is_not_gone_on_with(tmp_path: Path) -> None:
     assert len(measured(tmp_path)) == 8
 
 
-def test_another_measurement_begins_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_different_measurement_starts_from_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(plan: Plan, sections: Sequence[str], base: Profile | None = None) -> list[str]:
-        """Begin; have the first section measured and the second interrupted; return what there was."""
+        """Measure one section and be interrupted in the next; return the sections that were found at the beginning."""
         campaign = Campaign(plan, base)
         found = campaign.begin(sections, tmp_path)
         count = [0]
@@ -251,7 +251,7 @@ def test_another_measurement_begins_by_itself(tmp_path: Path, monkeypatch: pytes
         assert interrupted(plan, sections) == []
 
 
-def test_a_disk_that_is_too_full_for_the_samples_leaves_the_profile(
+def test_the_profile_is_kept_if_the_disk_is_too_full_for_the_samples(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
@@ -270,7 +270,7 @@ def test_a_disk_that_is_too_full_for_the_samples_leaves_the_profile(
 
 
 @pytest.mark.parametrize("number", ONE_END)
-def test_a_calibration_leaves_what_it_has_finished_and_goes_on(tmp_path: Path, number: int) -> None:
+def test_a_calibration_keeps_its_finished_libraries_and_resumes(tmp_path: Path, number: int) -> None:
     command = Started(tmp_path, CALIBRATION)
     command.wait_for(lambda: len(measured(tmp_path)) == 100)
     os.killpg(command.process.pid, number)
@@ -290,12 +290,12 @@ def test_a_calibration_leaves_what_it_has_finished_and_goes_on(tmp_path: Path, n
     after = measured(tmp_path)[len(before) :]
     assert "sort" not in after
     assert after.count("stencil") == before.count("sort")
-    assert after.count("lists") + before.count("lists") <= before.count("sort") + 1, "none is timed again but the last"
+    assert after.count("lists") + before.count("lists") <= before.count("sort") + 1, "only the last is timed again"
     assert json.loads((tmp_path / "out/calibration.json").read_text())["interrupted"] is False
 
 
 @pytest.mark.parametrize("number", ONE_END)
-def test_an_experiment_leaves_its_trials_and_goes_on(tmp_path: Path, number: int) -> None:
+def test_an_experiment_keeps_its_trials_and_resumes(tmp_path: Path, number: int) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     kept = tmp_path / "out/interrupted.json"
 
@@ -318,13 +318,13 @@ def test_an_experiment_leaves_its_trials_and_goes_on(tmp_path: Path, number: int
     assert "2^2" in out
     table = Trials.load(tmp_path / "out/trials.json").table
     assert len(table) == 12
-    assert table["time"][: len(rows)].tolist() == [row[0] for row in rows], "they are not run again"
+    assert table["time"][: len(rows)].tolist() == [row[0] for row in rows], "finished trials are not run again"
     assert not kept.exists()
 
 
 @pytest.mark.parametrize("controlled", [True, False])
-def test_a_terminal_that_goes_away(tmp_path: Path, controlled: bool) -> None:
-    """With SIGHUP where it is the terminal of the session; else writing to it fails, and the measurement goes on."""
+def test_a_measurement_stops_early_only_if_its_controlling_terminal_closes(tmp_path: Path, controlled: bool) -> None:
+    """The controlling terminal sends SIGHUP. With another terminal only writing fails, and the measurement goes on."""
     ours, theirs = pty.openpty()
     command = Started(tmp_path, MAIN_JOB, into=theirs, controlled=controlled)
     os.close(theirs)
@@ -340,8 +340,8 @@ def test_a_terminal_that_goes_away(tmp_path: Path, controlled: bool) -> None:
     assert ("chain" in data) is not controlled
 
 
-def test_what_is_ignored_stays_ignored(tmp_path: Path) -> None:
-    """As under nohup."""
+def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
+    """The command runs as it would under nohup."""
     command = Started(tmp_path, "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + MAIN_JOB)
     command.wait_for(lambda: "synchronisation" in measured(tmp_path))
     os.killpg(command.process.pid, signal.SIGHUP)
@@ -349,7 +349,7 @@ def test_what_is_ignored_stays_ignored(tmp_path: Path) -> None:
     assert command.end()[0] == 0
 
 
-def test_sigterm_ends_a_job_in_the_background_whose_ctrl_c_is_ignored(tmp_path: Path) -> None:
+def test_sigterm_ends_a_background_job_that_ignores_ctrl_c(tmp_path: Path) -> None:
     command = Started(tmp_path, "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" + MAIN_JOB)
     command.wait_for(lambda: "synchronisation" in measured(tmp_path))
     os.killpg(command.process.pid, signal.SIGINT)
@@ -358,8 +358,8 @@ def test_sigterm_ends_a_job_in_the_background_whose_ctrl_c_is_ignored(tmp_path: 
     assert json.loads((tmp_path / "out/profile.json").read_text())["bandwidth"]
 
 
-def test_a_machine_that_the_signal_has_ended_too_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal to a whole group of processes meets the processors: their end is not the cause."""
+def test_a_machine_error_after_a_signal_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal to a process group ends the processors too, so their end is not the cause."""
     with pytest.raises(MachineError), commands.interruptible():
         raise MachineError("killed")
     monkeypatch.setattr(commands, "_ended_by", signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""What explains the times of an interval besides accesses, and what has no interval."""
+"""Notes on an interval: causes of its times other than accesses, and supersteps without an interval."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from smp.kernels.grids.programs import relax_red_black
 
 
 def run_of(*supersteps: tuple[str, int, float, tuple[int, int, int]], warmup: int = 0, repeat: int = 1) -> Run:
-    """A run of one processor: label, words read, seconds of copy-in, and what was seen of each superstep."""
+    """Make a run of one processor from label, words read, seconds of copy-in, faults and marks of each superstep."""
     recorder = Recorder()
     for k, (label, words, seconds, seen) in enumerate(supersteps):
         recorder.add(k, label, (words, 0, 8 * words, 0, 8 * words, 0, 0), (0.0, *[seconds] * 6), seen)
@@ -32,7 +32,7 @@ def price_of_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interval_notes, "seconds_of_a_fault", lambda: 1e-6)
 
 
-def test_page_faults_that_explain_a_good_part_are_noted_and_what_to_do() -> None:
+def test_page_faults_that_explain_a_large_part_are_noted_with_advice() -> None:
     faulting = ("read", 100_000, 1e-3, (600, 0, 0)), ("calm", 100_000, 1e-3, (10, 0, 0))
     (note,) = run_of(*faulting).interval(linear()).notes
     assert note.startswith("page faults: 600 on a processor, about 60.0% of the time of the copies of 'read': ")
@@ -42,16 +42,16 @@ def test_page_faults_that_explain_a_good_part_are_noted_and_what_to_do() -> None
     assert run_of(faulting[1]).interval(linear()).notes == ()
 
 
-def test_local_work_in_copy_in_is_noted_where_compute_was_not_called() -> None:
+def test_local_work_in_copy_in_is_noted_if_compute_was_not_called() -> None:
     forgotten = (0, 0, FORGOTTEN)
     (note,) = run_of(("sort", 100_000, 20e-3, forgotten)).interval(linear()).notes
     assert note.startswith(
         "copy-in of 'sort' took 20.0 ms, more than its accesses explain, and step.compute() was not called"
     )
-    assert run_of(("sort", 100_000, 20e-3, (0, 0, 0))).interval(linear()).notes == ()  # it was called: slow copies
+    assert run_of(("sort", 100_000, 20e-3, (0, 0, 0))).interval(linear()).notes == ()  # compute() was called
     assert run_of(("copy", 100_000, 0.9e-3, forgotten)).interval(linear()).notes == ()  # accesses explain it
     (note,) = run_of(("sort", 100_000, 20e-3, (15_000, 0, FORGOTTEN))).interval(linear()).notes
-    assert note.startswith("page faults")  # which explain it
+    assert note.startswith("page faults")  # these explain the time
 
 
 def test_a_superstep_that_does_not_count_has_no_interval() -> None:
@@ -65,7 +65,7 @@ def test_a_superstep_that_does_not_count_has_no_interval() -> None:
     assert row.split().count("-") == 6  # good, bad, random, Loc, M/G, inside
 
 
-def test_relaxation_in_the_grid_itself_has_no_interval() -> None:
+def test_relaxation_in_the_shared_grid_has_no_interval() -> None:
     with smp.host(2) as machine:
         grid = machine.array(np.random.default_rng(0).random((300, 300)))
         interval = machine.run(relax_red_black, grid, layout="shared", iterations=2).interval(linear())
@@ -75,7 +75,7 @@ def test_relaxation_in_the_grid_itself_has_no_interval() -> None:
         assert "not counted" not in interval.verdict
 
 
-def test_the_interval_of_repeats_is_of_the_medians() -> None:
+def test_the_interval_of_repeats_uses_their_medians() -> None:
     repeats = [run_of(("read", 100_000, seconds, (0, 0, 0))) for seconds in (1e-4, 3e-4, 5e-4, 4e-4, 2e-4)]
     run = Run([None], repeats, warmup=1)
     interval = run.interval(linear())
@@ -111,7 +111,7 @@ def gathering(proc: smp.Processor, data: smp.GlobalArray) -> None:
 
 
 @pytest.mark.parametrize("opened", [smp.host, smp.emulated])
-def test_what_collectives_move_counts_where_their_time_does(opened: Any) -> None:
+def test_words_moved_by_collectives_count_in_the_phase_that_has_their_time(opened: Any) -> None:
     with opened(2) as machine:
         run = machine.run(gathering, machine.zeros(10))
         assert run.steps[["reads", "writes"]].tolist() == [(5 + 16_000, 8_000)] * 2 + [(0, 0)] * 2
@@ -135,7 +135,7 @@ def test_what_collectives_move_counts_where_their_time_does(opened: Any) -> None
         assert note.startswith(
             "collectives outside of copies are not counted in h_r, h_w, M: reduce(add) (compute of 'in compute'"
         )
-        assert "gather" not in note  # it moves next to nothing
+        assert "gather" not in note  # gather moves next to nothing
 
 
 def test_a_run_without_collectives_prints_none() -> None:
@@ -156,8 +156,8 @@ def copying(proc: smp.Processor, data: smp.GlobalArray, times: int) -> None:
             step.copy_in(data, slice(0, 10), out=np.empty(10))
 
 
-def test_page_faults_are_counted_in_each_copy_phase_that_moves_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = iter([10, 15, 15, 22, 30, 31, 31, 31, 40, 40])  # before and after each copy phase; then all is calm
+def test_page_faults_are_counted_in_each_copy_phase_that_moves_much_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter([10, 15, 15, 22, 30, 31, 31, 31, 40, 40])  # before and after each copy phase, until one has no faults
     monkeypatch.setattr(EmulatedMemory, "faults", lambda memory: next(looks))
     with smp.emulated(1) as machine:
         run = machine.run(copying, machine.zeros(1 << 14), 4)
@@ -168,7 +168,7 @@ def test_page_faults_are_counted_in_each_copy_phase_that_moves_much(monkeypatch:
     assert next(looks, None) is None
 
 
-def test_page_faults_of_the_host_are_counted_and_those_of_virtual_time_are_not() -> None:
+def test_page_faults_are_counted_on_the_host_but_not_in_virtual_time() -> None:
     with smp.host(1) as machine:
         assert machine.run(copying, machine.zeros(1 << 20), 1).steps["faults_in"][0] > 0
     with smp.emulated(1) as machine:

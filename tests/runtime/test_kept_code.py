@@ -1,4 +1,4 @@
-"""What machine code is kept under: a change makes stale what depends on it, and nothing else."""
+"""Keys of kept machine code: an edit makes the code that depends on it stale, and no other code."""
 
 import enum
 import functools
@@ -75,14 +75,14 @@ EDITS = [
         "    return words[i]\n",
         "    return words[i] + 0\n",
         set(),
-    ),  # what Python does instead
+    ),  # only the plain Python version
     ("_runtime/loops/instructions.py", "ORDER = ", "ORDERED = ORDER = ", EVERYTHING),
     ("_runtime/loops/machine_code.py", "nogil=True", "nogil=True, fastmath=True", EVERYTHING),
 ]
 
 
 class Edited:
-    """A copy of smp, and the keys of some of its machine code."""
+    """A copy of smp that can be edited, and the keys of some of its machine code."""
 
     def __init__(self, place: Path) -> None:
         self.root = place / "smp"
@@ -130,7 +130,7 @@ def edited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Edited]:
 
 
 @pytest.mark.parametrize(("file", "old", "new", "stale"), EDITS)
-def test_an_edit_makes_stale_what_depends_on_it(
+def test_an_edit_makes_only_dependent_code_stale(
     edited: Edited, file: str, old: str, new: str, stale: set[str] | None
 ) -> None:
     assert SORTING | CELLS | {"core", "place", "lists.serial.walk"} < edited.before.keys()
@@ -146,7 +146,7 @@ print(walk(np.array([1, 2, 2]), 0, 0, 1, np.empty(3, np.int64)), count_below(np.
 """
 
 
-def test_after_an_edit_what_does_not_depend_on_it_is_found(script: Script, tmp_path: Path) -> None:
+def test_code_that_does_not_depend_on_an_edit_is_still_found(script: Script, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "smp", tmp_path / "smp", ignore=shutil.ignore_patterns("microbench", "__pycache__"))
 
     def made() -> set[str]:
@@ -176,8 +176,8 @@ print([times(int(k))(10) for k in sys.argv[1:]])
 """
 
 
-def test_versions_of_one_loop_live_together(script: Script, tmp_path: Path) -> None:
-    """Each is the first function that its process compiles, so that Numba would give both the same name."""
+def test_versions_of_one_loop_are_kept_together(script: Script, tmp_path: Path) -> None:
+    """Each version is the first function that its process compiles, so Numba would give both the same name."""
     for k in ("2", "3"):
         process = script(VERSIONS, k, SMP_CACHE_DIR=str(tmp_path))
         assert process.communicate(timeout=60) == (f"[{k}0]\n", "")
@@ -188,7 +188,7 @@ def test_versions_of_one_loop_live_together(script: Script, tmp_path: Path) -> N
     assert sorted(tmp_path.rglob("*.code")) == made
 
 
-def test_the_last_versions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_last_versions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_code, "cache_folder", lambda: tmp_path)
     other = kept_code.path_of("m.other-1", "a", "code")
     kept_code.write(other, b"other")
@@ -200,7 +200,7 @@ def test_the_last_versions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert kept_code.read(other) == b"other"
 
 
-def test_a_disk_that_is_full_keeps_nothing(tmp_path: Path) -> None:
+def test_nothing_is_kept_if_the_file_cannot_be_written(tmp_path: Path) -> None:
     kept_code.write(tmp_path / "absent" / "m.f-1-2.code", b"code")
     assert kept_code.read(tmp_path / "absent" / "m.f-1-2.code") is None
 
@@ -214,7 +214,7 @@ def made(source: str, **namespace: Any) -> Any:
     return namespace["f"]
 
 
-def test_a_key_is_of_everything_that_is_compiled() -> None:
+def test_a_key_covers_everything_that_is_compiled() -> None:
     compiler.numba()
     import numba
 
@@ -243,10 +243,10 @@ def test_a_key_is_of_everything_that_is_compiled() -> None:
     before = key_of(f, numba.int64)
     assert before != key_of(f, numba.float64)
     compiler.merged(f)
-    assert before != key_of(f, numba.int64), "it is made part of the loop at any size"
+    assert before != key_of(f, numba.int64), "it is always inlined now, whatever its size"
 
 
-def test_a_wrapper_is_not_taken_for_what_it_wraps() -> None:
+def test_a_wrapper_is_not_mistaken_for_the_function_that_it_wraps() -> None:
     def inner(x: int) -> int:
         return x
 
@@ -260,7 +260,7 @@ def test_a_wrapper_is_not_taken_for_what_it_wraps() -> None:
     assert key_of(wrapped(1)) != key_of(wrapped(2))
 
 
-def test_attributes_of_a_module_that_several_functions_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_covers_the_module_attributes_that_its_functions_use(monkeypatch: pytest.MonkeyPatch) -> None:
     module: Any = type(sys)("module_of_a_test")
     module.a, module.b = 1, 2
     source = "def g(x): return x + module.a\ndef h(x): return x + module.b\ndef f(x): return g(h(x))"
@@ -272,14 +272,14 @@ def test_attributes_of_a_module_that_several_functions_use(monkeypatch: pytest.M
     assert key_of(f) == before
 
 
-def test_where_a_function_stands_matters_if_a_traceback_says_so() -> None:
-    """Numba's machine code holds the file and the line of each raise."""
+def test_the_line_of_a_function_is_in_the_key_only_if_it_can_raise() -> None:
+    """Numba's machine code contains the file and the line of each raise."""
     calm, raising = "def f(x):\n return x", "def f(x):\n if x: raise ValueError"
     assert key_of(made(calm)) == key_of(made(f"# moved\n{calm}"))
     assert key_of(made(raising)) != key_of(made(f"# moved\n{raising}"))
 
 
-def test_a_docstring_that_is_a_result_too_is_in_the_key() -> None:
+def test_a_docstring_is_in_the_key_only_if_it_is_also_a_result() -> None:
     source = "def f(x):\n '{0}'\n return '{1}'"
     assert key_of(made(source.format("a", "a"))) != key_of(made(source.format("b", "b")))
     assert key_of(made(source.format("a", "c"))) == key_of(made(source.format("b", "c")))
@@ -315,7 +315,7 @@ def test_numbas_options_in_the_environment_are_in_the_key(monkeypatch: pytest.Mo
     assert key_of(f) != before
 
 
-def test_folders_of_other_versions_go_when_they_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_folders_of_other_versions_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code_folder, "_folder", None)
     monkeypatch.setenv("SMP_CACHE_DIR", str(tmp_path))
     ages = {"0123456789abcdef": 31, "123456789abcdef0": 29, "somebody's own ": 400}

@@ -1,4 +1,4 @@
-"""SIGKILL at random moments of a run of supersteps and collectives: none stuck, none leaked, all named."""
+"""SIGKILL at random moments: every run ends, no process is left, and every error names the killed processor."""
 
 import os
 import random
@@ -32,7 +32,7 @@ def campaign(kills: int, seed: int, record: Callable[[str, object], None]) -> No
     took: list[float] = []
     shared, mine = np.zeros(wait.SHARED_WORDS, np.int64), np.zeros(wait.PRIVATE_WORDS, np.int64)
     mine[[wait.SHARED, wait.SIZE]] = shared.ctypes.data, 1
-    rounds_entered(np.zeros(8, np.int64), mine, 0, 1, 0, 1, 0)  # loaded once, for those who copy this process
+    rounds_entered(np.zeros(8, np.int64), mine, 0, 1, 0, 1, 0)  # loaded once, for processors that are forked
     while len(took) < kills:
         with smp.host(drawn.choice([2, 3]), start=drawn.choice(["fork"] * 4 + ["forkserver"])) as machine:
             shared, words = machine.zeros(10_000), machine.zeros(8 * machine.size, np.int64)
@@ -60,7 +60,7 @@ def campaign(kills: int, seed: int, record: Callable[[str, object], None]) -> No
 
 
 def named(error: ProcessorDied, victim: int, size: int) -> None:
-    """The processor, the signal, and where it was: its superstep and line, or nowhere between two runs."""
+    """Check that an error names the processor, the signal, and its line and superstep, or that it was idle."""
     assert error.rank == victim
     here = rf"last seen at {re.escape(loops.__file__)}:\d+(, (in the \S+ phase of|after) superstep \d \('step \d'\))?"
     assert re.fullmatch(
@@ -70,10 +70,12 @@ def named(error: ProcessorDied, victim: int, size: int) -> None:
     ), str(error)
 
 
-def test_some_kills(nothing_left: None, record_property: Any) -> None:
+def test_every_kill_is_reported_and_leaves_nothing_behind(nothing_left: None, record_property: Any) -> None:
     campaign(ORDINARY, 1, record_property)
 
 
 @pytest.mark.slow
-def test_all_kills(nothing_left: None, record_property: Any) -> None:
+def test_every_one_of_many_kills_is_reported_and_leaves_nothing_behind(
+    nothing_left: None, record_property: Any
+) -> None:
     campaign(ALL, 2, record_property)

@@ -1,4 +1,4 @@
-"""Recorded histories of one cell are linearizable; and the checker finds those that are not."""
+"""Recorded histories of one cell are linearizable, and the checker finds histories that are not."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -40,7 +40,7 @@ Program = tuple[tuple[int, int], ...]
 
 
 def one(op: int, given: int, result: int, start: int, end: int) -> list[Operation]:
-    """A stream that does one operation."""
+    """Return the history of a stream that does one operation."""
     return [Operation(op, given, result, start, end)]
 
 
@@ -111,18 +111,18 @@ WRONG: dict[str, tuple[list[list[Operation]], State]] = {
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_histories_that_are_right(name: str) -> None:
+def test_linearizable_histories_are_accepted(name: str) -> None:
     history, begin = RIGHT[name]
     assert linearizable(history, begin)
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_histories_that_are_wrong(name: str) -> None:
+def test_histories_that_are_not_linearizable_are_rejected(name: str) -> None:
     history, begin = WRONG[name]
     assert not linearizable(history, begin)
 
 
-def test_the_end_belongs_to_the_history() -> None:
+def test_the_final_state_belongs_to_the_history() -> None:
     history = [one(WRITEXF, 1, 0, 0, 9), one(WRITEXF, 2, 0, 0, 9)]
     assert linearizable(history, State(), State(True, 1))
     assert linearizable(history, State(), State(True, 2))
@@ -134,10 +134,10 @@ OPS = st.tuples(st.sampled_from([*WAITING, *READY]), st.integers(1, 3))
 
 
 @given(st.lists(st.lists(OPS, max_size=4), min_size=1, max_size=4), st.randoms(use_true_random=False), st.booleans())
-def test_what_was_done_one_at_a_time_is_right_and_no_longer_with_another_end(
+def test_a_sequential_history_is_accepted_but_not_with_another_final_state(
     programs: list[list[tuple[int, int]]], random: Any, full: bool
 ) -> None:
-    """Operations in a random order, with times around the moments at which they were done."""
+    """Operations are done in a random order, and their times surround the moments at which they are done."""
     state, moment = State(full, 9), 0
     begin, history = state, [[] for _ in programs]
     while True:
@@ -155,7 +155,7 @@ def test_what_was_done_one_at_a_time_is_right_and_no_longer_with_another_end(
     assert bool(ahead) <= stuck(programs, begin)
 
 
-def test_who_is_stuck() -> None:
+def test_programs_that_can_get_stuck_are_recognised() -> None:
     assert stuck([((READFE, 0),)], State())
     assert not stuck([((READFE, 0),), ((WRITEEF, 1),)], State())
     assert stuck([((READFE, 0), (WRITEEF, 1))], State())
@@ -168,10 +168,10 @@ def test_who_is_stuck() -> None:
 
 
 def drawn(random: np.random.Generator, streams: int, length: int) -> tuple[list[Program], State]:
-    """Operations for each stream, of which none can be left waiting for ever, in whatever order they come."""
+    """Draw operations for each stream, none of which can be left waiting for ever, in whatever order they come."""
     begin = State(bool(random.integers(2)), 50)
     while True:
-        some = random.choice([*WAITING, *WAITING, *READY], size=(streams, length))  # often those that wait
+        some = random.choice([*WAITING, *WAITING, *READY], size=(streams, length))  # often operations that wait
         if random.integers(3) == 0:
             some = random.choice(READY, size=(streams, length))
         programs = [tuple((int(op), int(100 * (k + 1) + j)) for j, op in enumerate(ops)) for k, ops in enumerate(some)]
@@ -182,16 +182,16 @@ def drawn(random: np.random.Generator, streams: int, length: int) -> tuple[list[
 def recorded(
     machine: smp.Machine, streams: int, histories: int, length: int, seed: int, jitter: int
 ) -> list[tuple[list[list[Operation]], State, State]]:
-    """Play many histories, each on its own cell; its streams come together before, by other cells.
+    """Play many histories, each on its own cell; before each one, its streams synchronise through other cells.
 
     Parameters
     ----------
     streams : int
-        Of each processor.
+        Number of streams of each processor.
     """
     random, crowd = np.random.default_rng(seed), machine.size * streams
     games = [drawn(random, crowd, length) for _ in range(histories)]
-    cells = machine.cells(3 * histories)  # the histories', and two for each to come together at
+    cells = machine.cells(3 * histories)  # those of the histories, and two for each one to synchronise
     for h, (_, begin) in enumerate(games):
         cells.purge(h, begin.value)
         if begin.full:
@@ -228,14 +228,14 @@ def recorded(
 
 
 def script(games: Sequence[tuple[list[Program], State]], k: int, crowd: int, h: int) -> list[tuple[int, int, int]]:
-    """The lines of one stream for one history: come together, then the operations."""
+    """Return the lines of one stream for one history: it synchronises with the others, then does the operations."""
     came, go = len(games) + 2 * h, len(games) + 2 * h + 1
     meet = [(READFE, came, 0)] * (crowd - 1) + [(WRITEEF, go, 1)] if k == 0 else [(WRITEEF, came, 1), (READFF, go, 0)]
     return meet + [(op, h, given) for op, given in games[h][0][k]]
 
 
 def overlap(history: Sequence[Sequence[Operation]]) -> int:
-    """How many pairs of operations were under way at the same time."""
+    """Return the number of pairs of operations that were under way at the same time."""
     every = [o for ops in history for o in ops]
     return sum(a.start <= b.end and b.start <= a.end for j, a in enumerate(every) for b in every[:j])
 
@@ -251,19 +251,21 @@ CASES = {
 
 @pytest.mark.parametrize("jitter", [0, 10])
 @pytest.mark.parametrize("case", CASES)
-def test_histories_of_the_host(machines: Machines, record_property: Any, case: str, jitter: int) -> None:
+def test_histories_of_the_host_are_linearizable(
+    machines: Machines, record_property: Any, case: str, jitter: int
+) -> None:
     record_property("at the same time", check(machines, case, jitter, 600 if case.startswith("two p") else 300, 1))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("case", CASES)
-def test_many_histories_of_the_host(machines: Machines, case: str, seed: int) -> None:
+def test_many_histories_of_the_host_are_linearizable(machines: Machines, case: str, seed: int) -> None:
     check(machines, case, (0, 10, 100, 1000)[seed % 4], 1000, 2 + seed)
 
 
 def check(machines: Machines, case: str, jitter: int, histories: int, seed: int) -> int:
-    """Record histories and check them; return how many pairs of their operations came at the same time."""
+    """Record histories and check them; return the number of pairs of their operations that overlapped in time."""
     options, streams, length = CASES[case]
     with guarded(machines(**options)) as machine:
         found = recorded(machine, streams, histories, length, seed, jitter)

@@ -1,4 +1,4 @@
-"""Looks at the CPUs around what is timed in this process, and timing again where the host has moved them."""
+"""Looks at the placement of the CPUs before and after a timing, and repeated timings if the host has moved them."""
 
 import math
 import threading
@@ -15,7 +15,7 @@ TWO = pytest.mark.skipif(len(usable_cpus()) < 2, reason="one CPU has no placemen
 
 
 @TWO
-def test_a_look_sees_a_hand_over_and_leaves_this_thread_where_it_may_run() -> None:
+def test_a_look_times_a_hand_off_and_leaves_the_cpus_of_this_thread_unchanged() -> None:
     assert 1.0 < look() < 1e5
     assert len(usable_cpus()) > 1
 
@@ -29,7 +29,7 @@ def test_looks_end_on_a_busy_computer() -> None:
 
 
 @TWO
-def test_several_threads_look_at_once() -> None:
+def test_several_threads_can_look_at_once() -> None:
     found: list[float] = []
     threads = [threading.Thread(target=lambda: found.append(look())) for _ in range(4)]
     for thread in threads:
@@ -39,7 +39,7 @@ def test_several_threads_look_at_once() -> None:
     assert len(found) == 4
 
 
-def test_a_look_at_a_cpu_that_is_gone_ends() -> None:
+def test_a_look_at_a_missing_cpu_ends() -> None:
     assert math.isnan(look([usable_cpus()[0], 1 << 20]))
 
 
@@ -48,19 +48,19 @@ def test_one_cpu_has_no_placement(cpus: list[int]) -> None:
     assert math.isnan(look(cpus))
 
 
-def test_what_was_timed_while_the_cpus_lay_otherwise_is_timed_again() -> None:
-    """A quarter of the time in spells of two seconds, of which the plain median of a short campaign knows nothing."""
+def test_work_timed_while_the_cpus_were_placed_otherwise_is_timed_again() -> None:
+    """The CPUs are far apart for a quarter of the time, in spells of two seconds that a plain median does not show."""
     machine = Moving(lambda at: at % 8 > 6)
     looker = machine.looker()
     taken = [looker.time(machine.work) for _ in range(3000)]
-    assert np.mean(np.array(taken) > 0.010) < 0.03, "only while the main state was not known, or at the edge of a spell"
+    assert np.mean(np.array(taken) > 0.010) < 0.03, "only before the main state is known, or at the edge of a spell"
     assert looker.again > 100
     assert looker.elsewhere < 30
     assert looker.said().startswith("the host moved the CPUs: a hand-off of a line takes 30 ns (")
 
 
-def test_timing_again_takes_a_part_of_the_time_and_no_more() -> None:
-    """The CPUs are moved once and for all: sooner or later that is how they mostly lie."""
+def test_timing_again_takes_only_a_limited_share_of_the_time() -> None:
+    """The CPUs are moved once and for all, so that their new placement becomes the main state in the end."""
     machine = Moving(lambda at: at > 10)
     looker = machine.looker()
     while machine.now < 10:
@@ -77,7 +77,7 @@ def test_timing_again_takes_a_part_of_the_time_and_no_more() -> None:
     assert looker.usual(FAR, FAR), "the main state by now"
 
 
-def test_a_reading_is_good_for_a_moment() -> None:
+def test_a_reading_stays_valid_for_a_moment() -> None:
     machine = Moving(lambda at: False)
     looker = machine.looker()
     for _ in range(20):
@@ -89,7 +89,7 @@ def test_a_reading_is_good_for_a_moment() -> None:
     assert looker.said() == ""
 
 
-def test_what_is_not_known_says_nothing() -> None:
+def test_unknown_readings_have_no_effect() -> None:
     looker = Looker(lambda: math.nan)
     assert looker.time(lambda: 7) == 7
     assert (looker.again, looker.elsewhere, looker.said()) == (0, 0, "")

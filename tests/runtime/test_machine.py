@@ -1,4 +1,4 @@
-"""Opening, using and closing machines: every way to write a program, to start processors, and to interrupt them."""
+"""Opening, using and closing machines: all ways to write a program, to start processors, and to interrupt them."""
 
 import contextlib
 import functools
@@ -38,7 +38,7 @@ def started(request: pytest.FixtureRequest, machines: Machines) -> smp.Machine:
 
 
 class Callables:
-    """Programs that are no plain functions."""
+    """Programs that are not plain functions."""
 
     def __init__(self, factor: int) -> None:
         self.factor = factor
@@ -50,7 +50,7 @@ class Callables:
         return self.method(proc, x)
 
 
-def test_every_way_to_write_a_program(started: smp.Machine) -> None:
+def test_every_way_to_write_a_program_works(started: smp.Machine) -> None:
     factor = 10
 
     def closure(proc: smp.Processor, x: int) -> int:
@@ -81,7 +81,7 @@ def test_every_way_to_write_a_program(started: smp.Machine) -> None:
     assert started.run(repr).results == ["<processor 0 of 2>", "<processor 1 of 2>"]
 
 
-def test_every_kind_of_argument_and_result(started: smp.Machine) -> None:
+def test_every_kind_of_argument_and_result_is_sent(started: smp.Machine) -> None:
     values = [None, 1, "ü", b"\0", 2.5, {"a": [1, (2, 3)]}, np.arange(5), np.float32(1), {1, 2}, slice(1, 2), range(3)]
     array = started.array([1, 2, 3])
 
@@ -95,8 +95,8 @@ def test_every_kind_of_argument_and_result(started: smp.Machine) -> None:
         assert function(1) == 6
 
 
-def test_more_than_fits_into_a_socket(pair: smp.Machine) -> None:
-    """200 MB of arguments, twice 30 MB of results, through calls of every length around the short one's."""
+def test_arguments_and_results_may_be_larger_than_a_socket_holds(pair: smp.Machine) -> None:
+    """Send 200 MB of arguments, twice 30 MB of results, and calls with lengths around that of a short one."""
     data = np.arange(25_000_000)
     assert pair.run(lambda proc, a: int(a[:: 1 << 20].sum()), data).results == [int(data[:: 1 << 20].sum())] * 2
     results = pair.run(lambda proc: np.full(30_000_000, proc.rank, np.uint8)).results
@@ -105,8 +105,8 @@ def test_more_than_fits_into_a_socket(pair: smp.Machine) -> None:
         assert pair.run(lambda proc, data: len(data), bytes(length)).results == [length] * 2
 
 
-def test_a_namespace_like_a_notebooks(started: smp.Machine) -> None:
-    """Cells run in __main__, one after the other; what they define later or again counts at the next run."""
+def test_definitions_in_main_count_at_the_next_run(started: smp.Machine) -> None:
+    """As in a notebook, cells run in __main__, one after the other, and define functions later or again."""
     main = sys.modules["__main__"]
     before = dict(vars(main))
     shell: dict[str, Any] = vars(main)
@@ -159,7 +159,7 @@ def test_a_script_needs_no_guard(script: Script, start: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["-c", "-"])
-def test_a_program_typed_at_a_prompt(how: str) -> None:
+def test_a_program_on_the_command_line_or_from_standard_input_works(how: str) -> None:
     source = NO_GUARD.format(start="forkserver")
     done = subprocess.run(
         [sys.executable, how, *([source] if how == "-c" else [])],
@@ -173,8 +173,8 @@ def test_a_program_typed_at_a_prompt(how: str) -> None:
 
 
 @pytest.mark.parametrize("start", QUICK_STARTS)
-def test_what_was_printed_before_is_printed_once(script: Script, start: str) -> None:
-    """The output of a script goes to a pipe, in blocks; a copied process must not send its copy of the block."""
+def test_text_that_was_printed_before_is_printed_only_once(script: Script, start: str) -> None:
+    """The output of a script goes to a pipe in blocks. A forked process must not send its copy of a block."""
     source = f"""
         import smp, sys
         print("before")
@@ -189,7 +189,7 @@ def test_what_was_printed_before_is_printed_once(script: Script, start: str) -> 
         assert out.count(line) == 1, out
 
 
-def test_a_module_that_can_be_imported(
+def test_a_program_may_come_from_a_module_that_can_be_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machines: Machines, pair: smp.Machine
 ) -> None:
     (tmp_path / "user_module_one.py").write_text("def program(proc, x):\n    return x + proc.rank\n")
@@ -231,7 +231,7 @@ UNSENDABLE: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("what", UNSENDABLE)
-def test_what_cannot_be_sent_is_named(pair: smp.Machine, what: str) -> None:
+def test_an_object_that_cannot_be_sent_is_named(pair: smp.Machine, what: str) -> None:
     make, why = UNSENDABLE[what]
     thing = make()
     ran = pair.zeros(1)
@@ -259,7 +259,7 @@ def test_what_cannot_be_sent_is_named(pair: smp.Machine, what: str) -> None:
                 act()
             assert isinstance(caught.value, TypeError)
             assert "pass plain data, or make it inside the program" in str(caught.value)
-        assert ran[0] == 0  # before any work
+        assert ran[0] == 0  # it was refused before any work
         assert pair.run(lambda proc: proc.rank).results == [0, 1]
     finally:
         for method in ("close", "wait"):
@@ -277,7 +277,7 @@ def test_a_result_that_cannot_be_sent_is_named(pair: smp.Machine) -> None:
     assert pair.run(lambda proc: proc.rank).results == [0, 1]
 
 
-def test_something_whose_pickling_fails(pair: smp.Machine) -> None:
+def test_an_object_whose_pickling_fails_is_named(pair: smp.Machine) -> None:
     class Broken:
         def __reduce__(self) -> Any:
             raise RuntimeError("no way")
@@ -286,7 +286,7 @@ def test_something_whose_pickling_fails(pair: smp.Machine) -> None:
         pair.run(lambda proc, x: None, Broken())
 
 
-def test_a_cell_that_is_empty_yet(pair: smp.Machine) -> None:
+def test_an_unset_variable_of_a_closure_does_not_hide_the_error(pair: smp.Machine) -> None:
     def outer() -> Any:
         def program(proc: smp.Processor, lock: Any) -> Any:
             return later
@@ -300,7 +300,7 @@ def test_a_cell_that_is_empty_yet(pair: smp.Machine) -> None:
 
 
 @pytest.mark.parametrize("start", QUICK_STARTS)
-def test_a_machine_inside_a_program(nothing_left: None, start: str) -> None:
+def test_a_program_may_open_machines(nothing_left: None, start: str) -> None:
     def program(proc: smp.Processor) -> Any:
         array = None
         with smp.host(2, start=start) as inner:
@@ -311,11 +311,11 @@ def test_a_machine_inside_a_program(nothing_left: None, start: str) -> None:
 
     with smp.host(2, start=start) as machine:
         results = machine.run(program).results
-    free = 1 if len(CPUS) >= 2 else len(CPUS)  # each processor has a CPU of its own, and gives no more away
+    free = 1 if len(CPUS) >= 2 else len(CPUS)  # each processor has only its own CPU to give away
     assert results == [([3, 3], free), ([6, 6], free)]
 
 
-def test_a_failure_inside_comes_out(nothing_left: None) -> None:
+def test_a_failure_of_an_inner_machine_is_reported_outside(nothing_left: None) -> None:
     def inner_program(proc: smp.Processor) -> None:
         if proc.rank == 1:
             os._exit(3)
@@ -336,7 +336,7 @@ def test_a_failure_inside_comes_out(nothing_left: None) -> None:
         assert machine.run(lambda proc: proc.rank).results == [0, 1]
 
 
-def test_a_processor_killed_with_a_machine_inside(nothing_left: None) -> None:
+def test_an_inner_machine_ends_when_its_processor_is_killed(nothing_left: None) -> None:
     def program(proc: smp.Processor, pids: smp.GlobalArray) -> None:
         inner = smp.host(2)
         pids.view[proc.rank] = inner.run(lambda p: os.getpid()).results
@@ -353,7 +353,7 @@ def test_a_processor_killed_with_a_machine_inside(nothing_left: None) -> None:
 
 
 @pytest.mark.parametrize("start", QUICK_STARTS)
-def test_pinning(start: str) -> None:
+def test_processors_are_pinned_as_requested(start: str) -> None:
     def where(proc: smp.Processor) -> list[int]:
         return sorted(os.sched_getaffinity(0))
 
@@ -370,8 +370,8 @@ def test_pinning(start: str) -> None:
     assert places(3, (CPUS[0],) * 3) == [[CPUS[0]]] * 3
 
 
-def test_the_affinity_is_that_of_now(fork_servers: None) -> None:
-    """Not that of the time when the fork server started."""
+def test_a_machine_uses_the_current_affinity(fork_servers: None) -> None:
+    """It does not use the affinity of the time when the fork server started."""
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, CPUS[:1])
@@ -383,7 +383,9 @@ def test_the_affinity_is_that_of_now(fork_servers: None) -> None:
         os.sched_setaffinity(0, before)
 
 
-def test_the_surroundings_are_those_of_now(fork_servers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processors_have_the_current_folder_and_environment(
+    fork_servers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def program(proc: smp.Processor) -> Any:
         return os.getcwd(), os.environ.get("SMP_TEST_NEW"), os.environ.get("SMP_TEST_OLD"), os.read(0, 1)
 
@@ -396,10 +398,10 @@ def test_the_surroundings_are_those_of_now(fork_servers: None, tmp_path: Path, m
         assert machine.run(program).results == [(str(tmp_path), "2", None, b"")]
 
 
-def test_what_processors_print_goes_where_the_parents_output_goes(
+def test_output_of_processors_goes_to_the_output_of_the_parent(
     fork_servers: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Of now: the fork server is older than this redirection."""
+    """This is its current output: the fork server is older than the redirection."""
 
     def program(proc: smp.Processor) -> None:
         print("out", proc.rank)
@@ -413,7 +415,7 @@ def test_what_processors_print_goes_where_the_parents_output_goes(
         assert sorted(err.splitlines()) == ["err 0", "err 1"]
 
 
-def test_a_working_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machines_work_in_a_working_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -425,7 +427,7 @@ def test_a_working_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("start", QUICK_STARTS)
 def test_processors_draw_different_random_numbers(start: str) -> None:
-    """Copies of one process would draw the same."""
+    """Copies of one process would draw the same numbers."""
 
     def program(proc: smp.Processor) -> tuple[float, ...]:
         import random
@@ -439,8 +441,8 @@ def test_processors_draw_different_random_numbers(start: str) -> None:
     assert first[1] != second[1]
 
 
-def test_a_parent_that_ignores_its_children(script: Script) -> None:
-    """SIG_IGN for SIGCHLD is inherited, and has the kernel bury children before anybody learns how they ended."""
+def test_a_parent_may_ignore_sigchld(script: Script) -> None:
+    """SIG_IGN for SIGCHLD is inherited, and makes the kernel reap children before their status can be read."""
     for start in STARTS:
         process = script(f"""
             import os, signal, smp
@@ -482,31 +484,33 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("options", "kind", "text"), BAD)
-def test_bad_arguments(nothing_left: None, options: dict[str, Any], kind: type[Exception], text: str) -> None:
+def test_bad_arguments_are_refused(
+    nothing_left: None, options: dict[str, Any], kind: type[Exception], text: str
+) -> None:
     with pytest.raises(kind, match=text):
         smp.host(**options)
 
 
 @pytest.mark.parametrize("program", [None, 3, "program", [len]])
-def test_what_is_no_program(pair: smp.Machine, program: Any) -> None:
+def test_an_object_that_is_not_a_program_is_refused(pair: smp.Machine, program: Any) -> None:
     with pytest.raises(TypeError, match=f"a program must be a function of a processor, not a {type(program).__name__}"):
         pair.run(program)
 
 
-def test_a_program_called_with_the_wrong_arguments(pair: smp.Machine) -> None:
+def test_wrong_arguments_of_a_program_are_reported(pair: smp.Machine) -> None:
     with pytest.raises(ProcessorRaised, match="takes 1 positional argument but 2 were given"):
         pair.run(lambda proc: None, 1)
 
 
 @pytest.mark.parametrize("n", [-1, 1.5, None])
-def test_a_share_of_no_number(pair: smp.Machine, n: Any) -> None:
+def test_a_share_of_an_invalid_number_is_refused(pair: smp.Machine, n: Any) -> None:
     with pytest.raises(ProcessorRaised) as caught:
         pair.run(lambda proc: proc.block(n))
     assert isinstance(caught.value.__cause__, ValueError if n == -1 else TypeError)
 
 
 @pytest.mark.parametrize("processors", [1, 2, 7])
-def test_shares_are_even_in_order_and_all(machines: Machines, processors: int) -> None:
+def test_shares_are_even_and_in_order_and_cover_everything(machines: Machines, processors: int) -> None:
     for n in (0, 1, 6, 7, 8, 100):
         blocks = machines(processors).run(lambda proc, n: proc.block(n), n).results
         sizes = [block.stop - block.start for block in blocks]
@@ -539,7 +543,7 @@ def test_a_run_prints_as_a_table(pair: smp.Machine) -> None:
     assert re.fullmatch(r"<run on 2 processors, 0 supersteps, \S+ s>", repr(empty))
 
 
-def test_a_machine_tells_how_it_is() -> None:
+def test_a_machine_shows_its_state() -> None:
     machine = smp.host(1)
     assert repr(machine) == "<host machine of 1 processors, ready>"
     with machine as same:
@@ -561,7 +565,7 @@ def test_a_machine_that_is_dropped_is_closed(nothing_left: None, start: str) -> 
 
 
 @pytest.mark.parametrize("start", QUICK_STARTS)
-def test_a_script_that_does_not_close(script: Script, start: str) -> None:
+def test_processors_end_with_a_script_that_does_not_close_its_machine(script: Script, start: str) -> None:
     out, err = script(f"""
         import os, smp
         machine = smp.host(2, start={start!r})
@@ -598,8 +602,8 @@ with smp.host(1) as machine:
 """
 
 
-def test_a_fork_server_that_was_killed(script: Script) -> None:
-    """Its machines are over; the next machine starts another."""
+def test_a_killed_fork_server_ends_its_machines_and_is_replaced(script: Script) -> None:
+    """Its machines have ended, and the next machine starts another fork server."""
     out, err = script(FORK_SERVER).communicate(timeout=60)
     assert err == ""
     reason = "the process that starts the processors was killed, and the processors ended with it"
@@ -607,8 +611,8 @@ def test_a_fork_server_that_was_killed(script: Script) -> None:
     assert out.splitlines() == [*told, "[]", *told, "[]", "[1]"]
 
 
-def test_a_fork_server_that_has_retired(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends after a while without machines; a machine that comes at that moment gets another."""
+def test_a_fork_server_that_has_retired_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fork server ends after a while without machines. A machine that is opened at that moment gets another."""
     for root in list(launcher._roots.values()):
         root.close()
     launcher._roots.clear()
@@ -625,7 +629,7 @@ def test_a_fork_server_that_has_retired(monkeypatch: pytest.MonkeyPatch) -> None
     launcher._roots.clear()
 
 
-def test_too_few_descriptors(nothing_left: None) -> None:
+def test_too_few_descriptors_are_reported(nothing_left: None) -> None:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -639,7 +643,7 @@ def test_too_few_descriptors(nothing_left: None) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_machines_in_threads(nothing_left: None) -> None:
+def test_threads_may_use_machines_at_the_same_time(nothing_left: None) -> None:
     results: dict[int, Any] = {}
 
     def work(number: int) -> None:
@@ -656,7 +660,7 @@ def test_machines_in_threads(nothing_left: None) -> None:
 
 
 def waiting(machine: smp.Machine) -> threading.Thread:
-    """Run a program that sleeps for ever in another thread; the thread's ``error`` is what comes of it."""
+    """Run a program that does not end, in another thread; its ``error`` is the exception that the run raises."""
     begun = machine.zeros(1, np.int64)
 
     def program(proc: smp.Processor) -> None:
@@ -679,7 +683,7 @@ def waiting(machine: smp.Machine) -> threading.Thread:
     return thread
 
 
-def test_one_program_at_a_time(nothing_left: None) -> None:
+def test_a_machine_runs_one_program_at_a_time(nothing_left: None) -> None:
     with smp.host(2) as machine:
         thread = waiting(machine)
         with pytest.raises(MachineError, match="this machine is already running a program; open another one"):
@@ -687,7 +691,7 @@ def test_one_program_at_a_time(nothing_left: None) -> None:
     thread.join(HARD)
 
 
-def test_closing_under_a_program_of_another_thread(nothing_left: None) -> None:
+def test_closing_a_machine_ends_the_program_of_another_thread(nothing_left: None) -> None:
     machine = smp.host(2)
     thread = waiting(machine)
     machine.close()
@@ -697,7 +701,7 @@ def test_closing_under_a_program_of_another_thread(nothing_left: None) -> None:
     assert "close() was called while its program ran" in str(thread.error)
 
 
-def test_closing_in_a_signal_handler_under_ones_own_program(nothing_left: None) -> None:
+def test_a_signal_handler_may_close_the_machine_whose_program_runs(nothing_left: None) -> None:
     machine = smp.host(2)
     before = signal.signal(signal.SIGUSR1, lambda number, frame: machine.close())
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1))
@@ -710,8 +714,8 @@ def test_closing_in_a_signal_handler_under_ones_own_program(nothing_left: None) 
         timer.join()
 
 
-def test_an_exception_out_of_a_signal_handler(nothing_left: None) -> None:
-    """What a handler of the user's raises passes, and ends the machine."""
+def test_an_exception_from_a_signal_handler_ends_the_machine(nothing_left: None) -> None:
+    """The exception that a handler of the user's raises is passed on, and ends the machine."""
 
     def late(number: int, frame: Any) -> None:
         raise TimeoutError("too late")
@@ -729,7 +733,7 @@ def test_an_exception_out_of_a_signal_handler(nothing_left: None) -> None:
         machine.run(lambda proc: None)
 
 
-def test_a_fork_of_the_parent_leaves_the_machine_alone(nothing_left: None) -> None:
+def test_a_fork_of_the_parent_does_not_affect_the_machine(nothing_left: None) -> None:
     for start in STARTS:
         with smp.host(2, start=start) as machine:
             array = machine.full(1000, 1.0)
@@ -749,7 +753,7 @@ def test_a_fork_of_the_parent_leaves_the_machine_alone(nothing_left: None) -> No
 
 
 def test_an_interrupt_to_a_processor_is_ignored(pair: smp.Machine) -> None:
-    """By design: Ctrl-C goes to the whole group of processes, and is the parent's business."""
+    """This is by design: Ctrl-C goes to the whole process group, and the parent handles it."""
 
     def program(proc: smp.Processor) -> int:
         os.kill(os.getpid(), signal.SIGINT)
@@ -759,7 +763,7 @@ def test_an_interrupt_to_a_processor_is_ignored(pair: smp.Machine) -> None:
     assert pair.run(program).results == [2, 2]
 
 
-def test_ctrl_c_ends_a_program_and_the_machine_goes_on(nothing_left: None) -> None:
+def test_ctrl_c_ends_a_program_and_the_machine_remains_usable(nothing_left: None) -> None:
     with smp.host(2) as machine:
         for program in (lambda proc: proc.barrier() if proc.rank else time.sleep(0.2), lambda proc: time.sleep(0.2)):
             timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
@@ -773,7 +777,7 @@ def test_ctrl_c_ends_a_program_and_the_machine_goes_on(nothing_left: None) -> No
 
 
 @pytest.mark.parametrize("presses", [1, 2])
-def test_ctrl_c_ends_a_program_that_never_listens(nothing_left: None, presses: int) -> None:
+def test_ctrl_c_ends_a_program_that_swallows_all_exceptions(nothing_left: None, presses: int) -> None:
     machine = smp.host(2)
     timers = [threading.Timer(0.05 * (k + 1), os.kill, (os.getpid(), signal.SIGINT)) for k in range(presses)]
 
@@ -792,7 +796,7 @@ def test_ctrl_c_ends_a_program_that_never_listens(nothing_left: None, presses: i
         machine.run(lambda proc: None)
 
 
-def test_ctrl_c_ends_a_processor_that_was_stopped(nothing_left: None) -> None:
+def test_ctrl_c_ends_a_stopped_processor(nothing_left: None) -> None:
     machine = smp.host(2)
     timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
@@ -801,12 +805,12 @@ def test_ctrl_c_ends_a_processor_that_was_stopped(nothing_left: None) -> None:
     timer.join()
 
 
-def test_many_processors(nothing_left: None) -> None:
+def test_a_machine_may_have_many_processors(nothing_left: None) -> None:
     with smp.host(64) as machine:
         assert machine.run(lambda proc: proc.reduce(proc.rank)).results == [64 * 63 // 2] * 64
 
 
-def test_a_handler_of_the_users_stays(pair: smp.Machine) -> None:
+def test_a_signal_handler_of_the_user_stays_in_place(pair: smp.Machine) -> None:
     came = []
     before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
     try:
@@ -884,10 +888,10 @@ print(hits, rounds, settled(before) == before, before, state(), flush=True)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("start", "handler"), [*((start, "pythons") for start in STARTS), ("forkserver", "own")])
-def test_ctrl_c_at_random_times(script: Script, start: str, handler: str) -> None:
-    """During start, run and close, some hundred times; each time all of it must be gone.
+def test_ctrl_c_at_random_times_leaves_nothing_behind(script: Script, start: str, handler: str) -> None:
+    """Ctrl-C comes many times during start, run and close; each time, nothing of the machine may remain.
 
-    Also where a program's own handler raises, which may happen anywhere: then the machine is over, and no more.
+    This also holds if a handler of the program's own raises, which may happen anywhere; then only the machine is lost.
     """
     seconds = 2.5
     process = script(PRESSED, start, str(seconds), handler)
@@ -899,15 +903,15 @@ def test_ctrl_c_at_random_times(script: Script, start: str, handler: str) -> Non
         process.send_signal(signal.SIGINT)
         sent += 1
     out, err = process.communicate(timeout=30)
-    # Python itself loses one that comes while it drops an object, and says so; nothing else may be said.
+    # Python itself loses a Ctrl-C that comes while it drops an object, and reports that; nothing else may be reported.
     assert re.fullmatch(r"(Exception ignored in: .*\n(Traceback .*\n( .*\n|\n)+)?KeyboardInterrupt: \n)*", err), err
     hits, _, clean, *states = out.split(maxsplit=3)
     assert clean == "True", states
-    assert int(hits) >= sent // 4  # some fall into the same hold
+    assert int(hits) >= sent // 4  # several may come while signals are held back, and count as one
 
 
-def test_ctrl_c_in_a_terminal(script: Script) -> None:
-    """The whole group gets the signal: one traceback, the parent's; status as Python's own."""
+def test_ctrl_c_in_a_terminal_shows_one_traceback(script: Script) -> None:
+    """The whole process group gets the signal. Only the parent shows a traceback, and its status is that of Python."""
     for start in STARTS:
         for wait in (0.0, 0.3):
             process = subprocess.Popen(
@@ -968,7 +972,7 @@ time.sleep(60)
 
 @pytest.mark.parametrize("start", QUICK_STARTS)
 @pytest.mark.parametrize("what", ["idle", "busy", "blocked", "spinning"])
-def test_the_parent_is_killed(script: Script, start: str, what: str) -> None:
+def test_processors_end_when_the_parent_is_killed(script: Script, start: str, what: str) -> None:
     process = script(KILLED, start, what)
     assert process.stdout is not None
     pids = [int(word) for word in process.stdout.readline().split()]
@@ -979,7 +983,7 @@ def test_the_parent_is_killed(script: Script, start: str, what: str) -> None:
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.1, 0.2, 0.3, 0.4])
-def test_the_parent_is_killed_while_it_starts(wait: float, tmp_path: Path) -> None:
+def test_processes_end_when_the_parent_is_killed_during_a_start(wait: float, tmp_path: Path) -> None:
     source = "import smp\nwhile True:\n    smp.host(2, start='spawn').run(len, ())"
     process = subprocess.Popen(
         [sys.executable, "-c", source],
@@ -996,12 +1000,12 @@ def test_the_parent_is_killed_while_it_starts(wait: float, tmp_path: Path) -> No
 
 
 def memory() -> int:
-    """Bytes of this process alone."""
+    """Return the bytes of memory that only this process uses."""
     return int(psutil.Process().memory_full_info().uss)
 
 
-def test_machines_after_failures(nothing_left: None) -> None:
-    """A hundred times: a failure, and a new machine that works; nothing grows."""
+def test_machines_work_after_failures_and_nothing_grows(nothing_left: None) -> None:
+    """A failure is followed by a new machine that works, a hundred times."""
     failures: list[Callable[[smp.Processor], Any]] = [
         lambda proc: os._exit(3) if proc.rank else proc.barrier(),
         lambda proc: os.kill(os.getpid(), signal.SIGKILL) if not proc.rank else proc.reduce(1),
@@ -1041,7 +1045,7 @@ def test_machines_after_failures(nothing_left: None) -> None:
         pytest.param("fork", 2_000, marks=pytest.mark.slow),
     ],
 )
-def test_the_smallest_program_again_and_again(nothing_left: None, start: str, times: int) -> None:
+def test_the_smallest_program_runs_again_and_again(nothing_left: None, start: str, times: int) -> None:
     for _ in range(times):
         with smp.host(1, start=start) as machine:
             assert machine.run(repr).results == ["<processor 0 of 1>"]

@@ -17,13 +17,13 @@ LATEST = 2.0  # seconds
 
 
 class Notebook:
-    """A kernel, and the cells that have been run in it."""
+    """A Jupyter kernel together with the cells that have been run in it."""
 
     def __init__(self, client: NotebookClient) -> None:
         self.client, self.number = client, 0
 
     def run(self, source: str) -> str:
-        """Run a cell; return what it prints, and its value."""
+        """Run a cell; return its printed output and its value as text."""
         cell = nbformat.v4.new_code_cell(source)
         self.client.nb.cells.append(cell)
         self.number += 1
@@ -52,10 +52,10 @@ def notebook() -> Iterator[Notebook]:
 
 
 def ends_in_time(notebook: Notebook, call: str) -> str:
-    """Run a call that fails; return its traceback, if that took no longer than it may."""
+    """Run a call that must fail within the time limit; return its traceback."""
     began = time.monotonic()
     text = notebook.fails(call)
-    assert time.monotonic() - began < LATEST + 1.0  # and what Jupyter takes to show it
+    assert time.monotonic() - began < LATEST + 1.0  # plus the time that Jupyter takes to show it
     return text
 
 
@@ -70,7 +70,7 @@ def total(values):
 
 
 @pytest.mark.parametrize("decorator", ["@smp.local", "@smp.stream", "@numba.njit", "@numba.njit(nogil=True)"])
-def test_a_loop_of_a_cell_and_of_the_same_cell_with_another_body(notebook: Notebook, decorator: str) -> None:
+def test_a_loop_in_a_cell_can_be_redefined_with_another_body(notebook: Notebook, decorator: str) -> None:
     run = "machine.run(lambda proc: int(total(np.arange(5) + proc.rank))).results"
     notebook.run(LOOP.format(decorator=decorator, term="v"))
     assert notebook.run(run) == "[10, 15]"
@@ -79,7 +79,7 @@ def test_a_loop_of_a_cell_and_of_the_same_cell_with_another_body(notebook: Noteb
     assert notebook.run("int(total(np.arange(5)))") == "20"
 
 
-def test_a_loop_whose_helper_is_defined_again(notebook: Notebook) -> None:
+def test_a_loop_uses_the_new_definition_of_its_helper(notebook: Notebook) -> None:
     notebook.run("@smp.local\ndef term(v):\n    return v")
     notebook.run(LOOP.format(decorator="@smp.local", term="term(v)"))
     run = "machine.run(lambda proc: int(total(np.arange(5)))).results"
@@ -88,7 +88,7 @@ def test_a_loop_whose_helper_is_defined_again(notebook: Notebook) -> None:
     assert notebook.run(run) == "[30, 30]"
 
 
-def test_a_loop_of_a_cell_on_an_emulated_machine(notebook: Notebook) -> None:
+def test_a_loop_in_a_cell_runs_on_an_emulated_machine(notebook: Notebook) -> None:
     notebook.run(LOOP.format(decorator="@smp.stream", term="fetch_add(values, 0, 0) + v"))
     with_machine = "with smp.emulated(2) as small:\n    "
     assert notebook.run(with_machine + "print(small.run(lambda proc: int(total(np.arange(5)))).results)") == "[10, 10]"
@@ -104,14 +104,14 @@ def test_a_deadlock_is_reported(notebook: Notebook) -> None:
     assert notebook.run("machine.run(lambda proc: proc.rank).results") == "[0, 1]"
 
 
-def test_a_deadlock_of_a_loop_is_reported(notebook: Notebook) -> None:
+def test_a_deadlock_in_a_loop_is_reported(notebook: Notebook) -> None:
     notebook.run("@smp.stream\ndef take(cells, i):\n    return readfe(cells, i)")
     notebook.run("def program(proc, cells):\n    take(cells, proc.rank)")
     text = ends_in_time(notebook, "machine.run(program, machine.cells(2))")
     assert f"Cell In[{notebook.number - 1}], line 2" in text
 
 
-def test_a_thread_of_the_notebook_helps(notebook: Notebook) -> None:
+def test_a_thread_of_the_notebook_can_fill_the_cells(notebook: Notebook) -> None:
     notebook.run("cells = machine.cells(2)")
     notebook.run(
         "def help_late():\n    time.sleep(5.0)\n    cells.writeef(0, 1)\n    cells.writeef(1, 2)\n"
@@ -121,7 +121,7 @@ def test_a_thread_of_the_notebook_helps(notebook: Notebook) -> None:
     assert notebook.run(run) == "[1, 2]"
 
 
-def test_a_time_limit(notebook: Notebook) -> None:
+def test_a_time_limit_ends_a_run_and_shows_each_processor(notebook: Notebook) -> None:
     notebook.run("def program(proc):\n    if proc.rank == 0:\n        time.sleep(60)\n    proc.barrier()")
     text = ends_in_time(notebook, "machine.run(program, timeout=0.5)")
     cell = notebook.number - 1
@@ -144,7 +144,7 @@ def test_the_traceback_of_a_processor_shows_the_source(notebook: Notebook, kind:
     assert f"Cell In[{inner}], line 2, in divide\n    return a // b  # the guilty line" in remote
 
 
-def test_a_cell_that_is_run_again_has_its_new_number(notebook: Notebook) -> None:
+def test_a_cell_that_is_run_again_is_cited_by_its_new_number(notebook: Notebook) -> None:
     source = "def program(proc):\n    raise KeyError(proc.rank)"
     for _ in range(2):
         notebook.run(source)
@@ -152,18 +152,18 @@ def test_a_cell_that_is_run_again_has_its_new_number(notebook: Notebook) -> None
         assert f"at Cell In[{notebook.number - 1}], line 2" in text
 
 
-def test_the_programs_of_the_pages(notebook: Notebook, tmp_path: Path) -> None:
+def test_the_programs_of_the_pages_run_in_a_notebook(notebook: Notebook, tmp_path: Path) -> None:
     charging().save(tmp_path / "profile.json")
     notebook.run(f"smp.Profile.load({str(tmp_path / 'profile.json')!r}).keep()")  # run.interval() looks for one
     pages = [blocks_of((ROOT / page).read_text(encoding="utf-8"))[0] for page in ("README.md", "docs/cells.md")]
     superstep, cells = map(notebook.run, pages)
-    notebook.run("machine = smp.host(2)")  # theirs is closed
+    notebook.run("machine = smp.host(2)")  # their own is closed
     assert superstep.startswith("1000000\nstep  label")
     assert "verdict" in superstep
     assert cells == "(True, 2000)"
 
 
-def test_an_interrupted_cell_leaves_a_machine_that_can_be_used(notebook: Notebook) -> None:
+def test_a_machine_remains_usable_after_its_cell_was_interrupted(notebook: Notebook) -> None:
     notebook.run("import signal, os")
     text = notebook.fails(
         "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"

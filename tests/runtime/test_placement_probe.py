@@ -1,4 +1,4 @@
-"""The probe of the placement sees hand-overs, ends whatever its partner does, and never takes an old turn for a new."""
+"""The placement probe times hand-offs, ends whatever its partner does, and never takes an old turn for a new one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def probes(proc: Any, count: int) -> list[int]:
 
 
 @pytest.mark.skipif(CPUS < 2, reason="two CPUs hand lines over")
-def test_neighbours_hand_a_line_over_in_some_nanoseconds(machines: Machines) -> None:
+def test_neighbours_hand_over_a_line_in_a_plausible_time(machines: Machines) -> None:
     first, second = machines(2).run(probes, 200).results
     both = [max(pair) for pair in zip(first, second, strict=True) if min(pair) != UNKNOWN]
     assert len(both) > 100
@@ -64,21 +64,21 @@ def test_every_probe_ends_on_one_cpu(machines: Machines) -> None:
 
 
 def alone(proc: Any, side: int) -> tuple[int, float]:
-    handed(proc.sync, PAIRS, 0, 0)  # load it
+    handed(proc.sync, PAIRS, 0, 0)  # loads the loop
     start = time.perf_counter()
     found = handed(proc.sync, 0, side, 5) if proc.rank == side else UNKNOWN
     return found, time.perf_counter() - start
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_a_partner_that_does_not_come_costs_the_reading_and_little_time(machines: Machines, side: int) -> None:
+def test_a_missing_partner_costs_the_reading_and_little_time(machines: Machines, side: int) -> None:
     found, seconds = machines(2).run(alone, side).results[side]
     assert found == UNKNOWN
     assert seconds < 100 * PATIENCE * 1e-9
 
 
 def out_of_step(proc: Any) -> list[int]:
-    """Processor 0 begins a probe to which processor 1 does not come; those after it go on as if it had not been."""
+    """Let processor 0 begin a probe to which processor 1 does not come; return the readings of the probes after it."""
     if proc.rank == 0:
         handed(proc.sync, 0, 0, 0)
     proc.barrier()
@@ -86,7 +86,7 @@ def out_of_step(proc: Any) -> list[int]:
 
 
 @pytest.mark.skipif(CPUS < 2, reason="two CPUs hand lines over")
-def test_after_a_probe_that_failed_the_next_succeed(machines: Machines) -> None:
+def test_probes_succeed_after_one_that_failed(machines: Machines) -> None:
     first, second = machines(2).run(out_of_step).results
     assert sum(a > 0 and b > 0 for a, b in zip(first, second, strict=True)) > 10
 
@@ -95,8 +95,8 @@ def once(proc: Any) -> list[int]:
     return [handed(proc.sync, 0, proc.rank, number) for number in range(2)]
 
 
-def test_on_an_emulated_machine_every_probe_ends_and_most_see_a_hand_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under many schedules: each side has a reading or none, and never one of an earlier turn."""
+def test_on_an_emulated_machine_every_probe_ends_and_most_time_a_hand_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under many schedules, each side has a reading or none, and never one of an earlier turn."""
     monkeypatch.setattr(placement, "BLOCKS", 1)
     monkeypatch.setattr(placement, "TRIPS", 2)
     seen = 0
@@ -112,7 +112,7 @@ def test_on_an_emulated_machine_every_probe_ends_and_most_see_a_hand_over(monkey
 def test_under_all_schedules_with_few_preemptions_every_probe_ends(
     preemptions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a patience of some steps, so that either side may give up at any place, and the next probe begins."""
+    """The patience is a few steps, so that either side may give up at any place, and the next probe begins."""
     for name, value in (("BLOCKS", 1), ("TRIPS", 1), ("LOOKS", 1), ("PATIENCE", 20)):
         monkeypatch.setattr(placement, name, value)
     found = smp.explore(once, 2, preemptions, check=ends)

@@ -1,4 +1,4 @@
-"""The list of process-wide state in docs/architecture.md is whole, and names nothing that is not there."""
+"""The list of process-wide state in docs/architecture.md is complete, and every module in it has such state."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popi
 
 
 def changed(tree: ast.Module) -> set[str]:
-    """The names whose containers the module changes."""
+    """Return the names of the containers that a module changes."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
@@ -29,7 +29,7 @@ def changed(tree: ast.Module) -> set[str]:
 
 
 def with_state(tree: ast.Module) -> set[str]:
-    """The module's classes whose objects are changed: by their own methods, or by each thread."""
+    """Return the names of a module's classes whose objects have state: with an ``__init__``, or local to a thread."""
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     return {
         one.name
@@ -40,7 +40,7 @@ def with_state(tree: ast.Module) -> set[str]:
 
 
 def state(tree: ast.Module) -> Iterator[str]:
-    """What of a module is process-wide, each in a few words."""
+    """Yield a short text for each piece of process-wide state in a module."""
     changes, classes = changed(tree), with_state(tree)
     for node in tree.body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
@@ -88,7 +88,7 @@ def test_every_module_that_has_state_is_listed() -> None:
     assert not missing
 
 
-def test_what_is_listed_is_there() -> None:
+def test_every_listed_module_exists_and_has_state() -> None:
     modules = found()
     assert not listed() - modules.keys()
     assert not {name for name in listed() if not modules[name]}
@@ -109,5 +109,5 @@ def test_what_is_listed_is_there() -> None:
         ("NAMES = {'a': 1}\n_ROWS = [1, 2]\ndef f(): return NAMES['a'], _ROWS", None),
     ],
 )
-def test_state_is_seen(text: str, what: str | None) -> None:
+def test_process_wide_state_is_recognised(text: str, what: str | None) -> None:
     assert list(state(ast.parse(text))) == ([] if what is None else [what])

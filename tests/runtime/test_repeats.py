@@ -1,4 +1,4 @@
-"""A program that is run again and again: what is kept of each repeat, and what the medians are of."""
+"""Programs that are run repeatedly: the record of each repeat, and the medians over all repeats."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def counting(proc: smp.Processor, counter: smp.GlobalArray) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_program_runs_as_often_as_asked_and_the_results_are_the_last(kind: str) -> None:
+def test_a_program_runs_as_often_as_asked_and_returns_the_last_results(kind: str) -> None:
     with KINDS[kind](2) as machine:
         counter = machine.zeros(1, np.int64)
         run = machine.run(counting, counter, warmup=2, repeat=3)
@@ -43,7 +43,7 @@ def test_a_program_runs_as_often_as_asked_and_the_results_are_the_last(kind: str
         assert (once.results, once.warmup, len(once.repeats)) == ([5, 5], 0, 1)
 
 
-def test_arrays_of_runs_whose_results_are_not_kept_live_no_longer_than_the_run() -> None:
+def test_arrays_of_runs_whose_results_are_not_kept_end_with_the_run() -> None:
     class Arrays:
         pass
 
@@ -61,7 +61,7 @@ def test_arrays_of_runs_whose_results_are_not_kept_live_no_longer_than_the_run()
 
 
 def recorded(seconds: list[tuple[float, float, float]], label: str = "x") -> Repeat:
-    """A repeat of one processor whose supersteps take so long in each phase, without waiting."""
+    """Make a repeat of one processor whose supersteps take the given seconds in each phase, without waiting."""
     recorder, clock = Recorder(), 0.0
     for k, phases in enumerate(seconds):
         stamps = [clock]
@@ -83,12 +83,12 @@ def test_the_summary_has_medians_and_the_spread_has_quartiles_of_each_phase() ->
     spread = {str(row["phase"]): (row["low"], row["median"], row["high"]) for row in run.spread()}
     assert spread["copy_in"] == pytest.approx((2.0, 3.0, 4.0))
     assert spread["copy_out"] == pytest.approx((5.0, 6.0, 7.0))
-    assert spread["communication"] == pytest.approx((9.0, 9.0, 9.0))  # what one copy gains the other loses
+    assert spread["communication"] == pytest.approx((9.0, 9.0, 9.0))  # one copy gains the time that the other loses
     assert spread["superstep"] == pytest.approx((10.0, 10.0, 10.0))
     assert [float(repeat.summary()["copy_in"][0]) for repeat in run.repeats] == pytest.approx([1.0, 2.0, 8.0, 3.0, 4.0])
 
 
-def test_a_run_of_several_repeats_prints_how_many_and_their_spread() -> None:
+def test_a_run_of_several_repeats_prints_their_number_and_spread() -> None:
     slow, quick = recorded([(3.0, 0.0, 0.0)]), recorded([(1.0, 0.0, 0.0)])
     run = Run([None], [quick, quick, slow, slow, slow], warmup=2)
     title, head, _, row, note = str(run).splitlines()
@@ -99,7 +99,7 @@ def test_a_run_of_several_repeats_prints_how_many_and_their_spread() -> None:
     assert "spread" not in str(Run([None], [quick]))
 
 
-def test_repeats_with_other_supersteps_are_refused_at_the_first_difference() -> None:
+def test_repeats_with_different_supersteps_are_refused_at_the_first_difference() -> None:
     def program(proc: smp.Processor, counter: smp.GlobalArray, renamed: bool) -> None:
         done = counting(proc, counter)
         for k in range(3):
@@ -115,7 +115,7 @@ def test_repeats_with_other_supersteps_are_refused_at_the_first_difference() -> 
             ProgramError, match=r"repeat 0 has superstep 2 \('after 0'\), repeat 1 has superstep 2 \('after 1'\)"
         ):
             machine.run(program, counter, True, repeat=5)
-        assert counter[0] == 2  # it was found at once
+        assert counter[0] == 2  # the difference was found at once
         counter[0] = 0
         with pytest.raises(ProgramError, match=r"repeat 0 has no superstep, repeat 1 has superstep 4 \('more'\)"):
             machine.run(program, counter, False, repeat=3)
@@ -126,7 +126,7 @@ def with_names(proc: smp.Processor, warmup: int = 1, repeat: int = 2) -> tuple[i
     return warmup, repeat
 
 
-def test_names_of_the_program_that_are_also_of_run() -> None:
+def test_parameters_of_a_program_may_have_the_names_of_options_of_run() -> None:
     with smp.host(1) as machine:
         assert machine.run(with_names, 10, 20, repeat=2, warmup=1).results == [(10, 20)]
         assert machine.run(with_names).results == [(1, 2)]
@@ -147,6 +147,6 @@ def test_names_of_the_program_that_are_also_of_run() -> None:
         ({"repeat": False}, TypeError, "repeat must be a whole number of runs, not False"),
     ],
 )
-def test_numbers_of_runs_that_make_no_sense(given: dict[str, Any], error: type[Exception], said: str) -> None:
+def test_invalid_numbers_of_runs_are_refused(given: dict[str, Any], error: type[Exception], said: str) -> None:
     with smp.host(1) as machine, pytest.raises(error, match=said):
         machine.run(lambda proc: None, **given)

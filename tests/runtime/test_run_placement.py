@@ -1,4 +1,4 @@
-"""What a run notes of the CPUs, of the words of every processor, and of the arrays that supersteps touch."""
+"""Records of a run: the placement of the CPUs, the words of every processor, and the footprint of supersteps."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def nothing(proc: Any) -> None:
 
 
 @pytest.mark.skipif(CPUS < 2, reason="two CPUs hand lines over")
-def test_runs_note_how_the_cpus_lay(machines: Machines) -> None:
+def test_runs_record_the_placement_of_the_cpus(machines: Machines) -> None:
     seen = np.array([machines(2).run(nothing).placement for _ in range(40)])
-    assert np.isfinite(seen[:, 1]).sum() > 10, "after a run all have passed its last barrier"
+    assert np.isfinite(seen[:, 1]).sum() > 10, "after a run all processors have passed its last barrier"
     assert (seen[np.isfinite(seen)] > 1).all()
 
 
 @pytest.mark.parametrize("processors", [1, CPUS + 1])
-def test_runs_that_have_no_placement_do_not_note_any(machines: Machines, processors: int) -> None:
+def test_runs_without_a_placement_record_none(machines: Machines, processors: int) -> None:
     assert all(math.isnan(ns) for ns in machines(processors).run(nothing).placement)
 
 
@@ -50,7 +50,7 @@ def uneven(proc: Any, given: Any, out: Any) -> None:
         pass
 
 
-def test_a_summary_has_the_words_of_those_that_are_not_the_busiest(machines: Machines) -> None:
+def test_a_summary_has_the_words_of_processors_other_than_the_busiest(machines: Machines) -> None:
     three = machines(3)
     given, out = three.zeros(100), three.zeros(3)
     rows = three.run(uneven, given, out).summary()
@@ -66,10 +66,10 @@ def profile(**state: float | None) -> Profile:
     return Profile({"access": {"functions": [{"p": 2}], "placement": {"2": states}}})
 
 
-def test_an_interval_says_when_the_cpus_lay_otherwise() -> None:
+def test_an_interval_notes_that_the_cpus_were_placed_differently() -> None:
     assert moved_note(profile(), 2, [(69.0, 71.0)]) == ""
     assert moved_note(profile(), 2, [(math.nan, math.nan)]) == ""
-    assert moved_note(profile(), 4, [(280.0, 280.0)]) == "", "nothing is known of four"
+    assert moved_note(profile(), 4, [(280.0, 280.0)]) == "", "nothing is known about four processors"
     said = moved_note(profile(), 2, [(70.0, 280.0)])
     assert "took 70 ns then, but 280 ns before or after the run" in said
     said = moved_note(profile(high_ns=None), 2, [(70.0, 71.0), (30.0, 31.0), (72.0, 33.0)])

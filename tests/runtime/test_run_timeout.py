@@ -1,4 +1,4 @@
-"""A run with a time limit ends in time, says what each stream does, and leaves a machine that can be used."""
+"""A run with a time limit ends in time, reports the state of each stream, and leaves a usable machine."""
 
 import os
 import re
@@ -68,30 +68,30 @@ def one_waits_with_a_deadline(proc: smp.Processor, cells: Cells) -> None:
         cells.readfe(0, timeout=60.0)
 
 
-def test_a_wait_and_plain_python(machine: smp.Machine) -> None:
+def test_a_sleep_and_a_wait_are_ended_and_reported(machine: smp.Machine) -> None:
     text = ended(machine, one_sleeps, machine.cells(1))
     assert re.search(rf"0 +0 +\(runs\) +{line_of(one_sleeps, 2)}", text), text
-    if "host" in repr(machine):  # emulated, processor 0 never lets it begin
+    if "host" in repr(machine):  # emulated, processor 0 never lets processor 1 begin
         assert re.search(rf"1 +0 +readfe of cell 0 of Cells.* {line_of(one_sleeps, 3)} +0\.\d\d s", text), text
 
 
 @pytest.mark.parametrize("program", [one_counts, one_sorts])
-def test_loops_of_python_and_of_numpy(machine: smp.Machine, program: Any) -> None:
+def test_loops_of_python_and_of_numpy_are_ended(machine: smp.Machine, program: Any) -> None:
     assert re.search(rf"0 +0 +\(runs\) +{re.escape(__file__)}:\d+", ended(machine, program))
 
 
-def test_a_wait_with_a_deadline_of_its_own(machines: Machines) -> None:
+def test_a_wait_with_a_deadline_of_its_own_is_ended(machines: Machines) -> None:
     text = ended(machines(2), one_waits_with_a_deadline, machines(2).cells(1))
     assert re.search(r"0 +0 +readfe of cell 0", text)
     assert re.search(r"1 +0 +return from the program", text)
 
 
-def test_before_a_deadlock_is_certain(pair: smp.Machine) -> None:
-    """An emulated machine sees a deadlock at once."""
+def test_a_time_limit_may_end_before_a_deadlock_is_certain(pair: smp.Machine) -> None:
+    """Only the host can be tested, because an emulated machine sees a deadlock at once."""
     ended(pair, lambda proc, cells: cells.readfe(0), pair.cells(1), timeout=0.05)
 
 
-def test_at_once(machine: smp.Machine) -> None:
+def test_a_time_limit_of_zero_ends_a_run_at_once(machine: smp.Machine) -> None:
     ended(machine, one_counts, timeout=0)
 
 
@@ -105,7 +105,7 @@ def scramble(rounds: int) -> int:
     return bits
 
 
-def test_a_compiled_loop_that_never_looks(nothing_left: None) -> None:
+def test_a_compiled_loop_that_never_looks_ends_with_the_machine(nothing_left: None) -> None:
     with smp.host(2) as machine:
         machine.run(lambda proc: scramble(1))
         text = ended(machine, lambda proc: scramble(1 << 62), again=False)
@@ -114,7 +114,7 @@ def test_a_compiled_loop_that_never_looks(nothing_left: None) -> None:
             machine.run(lambda proc: None)
 
 
-def test_a_program_that_ends_in_time(machine: smp.Machine) -> None:
+def test_a_program_that_ends_in_time_is_not_affected(machine: smp.Machine) -> None:
     assert machine.run(lambda proc: proc.reduce(1), timeout=60.0).results == [2, 2]
     assert not [thread for thread in threading.enumerate() if thread.name == "smp alarm"]
 
@@ -122,12 +122,12 @@ def test_a_program_that_ends_in_time(machine: smp.Machine) -> None:
 @pytest.mark.parametrize(
     ("timeout", "error"), [("1", TypeError), (True, TypeError), (-1, ValueError), (np.nan, ValueError)]
 )
-def test_no_number_of_seconds(pair: smp.Machine, timeout: Any, error: type[Exception]) -> None:
+def test_an_invalid_time_limit_is_refused(pair: smp.Machine, timeout: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="a timeout must be a number of seconds, 0 or more"):
         pair.run(lambda proc: None, timeout=timeout)
 
 
-def test_ctrl_c_in_numpy_code_leaves_a_machine_that_can_be_used(machine: smp.Machine) -> None:
+def test_ctrl_c_in_loops_and_sleeps_leaves_a_usable_machine(machine: smp.Machine) -> None:
     for program in (one_sorts, one_counts, lambda proc: time.sleep(60.0)):
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
@@ -137,8 +137,8 @@ def test_ctrl_c_in_numpy_code_leaves_a_machine_that_can_be_used(machine: smp.Mac
         assert machine.run(lambda proc: proc.rank).results == [0, 1]
 
 
-def test_an_exception_elsewhere_ends_plain_python_code(pair: smp.Machine) -> None:
-    """The machine can be used again: only a processor that does not stop is killed."""
+def test_an_exception_of_another_processor_ends_a_sleep(pair: smp.Machine) -> None:
+    """The machine remains usable, because only a processor that does not stop is killed."""
 
     def program(proc: smp.Processor) -> None:
         if proc.rank == 1:
@@ -151,8 +151,8 @@ def test_an_exception_elsewhere_ends_plain_python_code(pair: smp.Machine) -> Non
     assert pair.run(lambda proc: proc.rank).results == [0, 1]
 
 
-def test_ctrl_c_in_a_loop_that_a_program_of_an_emulated_machine_compiled(script: Script) -> None:
-    """The signal always comes while smp's own code runs, in which nothing may be raised: at the next step, then."""
+def test_ctrl_c_ends_a_program_of_copies_on_an_emulated_machine(script: Script) -> None:
+    """The signal always comes while smp's own code runs, where nothing may be raised. It acts at the next step."""
     process = script("""
         import numpy as np, smp
         def program(proc, array):

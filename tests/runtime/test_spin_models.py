@@ -1,6 +1,6 @@
-"""The models of the barrier, the abort word and the cells hold, planted bugs are found, and the check can fail.
+"""The SPIN models of the barrier, the abort word and the cells hold, planted bugs are found, and checks can fail.
 
-Here is a part of the checks, marked as slow; ``scripts/models`` does them all.
+The tests that verify models are marked as slow and run only some of the checks; ``scripts/models`` runs them all.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ def run(root: Path, *names: str, path: str | None = None) -> subprocess.Complete
 
 
 def planted() -> set[str]:
-    """The bugs that the models can be given."""
+    """Return the names of the bugs that can be planted in the models."""
     return {name for model in MODELS.glob("*.pml") for name in re.findall(r"BUG_[A-Z_]*[A-Z]", model.read_text())}
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The script and the models, to be spoilt."""
+    """Copy of the script and the models that a test may spoil."""
     (tmp_path / "scripts").mkdir()
     shutil.copy(ROOT / "scripts" / "models", tmp_path / "scripts")
     shutil.copytree(MODELS, tmp_path / "docs" / "models")
@@ -77,7 +77,7 @@ def spoil(root: Path, line: str, name: str = "barrier") -> None:
 
 
 def checks() -> set[str]:
-    """The names of all checks."""
+    """Return the names of all checks."""
     return set(re.findall(r'Check\(\s*"([^"]+)"', (ROOT / "scripts" / "models").read_text()))
 
 
@@ -92,14 +92,14 @@ def test_protocols_hold_and_planted_bugs_are_found() -> None:
         assert ("holds" in row[0]) == (name in HOLDING), row[0]
 
 
-def test_every_planted_bug_has_its_check() -> None:
+def test_every_planted_bug_has_a_check() -> None:
     assert {name for name in checks() if name.startswith("BUG_")} == planted()
     assert len(planted()) >= 60
 
 
 @pytest.mark.slow
 @needs_spin
-def test_a_broken_protocol_is_told_with_the_way_to_its_failure(copy: Path) -> None:
+def test_a_broken_protocol_is_reported_with_the_path_to_its_failure(copy: Path) -> None:
     spoil(copy, "#define BUG_ONE_WORD")
     done = run(copy, "barrier of 2")
     assert done.returncode == 1
@@ -109,7 +109,7 @@ def test_a_broken_protocol_is_told_with_the_way_to_its_failure(copy: Path) -> No
 
 @pytest.mark.slow
 @needs_spin
-def test_a_broken_cell_is_told_with_the_way_to_its_failure(copy: Path) -> None:
+def test_a_broken_cell_is_reported_with_the_path_to_its_failure(copy: Path) -> None:
     spoil(copy, "#define BUG_TWO_READFES", "cells")
     done = run(copy, "cell of 3, killed")
     assert done.returncode == 1
@@ -156,14 +156,14 @@ def test_the_models_use_the_numbers_of_the_code() -> None:
         assert defined("cells.pml", name) == getattr(waiters, name), name
 
 
-def test_the_state_word_of_the_model_begins_like_that_of_the_code() -> None:
+def test_the_low_bits_of_the_models_state_word_match_the_code() -> None:
     text = (MODELS / "cells.pml").read_text()
     assert f"#define FULL(w)     ((w) & {cell.FULL})" in text
     assert f"#define LOCKED(w)   ((w) & {stream_slots.LOCKED})" in text
     assert f"#define A(w)        (((w) >> {cell.A_AT}) & 7)" in text
 
 
-def test_the_readme_tells_every_planted_bug() -> None:
+def test_the_readme_lists_every_planted_bug() -> None:
     assert planted() == set(re.findall(r"BUG_[A-Z_]*[A-Z]", (MODELS / "README.md").read_text()))
 
 
@@ -173,5 +173,5 @@ def test_the_readme_has_a_row_for_every_check_that_holds() -> None:
         if name.startswith(("BUG_", "LIMIT ")):
             assert f"`{name}`" in text, name
         else:
-            row = name.removesuffix(", ends") if name == "barrier of 2, ends" else name  # the same row
+            row = name.removesuffix(", ends") if name == "barrier of 2, ends" else name  # both are in one row
             assert re.search(rf"^\| (\*with `--full`:\* )?{row}(; and ends)? \|", text, re.MULTILINE), name

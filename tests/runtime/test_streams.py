@@ -1,4 +1,4 @@
-"""Streams and threads: how many run at a time, who waits for whom, what becomes of results and errors."""
+"""Streams and threads: the number that run at once, their waits for each other, results, and errors."""
 
 import os
 import sys
@@ -36,16 +36,16 @@ Program = Callable[[smp.Processor], Any]
 
 
 def alone(machine: smp.Machine, program: Program) -> Any:
-    """What a program returns on the only processor."""
+    """Return the result of a program on the only processor of a machine."""
     return machine.run(program).results[0]
 
 
-# How many run.
+# Number of threads that run at once.
 
 
 @smp.stream
 def together(words, turns):
-    """Count in ``words[1]`` the most who were ever here at the same time."""
+    """Record in ``words[1]`` the largest number of threads that were ever in this loop at the same time."""
     for _ in range(turns):
         here = fetch_add(words, 0, 1) + 1
         most = load(words, 1)
@@ -59,7 +59,7 @@ def together(words, turns):
 
 @smp.stream
 def together_between_waits(words, cells, i, turns):
-    """The same, with a wait between the turns, which somebody else ends."""
+    """Do the same, but wait for the answer of another thread between the turns."""
     for _ in range(turns):
         together(words, 1)
         writeef(cells, i, 1)
@@ -74,8 +74,8 @@ def answer(cells, i, turns):
 
 
 @pytest.mark.parametrize("streams", [1, 2, 3, 7])
-def test_at_most_n_run_at_any_moment(one: smp.Machine, streams: int) -> None:
-    """Of many more threads than streams."""
+def test_at_most_n_threads_run_at_any_moment(one: smp.Machine, streams: int) -> None:
+    """The pool has many more threads than streams."""
 
     def program(proc: smp.Processor) -> tuple[int, int]:
         words = np.zeros(2, np.int64)
@@ -91,8 +91,8 @@ def test_at_most_n_run_at_any_moment(one: smp.Machine, streams: int) -> None:
 
 @pytest.mark.parametrize("streams", [1, 2, 3])
 @pytest.mark.parametrize("retries", [0, None])
-def test_at_most_n_run_though_they_trap(one: smp.Machine, streams: int, retries: int | None) -> None:
-    """Threads give their stream up and take one again, hundreds of times; who answers is of another pool."""
+def test_at_most_n_threads_run_although_they_trap(one: smp.Machine, streams: int, retries: int | None) -> None:
+    """Threads give up their stream and take one again hundreds of times. The answering threads are in another pool."""
     cells = one.cells(24, retries=retries)
 
     def program(proc: smp.Processor) -> tuple[int, int]:
@@ -108,7 +108,7 @@ def test_at_most_n_run_though_they_trap(one: smp.Machine, streams: int, retries:
     assert 1 <= most <= streams
 
 
-def test_many_more_threads_than_streams(one: smp.Machine) -> None:
+def test_a_pool_runs_many_more_threads_than_streams(one: smp.Machine) -> None:
     def program(proc: smp.Processor) -> tuple[list[int], int]:
         with proc.streams(3) as pool:
             threads = [pool.start(lambda k=k: k * k) for k in range(2000)]
@@ -121,7 +121,7 @@ def test_many_more_threads_than_streams(one: smp.Machine) -> None:
 
 @smp.stream
 def hand_over(words, me, turns, patience):
-    """Take turns with another loop by plain atomics, without any wait; return how many turns came."""
+    """Alternate with another loop by plain atomics, without any wait; return the number of turns that came."""
     for k in range(turns):
         looks = 0
         while load(words, 0) != 2 * k + me:
@@ -133,10 +133,10 @@ def hand_over(words, me, turns, patience):
     return turns
 
 
-def test_loops_of_one_processors_streams_run_at_the_same_time(one: smp.Machine) -> None:
+def test_loops_on_streams_of_one_processor_run_at_the_same_time(one: smp.Machine) -> None:
     def program(proc: smp.Processor) -> list[int]:
         words = np.zeros(1, np.int64)
-        hand_over(np.ones(1, np.int64), 0, 1, 1)  # loaded
+        hand_over(np.ones(1, np.int64), 0, 1, 1)  # loads the loop
         with proc.streams(2) as pool:
             return pool.map(lambda me: hand_over(words, me, 100, 1 << 31), range(2))
 
@@ -150,7 +150,7 @@ def test_loops_of_one_processors_streams_run_at_the_same_time(one: smp.Machine) 
 @pytest.mark.parametrize("retries", [0, 1, None])
 @pytest.mark.parametrize("pinned", [False, True])
 def test_a_trap_gives_the_stream_up(machines: Machines, pinned: bool, retries: int | None, compiled: bool) -> None:
-    """A consumer and a producer on one stream."""
+    """A consumer and a producer share one stream."""
     machine = machines(1, pin=(usable_cpus()[0],) if pinned else False)
     cells, way = machine.cells(1, retries=retries), Way(compiled=compiled)
 
@@ -164,8 +164,8 @@ def test_a_trap_gives_the_stream_up(machines: Machines, pinned: bool, retries: i
         assert alone(machine, program) == list(range(200))
 
 
-def test_a_retry_limit_without_end_does_not_keep_the_stream(machines: Machines) -> None:
-    """As a thread that polls does not."""
+def test_a_thread_that_retries_endlessly_does_not_keep_its_stream(machines: Machines) -> None:
+    """Retrying gives up the stream now and then, just as polling does."""
     machine = machines(1, pin=(usable_cpus()[-1],))
     cells = machine.cells(1, retries=1 << 40)
 
@@ -179,8 +179,8 @@ def test_a_retry_limit_without_end_does_not_keep_the_stream(machines: Machines) 
         assert alone(machine, program) == list(range(5))
 
 
-def test_waiting_for_a_thread_gives_the_stream_up(one: smp.Machine) -> None:
-    """Threads that start threads and wait for them, on one stream."""
+def test_waiting_for_a_thread_gives_up_the_stream(one: smp.Machine) -> None:
+    """Threads start other threads and wait for them, all on one stream."""
 
     def program(proc: smp.Processor) -> int:
         def fib(n: int) -> int:
@@ -195,8 +195,8 @@ def test_waiting_for_a_thread_gives_the_stream_up(one: smp.Machine) -> None:
     assert alone(one, program) == 13
 
 
-def test_a_thread_that_is_served_waits_for_a_stream_in_its_turn(one: smp.Machine) -> None:
-    """While another runs on the only stream, it is ready, and not yet running."""
+def test_a_served_thread_waits_until_a_stream_is_free(one: smp.Machine) -> None:
+    """While another thread runs on the only stream, the served thread is ready but not yet running."""
     cells = one.cells(2)
 
     def program(proc: smp.Processor) -> tuple[list[str], tuple[int, int, int], tuple[int, int, int]]:
@@ -208,7 +208,7 @@ def test_a_thread_that_is_served_waits_for_a_stream_in_its_turn(one: smp.Machine
 
         def second() -> None:
             said.append("second has the stream")
-            go.wait()  # keeps it: this is no wait of a cell
+            go.wait()  # keeps the stream: this is not a wait on a cell
             said.append("second ends")
 
         with proc.streams(1) as pool:
@@ -230,14 +230,14 @@ def test_a_thread_that_is_served_waits_for_a_stream_in_its_turn(one: smp.Machine
 
 
 def until(true: Callable[[], bool]) -> None:
-    """Wait for another thread."""
+    """Wait until another thread has made a condition true."""
     deadline = time.monotonic() + 20
     while not true():
         assert time.monotonic() < deadline
         time.sleep(0.001)
 
 
-def test_the_numbers_of_a_pool(one: smp.Machine) -> None:
+def test_a_pool_reports_its_streams_and_its_ready_and_trapped_threads(one: smp.Machine) -> None:
     cells = one.cells(8)
 
     def program(proc: smp.Processor) -> list[Any]:
@@ -271,14 +271,16 @@ def test_the_numbers_of_a_pool(one: smp.Machine) -> None:
 
 @pytest.mark.parametrize("scenario", [one_producer_for_many_threads, many_producers_for_one_thread])
 @pytest.mark.parametrize("jitter", [0, 500])
-def test_start_when(machines: Machines, scenario: Callable[[smp.Machine, Way], None], jitter: int) -> None:
+def test_start_when_waits_until_all_cells_are_full(
+    machines: Machines, scenario: Callable[[smp.Machine, Way], None], jitter: int
+) -> None:
     for processors in (1, 2, 3):
         with guarded(machines(processors)) as machine:
             for seed in range(10):
                 scenario(machine, Way(jitter=jitter, seed=seed))
 
 
-def test_start_when_takes_one_cell_none_or_what_does_not_exist(one: smp.Machine) -> None:
+def test_start_when_accepts_one_cell_or_none_and_refuses_absent_cells(one: smp.Machine) -> None:
     cells = one.cells(3, full=True)
 
     def program(proc: smp.Processor) -> list[Any]:
@@ -297,7 +299,7 @@ def test_start_when_takes_one_cell_none_or_what_does_not_exist(one: smp.Machine)
 # Results and errors.
 
 
-def test_results_in_order_whoever_ends_first(one: smp.Machine) -> None:
+def test_map_returns_results_in_order_whichever_thread_ends_first(one: smp.Machine) -> None:
     def program(proc: smp.Processor) -> tuple[list[int], list[int]]:
         ended: list[int] = []
 
@@ -314,7 +316,7 @@ def test_results_in_order_whoever_ends_first(one: smp.Machine) -> None:
     assert sorted(ended) == list(range(12))
 
 
-def test_arguments_are_those_of_the_function(one: smp.Machine) -> None:
+def test_all_arguments_are_passed_to_the_function(one: smp.Machine) -> None:
     def program(proc: smp.Processor) -> list[Any]:
         def work(*args: Any, **kwargs: Any) -> Any:
             return args, kwargs
@@ -327,7 +329,7 @@ def test_arguments_are_those_of_the_function(one: smp.Machine) -> None:
     assert alone(one, program) == [((1, 2, 3), {"function": 4, "timeout": 5}), True, []]
 
 
-def test_a_result_can_be_asked_for_twice_and_by_many(one: smp.Machine) -> None:
+def test_a_result_can_be_asked_for_twice_and_by_several_threads(one: smp.Machine) -> None:
     def program(proc: smp.Processor) -> list[int]:
         cells = proc.cells(1)
         with proc.streams(2) as pool:
@@ -339,7 +341,7 @@ def test_a_result_can_be_asked_for_twice_and_by_many(one: smp.Machine) -> None:
     assert alone(one, program) == [6] * 7
 
 
-def test_a_thread_that_has_not_ended_in_time(one: smp.Machine) -> None:
+def test_result_times_out_if_the_thread_has_not_ended(one: smp.Machine) -> None:
     cells = one.cells(1)
 
     def program(proc: smp.Processor) -> tuple[str, bool, str, int, bool, str]:
@@ -368,7 +370,7 @@ class Special(Exception):
 
 
 @pytest.mark.parametrize("kind", [Special, KeyboardInterrupt, SystemExit, MemoryError])
-def test_an_exception_travels_to_who_asks(one: smp.Machine, kind: type[BaseException]) -> None:
+def test_asking_for_a_result_raises_the_exception_of_the_thread(one: smp.Machine, kind: type[BaseException]) -> None:
     def program(proc: smp.Processor) -> list[str]:
         def fail() -> None:
             raise kind("because")
@@ -389,14 +391,14 @@ def test_an_exception_travels_to_who_asks(one: smp.Machine, kind: type[BaseExcep
 
 
 def line_of(text: str) -> int:
-    """The line of this file that has the text."""
+    """Return the number of the line of this file that contains only the text."""
     with open(__file__) as file:
         return next(k for k, line in enumerate(file, start=1) if line.strip() == text)
 
 
 @pytest.mark.parametrize("pool", ["with", "open", "team"])
 @pytest.mark.parametrize("streams", [1, 3])
-def test_an_error_that_nobody_asked_for_ends_the_run(machines: Machines, pool: str, streams: int) -> None:
+def test_an_error_that_is_never_asked_for_ends_the_run(machines: Machines, pool: str, streams: int) -> None:
     def program(proc: smp.Processor) -> None:
         def fail() -> None:
             raise Special("unheard")
@@ -422,7 +424,7 @@ def test_an_error_that_nobody_asked_for_ends_the_run(machines: Machines, pool: s
 
 
 def test_no_error_is_lost(one: smp.Machine) -> None:
-    """Whenever the thread ends: before the program comes to the end of the block, or after."""
+    """The thread may end before or after the program reaches the end of the block."""
 
     def program(proc: smp.Processor, rest: int) -> None:
         with proc.streams(1) as pool:
@@ -435,7 +437,7 @@ def test_no_error_is_lost(one: smp.Machine) -> None:
             one.run(program, k % 30)
 
 
-def test_an_error_in_map(one: smp.Machine) -> None:
+def test_map_raises_the_error_of_one_thread_after_all_have_run(one: smp.Machine) -> None:
     def program(proc: smp.Processor) -> tuple[str, list[int]]:
         done = []
 
@@ -454,8 +456,8 @@ def test_an_error_in_map(one: smp.Machine) -> None:
     assert alone(one, program) == ("third", [0, 1, 3, 4])
 
 
-def test_the_error_of_the_block_is_the_one_told(one: smp.Machine) -> None:
-    """One inside the with block is not hidden by those of its threads, and threads that wait are let go."""
+def test_the_error_of_the_block_is_the_one_reported(one: smp.Machine) -> None:
+    """Errors of its threads do not hide an error inside the with block, and waiting threads are released."""
     cells = one.cells(1)
 
     def program(proc: smp.Processor) -> None:
@@ -479,7 +481,7 @@ def test_close_waits_for_all_threads(one: smp.Machine) -> None:
         def work(k: int, deep: int) -> None:
             time.sleep(0.002)
             if deep:
-                pool.start(work, k + 10, deep - 1)  # while it is being closed
+                pool.start(work, k + 10, deep - 1)  # while the pool is being closed
             done.append(k)
 
         with proc.streams(2) as pool:
@@ -537,7 +539,7 @@ def test_proc_team_is_the_processors_pool(machines: Machines) -> None:
 
 
 def test_a_pool_grows_with_the_ready_threads(one: smp.Machine) -> None:
-    """Up to its ceiling; all who run wait for each other, in plain Python."""
+    """It grows up to its ceiling. All running threads wait for each other, in plain Python."""
 
     def program(proc: smp.Processor) -> list[tuple[int, int]]:
         seen = []
@@ -581,8 +583,8 @@ def test_streams_retire_when_they_have_nothing_to_do(one: smp.Machine) -> None:
     assert alone(one, program) == (6, 2, 6)
 
 
-def test_streams_that_retire_while_threads_come(one: smp.Machine) -> None:
-    """At once, and while threads are started at all moments: every one runs."""
+def test_every_thread_runs_although_streams_retire(one: smp.Machine) -> None:
+    """Streams retire at once or soon, while threads are started at all moments."""
 
     def program(proc: smp.Processor) -> list[int]:
         results = []
@@ -598,7 +600,7 @@ def test_streams_that_retire_while_threads_come(one: smp.Machine) -> None:
     assert alone(one, program) == [sum(range(150))] * 3
 
 
-def test_pools_that_cannot_be(one: smp.Machine) -> None:
+def test_invalid_pools_and_threads_are_refused(one: smp.Machine) -> None:
     def program(proc: smp.Processor) -> list[str]:
         told = []
         for args in ({"n": 0}, {"n": 2, "ceiling": 3}, {"n": 4, "grow": True, "ceiling": 3}, {"n": 1, "retire": -1}):
@@ -642,8 +644,8 @@ def test_pools_and_threads_stay_in_their_process(machines: Machines) -> None:
         assert isinstance(caught.value.__cause__, NotPicklable)
 
 
-def test_a_record_goes_to_the_next_thread(one: smp.Machine) -> None:
-    """Many pools, one after the other, do not use records up."""
+def test_a_record_is_reused_by_the_next_thread(one: smp.Machine) -> None:
+    """Many pools, one after the other, do not use up the records."""
     cells = one.cells(1)
 
     def program(proc: smp.Processor) -> int:
@@ -660,7 +662,7 @@ def test_a_record_goes_to_the_next_thread(one: smp.Machine) -> None:
         assert alone(one, program) <= before + 4
 
 
-def test_the_counters_of_each_stream(one: smp.Machine) -> None:
+def test_each_stream_has_its_own_counters(one: smp.Machine) -> None:
     cells = one.cells(1, retries=5)
 
     def program(proc: smp.Processor) -> list[list[int]]:
@@ -683,8 +685,8 @@ def test_the_counters_of_each_stream(one: smp.Machine) -> None:
     assert alone(one, program) == [[0, 5, 1]] * 3
 
 
-def test_plain_python_threads_take_turns(one: smp.Machine) -> None:
-    """Python's own work is done by all of them, in parallel or by turns."""
+def test_plain_python_threads_all_finish(one: smp.Machine) -> None:
+    """All threads do work in plain Python, in parallel or alternately."""
 
     def program(proc: smp.Processor) -> list[int]:
         with proc.streams(4) as pool:
@@ -695,7 +697,7 @@ def test_plain_python_threads_take_turns(one: smp.Machine) -> None:
 
 
 def test_collectives_belong_to_the_processors_first_thread(machines: Machines) -> None:
-    """Streams come together by cells; the processor's barrier is not theirs to miss or to double."""
+    """Streams synchronise through cells. The processor enters a barrier once, however many streams it has."""
 
     def program(proc: smp.Processor, cells: smp.Cells) -> int:
         with proc.streams(CPUS) as pool:

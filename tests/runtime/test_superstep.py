@@ -1,4 +1,4 @@
-"""Supersteps: what they read, write, count, record, and refuse."""
+"""Supersteps: the values that they read and write, their counts and records, and the uses that they refuse."""
 
 import itertools
 import re
@@ -20,7 +20,7 @@ from smp.errors import PhaseError, ProcessorRaised
 
 
 def failing(machine: smp.Machine, program: Callable[..., Any], *args: Any) -> BaseException:
-    """The exception that a program ends with."""
+    """Return the exception that ends a program."""
     with pytest.raises(ProcessorRaised) as caught:
         machine.run(program, *args)
     cause = caught.value.__cause__
@@ -48,7 +48,7 @@ def test_reads_see_the_values_before_the_writes_of_the_same_superstep(machines: 
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64, np.int32, np.uint8])
-def test_overlapping_writes_end_as_one_of_the_values_whole(machines: Machines, dtype: type) -> None:
+def test_overlapping_writes_leave_one_of_the_values_whole(machines: Machines, dtype: type) -> None:
     machine = machines(4)
     shared = machine.zeros(5000, dtype)
     patterns = np.array([0x00, 0x55, 0xAA, 0xFF], np.uint8)
@@ -69,13 +69,13 @@ def test_overlapping_writes_end_as_one_of_the_values_whole(machines: Machines, d
 
 
 def by_step(run: Run, column: str) -> list[list[int]]:
-    """A column of run.steps: a row for each superstep, a number for each processor."""
+    """Return a column of run.steps with a row for each superstep and a number for each processor."""
     size = len(run.results)
     return [list(map(int, row)) for row in run.steps[column].reshape(-1, size)]
 
 
 @pytest.mark.parametrize("processors", [1, 3])
-def test_counts_of_a_transpose(machines: Machines, processors: int) -> None:
+def test_a_transpose_is_counted_exactly(machines: Machines, processors: int) -> None:
     machine, n = machines(processors), 12
     a = machine.array(np.arange(float(n * n)).reshape(n, n))
     b = machine.zeros((n, n))
@@ -94,7 +94,7 @@ def test_counts_of_a_transpose(machines: Machines, processors: int) -> None:
 
 
 @pytest.mark.parametrize("processors", [2, 4])
-def test_counts_of_an_all_to_all(machines: Machines, processors: int) -> None:
+def test_an_all_to_all_is_counted_exactly(machines: Machines, processors: int) -> None:
     """Processor r sends r + s + 1 elements to processor s."""
     machine = machines(processors)
     boxes = machine.zeros((processors, processors, 2 * processors), np.int32)
@@ -118,7 +118,7 @@ def test_counts_of_an_all_to_all(machines: Machines, processors: int) -> None:
 
 
 @pytest.mark.parametrize("processors", [1, 3, 7])
-def test_counts_of_a_stencil(machines: Machines, processors: int) -> None:
+def test_a_stencil_is_counted_exactly(machines: Machines, processors: int) -> None:
     machine, rows, columns, sweeps = machines(processors), 21, 10, 4
     start = np.random.default_rng(0).random((rows + 2, columns))
     grid = machine.array(start)
@@ -145,7 +145,7 @@ SHAPE = (4, 3, 5)
 
 
 def indices() -> st.SearchStrategy[Any]:
-    """Everything that NumPy takes for an array of SHAPE: basic, integer arrays, masks, lists, and mixtures."""
+    """Return indices of every kind for an array of SHAPE: basic, integer arrays, masks, lists, and mixtures."""
     axis = [st.integers(-n, n - 1) for n in SHAPE]
     lists = [st.lists(one, max_size=4) for one in axis]
     mixed = st.tuples(st.slices(4), lists[1].map(lambda x: np.array(x, np.intp)), st.slices(5))
@@ -168,7 +168,7 @@ def indices() -> st.SearchStrategy[Any]:
 @given(index=indices(), data=st.data())
 @example(index=(), data=None)
 @example(index=None, data=None)
-def test_every_index_reads_and_writes_as_numpys(machines: Machines, index: Any, data: Any) -> None:
+def test_every_index_reads_and_writes_as_in_numpy(machines: Machines, index: Any, data: Any) -> None:
     machine = machines(1)
     values = np.arange(60, dtype=np.int32).reshape(SHAPE)
     part = values[index]
@@ -182,7 +182,7 @@ def test_every_index_reads_and_writes_as_numpys(machines: Machines, index: Any, 
             same = step.copy_in(source, index, out=out) is out
             step.copy_out(target, index, new)
         kept = seen.copy()
-        seen[...] = 0  # one's own: nothing of the global array changes
+        seen[...] = 0  # a private copy: the global array does not change
         return kept, out, same
 
     run = machine.run(program, source, target)
@@ -208,8 +208,8 @@ WHOLE = st.sampled_from([np.int64, np.int32, np.uint16, np.int8])
     index=hnp.arrays(WHOLE, st.sampled_from([(), (0,), (9,), (3, 4)]), elements=st.integers(0, 19)),
     negative=st.booleans(),
 )
-def test_integer_arrays_on_one_dimension(machines: Machines, index: np.ndarray, negative: bool) -> None:
-    """The pattern of the random family, with a way of its own: bounds are checked, nothing is gathered twice."""
+def test_integer_arrays_index_one_dimension_as_in_numpy(machines: Machines, index: np.ndarray, negative: bool) -> None:
+    """The pattern of the Random family has its own code, which checks the bounds and gathers no element twice."""
     machine = machines(1)
     index = index - index.dtype.type(20) if negative and index.dtype.kind == "i" else index
     values = np.arange(20) * 1.5
@@ -268,7 +268,7 @@ def test_one_element_keeps_its_dtype_and_counts_its_bytes(pair: smp.Machine, dty
     assert by_step(run, "bytes_written") == [[array.dtype.itemsize, 0]]
 
 
-def test_fields_of_records(pair: smp.Machine) -> None:
+def test_fields_of_records_are_read_and_written(pair: smp.Machine) -> None:
     array = pair.zeros(4, RECORD)
 
     def program(proc: smp.Processor) -> Any:
@@ -301,7 +301,7 @@ def test_fields_of_records(pair: smp.Machine) -> None:
         (slice(0, 0), 4),
     ],
 )
-def test_values_are_broadcast_as_numpy_does(pair: smp.Machine, index: Any, values: Any) -> None:
+def test_values_are_broadcast_as_in_numpy(pair: smp.Machine, index: Any, values: Any) -> None:
     array = pair.zeros((2, 3), np.float32)
 
     def program(proc: smp.Processor) -> None:
@@ -330,7 +330,7 @@ def test_values_are_broadcast_as_numpy_does(pair: smp.Machine, index: Any, value
         (np.ones(3, bool), 0, IndexError, "boolean index did not match"),
     ],
 )
-def test_what_does_not_fit_is_refused_at_once(
+def test_values_and_indices_that_do_not_fit_are_refused_at_once(
     pair: smp.Machine, index: Any, values: Any, kind: type[Exception], text: str
 ) -> None:
     array = pair.full((2, 3), 5, np.float32)
@@ -346,7 +346,7 @@ def test_what_does_not_fit_is_refused_at_once(
 
 
 @pytest.mark.parametrize("index", [5, -6, np.array([0, 5]), np.array([-6, 0]), np.array([[1], [99]], np.uint8)])
-def test_an_index_out_of_bounds(pair: smp.Machine, index: Any) -> None:
+def test_an_index_out_of_bounds_is_refused(pair: smp.Machine, index: Any) -> None:
     array = pair.zeros(5)
 
     def writes(proc: smp.Processor) -> None:
@@ -366,7 +366,7 @@ def test_an_index_out_of_bounds(pair: smp.Machine, index: Any) -> None:
             raise failing(pair, program)
 
 
-def test_pythons_own_integers_fit_where_their_values_do(pair: smp.Machine) -> None:
+def test_python_integers_are_accepted_if_their_values_fit(pair: smp.Machine) -> None:
     array = pair.zeros(3, np.uint8)
 
     def program(proc: smp.Processor, values: Any) -> None:
@@ -389,7 +389,7 @@ def test_pythons_own_integers_fit_where_their_values_do(pair: smp.Machine) -> No
     [np.empty(4), np.empty((5, 1)), np.empty(5, np.float32), np.empty(5, np.int64)],
 )
 @pytest.mark.parametrize("index", [slice(None), np.arange(5)])
-def test_out_must_agree(pair: smp.Machine, out: np.ndarray, index: Any) -> None:
+def test_out_must_agree_in_shape_and_dtype(pair: smp.Machine, out: np.ndarray, index: Any) -> None:
     array = pair.zeros(5)
 
     def program(proc: smp.Processor) -> None:
@@ -401,8 +401,8 @@ def test_out_must_agree(pair: smp.Machine, out: np.ndarray, index: Any) -> None:
         raise failing(pair, program)
 
 
-def test_a_value_may_not_be_changed_before_the_end(pair: smp.Machine) -> None:
-    """It is kept by reference; this is documented, and holds."""
+def test_a_value_that_is_changed_before_the_end_is_written_as_changed(pair: smp.Machine) -> None:
+    """copy_out keeps values by reference, as its documentation says."""
     array = pair.zeros(2)
 
     def program(proc: smp.Processor) -> None:
@@ -453,7 +453,7 @@ PHASES: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("what", PHASES)
-def test_an_access_outside_its_phase(pair: smp.Machine, what: str) -> None:
+def test_an_access_outside_its_phase_is_refused(pair: smp.Machine, what: str) -> None:
     act, text = PHASES[what]
     array = pair.zeros(3)
 
@@ -467,7 +467,7 @@ def test_an_access_outside_its_phase(pair: smp.Machine, what: str) -> None:
         raise failing(pair, program, array)
 
 
-def test_a_superstep_that_all_leave_by_an_exception_is_over(pair: smp.Machine) -> None:
+def test_a_superstep_that_all_processors_leave_by_an_exception_is_over(pair: smp.Machine) -> None:
     array = pair.zeros(3)
 
     def program(proc: smp.Processor) -> int:
@@ -487,8 +487,8 @@ def test_a_superstep_that_all_leave_by_an_exception_is_over(pair: smp.Machine) -
     assert run.steps["step"].tolist() == [3, 3]
 
 
-def test_loops_that_copy(pair: smp.Machine) -> None:
-    """Reads and writes whose places are known only on the way, counted by what the loops return."""
+def test_loops_copy_and_return_their_counts(pair: smp.Machine) -> None:
+    """The loops find the places of their reads and writes on the way, and return the counts."""
     walk = pair.array(np.array([3, 0, 1, 4, 2], np.int32))
     marks = pair.zeros(5, np.float64)
 
@@ -521,7 +521,7 @@ def test_loops_that_copy(pair: smp.Machine) -> None:
     assert marks[2] == 0
 
 
-def test_a_loop_says_which_of_its_reads_wait_for_one_another(pair: smp.Machine) -> None:
+def test_a_loop_returns_the_length_of_its_chain_of_dependent_reads(pair: smp.Machine) -> None:
     array = pair.zeros(10)
 
     def program(proc: smp.Processor) -> Any:
@@ -538,7 +538,7 @@ def test_a_loop_says_which_of_its_reads_wait_for_one_another(pair: smp.Machine) 
     assert run.summary()["chain"].tolist() == [7]
 
 
-def test_the_bytes_that_loops_read_are_counted_apart(pair: smp.Machine) -> None:
+def test_the_bytes_that_loops_read_are_counted_separately(pair: smp.Machine) -> None:
     array = pair.zeros(10, np.int32)
 
     def program(proc: smp.Processor) -> None:
@@ -562,7 +562,7 @@ def test_the_bytes_that_loops_read_are_counted_apart(pair: smp.Machine) -> None:
         ((3, 1.0), TypeError, "the loop must return the number of elements that it read, not 1.0"),
     ],
 )
-def test_a_chain_that_cannot_be(pair: smp.Machine, returned: Any, error: type[Exception], message: str) -> None:
+def test_an_impossible_chain_is_refused(pair: smp.Machine, returned: Any, error: type[Exception], message: str) -> None:
     array = pair.zeros(3)
 
     def program(proc: smp.Processor) -> None:
@@ -574,7 +574,7 @@ def test_a_chain_that_cannot_be(pair: smp.Machine, returned: Any, error: type[Ex
 
 
 @pytest.mark.parametrize("returned", [None, -1, 1.0, True, "3"])
-def test_a_loop_that_does_not_count(pair: smp.Machine, returned: Any) -> None:
+def test_a_loop_that_returns_no_count_is_refused(pair: smp.Machine, returned: Any) -> None:
     array = pair.zeros(3)
 
     def reads(proc: smp.Processor) -> None:
@@ -592,7 +592,7 @@ def test_a_loop_that_does_not_count(pair: smp.Machine, returned: Any) -> None:
             raise failing(pair, program)
 
 
-def test_what_is_no_global_array(pair: smp.Machine) -> None:
+def test_an_array_that_is_not_global_is_refused(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> None:
         with proc.superstep() as step:
             step.copy_in(np.zeros(3))
@@ -603,7 +603,7 @@ def test_what_is_no_global_array(pair: smp.Machine) -> None:
         raise failing(pair, program)
 
 
-def test_steps_and_timeline_tell_the_same(machines: Machines) -> None:
+def test_steps_and_timeline_agree(machines: Machines) -> None:
     machine = machines(3)
     shared = machine.zeros(1000)
 
@@ -641,13 +641,13 @@ def test_steps_and_timeline_tell_the_same(machines: Machines) -> None:
     for step, phase in itertools.product(range(4), ("copy_in", "compute", "copy_out")):
         same = spans[(spans["step"] == step) & (spans["phase"] == phase)]
         last_came = (same["end"] - same["waited"]).max()
-        assert (same["end"] >= last_came - 1e-6).all()  # nobody leaves a phase before all have come to its end
+        assert (same["end"] >= last_came - 1e-6).all()  # no processor leaves a phase before all have reached its end
     assert (spans["end"].max() - spans["start"].min()) <= run.wall
-    spans["start"] = 0  # a copy: the run is not changed
+    spans["start"] = 0  # the timeline is a copy, so the run does not change
     assert (run.timeline()["start"] > 0).all()
 
 
-def test_labels_that_are_long_or_strange(pair: smp.Machine) -> None:
+def test_long_and_unusual_labels_are_recorded(pair: smp.Machine) -> None:
     labels = ["x" * 50, "", "Übergrößenträger", "a\0b", 7]
 
     def program(proc: smp.Processor) -> None:
@@ -659,7 +659,7 @@ def test_labels_that_are_long_or_strange(pair: smp.Machine) -> None:
 
 
 @given(limit=st.integers(1, 6), counts=st.lists(st.integers(0, 10), min_size=1, max_size=4))
-def test_supersteps_beyond_the_limit_are_counted_only(limit: int, counts: list[int]) -> None:
+def test_supersteps_beyond_the_limit_are_only_counted(limit: int, counts: list[int]) -> None:
     recorders = [Recorder(limit) for _ in counts]
     for recorder, count in zip(recorders, counts, strict=True):
         for k in range(count):
@@ -674,7 +674,7 @@ def test_supersteps_beyond_the_limit_are_counted_only(limit: int, counts: list[i
 
 
 @pytest.mark.slow
-def test_the_limit_in_a_run(machines: Machines) -> None:
+def test_a_run_records_supersteps_up_to_the_limit(machines: Machines) -> None:
     def program(proc: smp.Processor) -> None:
         for _ in range(LIMIT + 5):
             with proc.superstep():
@@ -686,6 +686,6 @@ def test_the_limit_in_a_run(machines: Machines) -> None:
     assert "5 further supersteps were not recorded" in str(run)
 
 
-def test_no_supersteps_no_rows(pair: smp.Machine) -> None:
+def test_a_run_without_supersteps_has_no_rows(pair: smp.Machine) -> None:
     run = pair.run(lambda proc: None)
     assert (len(run.steps), len(run.timeline()), run.dropped) == (0, 0, 0)

@@ -1,4 +1,4 @@
-"""A superstep that has ended holds nothing of what it read or wrote."""
+"""Supersteps that have ended hold no memory of the values that they read or wrote."""
 
 import gc
 from pathlib import Path
@@ -15,7 +15,7 @@ STEPS = 200
 
 
 def private_bytes() -> int:
-    """Bytes of this process that it shares with no other: what local arrays take."""
+    """Return the number of bytes of private memory of this process, to which its local arrays belong."""
     status = Path("/proc/self/status").read_text()
     return 1024 * int(status.split("RssAnon:")[1].split()[0])
 
@@ -26,7 +26,7 @@ def fill(view: Any, values: Any) -> int:
 
 
 def growth(proc: smp.Processor, array: smp.GlobalArray, by_loop: bool, raises: bool) -> int:
-    """Return by how many bytes the memory of this processor grows over many supersteps."""
+    """Return the number of bytes by which the memory of this processor grows at most over many supersteps."""
     gc.collect()
     before, most = private_bytes(), 0
     for _ in range(STEPS):

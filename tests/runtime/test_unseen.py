@@ -1,4 +1,4 @@
-"""What `smp.explore` cannot see it does not vouch for: accesses to shared arrays that are no steps."""
+"""`smp.explore` does not vouch for accesses that it cannot see: those to shared arrays that are not steps."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,7 +20,10 @@ def zeros(machine: smp.Machine) -> Any:
 
 
 def unseen(program: Callable[..., Any], setup: Callable[..., Any] = zeros, **options: Any) -> list[tuple[str, str]]:
-    """The array and what accesses it, of each place; each is a line of this file, and the text has it."""
+    """Return the array and the kind of access at each unseen place.
+
+    Each place must be a line of this file and be named in the text of the exploration.
+    """
     found = smp.explore(program, 2, None, setup=setup, **options)
     assert found.failure is None, str(found)
     assert found.complete
@@ -33,7 +36,7 @@ def unseen(program: Callable[..., Any], setup: Callable[..., Any] = zeros, **opt
     return [(one.array, one.by) for one in found.unseen]
 
 
-def test_a_lost_update_by_a_view_is_not_certified() -> None:
+def test_a_program_that_updates_through_a_view_is_not_certified() -> None:
     def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
         view = array.view
         view[0] += 1
@@ -49,7 +52,7 @@ def test_a_lost_update_by_a_view_is_not_certified() -> None:
     )
 
 
-def test_one_by_a_numpy_array_that_setup_returned_neither() -> None:
+def test_a_program_that_updates_a_numpy_array_of_setup_is_not_certified() -> None:
     def program(proc: smp.Processor, words: Any) -> None:
         words[0] += 1
 
@@ -77,7 +80,7 @@ def test_arrays_are_found_in_tuples_lists_and_dicts(setup: Callable[..., Any]) -
     assert unseen(program, setup) == [("float64[1]", "NumPy")]
 
 
-def test_cells_atomics_barriers_and_supersteps_are_all_of_a_program() -> None:
+def test_cells_atomics_barriers_and_supersteps_leave_no_unseen_accesses() -> None:
     def program(proc: smp.Processor, array: smp.GlobalArray, words: Any, cells: smp.Cells) -> None:
         fetch_add(array.view, 0, 1)
         part = words[1:]  # no access yet
@@ -87,12 +90,12 @@ def test_cells_atomics_barriers_and_supersteps_are_all_of_a_program() -> None:
         with proc.superstep() as step:
             local = step.copy_in(array)
             step.copy_out(made, slice(2 * proc.rank, 2 * proc.rank + 2), local[:2])
-        with proc.superstep() as step:  # in another one, what the other wrote before
+        with proc.superstep() as step:  # in a later superstep, the part of the other processor
             step.copy_out(made, 2 * (1 - proc.rank), 7)
 
     def setup(machine: smp.Machine) -> Any:
         array = machine.full(4, 3, np.int64)
-        array.view[1] = 5  # no processor is there
+        array.view[1] = 5  # no processor runs yet
         return array, np.zeros(3, np.int64), machine.cells(2)
 
     found = smp.explore(program, 2, 0, setup=setup, check=lambda run, array, words, cells: words.sum() > 0)
@@ -100,7 +103,7 @@ def test_cells_atomics_barriers_and_supersteps_are_all_of_a_program() -> None:
     assert found.unseen == ()
 
 
-def test_the_claim_of_a_bounded_exploration_has_them_too() -> None:
+def test_the_claim_of_a_bounded_exploration_names_unseen_accesses_too() -> None:
     def program(proc: smp.Processor, array: smp.GlobalArray) -> int:
         fetch_add(array.view, 0, 1)
         return int(array.view[1] + fetch_add(array.view, 0, 1))
@@ -113,7 +116,7 @@ def test_the_claim_of_a_bounded_exploration_has_them_too() -> None:
     assert len(claim) == 4
 
 
-def test_what_fails_keeps_its_places_and_its_two_lines() -> None:
+def test_a_failed_exploration_keeps_its_unseen_places_and_prints_two_lines() -> None:
     def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
         array.view[1] = 1
         store(array.view, 0, load(array.view, 0) + 1)
@@ -144,7 +147,7 @@ def plainly(words: Any) -> None:
     words[1] = 2
 
 
-def test_a_compiled_loop_is_not_looked_into() -> None:
+def test_accesses_inside_a_compiled_loop_are_not_seen() -> None:
     def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
         count_up(array.view[1:])
         count_up(view=array.view)
@@ -156,7 +159,7 @@ def test_a_compiled_loop_is_not_looked_into() -> None:
     )
 
 
-def test_a_loop_of_a_stream_is_interpreted_and_its_own_lines_are_named() -> None:
+def test_a_stream_loop_is_interpreted_and_its_own_line_is_named() -> None:
     def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
         plainly(array.view)
 
@@ -164,7 +167,7 @@ def test_a_loop_of_a_stream_is_interpreted_and_its_own_lines_are_named() -> None
     assert one.where == f"{__file__}:{plainly.__wrapped__.__code__.co_firstlineno + 3}"  # type: ignore[attr-defined]
 
 
-def test_loops_of_a_superstep_are_not_looked_into_either() -> None:
+def test_accesses_inside_loops_of_a_superstep_are_not_seen_either() -> None:
     def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
         with proc.superstep() as step:
             step.copy_in_by(total, array)
@@ -175,7 +178,7 @@ def test_loops_of_a_superstep_are_not_looked_into_either() -> None:
 
 
 @pytest.mark.parametrize("index", [0, slice(1, 3), [2, 0], ..., np.array([True, False, True, False])])
-def test_copies_out_that_overlap_are_told(index: Any) -> None:
+def test_overlapping_copies_out_are_reported(index: Any) -> None:
     def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
         with proc.superstep() as step:
             step.copy_out(array, index if proc.rank else slice(0, 2), 1)
@@ -205,7 +208,7 @@ def test_a_function_compiled_by_numba_alone_is_refused() -> None:
     assert "compile it with smp.stream" in str(found.failure.error)
 
 
-# A witnessed array does what a plain one does, and nothing goes past it.
+# A witnessed array behaves like a plain one, and no access to it goes unnoticed.
 
 
 def alter(w: Any) -> Any:
@@ -257,7 +260,7 @@ USES: list[Callable[[Any], Any]] = [
 
 
 @pytest.mark.parametrize("k", range(len(USES)))
-def test_a_use_of_a_witnessed_array_is_noted_and_has_its_outcome(k: int) -> None:
+def test_a_use_of_a_witnessed_array_is_noted_and_has_its_usual_result(k: int) -> None:
     witness, array, twin = Witness(), np.array([3, 1, 2, 0]), np.array([3, 1, 2, 0])
     shown = witness.shown(array, "test")
     witness.on = True
@@ -269,7 +272,7 @@ def test_a_use_of_a_witnessed_array_is_noted_and_has_its_outcome(k: int) -> None
     assert np.array_equal(plain(found), wanted)
 
 
-def test_looking_at_its_shape_or_a_part_of_it_is_no_use_of_an_array() -> None:
+def test_taking_the_shape_or_a_part_of_an_array_is_not_an_access() -> None:
     witness = Witness()
     shown = witness.shown(np.zeros((2, 3)), "test")
     witness.on = True
@@ -279,7 +282,7 @@ def test_looking_at_its_shape_or_a_part_of_it_is_no_use_of_an_array() -> None:
     assert witness.places == ()
 
 
-def test_setup_and_check_are_alone() -> None:
+def test_accesses_by_setup_and_check_are_not_noted() -> None:
     def setup(machine: smp.Machine) -> Any:
         array = machine.zeros(2)
         array.view[:] = 1

@@ -1,4 +1,4 @@
-"""Programs without supersteps, and such that do not count, in an interval as a whole."""
+"""Intervals of whole programs: programs without supersteps, or with supersteps that do not count their accesses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def hand_over(proc: smp.Processor, cells: smp.Cells, times: int) -> None:
 
 
 @pytest.mark.parametrize("opened", [smp.host, smp.emulated])
-def test_a_program_with_cells(opened: Any) -> None:
+def test_a_program_with_cells_has_an_interval_as_a_whole(opened: Any) -> None:
     with opened(2) as machine:
         run = machine.run(hand_over, machine.cells(1), 50, warmup=1, repeat=3)
         interval = run.interval(linear(run.kind))
@@ -45,7 +45,7 @@ def test_a_program_with_cells(opened: Any) -> None:
     assert "total" not in str(interval)
 
 
-def test_all_operations_on_cells_from_python_are_counted_and_those_of_the_run_before_are_not() -> None:
+def test_all_operations_on_cells_from_python_are_counted_but_not_those_of_earlier_runs() -> None:
     def program(proc: smp.Processor, cells: smp.Cells, fail: bool) -> None:
         cells.writexf(0, 1)
         cells.readff(0)
@@ -94,7 +94,7 @@ def summed(values, first, last):  # type: ignore[no-untyped-def]
 
 
 def streams(proc: smp.Processor, data: smp.GlobalArray) -> float:
-    """The sum of this processor's share, by four threads on its streams."""
+    """Sum this processor's share in four threads on its streams; return the total over all processors."""
     mine, view = proc.block(len(data)), data.view
     ends = np.linspace(mine.start, mine.stop, 5).astype(int)
     total = sum(proc.team.map(lambda k: summed(view, ends[k], ends[k + 1]), range(4)))
@@ -102,7 +102,7 @@ def streams(proc: smp.Processor, data: smp.GlobalArray) -> float:
     return float(proc.reduce(total))
 
 
-def test_a_program_of_streams_states_what_it_accesses() -> None:
+def test_a_program_of_streams_states_its_accesses() -> None:
     with smp.host(2, streams=2) as machine:
         data = machine.full(100_000, 1.0, np.float32)
         run = machine.run(streams, data, warmup=1)
@@ -115,7 +115,7 @@ def test_a_program_of_streams_states_what_it_accesses() -> None:
     assert "counted: collectives 6, stated 100,000" in interval.notes
 
 
-def test_relaxation_in_the_grid_itself_has_an_interval_as_a_whole() -> None:
+def test_relaxation_in_the_shared_grid_has_an_interval_as_a_whole() -> None:
     with smp.host(2) as machine:
         grid = machine.array(np.random.default_rng(0).random((300, 300)))
         run = machine.run(relax_red_black, grid, layout="shared", iterations=3, warmup=1)
@@ -130,7 +130,7 @@ def test_relaxation_in_the_grid_itself_has_an_interval_as_a_whole() -> None:
     assert interval.notes[2].startswith("not counted: the reads of supersteps with counted=False")
 
 
-def test_a_time_beyond_the_bad_end_says_how_much_of_it_accesses_explain() -> None:
+def test_a_note_says_how_much_of_a_time_beyond_the_bad_end_accesses_explain() -> None:
     with smp.host(1) as machine:
         run = machine.run(lambda proc: (proc.count(reads=1000), sum(range(100_000)))[1])
     assert (
@@ -140,7 +140,7 @@ def test_a_time_beyond_the_bad_end_says_how_much_of_it_accesses_explain() -> Non
     )
 
 
-def test_hardware_counters_are_counted_or_said_not_to_be() -> None:
+def test_hardware_counters_are_reported_or_a_reason_is_given() -> None:
     with smp.host(2) as machine:
         run = machine.run(lambda proc: sum(range(100_000)), counters=True, repeat=2)
         assert run.results == [4_999_950_000] * 2
@@ -158,7 +158,7 @@ def test_hardware_counters_are_counted_or_said_not_to_be() -> None:
         assert machine.run(lambda proc: 1, counters=True).hardware == [None, None]
 
 
-def test_the_chains_of_all_supersteps_are_one_of_the_whole() -> None:
+def test_the_chains_of_all_supersteps_add_up_for_the_whole_program() -> None:
     def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
         for chain in (3, 4):
             with proc.superstep() as step:

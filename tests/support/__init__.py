@@ -1,1 +1,1 @@
-"""What several tests share: machines, profiles, loops, scenarios, oracles."""
+"""Helpers that several tests share: machines, profiles, loops, scenarios, oracles."""

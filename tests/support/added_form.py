@@ -1,4 +1,4 @@
-"""A program that ranks a list on processor 0 alone, as somebody would add it to the kernels."""
+"""A program that ranks a list on processor 0 alone, written as a user would add it to the kernels."""
 
 import numpy as np
 

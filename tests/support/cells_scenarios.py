@@ -1,7 +1,7 @@
-"""The scenarios of cells as programs: the same on the host and emulated, in compiled loops and in Python.
+"""Scenarios of cells as programs, which are the same on the host and emulated, in compiled loops and in Python.
 
-Each takes a machine and the `Way` to run it, and asserts.  What happens at the cells stands in *scripts*, arrays of
-(operation, cell, value) with a line each, which the loop `play` carries out.
+Each scenario takes a machine and the `Way` to run it, and asserts its results. The operations at the cells are listed
+in *scripts*, which are arrays with a line (operation, cell, value) for each of them. The loop `play` carries them out.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,13 +52,13 @@ class Way(NamedTuple):
     Attributes
     ----------
     scale : int
-        How much of it: about so many operations of each stream.
+        Size of the scenario: approximate number of operations of each stream.
     compiled : bool
-        Whether loops run as such; else as the Python that they are, by the methods of the cells.
+        True to run the loops compiled; False to run them as Python code, which calls the methods of the cells.
     jitter : int
-        The longest rest before an operation, in pauses.
+        Longest rest before an operation, in pauses.
     retries : int or None
-        Of the cells.
+        Limit of retries that the cells are made with.
     seed : int
     """
 
@@ -77,7 +77,7 @@ class Way(NamedTuple):
 
 @inline
 def rest(state, jitter):
-    """Pause for a while drawn at random; return the state of the generator."""
+    """Pause for a random time; return the state of the generator."""
     if jitter > 0:
         state = (state * 1103515245 + 12345) % 2147483648
         for _ in range((state >> 8) % jitter):
@@ -127,7 +127,7 @@ def act(cells, op, i, given):
 
 @smp.stream
 def play(cells, script, results, times, state, jitter):
-    """Carry out a script; note the results, and the times where there is room for them."""
+    """Carry out a script; note the results, and the times if there is room for them."""
     for k in range(len(script)):
         state = rest(state, jitter)
         if len(times) > 0:
@@ -139,7 +139,7 @@ def play(cells, script, results, times, state, jitter):
 
 @smp.stream
 def relay(cells, j, n, total, rounds, state, jitter):
-    """Take the token from cell ``j``, count it without any care, pass it on to the next of ``n``."""
+    """In each round take the token from cell ``j``, count it by a plain addition, and pass it to the next of ``n``."""
     for _ in range(rounds):
         token = readfe(cells, j)
         count = total[0]
@@ -150,7 +150,7 @@ def relay(cells, j, n, total, rounds, state, jitter):
 
 @smp.stream
 def publish(cells, data, readers, rounds):
-    """Write all of the data, tell each reader, wait until each has seen it."""
+    """In each round write all of the data, signal each reader, and wait until each reader has seen the data."""
     for k in range(1, rounds + 1):
         for j in range(len(data)):
             data[j if k % 2 else len(data) - 1 - j] = k
@@ -162,7 +162,7 @@ def publish(cells, data, readers, rounds):
 
 @smp.stream
 def inspect(cells, data, r, readers, rounds):
-    """Wait for each round's flag, by turns in three ways, without a look at its value; return how much was stale."""
+    """Wait for each round's flag, blocked or by trying, and ignore its value; return the number of stale words."""
     stale = 0
     for k in range(1, rounds + 1):
         if k % 3 == 0:
@@ -179,7 +179,7 @@ def inspect(cells, data, r, readers, rounds):
 
 @smp.stream
 def poll(cells, i, wanted):
-    """Look until the value is there, never waiting; return how often."""
+    """Look at a cell, without waiting, until it has the wanted value; return the number of looks."""
     looks = 1
     while readxx(cells, i) != wanted:
         looks += 1
@@ -187,7 +187,7 @@ def poll(cells, i, wanted):
 
 
 def played(way: Way, who: int, cells: smp.Cells, script: Sequence[tuple[int, ...]]) -> list[int]:
-    """The results of a script."""
+    """Carry out a script; return its results."""
     lines = np.array(script, np.int64).reshape(-1, 3)
     results = np.zeros(len(lines), np.int64)
     way.loop(play)(cells, lines, results, np.zeros((0, 2), np.int64), way.seed + 7 * who + 1, way.jitter)
@@ -195,23 +195,23 @@ def played(way: Way, who: int, cells: smp.Cells, script: Sequence[tuple[int, ...
 
 
 def traps(cells: smp.Cells) -> int:
-    """How many waits have trapped so far."""
+    """Return the number of waits that have trapped so far."""
     return int(cells.counters()["traps"].sum())
 
 
 def await_traps(cells: smp.Cells, count: int) -> None:
-    """Look until so many waits have trapped at cell 0, and are in its queue."""
+    """Look until the given number of waits have trapped at cell 0 and are in its queue."""
     while traps(cells) < count:
         cells.peek(0)
-    cells.peek(0)  # whoever traps holds the lock of the cell from its count on until it is in the queue
+    cells.peek(0)  # a trapping wait holds the lock of the cell from when it is counted until it is in the queue
 
 
 def waiters(
     proc: smp.Processor, way: Way, cells: smp.Cells, scripts: Sequence[tuple[int, int, int]]
 ) -> tuple[smp.Pool | None, list[smp.Thread[list[int]]]]:
-    """Let a thread trap at cell 0 for each operation, one after the other, on all processors but the first.
+    """Let one thread for each operation trap at cell 0, one after the other, on all processors but the first.
 
-    When it returns, everywhere, all wait.
+    When it returns on any processor, all threads of all processors wait.
     """
     base, threads = traps(cells), []
     proc.barrier()
@@ -234,7 +234,7 @@ def served(
     scripts: Sequence[tuple[int, int, int]],
     actions: Sequence[tuple[int, int, int]],
 ) -> list[list[int]]:
-    """Let operations trap, in their order; then let the first processor act; return all results of this one."""
+    """Let operations trap in their order, then let the first processor act; return all results of this processor."""
     _, threads = waiters(proc, way, cells, scripts)
     if proc.rank == 0:
         return [played(way, 0, cells, actions)]
@@ -245,7 +245,7 @@ DTYPES = ("int8", "int32", "int64", "uint8", "uint32", "uint64", "bool", "float3
 
 
 def extremes(dtype: str) -> tuple[Any, Any]:
-    """The lowest and the highest value of a type, as Python's numbers."""
+    """Return the lowest and the highest value of a type, as Python's numbers."""
     kind = np.dtype(dtype)
     if kind.kind == "b":
         return False, True
@@ -254,7 +254,7 @@ def extremes(dtype: str) -> tuple[Any, Any]:
 
 
 def every_operation(cells: smp.Cells, low: Any, high: Any) -> list[Any]:
-    """What all operations on cell 0 return, that it holds the lowest or the highest value."""
+    """Return the results of all operations on cell 0 with the lowest and the highest value of its type."""
     cells.writeef(0, low)
     seen = [cells.readff(0), cells.readxx(0), cells.fetch_add(0, high), cells.readfe(0), cells.readxx(0)]
     cells.fill(0)
@@ -268,7 +268,7 @@ def every_operation(cells: smp.Cells, low: Any, high: Any) -> list[Any]:
 
 
 def expected_of_every_operation(dtype: str, low: Any, high: Any) -> list[Any]:
-    """The same, by NumPy's additions."""
+    """Return the expected results of `every_operation`, with sums by NumPy."""
 
     def sum_of(a: Any, b: Any) -> Any:
         with np.errstate(over="ignore"):
@@ -281,7 +281,7 @@ def expected_of_every_operation(dtype: str, low: Any, high: Any) -> list[Any]:
 
 
 def by_turns(results: Sequence[list[list[int]]], count: int) -> list[int]:
-    """What `served` returned on the processors from the second on, in the order of the waiters."""
+    """Return the results of `served` on the processors from the second on, in the order of the waiters."""
     others = len(results) - 1
     return [results[1 + j % others][j // others][0] for j in range(count)]
 
@@ -289,11 +289,11 @@ def by_turns(results: Sequence[list[list[int]]], count: int) -> list[int]:
 # The scenarios.
 
 SCENARIOS: dict[str, Callable[[smp.Machine, Way], None]] = {}
-"""All of them, by their names."""
+"""All scenarios, by their names."""
 
 
 def scenario(check: Callable[[smp.Machine, Way], None]) -> Callable[[smp.Machine, Way], None]:
-    """Make a function one of the scenarios."""
+    """Add a function to the scenarios."""
     SCENARIOS[check.__name__] = check
     return check
 
@@ -326,7 +326,7 @@ def writexf_fills_whatever_it_was(machine: smp.Machine, way: Way) -> None:
     asked = [(READFF, 0, 0), (READFE, 0, 0), (READFF, 0, 0), (READFE, 0, 0)]
     acts = [(WRITEXF, 0, 45), (WRITEXF, 0, 50), (PEEK, 0, 0), (WRITEXF, 0, 55), (PEEK, 0, 0)]
     results = machine.run(served, way, cells, asked, acts).results
-    assert by_turns(results, 4) == [45, 45, 45, 50]  # the first wakes as a fill does, the second wakes the next readfe
+    assert by_turns(results, 4) == [45, 45, 45, 50]  # the first wakes waiters as fill does, the second the next readfe
     assert results[0] == [[0, 0, 2 * 50, 0, 2 * 55 + 1]]
     assert cells.peek(0) == (True, 55)
 
@@ -351,7 +351,7 @@ def purge_releases_one_writer(machine: smp.Machine, way: Way) -> None:
 
 @scenario
 def nothing_tears(machine: smp.Machine, way: Way) -> None:
-    """All bits zero or all one when full, 7 when empty: neither another value nor another state with it is seen."""
+    """A full cell has all bits zero or all one, an empty cell holds 7. No other value or combination is seen."""
     cells = machine.cells(1, retries=way.retries)
     cells.purge(0, 7)
 
@@ -392,13 +392,13 @@ def each_value_is_consumed_once(machine: smp.Machine, way: Way) -> None:
     for result in results:
         for rank in range(0, size, 2):
             mine = [value for value in result if value // 1_000_000 == rank]
-            assert mine == sorted(mine)  # of one producer, in its order
+            assert mine == sorted(mine)  # the values of one producer, in its order
     assert cells.peek(0)[0] is False
 
 
 @scenario
 def a_cell_is_a_fence(machine: smp.Machine, way: Way) -> None:
-    """128 KiB, or less in a small run; to be read backwards and forwards, when nothing but the flag was waited for."""
+    """After a wait for the flag alone, no data is stale, read forwards or backwards: 128 KiB, less in a small run."""
     readers, rounds = machine.size - 1, max(3, way.scale // 8)
     cells = machine.cells(2 * readers, retries=way.retries)
     data = machine.zeros((1 << 17) // 8 if way.scale > 10 else 8, np.int64)
@@ -419,12 +419,12 @@ def one_write_serves_all_readffs_and_one_readfe(machine: smp.Machine, way: Way) 
     acts = [(WRITEEF, 0, 7), (PEEK, 0, 0), (WRITEEF, 0, 8), (PEEK, 0, 0), (WRITEEF, 0, 9), (PEEK, 0, 0)]
     results = machine.run(served, way, cells, asked, acts).results
     assert by_turns(results, 6) == [7, 7, 8, 7, 7, 9]
-    assert results[0] == [[0, 2 * 7, 0, 2 * 8, 0, 2 * 9]]  # the readfe is served by the write itself: never seen full
+    assert results[0] == [[0, 2 * 7, 0, 2 * 8, 0, 2 * 9]]  # the write serves the readfe: the cell is never seen full
 
 
 @scenario
 def in_the_order_of_arrival(machine: smp.Machine, way: Way) -> None:
-    """Those who leave it full take their turns as they came; then one readfe gets what they have made of it."""
+    """Operations that leave the cell full are served in the order of arrival; then one readfe gets the final value."""
     cells = machine.cells(1, retries=way.retries)
     asked = [(READFE, 0, 0), (READFF, 0, 0), (FETCH_ADD, 0, 10), (WRITEFF, 0, 50), (FETCH_ADD, 0, 1), (READFF, 0, 0)]
     results = machine.run(served, way, cells, asked, [(FILL, 0, 0), (PEEK, 0, 0)]).results
@@ -452,7 +452,7 @@ def writeefs_first_come_first_served(machine: smp.Machine, way: Way) -> None:
 
 @scenario
 def overtaking_is_bounded(machine: smp.Machine, way: Way) -> None:
-    """One waits; another fills and empties as fast as it can, and wins until the first has trapped, at the latest."""
+    """One thread waits. Another fills and empties as fast as it can, and wins at most until the first has trapped."""
     cells = machine.cells(1, retries=way.retries)
     turns = [(TRY + WRITEEF, 0, 5), (TRY + READFE, 0, 0)] * 10
 
@@ -472,14 +472,14 @@ def overtaking_is_bounded(machine: smp.Machine, way: Way) -> None:
     (lost, trapped), (got, _), *_ = machine.run(program).results
     assert got == [5]
     assert len(lost) == 1
-    assert lost == [1] or not trapped  # what is put in after the trap is its own
+    assert lost == [1] or not trapped  # a value put in after the trap goes to the waiter
     if way.retries is not None:
         assert cells.counters()["retries"].sum() - before <= way.retries
 
 
 @scenario
 def a_lock_and_a_ticket(machine: smp.Machine, way: Way) -> None:
-    """Counted under readfe and writeef the total is exact; fetch_add gives each number to one."""
+    """A total that is counted under readfe and writeef is exact; fetch_add gives each number to one caller."""
     locks, tickets = machine.cells(1, full=True, retries=way.retries), machine.cells(1, full=True, retries=way.retries)
     total = machine.zeros(1, np.int64)
 
@@ -531,7 +531,7 @@ def many_producers_for_one_thread(machine: smp.Machine, way: Way) -> None:
 
 @scenario
 def every_dtype_through_every_operation(machine: smp.Machine, way: Way) -> None:
-    """On the first processor, from Python; read by all."""
+    """The first processor calls the operations from Python; the others read a cell."""
     for dtype in DTYPES:
         cells = machine.cells(2, dtype, retries=way.retries)
         low, high = extremes(dtype)
@@ -565,7 +565,7 @@ def a_poller_does_not_starve_the_one_that_fills(machine: smp.Machine, way: Way) 
 
 @scenario
 def threads_in_any_order_all_finish(machine: smp.Machine, way: Way) -> None:
-    """As many readers as writers, each for one operation, on few streams."""
+    """As many readers as writers, each with one operation, all finish on few streams."""
     cells, n = machine.cells(1, retries=way.retries), 2 * (way.scale // 2)
     order = way.random().permutation(n).tolist()
 
@@ -583,7 +583,7 @@ def threads_in_any_order_all_finish(machine: smp.Machine, way: Way) -> None:
 
 @scenario
 def a_token_goes_round_a_ring(machine: smp.Machine, way: Way) -> None:
-    """It is passed on 20 times by each thread; of a large run, 10,000 times by 500."""
+    """In a large run each of 500 threads passes the token on 20 times, 10,000 times in all; in a small run, twice."""
     n = 500 if way.scale >= 100 else max(2, way.scale)
     rounds = 20 if way.scale >= 100 else 2
     cells, total = machine.cells(n, retries=way.retries), machine.zeros(1, np.int64)
@@ -604,7 +604,7 @@ def a_token_goes_round_a_ring(machine: smp.Machine, way: Way) -> None:
 def a_stencil_by_cells_is_that_by_supersteps(machine: smp.Machine, way: Way) -> None:
     size, steps = machine.size, max(3, way.scale // 4)
     begin = way.random().standard_normal(4 * size)
-    edges = machine.cells(2 * size, np.float64, retries=way.retries)  # to the left of each processor, to the right
+    edges = machine.cells(2 * size, np.float64, retries=way.retries)  # at the left and the right of each processor
     old, new = machine.array(begin), machine.zeros(len(begin))
 
     def relaxed(u: Any) -> Any:

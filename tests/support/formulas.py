@@ -1,7 +1,7 @@
-"""Random expressions of two inputs, as text, for the tests of models; and C functions, compiled and called.
+"""Random expressions of two inputs, as text, for the tests of models, and a way to compile and call C functions.
 
 `EXACT` holds only operations that IEEE 754 rounds correctly, so Python, NumPy and C must agree to the last bit, which
-steps and comparisons need.  `SMOOTH` adds functions that libraries round differently, outside of all steps.
+steps and comparisons need. `SMOOTH` adds functions that libraries round differently. They stand outside of all steps.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ CONDITIONS = ["{a} < {b}", "{a} <= {b} < {e}", "{a} == {b}", "not {a} > {b}", "{
 
 @st.composite
 def numbers(draw: st.DrawFn, depth: int = 3) -> str:
-    """Numbers, inputs, and what is made of them by operations that all round alike."""
+    """Draw a number, an input, or an expression made of them by operations that all libraries round alike."""
     if depth == 0:
         return draw(st.sampled_from(["n", "m", "0", "1", "2", "3", "0.5", "10", "1e3"]))
     return f"({draw(made_of(OPERATIONS, depth - 1))})"
@@ -32,14 +32,14 @@ def numbers(draw: st.DrawFn, depth: int = 3) -> str:
 
 @st.composite
 def conditions(draw: st.DrawFn, depth: int = 2) -> str:
-    """Comparisons of such numbers, and what joins them."""
+    """Draw a comparison of such numbers, or a combination of comparisons."""
     forms = CONDITIONS if depth else CONDITIONS[:-1]
     return f"({draw(made_of(forms, max(0, depth - 1)))})"
 
 
 @st.composite
 def made_of(draw: st.DrawFn, forms: list[str], depth: int) -> str:
-    """One of the forms, with numbers for a, b and e, and conditions for c and d."""
+    """Draw one of the forms, with numbers for a, b and e, and conditions for c and d."""
     form = draw(st.sampled_from(forms))
     given = {name: conditions(depth) if name in "cd" else numbers(depth) for name in "abcde" if f"{{{name}}}" in form}
     return form.format(**{name: draw(strategy) for name, strategy in given.items()})
@@ -47,7 +47,7 @@ def made_of(draw: st.DrawFn, forms: list[str], depth: int) -> str:
 
 @st.composite
 def smooth(draw: st.DrawFn) -> str:
-    """A function that libraries round differently, of a number from 1 on."""
+    """Draw a function that libraries round differently: a logarithm, an exponential, or a power."""
     a, power = draw(numbers()), draw(st.sampled_from(["2", "1.5", "-1", "0.25"]))
     return draw(
         st.sampled_from([f"log(1 + abs({a}))", f"log2(1 + abs({a}))", f"exp(-abs({a}))", f"(1 + abs({a})) ** {power}"])
@@ -62,11 +62,11 @@ needs_c = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 rarely = settings(
     max_examples=4, derandomize=True, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
-"""For examples of which each holds many formulas, compiled at once."""
+"""Settings for tests in which each example holds many formulas that are compiled at once."""
 
 
 def in_c(functions: Sequence[str], names: Sequence[str], folder: Path) -> list[Callable[[float, float], float]]:
-    """Compile C functions of two doubles."""
+    """Compile C functions of two doubles; return them as functions of Python."""
     source, made = folder / "functions.c", folder / "functions.so"
     source.write_text("#include <math.h>\n" + "\n".join(functions))
     options = ["-std=c99", "-ffp-contract=off", "-shared", "-fPIC"]

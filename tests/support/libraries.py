@@ -1,4 +1,4 @@
-"""Libraries whose tasks return the seconds that they are to have taken, and a calibration that was interrupted."""
+"""Libraries whose tasks return made-up times, and a calibration that was interrupted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALLS: list[tuple[str, int]] = []
 
 
 class Told:
-    """A task that takes ``seconds(n)``, by factors in turns at each n; it counts its calls."""
+    """Task that returns ``seconds(n)`` times the next of the factors, in turn for each n. It counts its calls."""
 
     def __init__(self, seconds: Task, factors: tuple[float, ...] = (1.0,)) -> None:
         self.seconds, self.factors, self.calls = seconds, factors, Counter[int]()
@@ -32,7 +32,7 @@ def line(n: float) -> float:
 
 
 def made_library() -> tuple[Library, dict[str, Told]]:
-    """``straight`` takes `line`, ``steep`` 10 ns an element: they cross at n = 111."""
+    """Return a library and its tasks. ``straight`` takes `line`, ``steep`` 10 ns an element: they cross at n = 111."""
     tasks = {"straight": Told(line), "steep": Told(lambda n: 10e-9 * n)}
     library = Library("two", {"n": "10..1e6 x 12"}, lambda n: (n,))
     library.add(*(Implementation(name, task, ["n"]) for name, task in tasks.items()))
@@ -41,7 +41,7 @@ def made_library() -> tuple[Library, dict[str, Told]]:
 
 @pytest.fixture
 def interrupted(tmp_path: Path) -> Path:
-    """A file that a calibration of `made_library` has left on Ctrl-C after half of its 102 timings."""
+    """The file that a calibration of `made_library` leaves after Ctrl-C in the middle of its 102 timings."""
     library, _ = made_library()
     made = 0
 
@@ -59,7 +59,7 @@ def interrupted(tmp_path: Path) -> Path:
 
 
 def made_up(name: str) -> Library:
-    """A library whose times are made up: ``first`` takes 1e-6 + n ns, ``second`` 10e-6 + n / 4 ns."""
+    """Return a library with made-up times: ``first`` takes 1e-6 s plus n ns, ``second`` 10e-6 s plus n / 4 ns."""
 
     def first(n: int, width: int) -> float:
         CALLS.append((f"{name}/first", n))

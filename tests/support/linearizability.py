@@ -1,11 +1,11 @@
-"""What a cell is, one operation after the other; and whether it explains a history of operations at the same time.
+"""A sequential model of a cell, and a check that it explains a history of concurrent operations.
 
-A history is linearizable when its operations could have been done one at a time, each at some moment between its
-invocation and its response, with the results that they had.  The search goes through the orders that the times allow,
+A history is linearizable if its operations could have been done one at a time, each at some moment between its
+invocation and its response, with the results that they had. The search goes through the orders that the times allow,
 and through no state twice.
 
-Source: Wing and Gong, Testing and verifying concurrent objects, section 4; with the memory of states of Lowe, Testing
-for linearizability, section 3.
+Source: Wing and Gong, Testing and verifying concurrent objects, section 4. The memory of visited states is that of
+Lowe, Testing for linearizability, section 3.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,19 +13,19 @@ from typing import NamedTuple
 
 READFE, READFF, READXX, WRITEEF, WRITEFF, WRITEXF, PURGE, FILL, FETCH_ADD, PEEK = range(10)
 TRY = 16
-"""Added to an operation that waits: its ``try_``."""
+"""Number that turns an operation that waits into its ``try_`` form when it is added."""
 NAMES = ("readfe", "readff", "readxx", "writeef", "writeff", "writexf", "purge", "fill", "fetch_add", "peek")
 WAITING = (READFE, READFF, WRITEEF, WRITEFF, FETCH_ADD)
 READY = (READXX, WRITEXF, PURGE, FILL, PEEK, *(TRY + op for op in WAITING))  # never wait
 MISSED = -(1 << 40)
-"""The result of a ``try_`` that did nothing; of a peek it is twice the value, and one more when full."""
+"""Result of a ``try_`` that did nothing. The result of a peek is twice the value, plus one if the cell is full."""
 
 
 EVER = 1 << 62
 
 
 class State(NamedTuple):
-    """Of a cell; ``owed`` while a writeef must be the next operation, one that waited when a purge released it."""
+    """State of a cell. If ``owed``, the next operation must be a writeef that was waiting when a purge released it."""
 
     full: bool = False
     value: int = 0
@@ -47,7 +47,7 @@ def name(op: int) -> str:
 
 
 def meaning(op: int, given: int, state: State) -> Iterator[tuple[int, State]]:
-    """The results and states that an operation can lead to; none when it must wait."""
+    """Yield the results and states that an operation can lead to; none if it must wait."""
     full, value, owed = state
     if owed and op not in (WRITEEF, TRY + WRITEEF):
         return
@@ -79,12 +79,12 @@ def meaning(op: int, given: int, state: State) -> Iterator[tuple[int, State]]:
 
 
 def linearizable(history: Sequence[Sequence[Operation]], begin: State, end: State | None = None) -> bool:
-    """Whether some order of the operations explains them all, from one state of the cell to another.
+    """Return True if some order of the operations explains all results, from one state of the cell to another.
 
     Parameters
     ----------
     history : sequence of sequences of Operation
-        Of each stream, in its order.
+        Operations of each stream, in its order.
     """
     todo, seen = [((0,) * len(history), begin, EVER)], set()
     while todo:
@@ -99,7 +99,7 @@ def linearizable(history: Sequence[Sequence[Operation]], begin: State, end: Stat
         for operation in ahead.values():
             latest = min(latest, operation.end)
         for k, operation in ahead.items():
-            if operation.start <= latest:  # none that is still to come had ended before it began
+            if operation.start <= latest:  # none that is still to come ended before it began
                 after = (*done[:k], done[k] + 1, *done[k + 1 :])
                 for result, then in meaning(operation.op, operation.given, state):
                     if result == operation.result:
@@ -108,7 +108,7 @@ def linearizable(history: Sequence[Sequence[Operation]], begin: State, end: Stat
 
 
 def stuck(programs: Sequence[Sequence[tuple[int, int]]], begin: State) -> bool:
-    """Whether some order of the operations, (op, value) of each stream, ends with all that are left waiting."""
+    """Return True if some order of the operations, (op, value) of each stream, ends with all the others waiting."""
     todo, seen = [((0,) * len(programs), begin)], set()
     while todo:
         node = todo.pop()
@@ -130,6 +130,6 @@ def stuck(programs: Sequence[Sequence[tuple[int, int]]], begin: State) -> bool:
 
 
 def told(history: Iterable[Iterable[Operation]]) -> str:
-    """A history as text, in the order of the invocations."""
+    """Return a history as text, in the order of the invocations."""
     rows = sorted((o.start, o.end, k, o) for k, ops in enumerate(history) for o in ops)
     return "\n".join(f"{a:>20} {b:>20}  {k}  {name(o.op)}({o.given}) -> {o.result}" for a, b, k, o in rows)

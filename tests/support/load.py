@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def busy_cpus(count: int) -> Iterator[None]:
-    """So many programs that do nothing but compute."""
+    """Run the given number of programs that do nothing but compute."""
     programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield

@@ -36,7 +36,7 @@ def swapped(slot, mine):
 
 @smp.stream
 def rounds_entered(entered, sync, rank, size, first, rounds, jitter):
-    """Enter barrier after barrier; return how often one let go before all had entered it."""
+    """Enter barrier after barrier; return how often one let go although another processor had not entered it."""
     early = 0
     state = rank + 1
     for k in range(first, first + rounds):
@@ -54,7 +54,7 @@ def rounds_entered(entered, sync, rank, size, first, rounds, jitter):
 
 @smp.stream
 def ping_pong(words, rank, rounds, sync):
-    """Two processors take turns at one word, blocked in between."""
+    """Let two processors write one word in turn, each blocked until its next turn."""
     for k in range(rounds):
         if k % 2 == rank:
             store(words, 0, k + 1)
@@ -68,7 +68,10 @@ def ping_pong(words, rank, rounds, sync):
 def early(
     proc: smp.Processor, entered: smp.GlobalArray, compiled: int, python: int, turns: int, jitter: int = 0
 ) -> int:
-    """Take ``turns`` of so many rounds in compiled code, then in Python; return how often one let go too early."""
+    """Pass barriers, in turn in compiled code and in Python; return how often one let go too early.
+
+    There are ``turns`` turns, each with ``compiled`` rounds in compiled code and ``python`` rounds in Python.
+    """
     words, count, k = entered.view, 0, 0
     for _ in range(turns):
         count += rounds_entered(words, proc.sync, proc.rank, proc.size, k, compiled, jitter)
@@ -83,33 +86,33 @@ def early(
 
 @smp.stream
 def wait_for_ever(words, sync):
-    """Wait, in compiled code, for a word that only a processor that ends well will change."""
+    """Wait in compiled code for a word that a processor changes only if it ends normally."""
     while load(words, 0) == 0:
         wait(words, 0, 0, sync)
 
 
 @smp.stream
 def wait_on_a_cell(cells):
-    """Wait, in compiled code, for a cell that only a processor that ends well will fill."""
+    """Wait in compiled code for a cell that a processor fills only if it ends normally."""
     return readff(cells, 0)
 
 
 @smp.stream
 def crash(words):
-    """Read where no memory is."""
+    """Read from an address at which there is no memory."""
     return peek(words[0])
 
 
 @smp.stream
 def wrong(words):
-    """Raise in compiled code."""
+    """Raise an error in compiled code."""
     if words[0] == 0:
         raise ValueError("in a loop")
     return 0
 
 
 class Guilty(Exception):
-    """What the failing programs raise."""
+    """Error that the failing programs raise."""
 
 
 SIGNALS = {
@@ -129,9 +132,9 @@ def fatal(
     big: smp.GlobalArray,
     cells: smp.Cells,
 ) -> str:
-    """One processor ends in its second superstep; the others are somewhere."""
+    """End one processor in its second superstep, while the others are where ``others`` says."""
     if others == "waiting":
-        wait_for_ever(np.ones(1, np.int64), proc.sync)  # loaded before anybody fails
+        wait_for_ever(np.ones(1, np.int64), proc.sync)  # loads the loop before a processor fails
     if others == "cell in a loop":
         wait_on_a_cell(proc.cells(1, full=True))
     with proc.superstep("peace"):
@@ -179,9 +182,9 @@ def fatal(
 
 
 def fatal_thread(proc: smp.Processor, how: str, others: str, words: smp.GlobalArray, cells: smp.Cells) -> str:
-    """A thread of processor 1 ends, beside another that waits; the other processors wait for them."""
+    """End a thread of processor 1 next to another thread that waits; the other processors wait for them."""
     if how.endswith("loop"):
-        (crash if how == "crash in a loop" else wrong)(np.full(1, proc.sync.ctypes.data))  # loaded before anybody fails
+        (crash if how == "crash in a loop" else wrong)(np.full(1, proc.sync.ctypes.data))  # loads it before one fails
     proc.barrier()
     if proc.rank == 1:
         with proc.streams(2) as pool:
@@ -194,7 +197,7 @@ def fatal_thread(proc: smp.Processor, how: str, others: str, words: smp.GlobalAr
 
 
 def end(how: str, words: smp.GlobalArray, cells: smp.Cells) -> None:
-    """End in a way; where it is a good one, fill the cell before."""
+    """End in the given way. If the way is a normal one, fill the cell first."""
     if how in ("return", "SIGINT"):
         if how == "SIGINT":
             os.kill(os.getpid(), signal.SIGINT)
@@ -217,7 +220,7 @@ def end(how: str, words: smp.GlobalArray, cells: smp.Cells) -> None:
 
 
 def busy(proc: smp.Processor, shared: smp.GlobalArray, words: smp.GlobalArray, rounds: int) -> float:
-    """A bit of everything: supersteps, collectives, allocation, barriers in compiled code."""
+    """Use a bit of everything: supersteps, collectives, allocation, and barriers in compiled code."""
     total = 0.0
     for k in range(rounds):
         with proc.superstep(f"step {k % 3}") as step:

@@ -1,7 +1,7 @@
-"""Machines for tests, and what of a process they could leave behind.
+"""Machines for tests, and the state of a process, which shows what machines leave behind.
 
-By design one idle fork server for each start method stays for ten seconds after its last machine (see
-``forkserver``), with one socket to it and one thread that waits for its end.  Nothing else may stay.
+By design, one idle fork server for each start method stays for ten seconds after its last machine (see
+``forkserver``). One socket to it stays as well, and one thread that waits for it to end. Nothing else may stay.
 """
 
 import contextlib
@@ -21,9 +21,9 @@ import smp
 from smp._computer.limits import usable_cpus
 
 ROOT = Path(__file__).parents[2]
-"""Of the repository."""
+"""Root folder of the repository."""
 HARD = 5.0
-"""Seconds within which every failure must have ended; usually it takes milliseconds."""
+"""Seconds within which a run must end after any failure. Usually it takes milliseconds."""
 Machines = Callable[..., smp.Machine]
 Emulated = Callable[[int], smp.Machine]
 Script = Callable[..., subprocess.Popen[str]]
@@ -32,14 +32,14 @@ Script = Callable[..., subprocess.Popen[str]]
 CPUS = len(usable_cpus())
 PLACES: dict[str, dict[str, Any]] = {
     "two": {"processors": 2},
-    "oversubscribed": {"processors": 4 * CPUS, "start": "fork"},  # with the loops that this process has loaded
+    "oversubscribed": {"processors": 4 * CPUS, "start": "fork"},  # workers have the loops that this process has loaded
     "pinned": {"processors": 3, "pin": (usable_cpus()[0],) * 3, "start": "fork"},
 }
 
 
 @contextlib.contextmanager
 def guarded(machine: smp.Machine, seconds: float = 60.0) -> Iterator[smp.Machine]:
-    """Close the machine after so long: what waits for ever fails."""
+    """Close the machine after the given time, so that a program that waits for ever fails."""
     timer = threading.Timer(seconds, machine.close)
     timer.start()
     try:
@@ -50,14 +50,14 @@ def guarded(machine: smp.Machine, seconds: float = 60.0) -> Iterator[smp.Machine
 
 
 def is_fork_server(process: psutil.Process) -> bool:
-    """Whether a direct child of ours is a fork server for machines to come; its workers have the same command line."""
+    """Return True if a direct child of this process is a fork server. Its workers have the same command line."""
     with contextlib.suppress(psutil.Error):
         return any("forkserver.main(" in word for word in process.cmdline())
     return False
 
 
 def processes() -> dict[int, str]:
-    """All descendants but idle fork servers, by process id."""
+    """Return all descendants except for idle fork servers, by process id."""
     me = psutil.Process()
     ours = {child.pid for child in me.children() if is_fork_server(child)}
     found = {}
@@ -69,7 +69,7 @@ def processes() -> dict[int, str]:
 
 
 def descriptors() -> Counter[str]:
-    """Open descriptors by what they are; sockets and pipes without their numbers."""
+    """Count the open descriptors by the files that they refer to; sockets and pipes are named without their numbers."""
     found: Counter[str] = Counter()
     for entry in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
@@ -78,12 +78,12 @@ def descriptors() -> Counter[str]:
 
 
 def segments() -> int:
-    """How many machines' segments this process maps."""
+    """Return the number of mappings of machines' segments in this process."""
     return Path("/proc/self/maps").read_text().count("/memfd:smp")
 
 
 def state() -> dict[str, Any]:
-    """What must be the same before and after."""
+    """Return the state of this process that must be the same before and after a test."""
     gc.collect()
     return {
         "processes": processes(),
@@ -95,7 +95,7 @@ def state() -> dict[str, Any]:
 
 
 def gone(pid: int, seconds: float = 1.0) -> bool:
-    """Whether a process ends in time; one that only waits to be buried by its new parent has ended."""
+    """Return True if a process ends in time. A process that only waits for its new parent to reap it has ended."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:

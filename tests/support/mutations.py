@@ -1,4 +1,4 @@
-"""Documents damaged at random: JSON in which a value was taken away, put out of place, or replaced by junk."""
+"""Documents damaged at random: JSON in which a value is removed, misplaced, or replaced by junk."""
 
 import copy
 import json
@@ -11,13 +11,13 @@ JUNK: tuple[Any, ...] = (
     *(10**9, 10**18, 10**30, 10**400, "", "1", "junk", "9**9**9", "all", "10us", "p = 2", "\ud800", "x" * 300, "é\n\t"),
     *([], [None], [[]], [1, "a"], {}, {"": None}, {"p": 2, "n": [1]}, [{"ns": "x"}]),
 )
-"""What a value is replaced by."""
+"""Replacements of a value."""
 TEXTS = ("", " ", "null", "[]", "{}", '"junk"', "[" * 100_000, '{"a":' * 100_000, "9" * 5_000, "NaN")
-"""What a whole file is replaced by."""
+"""Replacements of a whole file."""
 
 
 def mutated(document: Any, rng: random.Random) -> bytes:
-    """Return the JSON of a document that was changed in one place, seldom in two or three."""
+    """Return the JSON of a document that is changed in one to three places or, in 6% of the cases, damaged as text."""
     if rng.random() < 0.06:
         return _damaged(json.dumps(document).encode(), rng)
     made = copy.deepcopy(document)
@@ -39,7 +39,7 @@ def _damaged(text: bytes, rng: random.Random) -> bytes:
 
 
 def _change(document: Any, rng: random.Random) -> None:
-    """Change a value that is reached from the root by a choice among equals at each step."""
+    """Change a value that is reached from the root by a uniformly random choice at each step."""
     holder, key = document, None
     while isinstance(holder, dict | list) and holder:
         keys = list(holder) if isinstance(holder, dict) else range(len(holder))
@@ -74,7 +74,7 @@ def _change(document: Any, rng: random.Random) -> None:
 
 
 def _near(value: Any, rng: random.Random) -> Any:
-    """A value of the same type."""
+    """Return a similar value of the same type."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):

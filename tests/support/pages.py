@@ -1,4 +1,4 @@
-"""Pages of documentation: their Python blocks, run in order as one program."""
+"""Runs the Python blocks of a page of documentation in order, as one program."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
-"""Blocks in comments, which readers do not see, set up what the others use."""
+"""Pattern of a Python block. Blocks in comments, which readers do not see, prepare the others."""
 DRIVER = """
 import contextlib, io, json, sys
 
@@ -29,7 +29,7 @@ def blocks_of(page: str) -> list[str]:
 
 
 def outputs_of(page: str, folder: Path | None = None, **environment: str) -> list[str]:
-    """Run the blocks of a page in a fresh process; return what each prints.
+    """Run the blocks of a page in a fresh process; return the output of each.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What every figure must be: titled, its axes named, with units, and nothing beyond the edge of its picture."""
+"""Checks that a figure has a title, names of axes and units, and that nothing lies beyond the edge of its picture."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from smp.microbench.sections import SECTIONS
 
 
 def check(figure: Figure) -> Picture:
-    """Assert that a figure is one to look at; return it drawn."""
+    """Assert that a figure is complete and fits its picture; return it drawn."""
     axes = [axis for panel in figure.panels for axis in (panel.x, panel.y)]
     assert figure.title, figure.id
     assert any(panel.x.label for panel in figure.panels), figure.id

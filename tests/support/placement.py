@@ -1,4 +1,4 @@
-"""Computers whose CPUs never move, or in spells."""
+"""Stand-ins for computers whose CPUs never move, or move from time to time."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from smp.models.placement_log import PlacementLog
 
 
 class Still(PlacementLog):
-    """All runs count, whatever this computer's host does."""
+    """Log by which all runs count, whatever the host of this computer does."""
 
     def note_runs(self, p: int, placements: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
         return np.ones(len(placements), np.bool_)
 
 
 NEAR, FAR = 30.0, 200.0
-"""Of a hand-over, in ns."""
+"""Times of a hand-over between CPUs that lie near and far, in ns."""
 SLOWER = 1.5
-"""What takes so much longer when the CPUs lie far from each other."""
+"""Factor by which work takes longer when the CPUs lie far from each other."""
 
 
 class Moving:
-    """A computer whose CPUs lie far from each other in spells; work takes longer then.  Its clock is virtual."""
+    """A computer whose CPUs lie far from each other at times, when work takes longer. Its clock is virtual."""
 
     def __init__(self, far: Callable[[float], bool]) -> None:
         self.now, self._far, self._rng = 0.0, far, np.random.default_rng(0)
@@ -38,7 +38,7 @@ class Moving:
         return (FAR if self._far(self.now) else NEAR) * self._rng.uniform(0.9, 1.1)
 
     def work(self, seconds: float = 0.010, slower: float = SLOWER) -> float:
-        """Work for so many seconds, and in a spell for more; return how long it took."""
+        """Work for the given seconds, or longer if the CPUs lie far from each other; return the time that it took."""
         taken = seconds * (slower if self._far(self.now) else 1.0)
         self.now += taken
         return taken

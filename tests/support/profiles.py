@@ -1,4 +1,4 @@
-"""A profile to predict with: of this machine, with round coefficients, for p = 2."""
+"""Profiles with round coefficients, from which tests predict."""
 
 import math
 from typing import Any
@@ -17,7 +17,7 @@ def function(family: str, name: str, part: str, **terms: float) -> dict[str, Any
 
 
 def charging() -> Profile:
-    """A profile of this machine with round coefficients."""
+    """Return a profile of this machine with round coefficients for p = 2."""
     functions = [
         function("good", "HrHwM-c", "all", L=0.0, ghr1=1e-9, ghw1=1e-9, gM=0.0),
         function("bad", "HrHwM", "all", L=0.0, ghr=10e-9, ghw=20e-9, gM=1e-9),
@@ -42,7 +42,7 @@ def _of_part(family: str, p: int, name: str, part: str, terms: dict[str, float])
 
 
 def document() -> dict[str, Any]:
-    """A profile of this machine for p = 2 and 4, with round coefficients."""
+    """Return the data of a profile of this machine for p = 2 and 4, with round coefficients."""
     functions = []
     for p in (2, 4):
         scale = p * 1e-9
@@ -69,7 +69,7 @@ def document() -> dict[str, Any]:
 
 
 def linear(kind: str = "host") -> Profile:
-    """A profile by which M words take 1 ns each in good mode, 10 ns in bad and random, on 1 and on 2 processors."""
+    """Return a profile for p = 1 and 2 by which each of M words takes 1 ns in Good, and 10 ns in Bad and Random."""
     prices = {"good": 1e-9, "bad": 10e-9, "random": 10e-9}
     functions = [
         _of_part(family, p, "HM", "all", {"L": 0.0, "gM": price}) for family, price in prices.items() for p in (1, 2)

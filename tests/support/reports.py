@@ -1,4 +1,4 @@
-"""Sections as a report prints them."""
+"""Text of reports and of their parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def printed(*parts: Part, width: int = 100) -> str:
 
 
 def section_text(name: str, data: dict[str, Any], width: int = 100, **profile: Any) -> str:
-    """Return what the report says of one section."""
+    """Return the report on one section."""
     return printed(whole_report.part(Profile({name: data, **profile}), name), width=width)
 
 
@@ -33,6 +33,6 @@ def summed_up(name: str, data: dict[str, Any]) -> tuple[str, str]:
 
 
 def cells(text: str, *start: str) -> list[list[str]]:
-    """Return the cells of the lines that begin with these; cells are two blanks apart."""
+    """Return the other cells of the lines that begin with the given cells. Cells are two blanks apart."""
     found = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
     return [row[len(start) :] for row in found if tuple(row[: len(start)]) == start]

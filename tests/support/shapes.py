@@ -1,4 +1,4 @@
-"""The keys of a section, wherever they stand in it: what two documents of one format have in common."""
+"""Comparison of two documents of one format by their keys, wherever the keys stand."""
 
 import json
 from collections.abc import Set
@@ -7,7 +7,7 @@ from typing import Any
 
 QUICK = Path(__file__).parents[1] / "data/profile/quick.json"
 NEWER: Set[str] = frozenset({"why", "valid", "compute_s", "elsewhere_ns", "elsewhere_GBps", "placement"})
-"""What rows have only where there is something to say."""
+"""Keys that rows have only if there is something to report."""
 PREDICTED = frozenset(
     {
         "measured_s",
@@ -23,18 +23,19 @@ PREDICTED = frozenset(
         "verdict",
     }
 )
-"""What only a section that was predicted has."""
+"""Keys that a section has only if it was predicted."""
 
 
 def measured(name: str) -> Any:
-    """A section of a profile that was written when sections were dictionaries."""
+    """Return a section of a profile that was written when sections were dictionaries."""
     return json.loads(QUICK.read_text())[name]
 
 
 def assert_same_keys(found: Any, expected: Any, but: Set[str] = NEWER, where: str = "") -> None:
-    """Hold a document to the keys of another: all numbers of processors are one key, and all rows of a list one row.
+    """Assert that two documents have the same keys, except for those in ``but``.
 
-    A list that is empty in one of the two, or a part that is null there, says nothing.
+    All numbers of processors count as one key, and all rows of a list as one row. A list that is empty in one of the
+    two documents, or a part that is null there, is not compared.
     """
     if isinstance(found, dict) and isinstance(expected, dict):
         ours, theirs = _merged([found]), _merged([expected])
@@ -46,5 +47,5 @@ def assert_same_keys(found: Any, expected: Any, but: Set[str] = NEWER, where: st
 
 
 def _merged(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """One mapping with the keys of all."""
+    """Return one mapping with the keys of all rows."""
     return {"p" if key.isdecimal() else key: value for row in rows for key, value in row.items()}

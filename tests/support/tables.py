@@ -1,4 +1,4 @@
-"""Tables as they are printed."""
+"""Tables in printed form."""
 
 
 def below(table: object) -> list[str]:

@@ -1,4 +1,4 @@
-"""All kinds of machines, under the same tests."""
+"""Fixtures that run the same tests on all kinds of machines."""
 
 import contextlib
 import functools
@@ -18,26 +18,26 @@ KINDS: dict[str, Callable[[int], smp.Machine]] = {
 
 @pytest.fixture(scope="module", params=KINDS)
 def machines(request: pytest.FixtureRequest) -> Iterator[Callable[[int], smp.Machine]]:
-    """``machines(p)`` is a machine of p processors, of each kind in turn."""
+    """``machines(p)`` returns a machine of p processors; the tests run with each kind in turn."""
     with contextlib.ExitStack() as stack:
         yield functools.cache(lambda p: stack.enter_context(KINDS[request.param](p)))
 
 
 @pytest.fixture
 def kinds() -> dict[str, Callable[[int], smp.Machine]]:
-    """What opens a machine of each kind."""
+    """Functions that open a machine, one for each kind."""
     return KINDS
 
 
 @pytest.fixture(scope="module")
 def messages() -> Iterator[smp.Machine]:
-    """Two processors that share nothing."""
+    """A machine of two processors that share no memory."""
     with message_machine(2) as machine:
         yield machine
 
 
 @pytest.fixture(scope="module")
 def each_kind() -> Iterator[Callable[[int], dict[str, smp.Machine]]]:
-    """``each_kind(p)`` has a machine of p processors of each kind."""
+    """``each_kind(p)`` returns a machine of p processors for each kind."""
     with contextlib.ExitStack() as stack:
         yield functools.cache(lambda p: {kind: stack.enter_context(opened(p)) for kind, opened in KINDS.items()})

@@ -1,4 +1,4 @@
-"""Global arrays on all kinds of machines: made by the parent, by processors, returned, and sent again."""
+"""Global arrays on all kinds of machines: made by the parent or by processors, returned, and sent again."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from smp.errors import CollectiveMismatch
 Machines = Callable[[int], smp.Machine]
 
 
-def test_the_parent_makes_reads_and_writes_them(machines: Machines) -> None:
+def test_the_parent_makes_reads_and_writes_arrays(machines: Machines) -> None:
     machine, values = machines(3), np.arange(24, dtype=np.int16).reshape(4, 6)
     array = machine.array(values)
     assert (array.shape, array.dtype, array.size, array.ndim, array.nbytes, len(array)) == (
@@ -35,7 +35,7 @@ def test_the_parent_makes_reads_and_writes_them(machines: Machines) -> None:
 
 
 @pytest.mark.parametrize("processors", [1, 2, 5])
-def test_processors_make_them_and_the_parent_gets_them(machines: Machines, processors: int) -> None:
+def test_processors_make_arrays_and_the_parent_gets_them(machines: Machines, processors: int) -> None:
     machine, values = machines(processors), np.arange(21).reshape(7, 3)
 
     def program(proc: smp.Processor, values: Any) -> Any:
@@ -64,7 +64,7 @@ def transferred(proc: smp.Processor, array: smp.GlobalArray) -> int:
         return int(step.copy_in(array, (0, 0)))
 
 
-def test_they_are_made_alike_by_all(machines: Machines) -> None:
+def test_all_processors_must_make_the_same_array(machines: Machines) -> None:
     machine = machines(2)
     with pytest.raises(CollectiveMismatch) as caught:
         machine.run(lambda proc: proc.zeros(4 + proc.rank))

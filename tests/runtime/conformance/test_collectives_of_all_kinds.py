@@ -1,4 +1,4 @@
-"""Barrier and collectives on all kinds of machines, and what happens to processors that do not agree."""
+"""Barrier and collectives on all kinds of machines, and the errors of processors that disagree on them."""
 
 import functools
 import time
@@ -15,7 +15,7 @@ Machines = Callable[[int], smp.Machine]
 
 
 @pytest.mark.parametrize("processors", [1, 2, 5])
-def test_values_of_all_processors(machines: Machines, processors: int) -> None:
+def test_collectives_combine_the_values_of_all_processors(machines: Machines, processors: int) -> None:
     numbers = np.random.default_rng(1).standard_normal((processors, 4)) * 10.0 ** np.arange(processors)[:, None]
 
     def program(proc: smp.Processor) -> Any:
@@ -61,7 +61,7 @@ MISMATCHES: dict[str, tuple[Callable[..., Any], Callable[..., Any], str, str]] =
 
 
 @pytest.mark.parametrize("what", MISMATCHES)
-def test_collectives_that_do_not_match_are_reported_by_all(machines: Machines, what: str) -> None:
+def test_collectives_that_do_not_match_are_reported_with_all_processors(machines: Machines, what: str) -> None:
     machine, (mine, others, said, said_by_others) = machines(3), MISMATCHES[what]
 
     def program(proc: smp.Processor) -> None:
@@ -78,7 +78,7 @@ def test_collectives_that_do_not_match_are_reported_by_all(machines: Machines, w
     assert machine.run(lambda proc: proc.reduce(1)).results == [3] * 3
 
 
-def test_a_barrier_that_has_timed_out_is_gone_on_with(machines: Machines) -> None:
+def test_a_barrier_that_has_timed_out_can_be_entered_again(machines: Machines) -> None:
     def program(proc: smp.Processor) -> Any:
         if proc.rank == 0:
             proc.broadcast(0)

@@ -1,4 +1,4 @@
-"""Failures of processors on all kinds of machines: whose, what, where; and the machine goes on."""
+"""Failures on all kinds of machines: each is reported with its processor and place, and the machine stays usable."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ Machines = Callable[[int], smp.Machine]
 
 
 class Own(Exception):
-    """With more than a text."""
+    """An exception that holds more than a text."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"number {number}")
@@ -67,13 +67,13 @@ def test_a_program_may_raise_aborted_itself(machines: Machines) -> None:
         machines(2).run(program)
 
 
-def test_all_may_raise(machines: Machines) -> None:
+def test_all_processors_may_raise(machines: Machines) -> None:
     with pytest.raises(ProcessorRaised, match=r"processor \d of 3 raised ZeroDivisionError"):
         machines(3).run(lambda proc: 1 // 0)
     assert machines(3).run(lambda proc: proc.gather(proc.rank)).results == [[0, 1, 2]] * 3
 
 
-def test_what_cannot_travel(machines: Machines) -> None:
+def test_arguments_and_results_that_cannot_be_pickled_are_refused(machines: Machines) -> None:
     with pytest.raises(NotPicklable, match="argument 0"):
         machines(2).run(lambda proc, x: None, open(__file__))  # noqa: SIM115
     with pytest.raises(ProcessorRaised, match="the program's result cannot be sent back"):

@@ -1,4 +1,4 @@
-"""Supersteps on all kinds of machines: every index, what is counted, what is refused."""
+"""Supersteps on all kinds of machines: every kind of index, the counts, and the accesses that are refused."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,8 +39,8 @@ INDICES: list[tuple[tuple[int, ...], Any]] = [
 
 
 @pytest.mark.parametrize(("shape", "index"), INDICES, ids=lambda value: str(value).replace("\n", " ")[:40])
-def test_every_index_reads_and_writes_as_numpys(machines: Machines, shape: tuple[int, ...], index: Any) -> None:
-    """Processor 1 reads and writes; the others take part."""
+def test_every_index_reads_and_writes_as_in_numpy(machines: Machines, shape: tuple[int, ...], index: Any) -> None:
+    """Processor 1 reads and writes; the others only take part in the superstep."""
     machine, values = machines(3), np.arange(int(np.prod(shape)), dtype=np.int32).reshape(shape)
     part = values[index]
     new = -1 - np.arange(part.size, dtype=np.int16).reshape(part.shape)
@@ -55,7 +55,7 @@ def test_every_index_reads_and_writes_as_numpys(machines: Machines, shape: tuple
             same = step.copy_in(source, index, out=out) is out
             step.compute()
             step.copy_out(target, index, new)
-        kept, seen[...] = seen.copy(), 0  # one's own: nothing of the global array changes
+        kept, seen[...] = seen.copy(), 0  # a private copy: the global array does not change
         return kept, out, same
 
     run = machine.run(program, source, target)
@@ -91,8 +91,8 @@ def test_reads_see_the_values_before_the_writes_of_the_same_superstep(machines: 
     np.testing.assert_array_equal(shared[:], np.arange(20) + 6)
 
 
-def test_what_one_has_put_another_gets_in_the_next_superstep(machines: Machines) -> None:
-    """Also far parts of an array, of which each processor has put some."""
+def test_values_written_by_one_processor_are_read_by_another_in_the_next_superstep(machines: Machines) -> None:
+    """This also holds for distant parts of an array, some of which each processor has written."""
     machine = machines(5)
     shared = machine.zeros((5, 40), np.int64)
 
@@ -127,7 +127,7 @@ def test_values_are_broadcast_and_converted(machines: Machines) -> None:
     assert shared[:].tolist() == [[7, 7, 7, 7], [1, 0, 1, 0], [2, 0.5, 2, 0.25]]
 
 
-def test_fields_of_records(machines: Machines) -> None:
+def test_fields_of_records_are_read_and_written(machines: Machines) -> None:
     machine = machines(2)
     records = machine.zeros(3, [("key", np.int32), ("value", np.float64)])
 
@@ -163,7 +163,7 @@ def all_to_all(proc: smp.Processor, a: smp.GlobalArray, b: smp.GlobalArray) -> N
 
 
 @pytest.mark.parametrize("program", [transpose, all_to_all])
-def test_the_counts_are_the_same_on_all_kinds(
+def test_the_counts_are_the_same_on_all_kinds_of_machines(
     each_kind: Callable[[int], dict[str, smp.Machine]], program: Callable[..., None]
 ) -> None:
     counts, results = {}, {}
@@ -207,7 +207,7 @@ def copied_out(proc: smp.Processor, array: Any, index: Any, values: Any) -> None
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_does_not_fit_is_refused_at_its_line(machines: Machines, what: str) -> None:
+def test_an_access_that_is_refused_is_reported_with_its_line(machines: Machines, what: str) -> None:
     machine, (refused, error, text) = machines(2), REFUSED[what]
     array = machine.zeros(8)
 
@@ -218,7 +218,7 @@ def test_what_does_not_fit_is_refused_at_its_line(machines: Machines, what: str)
     def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
         if proc.rank == 1:
             refused(proc, array)
-        with proc.superstep(label):  # in which the others are
+        with proc.superstep(label):  # the others are in it
             pass
 
     with pytest.raises(ProcessorRaised) as caught:
@@ -230,7 +230,7 @@ def test_what_does_not_fit_is_refused_at_its_line(machines: Machines, what: str)
     assert str(caught.value).endswith(f" at {__file__}:{line}{where}")
 
 
-def test_the_phases_are_kept_apart(machines: Machines) -> None:
+def test_a_copy_in_after_compute_is_refused(machines: Machines) -> None:
     def program(proc: smp.Processor, array: smp.GlobalArray) -> None:
         with proc.superstep("late") as step:
             step.compute()

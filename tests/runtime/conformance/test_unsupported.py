@@ -1,4 +1,4 @@
-"""What needs memory that all processors share is refused where there is none, with the way out."""
+"""Operations that need shared memory are refused, with an alternative, on machines that have none."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ ON_PROCESSORS: dict[str, tuple[Callable[..., Any], str]] = {
 
 
 @pytest.mark.parametrize("what", ON_PROCESSORS)
-def test_on_a_processor(messages: smp.Machine, what: str) -> None:
+def test_operations_that_need_shared_memory_are_refused_on_a_processor(messages: smp.Machine, what: str) -> None:
     program, text = ON_PROCESSORS[what]
     with pytest.raises(ProcessorRaised) as caught:
         messages.run(program, messages.zeros(4))
@@ -55,18 +55,18 @@ IN_THE_PARENT: dict[str, tuple[Callable[[smp.Machine], Any], str]] = {
 
 
 @pytest.mark.parametrize("what", IN_THE_PARENT)
-def test_in_the_parent(messages: smp.Machine, what: str) -> None:
+def test_operations_that_need_shared_memory_are_refused_in_the_parent(messages: smp.Machine, what: str) -> None:
     do, text = IN_THE_PARENT[what]
     with pytest.raises(Unsupported, match=text):
         do(messages)
 
 
-def test_what_needs_none_of_it_is_done(messages: smp.Machine) -> None:
+def test_counters_can_be_read_without_shared_memory(messages: smp.Machine) -> None:
     assert messages.run(lambda proc: len(proc.counters())).results == [0, 0]
 
 
 @pytest.mark.parametrize("opened", [smp.host, smp.emulated])
-def test_where_memory_is_shared_all_of_it_is_done(opened: Callable[[int], smp.Machine]) -> None:
+def test_all_these_operations_work_on_machines_with_shared_memory(opened: Callable[[int], smp.Machine]) -> None:
     def program(proc: smp.Processor, array: smp.GlobalArray) -> Any:
         cells = proc.cells(3, full=True)
         with proc.superstep() as step:

@@ -1,4 +1,4 @@
-"""What is compared with other machines."""
+"""Figures that are compared with those of other machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed."""
+"""Tables that are printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is counted."""
+"""Records of the steps that are counted."""
 
 from __future__ import annotations
 

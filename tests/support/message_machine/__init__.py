@@ -1,4 +1,4 @@
-"""A third kind of machine, in one folder: its processors share nothing and send each other messages.
+"""A third kind of machine, in one folder. Its processors share nothing and send each other messages.
 
     program thread of each processor ── requests ──▶ owner thread of each processor, which has its parts of all arrays
                     ▲    │                                      │

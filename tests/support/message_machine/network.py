@@ -17,7 +17,7 @@ ANSWERS: Address = ("answers", 0)
 
 @dataclass(frozen=True)
 class Make:
-    """To an owner: have a part of a new array."""
+    """Message to an owner: make a part of a new array."""
 
     array: Hashable
     count: int
@@ -26,7 +26,7 @@ class Make:
 
 @dataclass(frozen=True)
 class Read:
-    """To an owner: reply with the elements at some positions of a part."""
+    """Message to an owner: reply with the elements at some positions of a part."""
 
     ticket: Hashable
     reply_to: Address
@@ -36,7 +36,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Write:
-    """To an owner: set elements, or a field of them, and reply."""
+    """Message to an owner: set elements, or a field of them, and reply."""
 
     ticket: Hashable
     reply_to: Address
@@ -48,7 +48,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Reply:
-    """From an owner."""
+    """Message from an owner: the request with this ticket is done."""
 
     ticket: Hashable
     values: Any = None
@@ -56,7 +56,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Arrived:
-    """From a processor to all: it is at a collective."""
+    """Message from a processor to all: it has arrived at a collective."""
 
     number: int
     rank: int
@@ -66,13 +66,13 @@ class Arrived:
 
 @dataclass(frozen=True)
 class Failed:
-    """To a processor: the run ends, for this cause."""
+    """Message to a processor: the run ends for this cause."""
 
     cause: int
 
 
 class Network:
-    """Mailboxes by their addresses.  A message is pickled: who gets it shares nothing with its sender."""
+    """Mailboxes by their addresses. Messages are pickled, so a receiver shares nothing with the sender."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -84,14 +84,14 @@ class Network:
         networks[id(self)] = self
 
     def open(self, address: Address) -> None:
-        """Have an empty mailbox."""
+        """Make an empty mailbox at an address."""
         self._boxes[address] = queue.SimpleQueue()
 
     def send(self, to: Address, message: object) -> None:
         self._boxes[to].put(pickle.dumps(message))
 
     def receive(self, at: Address, seconds: float | None = None) -> Any:
-        """Wait for a message; `queue.Empty` when none has come in time."""
+        """Wait for a message and return it; raise `queue.Empty` if none has come in time."""
         return pickle.loads(self._boxes[at].get(timeout=seconds))
 
 

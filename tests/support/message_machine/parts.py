@@ -1,4 +1,4 @@
-"""Arrays in parts: who owns which elements, and how they are read and written by messages."""
+"""Arrays in parts: the owners of the elements, and the messages that read and write them."""
 
 import itertools
 from collections.abc import Callable, Hashable, Iterator
@@ -59,7 +59,7 @@ def parts_of(array: GlobalArray) -> Parts:
 
 
 def own(network: Network, rank: int) -> None:
-    """Be the owner of a processor's parts: do what messages say, until one says None."""
+    """Own the parts of a processor: carry out messages until one is None."""
     parts: dict[Hashable, NDArray[Any]] = {}
     while (message := network.receive(("owner", rank))) is not None:
         match message:
@@ -74,7 +74,7 @@ def own(network: Network, rank: int) -> None:
 
 
 def make(network: Network, name: Hashable, shape: tuple[int, ...], dtype: np.dtype[Any], rank: int) -> None:
-    """Have a processor own its part of a new array."""
+    """Send the owner of a processor's parts the request to make its part of a new array."""
     mine = share(int(np.prod(shape)), rank, network.size)
     network.send(("owner", rank), Make(name, mine.stop - mine.start, dtype))
 
@@ -86,7 +86,7 @@ class Client:
 
     def __init__(self, network: Network, address: Address) -> None:
         self.network, self._address = network, address
-        self._awaited: dict[Hashable, Any] = {}  # tickets of requests, with the reply once it has come
+        self._awaited: dict[Hashable, Any] = {}  # the reply to the request of each ticket, once it has come
 
     def read(self, parts: Parts, index: Any) -> NDArray[Any]:
         """Return a copy of ``array[index]``."""
@@ -102,7 +102,7 @@ class Client:
         return found if field is None else found[field].copy()
 
     def write(self, parts: Parts, index: Any, values: Any) -> None:
-        """Set ``array[index]``, at the latest in `fence`."""
+        """Set ``array[index]``. The elements are written when `fence` returns, if not before."""
         field, index = _field(index)
         positions = _positions(parts, index)
         given = np.empty(positions.shape, parts.dtype if field is None else np.empty(0, parts.dtype)[field].dtype)
@@ -112,12 +112,12 @@ class Client:
     def write_at(
         self, parts: Parts, positions: NDArray[np.intp], values: NDArray[Any], field: str | None = None
     ) -> None:
-        """Set the elements at some positions, or a field of them, to as many values; see `write`."""
+        """Set the elements at some positions, or a field of them, to the same number of values; see `write`."""
         for rank, chosen, local in _owners(positions, parts, self.network.size):
             self._request(rank, Write, parts.name, local, values.reshape(-1)[chosen], field)
 
     def fence(self) -> None:
-        """Wait until all that was written is in place."""
+        """Wait until all elements that were set are written."""
         self._await_replies()
         self._awaited.clear()
 
@@ -141,20 +141,20 @@ class Client:
 
 
 def _field(index: Any) -> tuple[Any, Any]:
-    """Return (field, index): of records, one field or several of all elements may be meant."""
+    """Return (field, index). An index of records may name one or several fields, which it selects of all elements."""
     named = isinstance(index, str) or (isinstance(index, list) and any(isinstance(one, str) for one in index))
     return (index, ...) if named else (None, index)
 
 
 def _positions(parts: Parts, index: Any) -> NDArray[np.intp]:
-    """Which elements, in the order of all, ``array[index]`` is: NumPy says it, and raises what it raises."""
+    """Return the positions of ``array[index]`` in the flat array. NumPy finds them, and raises its errors."""
     return np.asarray(np.arange(int(np.prod(parts.shape))).reshape(parts.shape)[index])
 
 
 def _owners(
     positions: NDArray[np.intp], parts: Parts, size: int
 ) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
-    """For each owner: its rank, which of the positions are its own, and where they are in its part."""
+    """Yield for each owner its rank, the numbers of the positions that it owns, and their places in its part."""
     flat = positions.reshape(-1)
     starts = np.array([share(int(np.prod(parts.shape)), rank, size).start for rank in range(size)])
     owners = np.searchsorted(starts, flat, side="right") - 1

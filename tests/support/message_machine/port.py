@@ -20,7 +20,7 @@ from .parts import Client, in_parts, make, parts_of
 
 
 class Noted(Diagnosis):
-    """Notes where the processor is, and sends its failure to all others."""
+    """Diagnosis that notes where the processor is and sends its failure to all others."""
 
     def __init__(self, network: Network, rank: int) -> None:
         self._network, self._rank, self._place, self.kind = network, rank, Place(), 0
@@ -47,7 +47,7 @@ class Noted(Diagnosis):
 
 
 class MessagePort(Client):
-    """See `smp._runtime.program.port.Port`; one for each run."""
+    """Port of a processor for one run; see `smp._runtime.program.port.Port`."""
 
     memory = None
 
@@ -57,7 +57,7 @@ class MessagePort(Client):
         self.diagnosis = Noted(network, rank)
         self._made = self._collectives = 0
         self._arrived: dict[int, dict[int, Arrived]] = {}
-        self._overdue = ""  # the collective at which a wait timed out: the arrival stands
+        self._overdue = ""  # the collective at which a wait timed out; the others have the arrival
 
     def clock(self) -> float:
         return time.perf_counter()

@@ -28,12 +28,12 @@ from .network import ANSWERS, Failed, Network
 from .parts import in_parts, make, own
 from .port import MessagePort
 
-GRACE = 0.5  # seconds for the others to end when one has failed
-LOOK = 0.02  # seconds between two looks at Ctrl-C and the time
+GRACE = 0.5  # seconds that the others have to end after one has failed
+LOOK = 0.02  # seconds between two checks of Ctrl-C and of the time
 
 
 class MessageProcessors:
-    """See `smp._runtime.program.port.Processors`."""
+    """Processors that only send messages; see `smp._runtime.program.port.Processors`."""
 
     kind = "messages"
     first_touch = False
@@ -68,7 +68,7 @@ class MessageProcessors:
         report(answer(port, partial(load_call, message), lambda: None, report, streams))
 
     def _answers(self, ctrl_c: HeldBack, end: float) -> list[Done]:
-        """Gather one answer of each processor, or raise what failed first."""
+        """Gather one answer of each processor, or raise the first failure."""
         answers: dict[int, Answer] = {}
         failures: list[Failure] = []
         pending, until, why = set(range(self.size)), math.inf, None
@@ -100,7 +100,7 @@ class MessageProcessors:
         return cast("list[Done]", [answers[rank] for rank in range(self.size)])
 
     def _why(self, ctrl_c: HeldBack, end: float) -> BaseException | None:
-        """Why the run has to end, if it has."""
+        """Return the error with which the run has to end, or None if it may go on."""
         ctrl_c.poll(select.poll(), 0)
         if ctrl_c.presses:
             return KeyboardInterrupt()
