@@ -1,10 +1,10 @@
-"""Barriers, supersteps, runs and machines: what they cost, against the figures to reach.
+"""Measure what barriers, supersteps, runs and machines cost, and compare the figures with their targets.
 
     python benchmarks/barrier.py [--rounds 9] [--seconds 0.05]
 
-Everything is taken in this one run, in turns.  The round trip of a line is that of two processors who look and store
-in turn, as the barrier does; by compare_exchange it is shown beside it.  ``multiprocessing.Barrier`` is passed by two
-processes of its own.
+All figures come from this one run, in which the operations alternate.  The round trip of a line is that of two
+processors that load and store it in turn, as the barrier does; the round trip by compare_exchange is shown next to it.
+``multiprocessing.Barrier`` is passed by two separate processes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def medians(p: int, what: tuple[str, ...], rounds: int, seconds: float) -> dict[
 
 
 def empty_run(repeats: int) -> float:
-    """Return us of a run of an empty program on two processors, the median."""
+    """Return the median us of a run of an empty program on two processors."""
     with smp.host(2) as machine:
         times = []
         for _ in range(repeats):
@@ -72,7 +72,7 @@ def _nothing(proc: smp.Processor) -> None:
 
 
 def standard_barrier(repeats: int = 2000) -> float:
-    """Return us of ``multiprocessing.Barrier`` passed by two processes, the median of windows of 100."""
+    """Return the median us in which two processes pass a ``multiprocessing.Barrier``, from windows of 100 passes."""
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(2)
     other = context.Process(target=_pass, args=(barrier, repeats), daemon=True)
@@ -94,7 +94,7 @@ def _pass(barrier: Barrier, repeats: int) -> list[float]:
 
 
 def in_a_fresh_process(code: str, repeats: int = 3) -> list[float]:
-    """Return the numbers that some code prints in an interpreter of its own, the least of some repeats."""
+    """Return the numbers that some code prints in a fresh interpreter, each the least of all repeats."""
     runs = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
         for _ in range(repeats)
@@ -116,7 +116,7 @@ def main() -> None:
 
     pair = medians(2, PAIR, options.rounds, options.seconds)
     ns = {name: float(np.median(values)) for name, values in pair.items()}
-    # the CPUs of a virtual machine move: what is compared was taken in the same round
+    # the CPUs of a virtual machine move, so only times of the same round are compared
     ratio = float(np.median(pair["compiled"] / (2 * pair["store"])))
     note = f"{ns['compiled']:.0f} of {2 * ns['store']:.0f} ns; by compare_exchange {2 * ns['exchange']:.0f} ns"
     show("barrier of 2, compiled, over the round trip of a line", ratio, "x", 2, note)

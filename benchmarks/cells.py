@@ -1,9 +1,9 @@
-"""Cells: what they cost against the instructions and system calls that they stand on.
+"""Measure what cells cost, compared with the instructions and system calls that they are built on.
 
     python benchmarks/cells.py [--rounds 300] [--seconds 3]
 
-Everything is taken in this one run on two processors; each time is the median of so many short windows, in turns with
-what it is compared to.  Sleepers are streams that have trapped: they wait in the kernel.
+All times come from this one run on two processors.  Each time is the median of many short windows.  Sleepers are
+streams that have trapped: they wait in the kernel.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from smp.compiled import clock, compare_exchange, fetch_add, load, readfe, readf
 
 Times = NDArray[np.int64]
 SLEEPERS = 64
-REST = 20_000  # ns, by which one who is about to sleep does
+REST = 20_000  # ns, after which a waiting thread is asleep
 
 
 @smp.stream
@@ -35,7 +35,7 @@ def rest_for(nanoseconds: int) -> None:
 
 @smp.stream
 def pair_of_operations(cells: Cells, n: int, out: Times) -> None:
-    """A value put into a cell and taken out, by one stream."""
+    """Time a value that one stream puts into a cell and takes out again."""
     for r in range(len(out)):
         start = clock()
         for k in range(n):
@@ -46,7 +46,7 @@ def pair_of_operations(cells: Cells, n: int, out: Times) -> None:
 
 @smp.stream
 def floor_of_a_pair(words: Times, n: int, out: Times) -> None:
-    """A compare-exchange and a store."""
+    """Time a compare-exchange and a store."""
     for r in range(len(out)):
         words[0] = 0
         start = clock()
@@ -58,7 +58,7 @@ def floor_of_a_pair(words: Times, n: int, out: Times) -> None:
 
 @smp.stream
 def values_to_and_fro(cells: Cells, me: int, rest: int, n: int, out: Times) -> None:
-    """A value handed over by one cell, and back by another, each after a rest, so that the other sleeps by then."""
+    """Time a value handed over by one cell and back by another; each side rests first, so that the other sleeps."""
     for r in range(len(out)):
         start = clock()
         for k in range(n):
@@ -75,7 +75,7 @@ def values_to_and_fro(cells: Cells, me: int, rest: int, n: int, out: Times) -> N
 
 @smp.stream
 def line_to_and_fro(words: Times, me: int, by_exchange: bool, n: int, out: Times) -> None:
-    """A line handed over by looking and storing, or by compare-exchange, which a cell cannot do without."""
+    """Time a line handed over by loading and storing it, or by compare-exchange, which a cell cannot do without."""
     for r in range(len(out)):
         start = clock()
         for k in range(2 * r * n + me, 2 * (r + 1) * n + me, 2):
@@ -91,7 +91,7 @@ def line_to_and_fro(words: Times, me: int, by_exchange: bool, n: int, out: Times
 
 @smp.stream
 def futex_to_and_fro(words: Times, me: int, rest: int, n: int, out: Times) -> None:
-    """A turn handed over by a futex, each after a rest, so that the other sleeps by then."""
+    """Time a turn handed over by a futex; each side rests first, so that the other sleeps by then."""
     for r in range(len(out)):
         start = clock()
         for k in range(2 * r * n + me, 2 * (r + 1) * n + me, 2):
@@ -106,7 +106,7 @@ def futex_to_and_fro(words: Times, me: int, rest: int, n: int, out: Times) -> No
 
 
 def two_processors(proc: smp.Processor, plain: Cells, padded: Cells, asleep: Cells, words: Any, rounds: int) -> Any:
-    """Every kind of hand-over, and what one stream does by itself; ns of an operation, or of a hand-over and back."""
+    """Return the ns of each kind of hand-over and back, and of an operation by one stream; those from Python in us."""
     found: dict[str, float] = {}
 
     def take(name: str, n: int, work: Any, windows: int) -> None:
@@ -147,7 +147,7 @@ def two_processors(proc: smp.Processor, plain: Cells, padded: Cells, asleep: Cel
 
 @smp.stream
 def sleeper(cells: Cells, rounds: int, went_on: Times) -> None:
-    """Waits for each cell in turn, notes when it went on, and reports in the one behind."""
+    """Wait for each cell in turn, note when the wait ended, and report in the cell after it."""
     for r in range(rounds):
         readff(cells, 2 * r)
         went_on[r] = clock()
@@ -156,7 +156,7 @@ def sleeper(cells: Cells, rounds: int, went_on: Times) -> None:
 
 @smp.stream
 def fill_timed(cells: Cells, i: int) -> tuple[int, int]:
-    """When the one who fills a cell begins, and the nanoseconds spent on it."""
+    """Fill a cell; return the time when the filling began, and the ns that it took."""
     start = clock()
     writexf(cells, i, 1)
     return start, clock() - start
@@ -164,7 +164,7 @@ def fill_timed(cells: Cells, i: int) -> tuple[int, int]:
 
 @smp.stream
 def bare_sleeper(words: Times, me: int, rounds: int, done: Times) -> None:
-    """Waits on a futex of its own, and reports."""
+    """Wait on its own futex, and report each wake-up."""
     for r in range(rounds):
         while load(words, 16 * me) == r:
             futex_wait(words, 16 * me, r, 1_000_000_000)
@@ -173,7 +173,7 @@ def bare_sleeper(words: Times, me: int, rounds: int, done: Times) -> None:
 
 @smp.stream
 def wake_timed(words: Times, sleepers: int, r: int) -> int:
-    """Nanoseconds of as many futex wakes as there are sleepers, nothing else."""
+    """Return the ns of a store and a futex wake for each sleeper."""
     start = clock()
     for k in range(sleepers):
         store(words, 16 * k, r + 1)
@@ -184,7 +184,7 @@ def wake_timed(words: Times, sleepers: int, r: int) -> int:
 def many_sleepers(
     proc: smp.Processor, cells: Cells, words: Any, done: Any, rounds: int, seconds: float
 ) -> dict[str, float]:
-    """What 64 streams cost that wait, and to wake them all."""
+    """Return the share of a CPU that 64 waiting streams take, and the ns of a fill, all wakes, and bare wakes."""
     each = SLEEPERS // proc.size
     found: dict[str, float] = {}
     with proc.streams(each) as pool:

@@ -1,10 +1,10 @@
-"""The kernels' libraries on trial: random cases, each timed in every implementation; was the choice right?
+"""Test the choices of the kernels' libraries: random cases, in which every implementation is timed.
 
     python benchmarks/choices.py [sort] [programs] [lists] [stencil] [--cases 500] [--calibration FILE] [--out FOLDER]
 
-A library is calibrated first, unless this machine's models are kept (``python -m smp.microbench --calibrate``) or in
-the file; a file that is not there is made.  A choice is right if it is the fastest, or within 2% of that, by the median
-over rounds in turns; see `smp.selection.trial`.  Ctrl-C prints what there is.
+A library is calibrated first, unless its models are kept on this machine (``python -m smp.microbench --calibrate``) or
+are in the file.  A missing file is created.  A choice is right if it is the fastest implementation or within 2% of it,
+by the median over rounds that time all of them in turn; see `smp.selection.trial`.  Ctrl-C prints the results so far.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SECTIONS = {
 
 
 def chosen_libraries(sections: list[str]) -> Iterator[Library]:
-    """All libraries of the sections."""
+    """Yield all libraries of the sections."""
     for section in sections:
         yield from importlib.import_module(f"smp.kernels.{SECTIONS[section]}").libraries()
 
@@ -45,7 +45,7 @@ def progress(share: float, what: str) -> None:
 
 
 def calibrate(libraries: list[Library], file: Path | None) -> None:
-    """Give every library models: those of the file, those that are kept, or new ones."""
+    """Give every library models: those of the file, kept ones, or new ones."""
     kept: dict[str, Any] = json.loads(file.read_text())["libraries"] if file and file.exists() else {}
     for library in libraries:
         if library.name in kept:
@@ -60,7 +60,7 @@ def calibrate(libraries: list[Library], file: Path | None) -> None:
 
 
 def report(library: Library, trial: Trial) -> None:
-    """Print what a trial has shown."""
+    """Print the results of a trial."""
     print(f"\n{library.name}: {len(trial.cases)} cases")
     if not trial.cases:
         return
@@ -84,7 +84,7 @@ def report(library: Library, trial: Trial) -> None:
 
 
 def save(folder: Path, trial: Trial) -> None:
-    """Keep a trial's cases as JSON."""
+    """Save a trial's cases as JSON."""
     folder.mkdir(parents=True, exist_ok=True)
     name = "".join(letter if letter.isalnum() else "-" for letter in trial.library)
     cases = [

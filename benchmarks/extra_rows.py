@@ -1,10 +1,11 @@
-"""Extra rows and columns of the outermost blocks: are the predicted ones the best of their neighbours?
+"""Check that no neighbour of the predicted numbers of extra rows and columns is better.
 
     python benchmarks/extra_rows.py [--cases 100] [--seed 1]
 
-Random grids on emulated machines of 3 to 25 processors, on which a barrier costs next to nothing, and an element of an
-edge up to 64 times as much as a cell: all in virtual time, the same on every computer.  Each is relaxed with the
-predicted numbers and with one more and one fewer of either.  Right: none of those is faster by more than a thousandth.
+Random grids are relaxed on emulated machines of 3 to 25 processors, on which a barrier costs next to nothing, and an
+element of an edge up to 64 times as much as a cell.  All times are virtual, so they are the same on every computer.
+Each grid is relaxed with the predicted numbers of extra rows and columns of the outermost blocks, and with one more and
+one fewer of either.  A prediction is right if none of those is faster by more than a thousandth.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from smp.kernels.grids.programs import relax_red_black
 ITERATIONS = 2
 SWING = 0.001
 SLOW = 1_000
-"""A byte takes this many ns, 10,000 times what it usually does: barriers then count for little."""
+"""Nanoseconds that a byte takes, 10,000 times the usual, so that barriers count for little."""
 Extra = tuple[int, int]
 
 
 def virtual(machine: smp.Machine, shape: tuple[int, int], extra: Extra) -> float:
-    """Seconds of virtual time that the iterations take."""
+    """Return the seconds of virtual time that the iterations take."""
     rows, columns = extra
     grid = machine.zeros(shape, np.float64)
     how = {"iterations": ITERATIONS, "extra_rows": rows, "extra_columns": columns}
@@ -36,7 +37,7 @@ def virtual(machine: smp.Machine, shape: tuple[int, int], extra: Extra) -> float
 
 
 def neighbours(shape: tuple[int, int], extra: Extra) -> list[Extra]:
-    """One more, or one fewer, as far as the grid has them."""
+    """Return the numbers with one more and one fewer of either, as far as the grid has them."""
     steps = [(extra[0] + i, extra[1] + j) for i, j in ((-1, 0), (1, 0), (0, -1), (0, 1))]
     return [(r, c) for r, c in steps if 0 <= 2 * r <= shape[0] - 2 and 0 <= 2 * c <= shape[1] - 2]
 

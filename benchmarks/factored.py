@@ -1,10 +1,10 @@
-"""How well factored and hybrid models predict whole programs, at sizes that no model was calibrated with.
+"""Measure how well factored and hybrid models predict whole programs, at sizes that no model was calibrated with.
 
     python benchmarks/factored.py [--profile FILE] [--largest 2e6] [--repeats 5] [--processors 1,2]
 
-Sizes ascend geometrically; hybrid models are calibrated with every other one, for each p, and all models are verified
-with those between.  A time is the median of the repeats of the sum of a run's supersteps.  MRE: the geometric mean of
-1 + |relative error|, less 1.  About 25 s; `docs/factored.md` says what the models are.
+Sizes ascend geometrically.  Hybrid models are calibrated with every other size, for each p, and all models are verified
+with the sizes between those.  A time is the median, over the repeats, of the sum of a run's supersteps.  MRE is the
+geometric mean of 1 + |relative error|, minus 1.  All of it takes about 25 s; `docs/factored.md` explains the models.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from smp.models.supersteps.hybrid import Hybrid, calibrate
 
 NAMES = ("radix", "sample", "column", "wyllie", "reid-miller", "helman-jaja")
 LONGEST = {"wyllie": 500_000}
-"""It does n log n work: beyond, it would take most of the time."""
+"""Largest n of kernels with n log n work, which would take most of the time beyond it."""
 SMALLEST, SIZES = 3_000, 11
 MODELS = ("factored", "alpha, beta", "and gamma", "from first p")
-"""Good accesses alone; the hybrid of the thesis; with local work; that one as calibrated for the first p."""
+"""Good accesses alone; the hybrid of the thesis; that one with local work; the last as calibrated for the first p."""
 Times = NDArray[np.float64]
 
 
 def runner(machine: smp.Machine, name: str, n: int) -> Callable[[], smp.Run]:
-    """What runs a kernel once, on the same input every time."""
+    """Return a function that runs a kernel once, on the same input every time."""
     if name in RANKING:
         successor, ranks = machine.array(random_list(n, seed=n)), machine.empty(n, np.int32)
         return lambda: machine.run(RANKING[name].loaded(), successor, ranks)
@@ -51,7 +51,7 @@ def runner(machine: smp.Machine, name: str, n: int) -> Callable[[], smp.Run]:
 
 
 def measured(machine: smp.Machine, name: str, sizes: list[int], repeats: int) -> Times:
-    """Seconds of a kernel at each size, the median of the repeats after one that loads its loops."""
+    """Return the seconds of a kernel at each size: the median of the repeats, after a run that loads its loops."""
     medians = []
     for n in sizes:
         run = runner(machine, name, n)
@@ -67,7 +67,7 @@ def mre(predicted: Times, seconds: Times) -> float:
 def errors(
     profile: smp.Profile, name: str, p: int, sizes: list[int], seconds: Times, elsewhere: Hybrid | None
 ) -> tuple[list[float], int, Hybrid]:
-    """MRE of each of `MODELS` at the sizes between those of the calibration; their number; the hybrid with gamma."""
+    """Return the MRE of each of `MODELS` at sizes between the calibrated ones, their number, and the last hybrid."""
     charged = np.array([model_of(profile, name, n, p).total() for n in sizes])
     work = np.array([kernel_of(name).work(n, p) for n in sizes])
     used = np.arange(len(sizes)) % 2 == 0

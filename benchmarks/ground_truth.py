@@ -1,18 +1,19 @@
-"""Predicted gains against true ones: in virtual time a place can really be made faster.
+"""Compare predicted gains with true ones: in virtual time a place can really be made faster.
 
     python benchmarks/ground_truth.py [--programs 100] [--balanced 25] [--seed 0] [--treatment 50%] [--repeats 16]
                                       [--jobs 2]
 
 Random programs (see ``random_programs``), and then balanced ones, are screened by the default design with three
-replicates. For each place a
-gain is predicted, and each place is really freed of 10, 25, 50 and 100% of its work: the true gain is by how much the
-run time falls, the mean of several runs. Beside it are gains from delaying one place at a time, and all but one at a
-time, in as many runs, and from a profile: the time in each place. For each share it prints, over the programs,
+replicates. A gain is predicted for each place. Then each place is really freed of 10, 25, 50 and 100% of its work: the
+true gain is the decrease of the run time, the mean of several runs. For comparison, gains are also predicted from
+delaying one place at a time, and all but one at a time, with as many runs, and from a profile, which is the time in
+each place. For each share of the work the output shows, over the programs,
 
     rank      mean, median and least of the rank correlation (Spearman) of predicted and true gains of the places
     best in 2, best    share of programs whose truly best place is predicted first or second, and first
 
-A place whose effect is not significant is predicted to gain nothing; a true gain below a thousandth of the run is none.
+A place whose effect is not significant is predicted to gain nothing. A true gain below a thousandth of the run counts
+as none.
 """
 
 from __future__ import annotations
@@ -40,28 +41,28 @@ SHARES = (0.1, 0.25, 0.5, 1.0)
 REPLICATES = 3
 SIGMAS = 3.0
 LEAST = 0.001
-"""Of the run time: smaller true gains are none."""
-_TRUTH = 1 << 40  # seeds of the runs that tell the truth begin here: none of them is a trial
+"""Share of the run time below which a true gain counts as none."""
+_TRUTH = 1 << 40  # first seed of the runs that give the true gains; none of them is a trial
 Gains = dict[str, float]
 
 
 class Case(NamedTuple):
-    """A program, what is predicted for its places, and what is true."""
+    """A program, the predicted gains of its places, and the true ones."""
 
     program: Program
     predicted: dict[str, Gains]
-    """By method."""
+    """Predicted gains, by method."""
     true: dict[float, Gains]
-    """By share."""
+    """True gains, by share of the work."""
 
 
 class Verdict(NamedTuple):
-    """How one prediction fared."""
+    """Quality of one prediction."""
 
     rank: float
-    """Correlation of ranks; 0 where all places are predicted alike."""
+    """Rank correlation; 0 if all predicted gains, or all true ones, are equal."""
     place: int
-    """How many places are predicted to gain as much as the truly best one, or more; itself among them."""
+    """Number of places that are predicted to gain at least as much as the truly best one, including that one."""
 
 
 def verdict(predicted: Mapping[str, float], true: Mapping[str, float]) -> Verdict:
@@ -79,7 +80,7 @@ def run_time(stage: Stage, seed: int, faster: Mapping[str, float], treatments: M
 
 
 def true_gains(stage: Stage, shares: tuple[float, ...], seeds: range) -> dict[float, Gains]:
-    """Return by how much the run time falls, in the mean, when a place is freed of a share of its work; by share."""
+    """Return the mean decrease of the run time when a place is freed of a share of its work, by share and place."""
     as_it_is = np.array([run_time(stage, seed, {}, {}) for seed in seeds])
 
     def gain(name: str, share: float) -> float:
@@ -98,9 +99,9 @@ def by_screening(trials: Trials, single: bool = False) -> Gains:
 
 
 def one_at_a_time(stage: Stage, trials: Trials, seeds: Iterator[int], but: bool = False) -> Gains:
-    """Return the gains predicted from as many runs as the trials, each with one place delayed or none.
+    """Return the gains predicted from as many runs as there are trials, each with one place delayed or none.
 
-    With ``but``, each with all places delayed or all but one.
+    With ``but``, each run has all places delayed or all but one.
     """
     treatments = {name: ladder[-1] for name, ladder in trials.plan.treatments.items() if ladder[-1] is not None}
     settings: list[dict[str, Treatment]] = [treatments if but else {}]
@@ -155,7 +156,7 @@ def studied(
 
 
 def table(cases: list[Case]) -> str:
-    """Return how each way to predict fared, by share."""
+    """Return a table of how good each way to predict is, by share."""
     methods, shares = list(cases[0].predicted), list(cases[0].true)
     lines = []
     for share in shares:
@@ -174,7 +175,7 @@ def table(cases: list[Case]) -> str:
 
 
 def about(cases: list[Case]) -> str:
-    """Return what kind of programs these are, and how many places were predicted to gain nothing."""
+    """Return the kinds of places in these programs, and how many places were predicted to gain nothing."""
     places = [place for case in cases for place in case.program.places]
     kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(place.kind for place in places).most_common())
     nothing = sum(gain == 0 for case in cases for gain in next(iter(case.predicted.values())).values())
@@ -182,7 +183,7 @@ def about(cases: list[Case]) -> str:
 
 
 def studied_all(draw: Callable[[int], Program], seeds: range, treatment: str, repeats: int, jobs: int) -> list[Case]:
-    """Study programs in processes of their own; on Ctrl-C, return those that are done."""
+    """Study programs in separate processes; on Ctrl-C, return the cases that are done."""
     cases: list[Case] = []
     one = partial(studied, treatment=treatment, repeats=repeats, draw=draw)
     began = time.monotonic()

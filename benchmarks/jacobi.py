@@ -1,10 +1,10 @@
-"""A Jacobi sweep by supersteps, against the same sweep on NumPy arrays of each process.
+"""Compare a Jacobi sweep in supersteps with the same sweep on NumPy arrays of each process.
 
     python benchmarks/jacobi.py [--n 2048] [--processors 2] [--rounds 15]
 
-Each processor sweeps its rows of an n x n grid of float64, five-point averages, in three ways, in turn: on arrays of
-its own; by supersteps that read into new arrays; by supersteps that read into one array (``out=``).  A ratio is of two
-neighbouring sweeps; the first round, which touches the pages, is not counted.
+Each processor sweeps its rows of an n x n grid of float64, five-point averages, in three ways in turn: on its own
+arrays; in supersteps that read into new arrays; in supersteps that read into one array (``out=``).  A ratio compares
+two neighbouring sweeps.  The first round, which touches the pages, is not counted.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The fast kernels against their peers and against the machine's own limits.
+"""Compare the fast kernels with their peers and with the machine's own limits.
 
     python benchmarks/kernels.py [lists] [sorting] [stencil] [memory] [--repeats 7] [--quick]
 
-Each ratio is of medians of so many repeats, taken in turns in this one run on all CPUs; the times beside it are medians
-too.  Sorts that pip installs (polars, pyarrow, torch) take part where they are there.  ``--quick`` leaves out the
-lengths that take longest.
+Each ratio is one of medians over the repeats, in which the compared tasks alternate, in this one run on all CPUs; the
+times next to it are medians too.  Installed packages that sort (polars, pyarrow, torch) take part.  ``--quick`` leaves
+out the lengths that take longest.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ AHEAD = 64
 
 
 def in_turns(tasks: Mapping[str, Task], repeats: int, least: float = 0.0) -> dict[str, float]:
-    """Median seconds of each task, one after the other by turns; short ones are called often enough to last so long."""
+    """Return the median seconds of each task; tasks alternate, and short ones are repeated for ``least`` seconds."""
     often = {}
     for name, task in tasks.items():
-        task()  # compiles, and touches what is new
+        task()  # compiles, and touches new memory
         start = time.perf_counter()
         task()
         often[name] = max(1, int(least / (time.perf_counter() - start)))
@@ -64,7 +64,7 @@ def heading(what: str) -> None:
 
 @smp.local
 def random_loads(table: NDArray[Any], order: NDArray[Any]) -> int:
-    """Add up elements in random order, asked for ahead: independent of one another."""
+    """Add up elements in random order, with prefetches: the loads do not depend on one another."""
     total, n = np.int64(0), len(order)
     for i in range(n):
         prefetch(table, np.uint64(order[min(i + AHEAD, n - 1)]))
@@ -103,7 +103,7 @@ def lists(repeats: int, quick: bool) -> None:
 
 
 def peers() -> dict[str, Callable[[NDArray[Any]], Any]]:
-    """The sorts of other packages that are installed."""
+    """Return the sorts of other packages that are installed."""
 
     def of_polars(package: Any) -> Callable[[NDArray[Any]], Any]:
         return lambda keys: package.Series(keys).sort()
@@ -173,7 +173,7 @@ def sorting(repeats: int, quick: bool) -> None:
 
 
 def prange_sweep() -> Callable[[NDArray[Any], float, float], None]:
-    """A plain red-black sweep with Numba's own parallel loops."""
+    """Return a plain red-black sweep with Numba's own parallel loops."""
     import numba
 
     @numba.njit(parallel=True)  # type: ignore[untyped-decorator]

@@ -1,10 +1,9 @@
-"""Memory latency: our pointer chase against the same chase in C, through the same memory, in turns.
+"""Compare our pointer chase, which measures memory latency, with the same chase in C through the same memory.
 
     python benchmarks/latency_against_c.py [--seconds 2]
 
-The C is compiled with gcc -O2 here and now.  Both walk one random cycle, half of it apart, a window of ours and a
-window of C's in turns; the ratio is the median over the pairs of windows that both spent on the CPU.  Target:
-within 5%.
+The C code is compiled with gcc -O2 in this run.  Both walk one random cycle, half of it apart, in alternating windows.
+The ratio is the median over the pairs of windows that both spent on the CPU.  Target: within 5%.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ void chase(void ***at, long repeat, long *wall, long *cpu)
 
 
 def library(source: str, *options: str) -> ctypes.CDLL:
-    """Compile C into a library of this process; leave with a word where there is no compiler."""
+    """Compile C into a library of this process; exit with a message if there is no compiler."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
         print("skipped: there is no C compiler (gcc or cc) to compare with")
@@ -70,7 +69,7 @@ def library(source: str, *options: str) -> ctypes.CDLL:
 
 
 class WalkInC:
-    """The same as `chase.Walk`, in C."""
+    """The same as `Walk`, in C."""
 
     def __init__(self, walk: Walk, chase: ctypes._NamedFuncPointer) -> None:
         self._chase, self._at = chase, ctypes.c_void_p(walk.at)
@@ -82,10 +81,10 @@ class WalkInC:
 
 
 def compared(nbytes: int, seconds: float, chase: ctypes._NamedFuncPointer) -> tuple[float, float, float, int]:
-    """Return ns a load of ours and of C, the median ratio of the pairs, and how many pairs were clean."""
+    """Return ns per load of ours and of C, the median ratio of the pairs, and the number of clean pairs."""
     ours = random_walk(nbytes, 64, True, np.random.default_rng(0))
     theirs = WalkInC(ours, chase)
-    # half a lap ahead: who follows closely finds the lines in the cache
+    # half a lap ahead, because a walk that follows closely finds the lines in the cache
     ours(max(1, nbytes // 64 // 2 // UNROLLED))
     lap = max(1, min(nbytes // 64, 1 << 16) // UNROLLED)
     repeat = max(1, lap * WINDOW_NS // max(1, min(ours(lap)[0], theirs(lap)[0])))

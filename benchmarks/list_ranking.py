@@ -1,10 +1,10 @@
-"""List ranking: nanoseconds per element of every algorithm, and how many times faster than the compiled serial loop.
+"""Measure the nanoseconds per element of every list-ranking algorithm, and its speed-up over the compiled serial loop.
 
     python benchmarks/list_ranking.py [n] [--processors 2] [--repeats 3] [--order random|ordered|reversed]
 
-The algorithms rank the same list on the same machine in turns, everything inside ``machine.run`` included; the best
-of the repeats is shown.  Two serial loops: one in this process's private memory, which may lie in huge pages, and
-one on processor 0 in the shared memory that the others work in.  The ratio is to the faster of the two.
+The algorithms rank the same list on the same machine in turn, everything inside ``machine.run`` included; the best of
+the repeats is shown.  There are two serial loops: one in this process's private memory, which may lie in huge pages,
+and one on processor 0, in the shared memory that the other algorithms use.  The ratio is to the faster of the two.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROGRAMS = {name: form.loaded() for name, form in FORMS.items() if form.terms}
 
 
 def listed(n: int, order: str) -> Nodes:
-    """A list of n int32 nodes."""
+    """Return a list of n int32 nodes."""
     if order == "random":
         return random_list(n)
     step = 1 if order == "ordered" else -1
@@ -33,13 +33,13 @@ def listed(n: int, order: str) -> Nodes:
 
 
 def measured(n: int, order: str, processors: int, repeats: int, algorithms: list[str]) -> dict[str, float]:
-    """Seconds of each algorithm, the best of the repeats; every result is compared with the serial one."""
+    """Return the seconds of each algorithm, the best of the repeats; every result is compared with the serial one."""
     successor = listed(n, order)
     best: dict[str, float] = {}
     with smp.host(processors) as machine:
         small, few = machine.array(listed(2000, order)), machine.empty(2000, np.int32)
         rank_here(listed(2000, order))
-        for name in algorithms:  # compiles, or loads what is compiled
+        for name in algorithms:  # compiles, or loads compiled code
             machine.run(PROGRAMS[name], small, few)
         shared, ranks = machine.array(successor), machine.empty(n, np.int32)
         for _ in range(repeats):

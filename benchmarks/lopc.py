@@ -1,12 +1,12 @@
-"""The LoPC model against its simulation: errors by C², work and wire time, and what the chosen servers lose.
+"""Compare the LoPC model with its simulation: errors by C², work and wire time, and losses of the chosen servers.
 
     python benchmarks/lopc.py [--quick] [--settings 1000] [--plots FOLDER] [--processes 2]
 
 Errors are (model - simulated) / simulated of the response time, all-to-all, over machines of 2 to 64 processors with
-exponential work; two processors are told apart, as constant handlers make them fall in step. A simulated R is LogP's
-and the contention that was met: half of its 95% interval is said beside the errors, so that they can be told from the
-simulation's own. Losses are (best X - X chosen) / best X of a work-pile, X being simulated for all numbers of servers
-around the choice with the same random numbers; they have an interval over repeats with other numbers.
+exponential work. Two processors are listed separately, because constant handlers make them fall in step. A simulated R
+is LogP's plus the contention that was met. Half of its 95% interval is shown next to the errors, to distinguish them
+from those of the simulation. Losses are (best X - X chosen) / best X of a work-pile, where X is simulated for all
+numbers of servers around the choice with the same random numbers. Their interval comes from repeats with other numbers.
 """
 
 from __future__ import annotations
@@ -36,21 +36,20 @@ WIRES = (0.0, 0.25, 1.0, 4.0)
 PROCESSORS = (2, 4, 8, 16, 32, 64)
 ROUNDING = 1e-12
 NEAR = 3
-"""Numbers of servers that are tried on either side of the choice; on, while the best is the outermost."""
+"""Number of servers that are tried on either side of the choice; the search goes on while the outermost is the best."""
 ALLOWED = 0.01
-"""Loss; where its interval reaches beyond, longer runs decide."""
+"""Allowed loss; if the interval of a loss reaches beyond, longer runs decide."""
 LONGER = 10
 REPEATS = 5
 FEWEST, MOST = 2, 64
-"""Processors of a work-pile."""
+"""Fewest and most processors of a work-pile."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One all-to-all setting, in handlers: what was simulated, and how far off model and LogP are.
+    """One all-to-all setting, in units of handlers: what was simulated, and the errors of the model and of LogP.
 
-    ``outside`` says whether the model's R is not within its bounds, ``beyond`` whether all of the simulated interval
-    is not.
+    ``outside`` is True if the model's R is not within its bounds, ``beyond`` if no part of the simulated interval is.
     """
 
     processors: int
@@ -66,7 +65,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Loss:
-    """What each choice loses in one work-pile, and half of the interval of the one to take."""
+    """Loss of each choice in one work-pile, and half of the interval of the loss of ``chosen``."""
 
     processors: int
     variation: float
@@ -92,7 +91,7 @@ def point(setting: tuple[int, float, float, float, int]) -> Point:
 
 
 def draw_setting(number: int) -> tuple[int, float, float, float]:
-    """Return P, C², W and S_l in handlers of a work-pile, by its number."""
+    """Return P, C², W and S_l of a work-pile, in units of handlers, by its number."""
     rng = np.random.default_rng([number, 6])
     processors = int(np.exp(rng.uniform(np.log(FEWEST), np.log(MOST + 1))))
     work = rng.choice([0.0, 10 ** rng.uniform(-1, 2.5)], p=[0.05, 0.95])
@@ -101,7 +100,7 @@ def draw_setting(number: int) -> tuple[int, float, float, float]:
 
 
 class Pile:
-    """A work-pile whose throughput is simulated for the numbers of servers that are asked for, each once."""
+    """A work-pile whose throughput is simulated for the requested numbers of servers, once for each."""
 
     def __init__(self, setting: tuple[int, float, float, float], cycles: int) -> None:
         self.processors, self.variation, self.work, self.wire = setting
@@ -109,7 +108,7 @@ class Pile:
         self.known: dict[int, NDArray[np.float64]] = {}
 
     def throughput(self, servers: int) -> NDArray[np.float64]:
-        """Return X of each repeat; from the contention, which has less noise than the count of cycles."""
+        """Return X of each repeat, computed from the contention, which has less noise than the count of cycles."""
         if servers not in self.known:
             logp = self.work + 2.0 * self.wire + 2.0
             runs = [
@@ -127,7 +126,7 @@ class Pile:
         return self.known[servers]
 
     def best(self, start: int) -> int:
-        """Return the best of the numbers of servers around a start, going on as long as the outermost is best."""
+        """Return the best of the numbers of servers around a start; go on as long as the outermost is the best."""
         while True:
             around = range(max(1, start - NEAR), min(self.processors - 1, start + NEAR) + 1)
             found = max(around, key=lambda servers: float(self.throughput(servers).mean()))
@@ -136,7 +135,7 @@ class Pile:
             start = found
 
     def loss(self, servers: int, best: int) -> Estimate:
-        """Return what a number of servers loses against the best; run by run, as both met the same random numbers."""
+        """Return the loss of a number of servers against the best, run by run: both met the same random numbers."""
         return Estimate.of(1.0 - self.throughput(servers) / self.throughput(best))
 
 
@@ -162,7 +161,7 @@ def loss(task: tuple[int, int]) -> Loss:
 
 
 def progress(what: str, results: Iterable[Result], count: int) -> list[Result]:
-    """Collect results, saying on stderr how many of how many there are."""
+    """Collect results, and show on stderr how many of them there are."""
     found = []
     for result in results:
         found.append(result)

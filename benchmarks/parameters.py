@@ -1,10 +1,10 @@
-"""Optimised parameters against their neighbours: every parameter that a model sets in the shipped libraries.
+"""Compare optimised parameters with their neighbours: every parameter that a model sets in the shipped libraries.
 
     python benchmarks/parameters.py [sort] [lists] [stencil] [--cases 100] [--calibration FILE] [--out FILE]
 
-Each case is random data; the value that the model finds best and the next smaller and larger ones that make sense are
-timed in turns.  It is right if no neighbour is faster by more than 2% and by more than the noise.  Libraries without
-kept models are calibrated first.  Ctrl-C prints what there is.
+Each case has random data.  The value that the model finds best is timed in turn with the next smaller and the next
+larger value that make sense.  It is right if no neighbour is faster by more than 2% and by more than the noise.
+Libraries without kept models are calibrated first.  Ctrl-C prints the results so far.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def progress(done: float, text: str) -> None:
 
 
 def calibrated(kernels: Sequence[str], file: Path | None) -> list[Library]:
-    """The kernels' libraries that have a parameter, with models: from a file, kept ones, or made now."""
+    """Return the kernels' libraries that have a parameter, with models from a file, kept ones, or new ones."""
     given = {} if file is None else json.loads(file.read_text(encoding="utf-8"))["libraries"]
     found = [library for library in libraries(kernels) if any(parameters(library))]
     for library in found:

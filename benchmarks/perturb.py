@@ -1,9 +1,9 @@
-"""What places of perturbation tuning cost where they are off, and how long a screening takes.
+"""Measure what places of perturbation tuning cost when they are off, and how long a screening takes.
 
     python benchmarks/perturb.py [--only compiled|python|screening]
 
-Each cost is the difference between a loop with the place and the same loop without, in turns: the median of many pairs,
-and the noise, which is half the distance between the quartiles of the same difference for two loops without a place.
+Each cost is the difference between a loop with the place and the same loop without it, which alternate: the median of
+many pairs. The noise is half the distance between the quartiles of the same difference for two loops without a place.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def seconds(function: Callable[..., object], *arguments: Any) -> float:
 
 
 def tell(what: str, with_: Callable[..., object], without: Callable[..., object], count: int, *arguments: Any) -> None:
-    """Print the difference of two loops, in ns a step."""
+    """Print the difference of two loops, in ns per step."""
     for function in (with_, without):
         function(*arguments)
     pairs = np.array([[seconds(f, *arguments) for f in (without, with_, without)] for _ in range(PAIRS)]) * 1e9 / count

@@ -1,18 +1,19 @@
-"""Does perturbation tuning name the bottleneck on this computer? Twenty programs in which it is known; null factors.
+"""Test whether perturbation tuning names the bottleneck on this computer, in programs in which it is known.
 
     python benchmarks/perturb_host.py [--only planted|nulls|gains] [--replicates 3] [--runs 1] [--treatment 100%]
                                       [--sweeps 4] [--seed 0] [--json raw.json]
 
 planted    20 programs of 6 places, compiled loops of known lengths: functions of one process; phases between barriers,
-           locks, pipelines and supersteps on two processors, and on four that take turns. Of one place half the work
-           brings 1.5 times as much as of any other, at least. It is named if it is the first of ``trials.gains()``, and
-           significant. What halving brings is found exactly, on an emulated machine of as many processors. Places
-           where delays cost nothing there, because the processor waits for another anyway, are null factors; while
-           other programs take CPUs away they are none, for a delay takes from the processor that is waited for.
-nulls      all programs again and again with treatments of no length: no effect is one, whatever is called so.
-gains      four of the programs as they are and with half the work in the place named, in turns: what it did bring.
+           locks, pipelines and supersteps on two processors, and on four that take turns. Halving the work in one place
+           gains at least 1.5 times as much as halving it in any other. That place is named if it is the first of
+           ``trials.gains()``, and significant. The gains of halving are found exactly, on an emulated machine with as
+           many processors. Places where delays cost nothing there, because the processor waits for another anyway, are
+           null factors. While other programs take CPUs away they are not, because a delay then takes time from the
+           processor that the others wait for.
+nulls      all programs, repeatedly, with treatments of no length: any effect that is called significant is an error.
+gains      four of the programs, alternately as they are and with half the work in the named place: the actual gain.
 
-The noise is that of the computer: run it beside other work, too. Raw values of all runs go to the JSON.
+The noise is that of the computer, so run it next to other work, too. The raw values of all runs go to the JSON file.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from smp.perturb import Trials, factor, screen
 from smp.perturb.analysis.versions import unperturbed
 from smp.perturb.experiments.runners import runner_of
 
-QUANTUM = 20_000  # numbers of a unit of work: some 30 us
+QUANTUM = 20_000  # numbers in a unit of work, which takes some 30 us
 SIZES = (2, 4)
 PLACES = tuple("abcdef")
-NOTHING = 1e-3  # of the time
+NOTHING = 1e-3  # share of the time below which an effect is null
 Quanta = Mapping[str, int]
-"""The work in each place, in the order of passing them."""
+"""Work in each place, in the order in which the places are passed."""
 Machines = dict[int, smp.Machine | None]
-"""By the number of their processors; none for functions of this process."""
+"""Machines by number of processors; None for functions of this process."""
 
 
 @smp.local
@@ -59,18 +60,18 @@ def work(quanta: Quanta) -> None:
                 chain(numbers)
 
 
-# The programs: what they share, how often they go round, the work of each round.
+# The programs: their shared data, the number of rounds, and the work of each round.
 
 
 def calls(*groups: tuple[int, Quanta]) -> None:
-    """Functions, one after another, in groups that are called so many times."""
+    """Call groups of functions, one function after another, each group the given number of times."""
     for rounds, quanta in groups:
         for _ in range(rounds):
             work(quanta)
 
 
 def phases(proc: smp.Processor, _: None, rounds: int, *parts: tuple[Quanta, ...]) -> None:
-    """In each phase a processor has its own work; then all meet."""
+    """Do each processor's own work in each phase; then all meet at a barrier."""
     for _round in range(rounds):
         for part in parts:
             work(part[proc.rank % len(part)])
@@ -78,7 +79,7 @@ def phases(proc: smp.Processor, _: None, rounds: int, *parts: tuple[Quanta, ...]
 
 
 def locks(proc: smp.Processor, lock: smp.Cells, rounds: int, outside: tuple[Quanta, ...], inside: Quanta) -> None:
-    """Work of each processor's own, and work that one of them does at a time."""
+    """Do each processor's own work, and work that only one processor does at a time."""
     for _ in range(rounds):
         work(outside[proc.rank % len(outside)])
         lock.readfe(0)
@@ -87,7 +88,7 @@ def locks(proc: smp.Processor, lock: smp.Cells, rounds: int, outside: tuple[Quan
 
 
 def pipeline(proc: smp.Processor, belt: smp.Cells, rounds: int, *stages: Quanta) -> None:
-    """Each processor works on what the one before has left in a cell."""
+    """Work on each item after the processor before has handed it on in a cell."""
     for item in range(rounds):
         if proc.rank > 0:
             belt.readfe(proc.rank - 1)
@@ -99,7 +100,7 @@ def pipeline(proc: smp.Processor, belt: smp.Cells, rounds: int, *stages: Quanta)
 def supersteps(
     proc: smp.Processor, words: smp.GlobalArray, rounds: int, before: tuple[Quanta, ...], after: tuple[Quanta, ...]
 ) -> None:
-    """Work before the words of the others are there, and with them."""
+    """Do work before the words of the other processors are copied in, and work with them."""
     for _ in range(rounds):
         with proc.superstep("round") as step:
             work(before[proc.rank % len(before)])
@@ -124,7 +125,7 @@ class Case(NamedTuple):
     processors: int
     program: Callable[..., None]
     work: tuple[Any, ...]
-    """Of the program, behind what it shares; every number of quanta is even."""
+    """Arguments of the program after its shared data; every number of quanta is even."""
 
 
 CASES = {
@@ -165,18 +166,18 @@ CASES = {
 }
 
 
-# What is known of them.
+# Known gains and effects.
 
 
 def halved(work: Any, place: str) -> Any:
-    """The work of a program, half of it in one place."""
+    """Return the work of a program with the work in one place halved."""
     if isinstance(work, Mapping):
         return {name: amount // 2 if name == place else amount for name, amount in work.items()}
     return tuple(halved(part, place) for part in work) if isinstance(work, tuple) else work
 
 
 def bound(case: Case, machine: smp.Machine | None) -> tuple[Callable[..., None], tuple[Any, ...]]:
-    """The program, and its arguments on a machine."""
+    """Return the program, and its arguments on a machine."""
     if machine is None:
         return case.program, case.work
     if case.processors:
@@ -190,7 +191,7 @@ def took(case: Case, machine: smp.Machine | None) -> float:
 
 
 class How(NamedTuple):
-    """Of a screening; as for `screen`."""
+    """Options of a screening, as for `screen`."""
 
     treatment: str = "100%"
     replicates: int = 3
@@ -204,10 +205,10 @@ def screened(case: Case, machine: smp.Machine | None, how: How) -> Trials:
 
 
 class Known(NamedTuple):
-    """What is so where each processor has a CPU, and nobody else is on it; shares of the time, by place."""
+    """Exact values if each processor has a CPU to itself: shares of the time, by place."""
 
     gains: dict[str, float]
-    """What half the work in a place brings."""
+    """Gain of halving the work in a place."""
     effects: dict[str, float]
     """Main effects of delays."""
 
@@ -220,12 +221,12 @@ def known(case: Case, treatment: str) -> Known:
     return Known(gains, {place: found.effect(place) / whole for place in PLACES})
 
 
-# What is found.
+# Measurements.
 
 
 @contextlib.contextmanager
 def machines() -> Iterator[Machines]:
-    """Those of this computer."""
+    """Open the machines of this computer."""
     with contextlib.ExitStack() as stack:
         yield {0: None, **{size: stack.enter_context(smp.host(size)) for size in SIZES}}
 

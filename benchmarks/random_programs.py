@@ -5,18 +5,18 @@
         phase   places ... (barrier)                  1  [a ]   [     lock [c]]     [d]      ‖
         ...                                           2         [b        ]         [d][d][d]‖ barrier
 
-A place is ``with factor(name): burn(ns)``: virtual time passes, nothing else. What a place is to its processors:
+A place is ``with factor(name): burn(ns)``: virtual time passes, nothing else. The kinds of places are
 
-    apart     each has passes of its own, or only some have any
-    locked    one at a time, under one of the locks: a cell that is full while nobody holds it
-    pool      chunks, taken by whoever is free
-    chain     each waits for the one before it, and hands on to the next by a cell
+    apart     each processor has its own passes, or only some have any
+    locked    one processor at a time, under one of the locks: a cell that is full while no processor holds it
+    pool      chunks, each taken by a processor that is free
+    chain     each processor waits for the one before it, and hands on to the next by a cell
 
-Work is unequal: passes differ in length, and processors in how many they have apart. The length of each pass varies by
-a few per cent from run to run.
+Work is unequal: passes differ in length, and processors in the number of passes that they have apart. The length of
+each pass varies by a few per cent from run to run.
 
-A balanced program is two forks and joins: a place for each processor, which take within 20% of each other, and a
-barrier; and then a place, 5 to 30% as long, that all come to.
+A balanced program has two forks and joins: one place for each processor, with times within 20% of each other, and a
+barrier. After them comes a place, 5 to 30% as long, which all processors pass.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from smp.perturb import factor
 KINDS = ("apart", "locked", "pool", "chain")
 _CHANCES = (0.5, 0.25, 0.1, 0.15)
 _LOCKS = 2
-_LEAST, _MOST = 20_000, 200_000  # ns that a place keeps its processors busy in a round, about
-_PASSES = 5  # of a processor apart, at most
-_CHUNKS = 3  # of a pool, for each processor
-_SPREAD = 0.2  # of the branches of a fork: the shortest is so much shorter than the longest, at most
-_SHORT = (0.05, 0.3)  # of a branch: what all do after the forks
-_VARIATION = 0.05  # of a pass, from run to run: at most twice that, either way
-_BYTES = 10  # of local data that a loop touches in a nanosecond of virtual time
+_LEAST, _MOST = 20_000, 200_000  # ns for which a place keeps its processors busy in a round, about
+_PASSES = 5  # most passes of a processor in a place that is apart
+_CHUNKS = 3  # chunks of a pool, for each processor
+_SPREAD = 0.2  # largest share by which a branch of a fork is shorter than its longest possible one
+_SHORT = (0.05, 0.3)  # shares of a branch that the place after the forks takes
+_VARIATION = 0.05  # of a pass, from run to run: a share of at most twice that, either way
+_BYTES = 10  # bytes of local data that a loop touches in a nanosecond of virtual time
 _scratch = np.empty(1 << 25, np.uint8)  # never touched
 
 
@@ -49,7 +49,7 @@ def _touch(data: Any) -> int:
 
 
 def burn(ns: int) -> None:
-    """Let virtual time pass, by a loop over so much local data."""
+    """Let virtual time pass, by a loop over local data of the right size."""
     _touch(_scratch[: _BYTES * ns])
 
 
@@ -59,15 +59,15 @@ class Place(NamedTuple):
     name: str
     kind: str
     lock: int
-    """Of a locked one."""
+    """Lock of a locked place."""
     passes: tuple[int, ...]
-    """Of each processor in a round; those of a pool are shared by all."""
+    """Passes of each processor in a round; those of a pool are shared by all."""
     work: NDArray[np.float64]
-    """ns of each pass (all passes,), one processor's after another's."""
+    """Nanoseconds of each pass, shape (all passes,), processor by processor."""
 
 
 class Phase(NamedTuple):
-    """Places that a processor comes to one after another."""
+    """Places that a processor passes one after another."""
 
     places: tuple[int, ...]
     barrier: bool
@@ -92,9 +92,9 @@ class Program(NamedTuple):
         Parameters
         ----------
         seed : int
-            Of what changes from run to run.
+            Seed of the variation from run to run.
         faster : dict of float, optional
-            The share of its work that a place is freed of.
+            Share of its work that a place is freed of.
         """
         rng = np.random.default_rng(seed)
         shares = faster or {}
@@ -118,7 +118,7 @@ def drawn(seed: int) -> Program:
 
 
 def balanced(seed: int) -> Program:
-    """Draw a program of 3 processors and 7 places: two forks of three branches, and a short place that all come to."""
+    """Draw a program of 3 processors and 7 places: two forks of three branches, and a short place that all pass."""
     rng = np.random.default_rng(seed)
     processors, forks = 3, 2
     places = []
@@ -139,7 +139,7 @@ def _place(rng: np.random.Generator, name: str, processors: int) -> Place:
     if kind == "pool":
         passes *= _CHUNKS
         size /= _CHUNKS
-    elif kind != "apart":  # those of all processors one after another
+    elif kind != "apart":  # the passes of all processors follow one another
         size *= 2 / processors
     else:
         passes = rng.integers(1, _PASSES + 1, processors)
@@ -158,20 +158,20 @@ def spmd(
     hands: smp.Cells,
     taken: smp.GlobalArray,
 ) -> None:
-    """Run it.
+    """Run a program.
 
     Parameters
     ----------
     proc : Processor
     program : Program
     work : list of ndarray
-        Of `Program.work`.
+        Nanoseconds of each pass, made by `Program.work`.
     locks : Cells
-        Full.
+        Locks, full.
     hands : Cells (places * processors,)
-        Empty: one before each processor, for each chain.
+        Cells of the chains, empty: for each place, one before each processor.
     taken : GlobalArray (rounds * places,) int64
-        Chunks of pools that are taken: zeros.
+        Number of chunks taken from each pool in each round: zeros.
     """
     me, last = proc.rank, proc.size - 1
     for turn in range(program.rounds):
@@ -200,7 +200,7 @@ def spmd(
 
 
 class Stage:
-    """An emulated machine with what a program needs on it; who waits for a cell is served in the order of coming.
+    """An emulated machine with the data of a program; threads that wait for a cell are served in order of arrival.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class Stage:
         places = len(program.places)
         self.program = program
         self.machine = smp.emulated(program.processors, schedule="clock")
-        self._locks = self.machine.cells(_LOCKS, full=True, retries=0)  # at once in the queue
+        self._locks = self.machine.cells(_LOCKS, full=True, retries=0)  # waiters queue at once
         self._hands = self.machine.cells(places * program.processors, retries=0)
         self._taken = self.machine.zeros(program.rounds * places, np.int64)
 

@@ -1,10 +1,10 @@
-"""STREAM: our four kernels against the same in C, on the same arrays, in turns, with one processor.
+"""Compare our four STREAM kernels with the same kernels in C, alternately, on the same arrays, with one processor.
 
     python benchmarks/stream_against_c.py [--mebibytes 64] [--repeats 20] [--options=-O3]
 
-The C is compiled with gcc -O2 here and now, its arrays do not overlap (``restrict``), as STREAM's static ones do
-not.  Best of all repeats but the first, as STREAM reports; beside it the median ratio of the pairs, which other
-load on the computer moves least.  The values are verified as STREAM does.  Target: within 5%, by the pairs.
+The C code is compiled with gcc -O2 in this run.  Its arrays do not overlap (``restrict``), like STREAM's static ones.
+The best of all repeats but the first is shown, as by STREAM, and next to it the median ratio of the pairs, on which
+other load has the least influence.  The values are verified as in STREAM.  Target: within 5%, by the pairs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ void triad(long n, array a, array b, array c, double s) { for (long j = 0; j < n
 
 
 def in_c(options: list[str], *arrays: np.ndarray) -> list[Callable[[], None]]:
-    """The four kernels in C on these arrays."""
+    """Return the four kernels in C on these arrays."""
     made = library(SOURCE, *options)
     n = ctypes.c_long(arrays[0].size)
     a, b, c = (ctypes.c_void_p(array.ctypes.data) for array in arrays)
@@ -48,7 +48,7 @@ def in_c(options: list[str], *arrays: np.ndarray) -> list[Callable[[], None]]:
 
 
 def ours(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> list[Callable[[], None]]:
-    """Our four kernels on these arrays."""
+    """Return our four kernels on these arrays."""
     return [
         lambda: copy(a, c),
         lambda: scale(b, c, SCALAR),
@@ -66,7 +66,7 @@ def compared(nbytes: int, repeats: int, huge: bool, options: list[str]) -> np.nd
     times = np.zeros((repeats, len(STREAM), 2))
     for repeat in range(repeats):
         for kernel in range(len(STREAM)):
-            for side in (0, 1) if repeat % 2 else (1, 0):  # the second finds what it is to write already there
+            for side in (0, 1) if repeat % 2 else (1, 0):  # the second side finds its results already written
                 begun = time.perf_counter_ns()
                 sides[side][kernel]()
                 times[repeat, kernel, side] = time.perf_counter_ns() - begun

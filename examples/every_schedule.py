@@ -1,11 +1,11 @@
-"""The emulated machine: every schedule of a small program, and the one that fails, again."""
+"""Run every schedule of a small program on the emulated machine, and repeat the one that fails."""
 
 import smp
 from smp.compiled import fetch_add, load, store
 
 
 def careless(proc, counter):
-    store(counter.view, 0, load(counter.view, 0) + 1)  # another may store in between
+    store(counter.view, 0, load(counter.view, 0) + 1)  # the other processor may store in between
 
 
 def careful(proc, counter):

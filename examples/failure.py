@@ -1,4 +1,4 @@
-"""What a failure looks like: one processor raises while the others wait for it."""
+"""Show the error when one processor raises while the others wait for it."""
 
 import smp
 

@@ -1,4 +1,4 @@
-"""A library of one's own: two ways to do the same, measured here; a call takes the one predicted to be faster."""
+"""Make a library of two ways to do the same; they are measured, and a call takes the one predicted to be faster."""
 
 import numpy as np
 

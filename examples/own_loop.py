@@ -1,4 +1,4 @@
-"""A loop of one's own: processors draw tickets with fetch_add and meet at the barrier, all in compiled code."""
+"""Write a compiled loop in which processors draw tickets with fetch_add and meet at the barrier."""
 
 import numpy as np
 

@@ -1,10 +1,10 @@
-"""Ladders of delays: one program, two machines, and how far the answer depends on the delay that is asked with.
+"""Climb ladders of delays with one program on two machines, to see how far the answer depends on the delay.
 
-Mesh is a wrapped mesh of 4 x 4 nodes; in a round each receives the states of its four neighbours and updates its own.
-Two forms of it compute the same: in shared memory, a superstep a round, and by messages, those of which that find
-their receiver busy are sent again after a time-out.  In each two places are treated, with delays from 2 us to 200 us,
-and the question is from which on their effect is in proportion.  (Section 4 of Synthetic-perturbation tuning of MIMD
-programs, example 3, figures 3 and 4.)
+Mesh is a wrapped mesh of 4 x 4 nodes.  In a round each receives the states of its four neighbours and updates its own.
+Two forms compute the same: in shared memory, with a superstep for each round, and by messages, where a message that
+finds its receiver busy is sent again after a time-out.  In each form two places are treated with delays from 2 us to
+200 us.  The question is from which delay on the effect is in proportion.  (Section 4 of Synthetic-perturbation tuning
+of MIMD programs, example 3, figures 3 and 4.)
 
     --plots DIR     draws the figures
     --host          does both on two processors of this computer instead: real time, and real noise
@@ -28,7 +28,7 @@ DELAYS = ("2us", "5us", "10us", "20us", "50us", "100us", "200us")
 GRAINS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 NETWORK = Timing(latency=20_000, per_word=1_000, timeout=200_000)
 LATEST = 100_000
-"""Nodes of the network begin so many ns after the first at most, otherwise in each run: that is its only noise."""
+"""Largest delay in ns with which a node begins.  These delays differ from run to run, and are the only noise."""
 
 
 @local
@@ -46,7 +46,7 @@ def messages(proc, state, grain, late):
 
 
 def arguments(machine, form, grain):
-    """Return what makes the arguments of each run: the same states, and other times to begin."""
+    """Return a function that makes the arguments of each run: the same states, and different times to begin."""
     seeds, state = count(), new_state(NODES, WORDS)
 
     def made():
@@ -130,7 +130,7 @@ def slowest(run):
 
 
 def host(folder):
-    """2 x 1 nodes with larger states, so that a round takes longer than its barriers."""
+    """Climb with two nodes and larger states, so that a round takes longer than its barriers."""
     with smp.host(2) as machine:
         state = machine.array(new_state(2, 20_000))
         found = climb(

@@ -18,12 +18,12 @@ from smp.perturb.analysis.versions import compare, comparison_table
 from smp.perturb.experiments.runners import runner_of
 
 PLACES = ["s_lock", "push", "pop", "swap", "bubble_sort", "code1"]
-LISTS = 24  # on which both versions are timed without delays
+LISTS = 24  # number of lists on which both versions are timed without delays
 improved = partial(sort_quick, inline_swap=True)
 
 
 def fresh(keys, seed):
-    """What puts the keys into another random order before each run."""
+    """Return a function that puts the keys into another random order before each run."""
     rng = np.random.default_rng(seed)
 
     def arguments():
@@ -34,7 +34,7 @@ def fresh(keys, seed):
 
 
 def print_steps(trials):
-    """What to do about each place; those that may be dropped in one line."""
+    """Print the next step for each place, with one line for all places that may be dropped."""
     print("What next?")
     steps = trials.next_steps()
     for step in steps:
@@ -90,7 +90,7 @@ if "--host" in sys.argv:
     with smp.host(2) as machine:
         tune(machine, 400_000, "200ns")
 else:
-    # The same delay everywhere. Fresh keys alone change the time by 5 us, so an effect has an uncertainty of 1.5 us at
-    # least (48 runs). The rarest part, push, is called a dozen times one after another: 1 us each is well above.
+    # All places have the same delay. Other keys alone change the time by 5 us, so an effect has an uncertainty of at
+    # least 1.5 us (48 runs). The rarest part, push, is called a dozen times in sequence: 1 us for each is well above.
     with smp.emulated(16, schedule="clock") as machine:
         tune(machine, 1_000, "1us")

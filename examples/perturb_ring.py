@@ -1,10 +1,9 @@
 """Example 2 of synthetic-perturbation tuning: a ring of 16 nodes, which delays make twice as fast.
 
-Each node receives a message, computes ({code A}, mostly), waits for the leave of the next node, and sends on (see
+Each node receives a message, computes (mostly {code A}), waits for permission from the next node, and sends on (see
 smp.kernels.messages.ring for the figure).  The machine is emulated: its time is virtual, and the same in every run.
-Messages go
-by a network on which whoever sends to a busy node has to send again, after a time-out.  Each run begins with other
-tokens, by a seed, so that replications differ.
+On the network, a message to a busy node fails, and has to be sent again after a time-out.  Each run begins with other
+tokens, which depend on a seed, so that replications differ.
 """
 
 import itertools

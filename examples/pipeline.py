@@ -1,7 +1,7 @@
 """Cells and streams: a pipeline through two processors, without a barrier.
 
-Processor 0 makes numbers, the streams of processor 1 work on them.  A cell is full or empty: who finds it full when it
-should be empty, or empty when it should be full, waits, and gives its stream to another thread meanwhile.
+Processor 0 makes numbers, and the streams of processor 1 work on them.  A cell is full or empty.  A thread that finds
+it in the wrong state waits, and gives its stream to another thread meanwhile.
 """
 
 import smp
@@ -11,7 +11,7 @@ from smp.compiled import fetch_add, readfe, writeef
 @smp.stream
 def make(belt, n):
     for k in range(1, n + 1):
-        writeef(belt, 0, k)  # waits until the one before has been taken
+        writeef(belt, 0, k)  # waits until the previous number has been taken
 
 
 @smp.stream
@@ -38,6 +38,6 @@ with smp.host(2) as machine:
     print(sum(k**2 for k in range(1, 10_001)))
 
     try:
-        machine.run(program, belt, machine.cells(1), 4)  # nobody ever fills the second cell
+        machine.run(program, belt, machine.cells(1), 4)  # no processor ever fills the second cell
     except smp.errors.DeadlockError as error:
-        print(str(error).splitlines()[0])  # the lines below it say who waits for which cell, at which line
+        print(str(error).splitlines()[0])  # the lines below it show which thread waits for which cell

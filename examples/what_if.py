@@ -1,4 +1,4 @@
-"""What if the barrier were twice as fast, or the memory?  Factored models answer from a stored profile."""
+"""Predict the effect of a barrier, or a memory, twice as fast, by factored models from a stored profile."""
 
 import copy
 from pathlib import Path
@@ -15,11 +15,11 @@ for n in (10_000, 4_000_000):
         print(f"  {what} twice as fast, n = {n:,}: {1 - impact(here, 'radix', n, p, change):.1%}")
 print()
 
-hybrid = calibrated(here, "radix", p)  # with the sorts that the profile has measured: local computation too
+hybrid = calibrated(here, "radix", p)  # includes local computation, by the sorts in the profile
 print(impact_report(here, "radix", 4_000_000, p, hybrid=hybrid))
 print()
 
-proposed = copy.deepcopy(here.data)  # a machine that is not built: the same with memory twice as fast
+proposed = copy.deepcopy(here.data)  # a machine that does not exist: the same with memory twice as fast
 proposed["machine"]["name"] = "proposed machine"
 for function in proposed["access"]["functions"]:
     for k, term in enumerate(function["terms"]):

@@ -1,4 +1,4 @@
-"""A work-pile: how many of 16 processors should hand out the chunks that the others work at? (LoPC, chapter 6.)"""
+"""Choose how many of 16 processors should hand out the chunks that the others work on (LoPC, chapter 6)."""
 
 from smp.models.lopc import arrival_curve, best_servers, client_server_pattern, simulate, throughput_curve
 

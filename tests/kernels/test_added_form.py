@@ -1,7 +1,7 @@
-"""A form of a kernel is added by its own module and one line of the kernels' table.
+"""A new form of a kernel needs only its own module and one line in the kernels' table.
 
-The module is tests/support/added_form.py.  What a user names, what models choose, what is predicted and what is
-measured all read the table.
+The module is tests/support/added_form.py.  Everything else reads the table: the names that users may give, the choice
+by models, the predictions, and the microbenchmarks.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ ADDED = Form("Alone", added_form.rank_alone, cost=added_form.cost, element_bytes
 
 @pytest.fixture(autouse=True)
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FORMS, "alone", ADDED)  # the one line
+    monkeypatch.setitem(FORMS, "alone", ADDED)  # the one line in the table
 
 
-def test_a_user_names_it(machines: Machines) -> None:
+def test_a_user_can_name_the_added_form(machines: Machines) -> None:
     successor = random_list(100)
     np.testing.assert_array_equal(rank_list(successor, machine=machines(2), algorithm="alone"), rank_here(successor))
 
 
-def test_models_can_choose_it() -> None:
+def test_models_can_choose_the_added_form() -> None:
     assert "alone" in choice.programs.__wrapped__(2).implementations
 
 
-def test_its_time_is_predicted_from_what_it_accesses() -> None:
+def test_the_time_of_the_added_form_is_predicted_from_its_accesses() -> None:
     (superstep,) = added_form.cost(1000, 2)
     assert superstep["hr"] == 1000
     assert changes.model_of(charging(), "alone", 1000, 2).total() > 0
 
 
-def test_the_microbenchmark_measures_it_up_to_its_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_microbenchmark_measures_the_added_form_up_to_its_longest_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(probe.LENGTHS, "quick", (50, 60))
     monkeypatch.setattr(probe, "REPEATS", 1)
     plan = Plan("quick", (2,), 1, 64, 8, ())

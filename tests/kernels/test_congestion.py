@@ -1,4 +1,4 @@
-"""The network that congests: when transmissions fail, to the nanosecond, and that every message comes through."""
+"""The congesting network: transmissions fail at the predicted times, to the nanosecond, and every message arrives."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from smp.kernels.messages.congestion import Network, Timing, network
 
 US = 1_000
 TIMING = Timing(latency=100 * US, per_word=US, timeout=500 * US)
-SLACK = 20 * US  # more than the sleeps and the primitives of one of these exchanges cost an emulated machine
+SLACK = 20 * US  # more than the sleeps and primitives of one of these exchanges cost on an emulated machine
 
 
 @local
@@ -32,7 +32,10 @@ def compute(ns: int) -> None:
 
 
 def at(times: list[int], *words: int) -> Callable[..., Any]:
-    """A program: node 0 receives of all others; those send one message each, at their times, of so many words or 1."""
+    """Return a program in which every other node sends node 0 one message, at its time in ``times``.
+
+    A message has as many words as ``words`` gives for its sender, by default 1.
+    """
 
     def program(proc: smp.Processor) -> tuple[int, int, int]:
         net = network(proc, 200, TIMING)
@@ -56,24 +59,27 @@ def test_a_transmission_takes_its_latency_and_its_words(emulated: Emulated) -> N
     assert 101 * US <= few[1][2] < 101 * US + SLACK
 
 
-def test_of_two_that_send_at_once_the_first_arrives_and_the_second_tries_again(emulated: Emulated) -> None:
+def test_of_two_simultaneous_senders_the_first_succeeds_and_the_second_retries(emulated: Emulated) -> None:
     (_, _, all_of_it), first, second = emulated(3).run(at([0, 50 * US])).results
     assert (first[:2], second[:2]) == ((1, 0), (2, 1))
     assert 101 * US <= first[2] < 101 * US + SLACK
     assert 50 * US + 2 * 101 * US + 500 * US <= second[2] <= all_of_it < 50 * US + 2 * 101 * US + 500 * US + 2 * SLACK
 
 
-def test_a_transmission_that_fails_takes_the_input_too(emulated: Emulated) -> None:
-    """The third comes when the first has long been taken out of the buffer, but the second still fails there; it tries
-    again while the second comes through."""
+def test_a_failing_transmission_occupies_the_input_as_well(emulated: Emulated) -> None:
+    """The third transmission begins long after the first message was taken out of the buffer.
+
+    It fails because the second, failing one still occupies the input.  When it tries again, the second is coming
+    through.
+    """
     sent = [one[:2] for one in emulated(4).run(at([0, 90 * US, 150 * US])).results[1:]]
     assert sent == [(1, 0), (2, 1), (3, 2)]
     sent = [one[:2] for one in emulated(4).run(at([0, 90 * US, 250 * US])).results[1:]]
     assert sent == [(1, 0), (2, 1), (1, 0)]
 
 
-def test_the_longest_of_those_that_fail_takes_the_input_the_longest(emulated: Emulated) -> None:
-    """The second until 290, the third only until 250: the fourth comes between the two."""
+def test_the_failing_transmission_that_ends_last_decides_when_the_input_is_free(emulated: Emulated) -> None:
+    """The second occupies the input until 290 us, the third only until 250 us; the fourth begins between the two."""
     sent = [one[:2] for one in emulated(5).run(at([0, 90 * US, 150 * US, 260 * US], 0, 100, 0, 0)).results[1:]]
     assert [failures > 0 for _, failures in sent] == [False, True, True, True]
     sent = [one[:2] for one in emulated(5).run(at([0, 90 * US, 150 * US, 300 * US], 0, 100, 0, 0)).results[1:]]
@@ -82,9 +88,9 @@ def test_the_longest_of_those_that_fail_takes_the_input_the_longest(emulated: Em
 
 @pytest.mark.parametrize("busy", [0, 200, 900, 2_500])
 def test_the_buffer_stays_full_while_its_node_computes(emulated: Emulated, busy: int) -> None:
-    """Attempts come every 600 us, from 100 on: those fail that begin before the node has done computing.
+    """Attempts begin every 600 us, from 100 us on, and fail if they begin before the node has finished computing.
 
-    The first of them fails in any case: it begins before the message just sent has woken the node.
+    The first of them always fails: it begins before the preceding message has woken the node.
     """
 
     def program(proc: smp.Processor) -> int:
@@ -101,8 +107,8 @@ def test_the_buffer_stays_full_while_its_node_computes(emulated: Emulated, busy:
     assert emulated(2).run(program).results == [0, max(1, math.ceil((busy - 100) / 600))]
 
 
-def test_a_node_takes_messages_while_it_waits_for_its_time_out(emulated: Emulated) -> None:
-    """Two that send to each other twice before either receives: each has the other's message in its buffer."""
+def test_a_node_takes_messages_while_it_waits_for_its_own_time_out(emulated: Emulated) -> None:
+    """Two nodes send to each other twice before either receives, so each has the other's message in its buffer."""
 
     def program(proc: smp.Processor) -> list[float]:
         net = network(proc, 1, TIMING)
@@ -114,7 +120,7 @@ def test_a_node_takes_messages_while_it_waits_for_its_time_out(emulated: Emulate
 
 
 def exchanged(proc: smp.Processor, plan: list[list[tuple[int, int, int, int]]], timing: Timing) -> tuple[Any, int]:
-    """Send what the plan has for this node: (to, kind, words, pause before it); then receive what others sent."""
+    """Send this node's part of the plan, (to, kind, words, pause before it); then receive what the others sent."""
     net = network(proc, 4, timing)
     for k, (to, kind, words, pause) in enumerate(plan[proc.rank]):
         if pause and timing.latency > US:
@@ -137,7 +143,7 @@ messages = st.lists(
 @pytest.mark.parametrize("processors", [1, 2, 3, 5])
 @settings(max_examples=12, deadline=None)
 @given(plan=st.lists(messages, min_size=5, max_size=5))
-def test_every_message_comes_through_in_the_order_of_its_kind(
+def test_every_message_arrives_in_the_order_of_its_kind(
     emulated: Emulated, processors: int, plan: list[list[tuple[int, int, int, int]]]
 ) -> None:
     results = emulated(processors).run(exchanged, plan, TIMING).results
@@ -149,7 +155,7 @@ def test_every_message_comes_through_in_the_order_of_its_kind(
 PLAN = [[(1, 0, 4, 0), (2, 1, 1, 0), (1, 1, 0, 0)], [(2, 0, 2, 0), (0, 0, 3, 0)], [(0, 1, 4, 0), (2, 0, 4, 0)]]
 
 
-def test_schedules_drawn_at_random_and_the_host_bring_the_same() -> None:
+def test_random_schedules_and_the_host_deliver_the_same_messages() -> None:
     machines = [smp.emulated(3, seed=seed) for seed in range(8)]
     for machine in [*machines, smp.host(3)]:
         with machine:
@@ -158,8 +164,8 @@ def test_schedules_drawn_at_random_and_the_host_bring_the_same() -> None:
         assert all(all(got) for got, _ in results)
 
 
-def test_all_schedules_of_two_preemptions_at_most_exchange_two_messages() -> None:
-    """Also those in which time-outs are over before the other has made a step."""
+def test_two_messages_are_exchanged_under_every_schedule_with_at_most_two_preemptions() -> None:
+    """They include schedules in which time-outs expire before the other node has taken a step."""
 
     def program(proc: smp.Processor) -> float:
         net = network(proc, 1, Timing(1 * US, 0, 5 * US))
@@ -171,7 +177,7 @@ def test_all_schedules_of_two_preemptions_at_most_exchange_two_messages() -> Non
     assert found.schedules > 1_000
 
 
-def test_a_failure_ends_all_that_wait(emulated: Emulated) -> None:
+def test_a_failure_ends_the_wait_of_every_other_node(emulated: Emulated) -> None:
     def program(proc: smp.Processor) -> None:
         net = network(proc, 1, TIMING)
         if proc.rank == 0:
@@ -186,7 +192,7 @@ def test_a_failure_ends_all_that_wait(emulated: Emulated) -> None:
         emulated(4).run(program)
 
 
-def test_a_message_that_nobody_sends_is_a_deadlock(emulated: Emulated) -> None:
+def test_waiting_for_a_message_that_is_never_sent_is_a_deadlock(emulated: Emulated) -> None:
     with pytest.raises(DeadlockError):
         emulated(2).run(lambda proc: network(proc, 1).receive(0))
 
@@ -206,15 +212,15 @@ def test_a_message_that_nobody_sends_is_a_deadlock(emulated: Emulated) -> None:
         (lambda proc: network(proc, 2).send(0, 0, 1.0), r"shape \(\)"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
+def test_invalid_arguments_are_refused(
     emulated: Emulated, use: Callable[[smp.Processor], Network], message: str
 ) -> None:
     with pytest.raises(ProcessorRaised, match=message):
         emulated(2).run(use)
 
 
-def test_the_compiled_transitions_are_those_that_are_interpreted(emulated: Emulated) -> None:
-    """The steps of one port, one after another, on the host as on an emulated machine."""
+def test_compiled_and_interpreted_transitions_agree(emulated: Emulated) -> None:
+    """The steps of one port, in sequence, compiled on the host and interpreted on an emulated machine."""
 
     def program(proc: smp.Processor) -> list[Any]:
         ports, sync = np.zeros(8, np.int64), proc.sync

@@ -1,4 +1,4 @@
-"""The fast form of list ranking: streams, long sublists, what is no list, and its protocol over all schedules."""
+"""The fast form of list ranking: streams, long sublists, invalid lists, and its protocol under all schedules."""
 
 import itertools
 import math
@@ -30,7 +30,7 @@ from smp.kernels.lists.serial import rank_here
     wide=st.booleans(),
     words_of_64=st.booleans(),
 )
-def test_however_it_is_cut_the_ranks_are_those_of_the_serial_loop(
+def test_any_cut_gives_the_ranks_of_the_serial_loop(
     n: int, streams: int, nodes: int, cursors: int, seed: int, tail: bool, wide: bool, words_of_64: bool
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -44,7 +44,7 @@ def test_however_it_is_cut_the_ranks_are_those_of_the_serial_loop(
 
 
 @pytest.mark.parametrize("streams", [1, 3])
-def test_a_sublist_longer_than_a_word_can_count_goes_on_under_another_number(
+def test_a_sublist_too_long_for_its_word_continues_under_another_number(
     streams: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fast, "MOST_SUBLISTS", 2)
@@ -55,7 +55,7 @@ def test_a_sublist_longer_than_a_word_can_count_goes_on_under_another_number(
 
 
 @pytest.mark.parametrize("n", [1 << 16, (1 << 16) + 1])
-def test_a_sublist_of_just_as_many_nodes_as_a_word_can_count(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sublist_may_have_as_many_nodes_as_its_word_can_count(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast, "MOST_SUBLISTS", 1)
     monkeypatch.setattr(fast, "random_starts", lambda n, head, seed: np.array([head]))
     ordered = np.minimum(np.arange(1, n + 1, dtype=np.int32), np.int32(n - 1))
@@ -73,7 +73,7 @@ def test_starts_are_distinct_nodes_with_the_head_among_them(n: int, seed: int, d
     assert starts.max() < n
 
 
-def test_what_is_no_list_ends_also_when_the_numbers_for_longer_sublists_do() -> None:
+def test_a_walk_ends_when_the_numbers_for_long_sublists_run_out() -> None:
     n = 1 << 18
     comb = np.minimum(np.arange(1, n + 1, dtype=np.int32), np.int32(n - 1))
     comb[: n // 2] = n // 2  # half of the nodes lead to the beginning of the other half
@@ -85,11 +85,11 @@ def test_what_is_no_list_ends_also_when_the_numbers_for_longer_sublists_do() -> 
     seconds, links = np.empty(1, np.int64), np.zeros((2, 2), np.int64)
     mark(words, starts, seconds)
     shared = np.array([0, 1, 0], np.int64)
-    walk(words, seconds, 4, links, shared)  # a sublist of 4 x 65,536 nodes, and one number more for it
+    walk(words, seconds, 4, links, shared)  # a sublist of 4 x 65,536 nodes, with one additional number for it
     assert shared[fast._FAILED] == 1
 
 
-def test_memory_beyond_the_successors_is_one_and_a_half_times_them_at_most() -> None:
+def test_additional_memory_is_at_most_about_one_and_a_half_times_the_successors() -> None:
     for dtype, most in ((np.int32, 1.1), (np.int64, 1.6)):
         successor = random_list(1_000_000, dtype=dtype)
         rank_fast(successor[:0].copy(), 2)
@@ -102,7 +102,7 @@ def test_memory_beyond_the_successors_is_one_and_a_half_times_them_at_most() -> 
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_two_streams_walk_a_list_under_all_schedules(dtype: Any) -> None:
+def test_two_streams_rank_a_list_under_all_schedules(dtype: Any) -> None:
     successor = random_list(9, 5, dtype)
     expected = rank_here(successor)
     starts = np.array([int(np.argmin(expected)), 2, 7, 4])

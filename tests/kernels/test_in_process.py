@@ -1,4 +1,4 @@
-"""Parts that run side by side in the calling process: results, errors and Ctrl-C, once all have ended."""
+"""Parts that run in parallel in the calling process: their results, errors, and Ctrl-C once all parts have ended."""
 
 import contextvars
 import os
@@ -13,13 +13,13 @@ from smp._computer.limits import usable_cpus
 from smp.kernels.in_process import opened, side_by_side, streams_for
 
 
-def test_results_come_in_order_and_the_first_part_runs_here() -> None:
+def test_results_come_in_order_and_the_first_part_runs_in_the_calling_thread() -> None:
     assert side_by_side(threading.get_ident) == [threading.get_ident()]
     assert side_by_side(threading.get_ident, lambda: 7, lambda: 8) == [threading.get_ident(), 7, 8]
 
 
 @pytest.mark.parametrize("guilty", [0, 1])
-def test_an_error_comes_out_once_all_have_ended(guilty: int) -> None:
+def test_an_error_is_raised_once_all_parts_have_ended(guilty: int) -> None:
     ended = []
 
     def fails() -> None:
@@ -35,11 +35,11 @@ def test_an_error_comes_out_once_all_have_ended(guilty: int) -> None:
     assert ended == [True]
 
 
-def test_ctrl_c_comes_out_once_all_have_ended() -> None:
+def test_ctrl_c_is_raised_once_all_parts_have_ended() -> None:
     ended = []
 
     def presses() -> None:
-        time.sleep(0.1)  # by now the caller waits
+        time.sleep(0.1)  # so that the caller is waiting by now
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.2)
         ended.append(True)
@@ -49,7 +49,7 @@ def test_ctrl_c_comes_out_once_all_have_ended() -> None:
     assert ended == [True]
 
 
-def test_a_machine_says_how_many_streams_and_where_programs_run() -> None:
+def test_the_machine_determines_the_number_of_streams_and_where_programs_run() -> None:
     def outside() -> None:
         cpus = len(usable_cpus())
         assert streams_for(None) == cpus

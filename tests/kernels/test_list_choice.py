@@ -1,4 +1,4 @@
-"""List ranking by models: what the models are told, that their choice is what runs, and the rules without them."""
+"""List ranking by models: the inputs of the models, the use of their choice, and the rules without models."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ def emulated() -> Iterator[smp.Machine]:
 
 
 def modelled(library: Library, formulas: Formulas) -> Library:
-    """Give a library models with these terms and coefficients; those left out take a second."""
+    """Give a library models with these terms and coefficients; implementations that are left out take a second."""
     quality = {"count": 10, "verified": 10, "r_squared": 1.0, "mre_fit": 0.0, "mre": 0.0, "worst": 0.0, "log": ""}
     models = {}
     for specification in library.specifications():
@@ -59,7 +59,7 @@ def modelled(library: Library, formulas: Formulas) -> Library:
 
 
 def recording(library: Library, ran: list[str]) -> Library:
-    """Have a library's implementations note their names when they run."""
+    """Let a library's implementations record their names when they run."""
 
     def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **keywords: Any) -> Any:
@@ -74,7 +74,7 @@ def recording(library: Library, ran: list[str]) -> Library:
 
 
 def on_two_streams(monkeypatch: pytest.MonkeyPatch, formulas: Formulas) -> list[str]:
-    """Let "auto" go by these models from two nodes on; the names of what runs are entered into the list returned."""
+    """Let "auto" use these models from two nodes on; the returned list collects the names of what runs."""
     ran: list[str] = []
     made = recording(modelled(rankings.__wrapped__(2), formulas), ran)
     monkeypatch.setattr(list_library, "rankings", lambda streams: made)
@@ -82,7 +82,7 @@ def on_two_streams(monkeypatch: pytest.MonkeyPatch, formulas: Formulas) -> list[
     return ran
 
 
-# -------------------------------------------------------------------------------- what the models are told
+# -------------------------------------------------------------------------------- the inputs of the models
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
@@ -94,15 +94,15 @@ def test_a_list_in_memory_order_has_no_far_links(n: int, dtype: Any) -> None:
     assert seen(ordered) == (n, ordered.itemsize, 0.0, NEAR)
 
 
-def test_no_nodes_have_no_links() -> None:
+def test_an_empty_list_has_no_far_links() -> None:
     assert seen(np.empty(0, np.int32)) == (0, 4, 0.0, NEAR)
 
 
 @settings(max_examples=60, deadline=None)
 @given(n=st.integers(1, 400_000), doublings=st.integers(0, 40), wide=st.booleans())
-def test_links_of_equal_length_are_told_exactly(n: int, doublings: int, wide: bool) -> None:
+def test_the_length_of_equal_links_is_found_exactly(n: int, doublings: int, wide: bool) -> None:
     dtype = np.int64 if wide or doublings > 29 else np.int32
-    links = np.arange(1 << doublings, n + (1 << doublings), dtype=dtype)  # where they lead to is not looked at
+    links = np.arange(1 << doublings, n + (1 << doublings), dtype=dtype)  # their targets are not read
     far, span = locality(links)
     reach = doublings + int(math.log2(links.itemsize))
     assert far == (1.0 if reach >= NEAR else 0.0)
@@ -111,11 +111,11 @@ def test_links_of_equal_length_are_told_exactly(n: int, doublings: int, wide: bo
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @pytest.mark.parametrize("n", [3 * 10**5, 2 * 10**6])
-def test_links_of_a_random_list_span_what_two_random_nodes_lie_apart(n: int, dtype: Any) -> None:
+def test_links_of_a_random_list_span_the_distance_of_two_random_nodes(n: int, dtype: Any) -> None:
     far, span = locality(random_list(n, 4, dtype))
     assert far > 0.98
     mean, deviation = math.log2(n * np.dtype(dtype).itemsize) - 1.5 / math.log(2), math.sqrt(1.25) / math.log(2)
-    assert span == pytest.approx(mean, abs=5 * deviation / math.sqrt(MOST))  # of ln |u - v|: -3/2, variance 5/4
+    assert span == pytest.approx(mean, abs=5 * deviation / math.sqrt(MOST))  # ln |u - v|: mean -3/2, variance 5/4
 
 
 @pytest.mark.parametrize("long", [3, 20, 200])
@@ -126,7 +126,7 @@ def test_far_links_are_those_between_runs(long: int) -> None:
     assert far == pytest.approx(share, abs=5 * math.sqrt(share / MOST))
 
 
-# ------------------------------------------------------------------------------ the lists of a calibration
+# ----------------------------------------------------------------------------------- lists for calibration
 
 
 @settings(max_examples=60, deadline=None)
@@ -137,7 +137,7 @@ def test_far_links_are_those_between_runs(long: int) -> None:
     window=st.floats(0.0, 1.5),
     seed=st.integers(0, 9),
 )
-def test_lists_are_made_of_runs_in_windows(n: int, width: int, run: float, window: float, seed: int) -> None:
+def test_lists_consist_of_runs_in_windows(n: int, width: int, run: float, window: float, seed: int) -> None:
     successor = shuffled(n, width, run, window, seed)
     assert successor.itemsize == width
     order = np.argsort(rank_here(successor))  # raises unless it is a list
@@ -146,12 +146,12 @@ def test_lists_are_made_of_runs_in_windows(n: int, width: int, run: float, windo
     windows = runs // max(1, wide // long)
     steps = np.diff(order)
     assert set(np.abs(steps[np.diff(runs) == 0]).tolist()) <= {1}
-    assert np.count_nonzero(np.diff(runs)) == runs.max()  # each is left once
-    assert len(set(np.sign(steps[np.diff(runs) == 0]).tolist())) <= 1  # all the same way
+    assert np.count_nonzero(np.diff(runs)) == runs.max()  # each run is left once
+    assert len(set(np.sign(steps[np.diff(runs) == 0]).tolist())) <= 1  # all runs go the same way
     assert (np.diff(windows) >= 0).all() or (np.diff(windows) <= 0).all()
 
 
-def test_a_list_of_runs_of_one_node_in_one_window_is_random() -> None:
+def test_a_list_with_runs_of_one_node_in_one_window_is_random() -> None:
     rank = rank_here(shuffled(10_000, 8, 0.0, 1.0))
     assert abs(np.corrcoef(rank, np.arange(10_000))[0, 1]) < 5 / 100
     assert shuffled(10_000, 8, 0.0, 1.0, 1).tolist() != shuffled(10_000, 8, 0.0, 1.0, 2).tolist()
@@ -163,7 +163,7 @@ def test_a_list_of_runs_of_one_node_in_one_window_is_random() -> None:
 @pytest.mark.parametrize("name", HERE)
 @settings(max_examples=15, deadline=None)
 @given(n=st.integers(2, 3000), seed=st.integers(0, 2**32), wide=st.booleans(), from_tail=st.booleans())
-def test_auto_runs_what_is_predicted_to_be_the_fastest(
+def test_auto_runs_the_implementation_predicted_to_be_fastest(
     name: str, n: int, seed: int, wide: bool, from_tail: bool
 ) -> None:
     successor = random_list(n, seed, np.int64 if wide else np.int32)
@@ -174,7 +174,7 @@ def test_auto_runs_what_is_predicted_to_be_the_fastest(
     np.testing.assert_array_equal(ranks, rank_here(successor, from_tail))
 
 
-def test_auto_goes_by_the_order_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_takes_the_order_in_memory_into_account(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = on_two_streams(
         monkeypatch, {"serial": {"n": 2e-9, "n * far * (span - 12)": 2e-9}, "fast, 1 stream": {"n": 3e-9}}
     )
@@ -183,13 +183,13 @@ def test_auto_goes_by_the_order_in_memory(monkeypatch: pytest.MonkeyPatch) -> No
     assert ran == ["serial", "fast, 1 stream"]
 
 
-def test_a_scan_ranks_by_the_models_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_uses_the_models_for_its_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = on_two_streams(monkeypatch, {"fast, 1 stream": {"1": 0.1}})
     assert scan_list([2, 4, 2, 1, 0], [10, 20, 30, 40, 50]).tolist() == [120, 60, 150, 40, 110]
     assert ran == ["fast, 1 stream"]
 
 
-def test_what_is_no_list_is_refused_whatever_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_list_is_refused_whatever_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in HERE:
         on_two_streams(monkeypatch, {name: {"1": 0.1}})
         for wrong in ([1, 2, 0], [1, 5, 2], [-1, 1], [0, 1]):
@@ -197,7 +197,7 @@ def test_what_is_no_list_is_refused_whatever_is_chosen(monkeypatch: pytest.Monke
                 rank_list(wrong)
 
 
-def test_short_lists_and_named_algorithms_ask_no_models(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_are_not_consulted_for_short_lists_and_named_algorithms(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(*_: Any) -> Library:
         raise AssertionError("the library was asked")
 
@@ -211,7 +211,7 @@ def test_short_lists_and_named_algorithms_ask_no_models(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("streams", [1, 2, 5])
-def test_without_models_the_rule_is_the_one_of_rank_list(streams: int) -> None:
+def test_without_models_the_library_follows_the_rule_of_rank_list(streams: int) -> None:
     library = rankings.__wrapped__(streams)
     assert not library.models
     chosen = [library.choose(n, 4, 0.5, 18.0) for n in (100, 49_999, 50_000, 999_999, 1_000_000)]
@@ -228,7 +228,7 @@ Runs = list[tuple[Callable[..., None], dict[str, Any]]]
 
 
 def running(patch: pytest.MonkeyPatch, formulas: Formulas) -> Runs:
-    """Let "program" go by these models; what machines run, and with which keywords, is entered into the list."""
+    """Let "program" use these models; the returned list collects the programs that machines run and their keywords."""
     runs: Runs = []
     made, original = modelled(programs.__wrapped__(2), formulas), smp.Machine.run
 
@@ -244,7 +244,7 @@ def running(patch: pytest.MonkeyPatch, formulas: Formulas) -> Runs:
 @pytest.mark.parametrize("name", [name for name, form in FORMS.items() if form.terms])
 @settings(max_examples=8, deadline=None)
 @given(n=st.integers(64, 600), seed=st.integers(0, 2**32), from_tail=st.booleans())
-def test_program_runs_what_is_predicted_to_be_the_fastest(
+def test_program_runs_the_implementation_predicted_to_be_fastest(
     emulated: smp.Machine, name: str, n: int, seed: int, from_tail: bool
 ) -> None:
     successor = random_list(n, seed)
@@ -267,13 +267,15 @@ def test_the_number_of_sublists_is_the_best_power_of_two(n: int, links: float, i
     assert parameter.ends((n, 4, 0.0, 10.0))[1] == max(3, min(13, int(math.log2(n / 8))))
 
 
-def test_the_number_of_sublists_is_handed_on(emulated: smp.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_sublists_is_passed_to_the_program(
+    emulated: smp.Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runs = running(monkeypatch, {"helman-jaja": {"sublists": 1e-7, "n / sublists": 1e-6}})
-    rank_list(random_list(1638), machine=emulated, algorithm="program")  # the square root of 16,380 is 127.98
+    rank_list(random_list(1638), machine=emulated, algorithm="program")  # the optimum: sqrt(16,380) = 127.98
     assert runs == [(rank_helman_jaja, {"from_tail": False, "sublists": 128})]
 
 
-def test_program_is_helman_jaja_without_models_and_where_none_applies() -> None:
+def test_program_is_helman_jaja_without_models_and_the_choice_of_the_models_with_them() -> None:
     library = programs.__wrapped__(3)
     assert library.choose(100, 4, 0.0, 10.0) == "helman-jaja"
     assert library.best(5_000_000, 8, 1.0, 22.0).keywords == {}
@@ -283,7 +285,7 @@ def test_program_is_helman_jaja_without_models_and_where_none_applies() -> None:
     assert library.choose(10, 4, 0.0, 10.0) == "wyllie"
 
 
-def test_no_nodes_and_few_on_a_machine(emulated: smp.Machine) -> None:
+def test_lists_of_no_nodes_and_of_few_are_ranked_on_a_machine(emulated: smp.Machine) -> None:
     assert rank_list([], machine=emulated, algorithm="program").shape == (0,)
     assert rank_list([0], machine=emulated, algorithm="program").tolist() == [0]
     assert scan_list([2, 4, 2, 1, 0], [1, 1, 1, 1, 1], machine=emulated, algorithm="program").tolist() == [
@@ -298,7 +300,7 @@ def test_no_nodes_and_few_on_a_machine(emulated: smp.Machine) -> None:
 # --------------------------------------------------------------------------------------- for calibration
 
 
-def test_each_library_has_a_name_of_its_own_and_inputs_within_its_ranges() -> None:
+def test_each_library_has_its_own_name_and_inputs_within_its_ranges() -> None:
     made = [*libraries(1), *libraries(2), *libraries(3)]
     assert len({library.name for library in made}) == len(made)
     for n, width, run, window in ((100, 4, -0.5, 1.6), (5000, 8, 0.3, 0.7), (30_000, 4, 1.4, 0.4)):
@@ -345,6 +347,6 @@ def test_sublists_and_cursors_never_change_the_ranks(
 
 
 @pytest.mark.parametrize("wrong", [{"sublists": 0}, {"sublists": MOST_SUBLISTS + 1}, {"cursors": 0}])
-def test_numbers_of_sublists_and_cursors_that_make_no_sense(wrong: dict[str, Any]) -> None:
+def test_invalid_numbers_of_sublists_and_cursors_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=str(next(iter(wrong.values())))):
         rank_fast(random_list(10), 1, **wrong)

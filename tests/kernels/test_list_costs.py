@@ -1,4 +1,4 @@
-"""The list programs access what their closed forms say: every superstep, element for element."""
+"""Every superstep of the list programs accesses exactly as many elements as its closed form says."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -49,7 +49,7 @@ def order_of(n: int, seed: int) -> Order:
 
 
 def ran(machine: smp.Machine, program: Callable[..., None], order: Order, **options: Any) -> Costs:
-    """What the program's supersteps are recorded to access on the list that visits the nodes in this order."""
+    """Return the recorded accesses of the program's supersteps on the list that visits the nodes in this order."""
     successor = np.empty(len(order), np.int64)
     successor[order[:-1]], successor[order[-1:]] = order[1:], order[-1:]
     ranks = machine.empty(len(order), np.int64)
@@ -59,7 +59,7 @@ def ran(machine: smp.Machine, program: Callable[..., None], order: Order, **opti
 
 
 def lengths_of(order: Order, wanted: int, seed: int) -> NDArray[np.int64]:
-    """How long the sublists are, by number: cut before the head and every node whose place is below the count."""
+    """Return the length of each sublist, by number: cut before the head and the nodes placed below the count."""
     pieces = cut(len(order), int(order[0]), wanted, seed)
     numbers = place(order, pieces.key)
     starts = np.flatnonzero((numbers < pieces.count) | (order == order[0]))
@@ -68,17 +68,19 @@ def lengths_of(order: Order, wanted: int, seed: int) -> NDArray[np.int64]:
     return lengths
 
 
-# ------------------------------------------------------------------------------ the same for every list
+# ----------------------------------------------------------- programs with the same cost for every list
 
 
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize(("program", "cost"), [(rank_serial, serial.cost), (rank_wyllie, wyllie.cost)])
-def test_programs_that_treat_all_lists_alike(machine: smp.Machine, program: Any, cost: Any, n: int) -> None:
+def test_costs_of_programs_that_treat_all_lists_alike_equal_the_closed_form(
+    machine: smp.Machine, program: Any, cost: Any, n: int
+) -> None:
     np.testing.assert_array_equal(ran(machine, program, order_of(n, 1)), cost(n, machine.size))
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_scan(machine: smp.Machine, n: int) -> None:
+def test_costs_of_a_scan_equal_the_closed_form(machine: smp.Machine, n: int) -> None:
     order = order_of(n, 2)
     ranks, values, scanned = machine.array(np.argsort(order)), machine.array(np.ones(n)), machine.empty(n)
     run = machine.run(scan_ranked, ranks, values, scanned)
@@ -88,20 +90,22 @@ def test_scan(machine: smp.Machine, n: int) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 10, 41])
 @pytest.mark.parametrize("program", [rank_wyllie_cells, rank_wyllie_streams, rank_reid_miller_streams])
-def test_programs_by_streams(machine: smp.Machine, program: Any, n: int) -> None:
+def test_costs_of_programs_on_streams_equal_the_closed_form(machine: smp.Machine, program: Any, n: int) -> None:
     costs = ran(machine, program, order_of(n, 3), streams=2)
     np.testing.assert_array_equal(costs, on_streams.cost(n, machine.size))
     np.testing.assert_array_equal(costs, wyllie_cells.cost(n, machine.size))
 
 
-# ------------------------------------------------------------------------------ by the lengths of the sublists
+# -------------------------------------------------- programs whose cost depends on the lengths of the sublists
 
 
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize(
     ("program", "kernel"), [(rank_helman_jaja, helman_jaja), (rank_reid_miller, reid_miller)], ids=["hj", "rm"]
 )
-def test_programs_that_cut_the_list(machine: smp.Machine, program: Any, kernel: Any, n: int) -> None:
+def test_costs_of_programs_that_cut_the_list_equal_the_closed_form(
+    machine: smp.Machine, program: Any, kernel: Any, n: int
+) -> None:
     order, p = order_of(n, 4), machine.size
     lengths = lengths_of(order, kernel.default_sublists(n, p), seed=0) if n > 1 else None
     np.testing.assert_array_equal(ran(machine, program, order), kernel.cost(n, p, lengths))
@@ -113,7 +117,7 @@ PROCESSORS = st.sampled_from([1, 2, 3, 5])
 
 @FEW
 @given(**CUTS, p=PROCESSORS, cursors=st.integers(1, 40))
-def test_helman_jaja_however_cut(
+def test_costs_of_helman_jaja_equal_the_closed_form_for_any_cut(
     emulated: dict[int, smp.Machine], n: int, wanted: int, seed: int, p: int, cursors: int
 ) -> None:
     order = order_of(n, seed)
@@ -123,7 +127,7 @@ def test_helman_jaja_however_cut(
 
 @settings(max_examples=60, deadline=None)
 @given(**CUTS, p=PROCESSORS, pack=st.none() | st.integers(1, 20), rebalance=st.integers(0, 4))
-def test_reid_miller_however_cut_packed_and_dealt_out(
+def test_costs_of_reid_miller_equal_the_closed_form_however_it_cuts_packs_and_deals_out(
     emulated: dict[int, smp.Machine], n: int, wanted: int, seed: int, p: int, pack: int | None, rebalance: int
 ) -> None:
     order = order_of(n, seed)
@@ -134,7 +138,7 @@ def test_reid_miller_however_cut_packed_and_dealt_out(
 
 @pytest.mark.parametrize("p", [2, 3, 5])
 @pytest.mark.parametrize("rebalance", [0, 1, 2, 7])
-def test_reid_miller_deals_out_cursors_that_lie_unevenly(
+def test_reid_miller_deals_out_unevenly_distributed_cursors(
     emulated: dict[int, smp.Machine], p: int, rebalance: int
 ) -> None:
     n, wanted, seed = 3000, 60, 9
@@ -147,21 +151,21 @@ def test_reid_miller_deals_out_cursors_that_lie_unevenly(
     assert (besides > 0) == (rebalance > 0)
 
 
-# ------------------------------------------------------------------------------ what is expected of random cuts
+# ------------------------------------------------------------------------------ expected lengths of random cuts
 
 
 @given(n=st.integers(2, 10_000), wanted=st.integers(1, 12_000))
-def test_expected_lengths_are_those_of_some_cut(n: int, wanted: int) -> None:
+def test_expected_lengths_are_those_of_a_possible_cut(n: int, wanted: int) -> None:
     expected = expected_lengths(n, wanted)
     pieces = np.count_nonzero(expected)
     assert len(expected) == cut(n, 0, wanted, 0).count + 1
     assert expected.sum() == n
     assert expected[0] >= 1
-    assert (np.diff(expected[:pieces]) >= 0).all()  # so those that are 0 come last
+    assert (np.diff(expected[:pieces]) >= 0).all()  # ascending, then zeros
 
 
 @pytest.mark.parametrize(("n", "wanted"), [(2, 1), (3, 9), (100, 1), (1000, 20), (4096, 64), (5000, 500)])
-def test_expected_lengths_are_the_means_of_those_of_random_cuts(n: int, wanted: int) -> None:
+def test_expected_lengths_are_the_mean_lengths_of_random_cuts(n: int, wanted: int) -> None:
     expected = expected_lengths(n, wanted)
     pieces = np.count_nonzero(expected)
     trials = [lengths_of(order_of(n, seed), wanted, seed) for seed in range(60)]
@@ -174,7 +178,7 @@ def test_expected_lengths_are_the_means_of_those_of_random_cuts(n: int, wanted: 
 
 @pytest.mark.parametrize("kernel", [helman_jaja, reid_miller])
 @pytest.mark.parametrize("p", [1, 2, 8])
-def test_costs_without_lengths_are_about_those_of_random_cuts(kernel: Any, p: int) -> None:
+def test_costs_without_lengths_are_close_to_those_of_random_cuts(kernel: Any, p: int) -> None:
     n = 200_000
     expected = kernel.cost(n, p)
     trials = [
@@ -188,22 +192,22 @@ def test_costs_without_lengths_are_about_those_of_random_cuts(kernel: Any, p: in
 
 @pytest.mark.parametrize("kernel", [helman_jaja, reid_miller])
 @pytest.mark.parametrize("lengths", [[], [5, 4], [5, 6, -1], [[5, 5]]])
-def test_lengths_that_are_not_those_of_the_list(kernel: Any, lengths: Any) -> None:
+def test_lengths_that_do_not_fit_the_list_are_refused(kernel: Any, lengths: Any) -> None:
     with pytest.raises(ValueError, match="sum to the 10 nodes"):
         kernel.cost(10, 2, lengths)
 
 
-def test_tuning_that_makes_no_sense_has_no_cost() -> None:
+def test_invalid_tuning_has_no_cost() -> None:
     for tuning in ({"pack": 0}, {"rebalance": -1}):
         with pytest.raises(ValueError, match="pack must be at least 1, and rebalance at least 0"):
             reid_miller.cost(10, 2, **tuning)
 
 
-# ------------------------------------------------------------------------------ reads that wait for one another
+# ------------------------------------------------------------------------------------ chains of dependent reads
 
 
 def chains(machine: smp.Machine, program: Callable[..., None], order: Order, **options: Any) -> dict[str, list[int]]:
-    """The longest chains of the program's supersteps, by label."""
+    """Return the longest chains of dependent reads in the program's supersteps, by label."""
     successor = np.empty(len(order), np.int64)
     successor[order[:-1]], successor[order[-1:]] = order[1:], order[-1:]
     run = machine.run(program, machine.array(successor), machine.empty(len(order), np.int64), **options)
@@ -214,13 +218,13 @@ def chains(machine: smp.Machine, program: Callable[..., None], order: Order, **o
 
 
 @pytest.mark.parametrize("p", [1, 3])
-def test_the_serial_walk_is_one_chain(emulated: dict[int, smp.Machine], p: int) -> None:
+def test_the_serial_walk_is_a_single_chain(emulated: dict[int, smp.Machine], p: int) -> None:
     assert chains(emulated[p], rank_serial, order_of(100, 5)) == {"head": [0], "walk": [100]}
 
 
 @FEW
 @given(**CUTS, p=PROCESSORS)
-def test_a_cursor_alone_walks_one_chain_and_one_for_each_sublist_the_longest_of_them(
+def test_with_one_cursor_a_walk_is_one_chain_and_with_many_it_is_the_longest_sublist(
     emulated: dict[int, smp.Machine], n: int, wanted: int, seed: int, p: int
 ) -> None:
     order = order_of(n, seed)
@@ -233,7 +237,7 @@ def test_a_cursor_alone_walks_one_chain_and_one_for_each_sublist_the_longest_of_
 
 @FEW
 @given(**CUTS, pack=st.integers(1, 30))
-def test_sublists_in_lock_step_wait_as_long_as_the_longest(
+def test_the_chain_of_sublists_in_lock_step_is_as_long_as_the_longest(
     emulated: dict[int, smp.Machine], n: int, wanted: int, seed: int, pack: int
 ) -> None:
     order = order_of(n, seed)

@@ -1,4 +1,4 @@
-"""List ranking and list scan: against the order that each list was made from, counts, and what is no list."""
+"""List ranking and list scan: compared with the order that each list was made from; counts; invalid lists."""
 
 import contextvars
 import re
@@ -50,7 +50,7 @@ def two() -> Iterator[smp.Machine]:
 
 
 def chained(order: Any, dtype: Any = np.int64) -> NDArray[Any]:
-    """The list that visits the nodes in this order."""
+    """Return the list that visits the nodes in this order."""
     nodes = np.asarray(order, dtype)
     successor = np.empty_like(nodes)
     successor[nodes[:-1]] = nodes[1:]
@@ -59,14 +59,14 @@ def chained(order: Any, dtype: Any = np.int64) -> NDArray[Any]:
 
 
 def ranked(order: Any) -> NDArray[Any]:
-    """The ranks of that list: known from the order, not by following any link."""
+    """Return the ranks of that list, known from the order without following any link."""
     ranks = np.empty(len(order), np.int64)
     ranks[np.asarray(order, np.int64)] = np.arange(len(order))
     return ranks
 
 
 def is_list(successor: list[int]) -> bool:
-    """Whether the successors form a list, by following them from every possible head."""
+    """Return True if the successors form a list, by following them from every possible head."""
     n = len(successor)
     if any(not 0 <= y < n for y in successor):
         return False
@@ -81,7 +81,7 @@ def is_list(successor: list[int]) -> bool:
 
 
 def totals(run: smp.Run, label: str) -> tuple[int, int]:
-    """Reads and writes of all processors in the supersteps of that label."""
+    """Return the reads and writes of all processors in the supersteps of that label."""
     rows = run.steps[run.steps["label"] == label]
     return int(rows["reads"].sum()), int(rows["writes"].sum())
 
@@ -98,7 +98,9 @@ def labels(run: smp.Run) -> list[str]:
 @given(
     order=st.integers(0, 60).flatmap(lambda n: st.permutations(range(n))), from_tail=st.booleans(), wide=st.booleans()
 )
-def test_ranks_of_any_list(machine: smp.Machine, algorithm: str, order: list[int], from_tail: bool, wide: bool) -> None:
+def test_every_algorithm_ranks_any_list(
+    machine: smp.Machine, algorithm: str, order: list[int], from_tail: bool, wide: bool
+) -> None:
     dtype = DTYPES[wide]
     ranks = rank_list(chained(order, dtype), machine=machine, algorithm=algorithm, from_tail=from_tail)
     expected = len(order) - 1 - ranked(order) if from_tail else ranked(order)
@@ -108,7 +110,7 @@ def test_ranks_of_any_list(machine: smp.Machine, algorithm: str, order: list[int
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("shape", ["random", "ordered", "reversed", "strided", "halves"])
-def test_longer_lists(machine: smp.Machine, algorithm: str, shape: str) -> None:
+def test_every_algorithm_ranks_longer_lists(machine: smp.Machine, algorithm: str, shape: str) -> None:
     n = 30_011
     order = {
         "random": np.random.default_rng(7).permutation(n),
@@ -122,7 +124,7 @@ def test_longer_lists(machine: smp.Machine, algorithm: str, shape: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["fast", "reid-miller", "helman-jaja"])
-def test_several_million(two: smp.Machine, algorithm: str) -> None:
+def test_several_million_nodes_are_ranked(two: smp.Machine, algorithm: str) -> None:
     order = np.random.default_rng(3).permutation(3_000_000)
     ranks = rank_list(chained(order, np.int32), machine=two, algorithm=algorithm)
     np.testing.assert_array_equal(ranks, ranked(order))
@@ -161,7 +163,7 @@ def test_tuning_never_changes_the_ranks(
         (rank_reid_miller, {"rebalance": -1}),
     ],
 )
-def test_tuning_that_makes_no_sense(two: smp.Machine, program: Callable[..., None], tuning: dict[str, int]) -> None:
+def test_invalid_tuning_is_refused(two: smp.Machine, program: Callable[..., None], tuning: dict[str, int]) -> None:
     with pytest.raises(ProcessorRaised) as caught:
         two.run(program, two.array(random_list(100)), two.zeros(100, np.int32), **tuning)
     assert isinstance(caught.value.__cause__, ValueError)
@@ -172,7 +174,7 @@ def test_tuning_that_makes_no_sense(two: smp.Machine, program: Callable[..., Non
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_any_array_of_integers(two: smp.Machine, algorithm: str) -> None:
+def test_any_array_of_integers_is_accepted(two: smp.Machine, algorithm: str) -> None:
     successor, expected = [2, 4, 2, 1, 0], [3, 1, 4, 0, 2]
     spread = np.full(15, 99)
     spread[::3] = successor
@@ -187,7 +189,7 @@ def test_any_array_of_integers(two: smp.Machine, algorithm: str) -> None:
     np.testing.assert_array_equal(frozen, successor)
 
 
-def test_no_nodes_and_one(two: smp.Machine) -> None:
+def test_lists_of_no_nodes_and_of_one_are_ranked(two: smp.Machine) -> None:
     for algorithm in ALGORITHMS:
         assert rank_list([], machine=two, algorithm=algorithm).shape == (0,)
         assert rank_list([0], machine=two, algorithm=algorithm).tolist() == [0]
@@ -206,17 +208,19 @@ def test_no_nodes_and_one(two: smp.Machine) -> None:
         (0, ValueError, r"\(\)"),
     ],
 )
-def test_no_array_of_nodes(successor: Any, error: type[Exception], words: str) -> None:
+def test_an_argument_that_is_not_an_array_of_nodes_is_refused(
+    successor: Any, error: type[Exception], words: str
+) -> None:
     with pytest.raises(error, match=words):
         rank_list(successor)
 
 
-def test_no_such_algorithm() -> None:
+def test_an_unknown_algorithm_is_refused() -> None:
     with pytest.raises(ValueError, match=r"quick.*fast, serial, wyllie, reid-miller, helman-jaja"):
         rank_list([0], algorithm="quick")
 
 
-def test_programs_run_on_the_machine_around_or_on_one_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_run_on_the_enclosing_machine_or_on_one_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[smp.Machine] = []
 
     def host() -> smp.Machine:
@@ -227,7 +231,7 @@ def test_programs_run_on_the_machine_around_or_on_one_of_their_own(monkeypatch: 
         np.testing.assert_array_equal(rank_list(chained(range(50)), algorithm=algorithm), ranked(range(50)))
 
     def in_turn() -> None:
-        for algorithm in ("auto", "fast", "serial"):  # these need none
+        for algorithm in ("auto", "fast", "serial"):  # these need no machine
             rank(algorithm)
         with smp.emulated(2, trace=True) as around:
             rank("wyllie")
@@ -238,10 +242,10 @@ def test_programs_run_on_the_machine_around_or_on_one_of_their_own(monkeypatch: 
         assert "closed" in repr(opened[0])
 
     monkeypatch.setattr(in_process, "host", host)
-    contextvars.Context().run(in_turn)  # outside of the with blocks of the fixtures
+    contextvars.Context().run(in_turn)  # outside the with blocks of the fixtures
 
 
-def test_auto_is_serial_then_fast_then_on_all_streams(two: smp.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_is_serial_then_fast_then_fast_on_all_streams(two: smp.Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
 
     def rank_fast(nodes: NDArray[Any], streams: int, from_tail: bool) -> NDArray[Any]:
@@ -268,7 +272,7 @@ def test_programs_refuse_arrays_that_do_not_fit(two: smp.Machine, program: Calla
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_counts_of_serial(machine: smp.Machine, dtype: Any) -> None:
+def test_counts_of_the_serial_program(machine: smp.Machine, dtype: Any) -> None:
     n = 5000
     run = machine.run(rank_serial, machine.array(random_list(n, 1, dtype)), machine.empty(n, dtype))
     assert labels(run) == ["head", "walk"]
@@ -303,7 +307,7 @@ def test_counts_of_helman_jaja(machine: smp.Machine, dtype: Any) -> None:
     assert totals(run, "walk") == (n, 2 * pieces_made)
     assert totals(run, "ranks") == (2 * (pieces.count + 1) * machine.size, n)
     visits = run.steps["reads"][run.steps["label"] == "walk"]
-    assert visits.max() < 1.3 * n / machine.size  # random sublists share evenly
+    assert visits.max() < 1.3 * n / machine.size  # random sublists are shared evenly
     assert visits.tolist() == run.steps["writes"][run.steps["label"] == "ranks"].tolist()
 
 
@@ -323,13 +327,13 @@ def test_counts_of_reid_miller(machine: smp.Machine) -> None:
     assert labels(dealt).count("reduce") == labels(dealt).count("expand") > 4
     for label, written in (("reduce", 2 * pieces_made), ("expand", n)):
         reads, writes = totals(dealt, label)
-        assert reads - n == writes - written  # what is dealt out is written once and read once
+        assert reads - n == writes - written  # a cursor that is dealt out is written once and read once
         assert (reads > n) == (p > 1)
         assert (reads - n) % 3 == 0
 
 
 def test_rebalancing_evens_out_the_active_sublists(two: smp.Machine) -> None:
-    """Even numbers are processor 0's; a list that visits most nodes in its sublists leaves it with more to do."""
+    """Processor 0 has the even numbers; a list that visits most nodes in those sublists leaves it with more to do."""
     n, seed = 20_000, 11
     order = np.random.default_rng(0).permutation(n)
     pieces = cut(n, int(order[0]), 64, seed)
@@ -355,7 +359,7 @@ def test_rebalancing_evens_out_the_active_sublists(two: smp.Machine) -> None:
 
 
 @given(n=st.integers(2, 5000), wanted=st.integers(1, 6000), seed=st.integers(0, 2**40), size=st.integers(1, 5))
-def test_cuts_share_out_every_sublist_once(n: int, wanted: int, seed: int, size: int) -> None:
+def test_every_sublist_of_a_cut_belongs_to_one_processor(n: int, wanted: int, seed: int, size: int) -> None:
     head = seed % n
     pieces = cut(n, head, wanted, seed)
     mask = pieces.key[1]
@@ -372,7 +376,7 @@ def test_cuts_share_out_every_sublist_once(n: int, wanted: int, seed: int, size:
 
 
 @pytest.mark.parametrize("shape", ["random", "ordered", "strided", "columns"])
-def test_sublists_are_as_long_as_those_of_random_cuts(shape: str) -> None:
+def test_sublists_have_the_lengths_of_random_cuts(shape: str) -> None:
     n, wanted = 1 << 18, 1024
     order = {
         "random": np.random.default_rng(0).permutation(n),
@@ -387,7 +391,7 @@ def test_sublists_are_as_long_as_those_of_random_cuts(shape: str) -> None:
         lengths.append(np.diff(np.concatenate(([0], starts, [n]))))
     together = np.concatenate(lengths) * wanted / n
     assert together.mean() == pytest.approx(1, abs=0.05)
-    assert together.std() == pytest.approx(1, abs=0.1)  # exponential: deviation equals mean
+    assert together.std() == pytest.approx(1, abs=0.1)  # exponential distribution: the deviation equals the mean
     assert together.max() < 2.5 * np.log(wanted)
 
 
@@ -409,7 +413,7 @@ SCANS = [
 
 @pytest.mark.parametrize("algorithm", ["serial", "fast", "helman-jaja"])
 @pytest.mark.parametrize(("op", "dtype"), SCANS, ids=[op.__name__ + np.dtype(d).name for op, d in SCANS])
-def test_scan_in_list_order(machine: smp.Machine, algorithm: str, op: np.ufunc, dtype: Any) -> None:
+def test_a_scan_combines_values_in_list_order(machine: smp.Machine, algorithm: str, op: np.ufunc, dtype: Any) -> None:
     for n in (0, 1, 2, 3, 1000):
         rng = np.random.default_rng(n)
         order = rng.permutation(n)
@@ -420,7 +424,7 @@ def test_scan_in_list_order(machine: smp.Machine, algorithm: str, op: np.ufunc, 
         np.testing.assert_array_equal(found[order], in_order)
 
 
-def test_scan_of_floats_and_of_ones(machine: smp.Machine) -> None:
+def test_floats_and_ones_are_scanned(machine: smp.Machine) -> None:
     order = np.random.default_rng(1).permutation(4000)
     values = np.random.default_rng(2).standard_normal(8000)[::2]
     for algorithm in ALGORITHMS:
@@ -441,12 +445,12 @@ def test_scan_of_floats_and_of_ones(machine: smp.Machine) -> None:
         ([[1], [2], [3]], np.add, ValueError, r"\(3, 1\)"),
     ],
 )
-def test_no_scan(values: Any, op: Any, error: type[Exception], words: str) -> None:
+def test_an_invalid_scan_is_refused(values: Any, op: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         scan_list([1, 2, 2], values, op)
 
 
-# --------------------------------------------------------------------------------- what is no list
+# ----------------------------------------------------------------------------------- invalid lists
 
 NO_LISTS: dict[str, tuple[list[int], str]] = {
     "out of range": ([1, 2, 9, 3], r"successor of node 2 is 9, but the nodes are 0 to 3"),
@@ -463,15 +467,15 @@ NO_LISTS: dict[str, tuple[list[int], str]] = {
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("name", NO_LISTS)
-def test_no_list_is_named(machine: smp.Machine, algorithm: str, name: str) -> None:
+def test_the_reason_why_an_array_is_not_a_list_is_named(machine: smp.Machine, algorithm: str, name: str) -> None:
     successor, words = NO_LISTS[name]
     for dtype in DTYPES:
         with pytest.raises(InvalidList, match=words):
             rank_list(np.array(successor, dtype), machine=machine, algorithm=algorithm)
-    assert rank_list([1, 1], machine=machine, algorithm=algorithm).tolist() == [0, 1]  # the machine goes on
+    assert rank_list([1, 1], machine=machine, algorithm=algorithm).tolist() == [0, 1]  # the machine still works
 
 
-def test_programs_raise_it_too(two: smp.Machine) -> None:
+def test_programs_raise_the_same_error(two: smp.Machine) -> None:
     with pytest.raises(ProcessorRaised, match="nodes 1 and 3") as caught:
         two.run(rank_helman_jaja, two.array(np.array([1, 1, 3, 3])), two.empty(4, np.int64))
     assert isinstance(caught.value.__cause__, InvalidList)
@@ -479,7 +483,7 @@ def test_programs_raise_it_too(two: smp.Machine) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(1, 8).flatmap(lambda n: st.lists(st.integers(-1, n), min_size=n, max_size=n)))
-def test_a_fault_is_found_where_there_is_one(successor: list[int]) -> None:
+def test_a_fault_is_found_exactly_if_there_is_one(successor: list[int]) -> None:
     message = fault(np.array(successor))
     assert (message is None) == is_list(successor)
     if message is None:
@@ -506,7 +510,7 @@ def test_a_fault_is_found_where_there_is_one(successor: list[int]) -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @settings(max_examples=40, deadline=None)
 @given(successor=st.integers(1, 12).flatmap(lambda n: st.lists(st.integers(0, n - 1), min_size=n, max_size=n)))
-def test_no_algorithm_takes_for_a_list_what_is_none(two: smp.Machine, algorithm: str, successor: list[int]) -> None:
+def test_no_algorithm_accepts_an_invalid_list(two: smp.Machine, algorithm: str, successor: list[int]) -> None:
     if is_list(successor):
         assert sorted(rank_list(successor, machine=two, algorithm=algorithm)) == list(range(len(successor)))
     else:
@@ -516,12 +520,12 @@ def test_no_algorithm_takes_for_a_list_what_is_none(two: smp.Machine, algorithm:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("shape", ["comb", "loop", "star"])
-def test_long_ones_are_refused_and_do_not_hang(two: smp.Machine, algorithm: str, shape: str) -> None:
+def test_long_invalid_lists_are_refused_without_hanging(two: smp.Machine, algorithm: str, shape: str) -> None:
     n = 200_000
     successor = np.arange(1, n + 1).clip(max=n - 1)
     if shape == "comb":  # half of the nodes lead to the beginning of the other half
         successor[: n // 2] = n // 2
-    elif shape == "loop":  # two nodes from which no walk comes back
+    elif shape == "loop":  # two nodes that no walk leaves
         successor[n - 3] = n - 4
     else:
         successor[:] = n - 1
@@ -529,7 +533,7 @@ def test_long_ones_are_refused_and_do_not_hang(two: smp.Machine, algorithm: str,
         rank_list(successor, machine=two, algorithm=algorithm)
 
 
-def test_walks_on_what_is_no_list_are_bounded() -> None:
+def test_walks_on_an_invalid_list_are_bounded() -> None:
     n = 4096
     comb = np.arange(1, n + 1).clip(max=n - 1)
     comb[: n // 2] = n // 2  # every sublist of the first half is followed by the same long one
@@ -544,6 +548,6 @@ def test_walks_on_what_is_no_list_are_bounded() -> None:
     assert left[0] > 0
 
 
-def test_a_list_that_changes_under_the_walk_is_called_that() -> None:
+def test_a_valid_list_is_described_as_changed_during_the_walk() -> None:
     assert fault(random_list(100)) is None
     assert "changed" in describe(random_list(100))

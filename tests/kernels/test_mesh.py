@@ -1,4 +1,4 @@
-"""The wrapped mesh: NumPy's rolled arrays bit for bit, in supersteps, through cells and by messages; and its counts."""
+"""The wrapped mesh equals NumPy's rolled arrays bit for bit: in supersteps, by cells and by messages; its counts."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -39,7 +39,7 @@ def emulated() -> Iterator[Machine]:
 
 
 def rolled(state: NDArray[Any], shape: tuple[int, int], rounds: int, grain: int) -> NDArray[Any]:
-    """The same in NumPy, on all nodes at once."""
+    """Return the same states from NumPy, on all nodes at once."""
     own = state.reshape(*shape, -1)
     for _ in range(rounds):
         north, south = np.roll(own, 1, 0), np.roll(own, -1, 0)
@@ -64,7 +64,7 @@ def relaxed(machine: smp.Machine, program: Any, state: NDArray[Any], **options: 
     grain=st.integers(0, 3),
     seed=st.integers(0, 99),
 )
-def test_states_are_those_of_rolled_arrays(
+def test_states_equal_those_of_rolled_arrays(
     emulated: Machine, program: Any, shape: tuple[int, int], words: int, rounds: int, grain: int, seed: int
 ) -> None:
     state = new_state(shape[0] * shape[1], words, seed)
@@ -74,22 +74,24 @@ def test_states_are_those_of_rolled_arrays(
 
 @EVERY
 @pytest.mark.parametrize(("size", "rounds"), [(2, 50), (4, 20)])
-def test_on_the_host_too(machines: Machines, program: Any, size: int, rounds: int) -> None:
+def test_states_on_the_host_equal_those_of_rolled_arrays(
+    machines: Machines, program: Any, size: int, rounds: int
+) -> None:
     state = new_state(size)
     found = relaxed(machines(size), program, state, rounds=rounds, grain=7)
     assert np.array_equal(found, rolled(state, mesh_shape(size), rounds, 7))
 
 
 @EVERY
-def test_the_mesh_of_the_paper(emulated: Machine, program: Any) -> None:
+def test_the_mesh_of_the_paper_equals_rolled_arrays(emulated: Machine, program: Any) -> None:
     state = new_state(16, 8)
     found = relaxed(emulated(16), program, state, rounds=3, grain=2)
     assert np.array_equal(found, rolled(state, (4, 4), 3, 2))
 
 
 @EVERY
-def test_all_states_come_to_their_mean(emulated: Machine, program: Any) -> None:
-    """Each datum's mean over the nodes stays: what one gives its four neighbours give back."""
+def test_all_states_converge_to_their_mean(emulated: Machine, program: Any) -> None:
+    """The mean of each datum over the nodes stays the same: a node gets back from four neighbours what it gives."""
     state = new_state(9, 4, seed=3)
     found = relaxed(emulated(9), program, state, rounds=60)
     np.testing.assert_allclose(found, np.broadcast_to(state.mean(axis=0), state.shape), rtol=1e-6)
@@ -97,7 +99,7 @@ def test_all_states_come_to_their_mean(emulated: Machine, program: Any) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 6])
 @pytest.mark.parametrize(("rounds", "words"), [(0, 3), (1, 1), (3, 7)])
-def test_counts_are_the_closed_form(emulated: Machine, size: int, rounds: int, words: int) -> None:
+def test_counts_equal_the_closed_form(emulated: Machine, size: int, rounds: int, words: int) -> None:
     machine = emulated(size)
     state = machine.array(new_state(size, words))
     run = machine.run(relax_mesh, state, rounds=rounds, grain=2)
@@ -114,7 +116,7 @@ def test_counts_are_the_closed_form(emulated: Machine, size: int, rounds: int, w
 
 @EVERY
 @pytest.mark.parametrize("seed", range(4))
-def test_any_schedule_gives_the_same(program: Any, seed: int) -> None:
+def test_every_schedule_gives_the_same_states(program: Any, seed: int) -> None:
     state = new_state(4, 3)
     with smp.emulated(4, seed=seed) as machine:
         found = relaxed(machine, program, state, rounds=4, grain=1)
@@ -122,7 +124,7 @@ def test_any_schedule_gives_the_same(program: Any, seed: int) -> None:
 
 
 def take_what_is_there(cells: smp.Cells, i: int) -> float:
-    value = cells.readxx(i)  # full or not
+    value = cells.readxx(i)  # full or empty
     cells.purge(i, value)
     return float(value)
 
@@ -130,10 +132,10 @@ def take_what_is_there(cells: smp.Cells, i: int) -> float:
 @pytest.mark.parametrize(
     ("careless", "preemptions"), [(True, 1), (False, 1), pytest.param(False, 2, marks=pytest.mark.slow)]
 )
-def test_nobody_takes_a_state_of_another_round(
+def test_no_node_takes_a_state_of_another_round(
     monkeypatch: pytest.MonkeyPatch, careless: bool, preemptions: int
 ) -> None:
-    """All schedules of two nodes with so many preemptions at most, and a planted bug that one of them shows."""
+    """All schedules of two nodes with at most that many preemptions, and a planted bug that one of them reveals."""
     state = new_state(2, 1)
     if careless:
         monkeypatch.setattr(mesh_cells, "readfe", take_what_is_there)
@@ -157,7 +159,7 @@ def test_nobody_takes_a_state_of_another_round(
 
 @pytest.mark.parametrize("grain", [1, 16])
 def test_virtual_time_grows_with_the_grain(grain: int) -> None:
-    """Each unit of work is charged: so many more of them take so much more time, by what one takes alone."""
+    """Each unit of work is charged: ``grain`` units take ``grain`` times the time of one."""
 
     def seconds(units: int) -> float:
         with smp.emulated(1, schedule="clock") as machine:
@@ -169,7 +171,7 @@ def test_virtual_time_grows_with_the_grain(grain: int) -> None:
     assert seconds(grain) - seconds(0) == pytest.approx(grain * one)
 
 
-def test_the_default_is_the_nearest_to_a_square() -> None:
+def test_the_default_shape_is_the_nearest_to_a_square() -> None:
     for size in range(1, 65):
         rows, columns = mesh_shape(size)
         assert rows * columns == size
@@ -199,7 +201,7 @@ def test_neighbours_are_one_step_away(shape: tuple[int, int]) -> None:
         (np.zeros((2, 3)), {"shape": (-1, -2)}, "-1 x -2 nodes"),
     ],
 )
-def test_what_is_no_mesh_is_refused(
+def test_an_invalid_mesh_is_refused(
     emulated: Machine, program: Any, states: NDArray[Any], options: dict[str, Any], says: str
 ) -> None:
     machine = emulated(2)
@@ -209,8 +211,8 @@ def test_what_is_no_mesh_is_refused(
 
 @EVERY
 @pytest.mark.parametrize("size", [1, 2, 4])
-def test_places_are_the_parts_of_the_program(program: Any, size: int) -> None:
-    """Passed as often as their docstrings say, by all nodes; and a delay at one changes no state."""
+def test_each_place_is_a_part_of_the_program(program: Any, size: int) -> None:
+    """All nodes pass the places as often as the docstrings say, and a delay at one of them changes no state."""
     rounds, grain = 3, 2
     with smp.emulated(size, schedule="clock") as machine:
         state = new_state(size, 3)
@@ -223,8 +225,8 @@ def test_places_are_the_parts_of_the_program(program: Any, size: int) -> None:
     assert passes == {"main_loop": 1, "receive": exchanges, "send": exchanges, "update": grain}
 
 
-def test_in_shared_memory_each_delay_costs_as_often_as_its_place_is_passed() -> None:
-    """Figure 3-a: nodes of equal work, in step."""
+def test_in_shared_memory_each_delay_costs_its_length_times_the_passes_of_its_place() -> None:
+    """Figure 3-a: nodes with equal work run in step."""
     with smp.emulated(4, schedule="clock") as machine:
         made = lambda: (machine.array(new_state(4, 8)), 5)  # noqa: E731
         program = lambda proc, state, rounds: relax_mesh(proc, state, rounds=rounds, grain=2)  # noqa: E731

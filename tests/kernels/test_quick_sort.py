@@ -1,4 +1,4 @@
-"""Quicksort with a shared stack: against NumPy's sort, its counts of calls, all schedules of a tiny sort, failures."""
+"""Quicksort with a shared stack: compared with NumPy's sort; counts of calls; all schedules of a tiny sort; errors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,12 +33,12 @@ SHAPES: dict[str, Callable[[int], NDArray[Any]]] = {
 
 
 def sorted_by(machine: smp.Machine, keys: NDArray[Any], **options: Any) -> list[Calls]:
-    """Sort, hold the keys to NumPy's, and return the calls of each processor."""
+    """Sort, compare the keys with NumPy's order, and return the calls of each processor."""
     shared = machine.array(keys)
     run = machine.run(sort_quick, shared, **options)
     expected = np.sort(keys)
     np.testing.assert_array_equal(shared.view, expected)
-    if keys.dtype.kind == "f":  # the same bits, but that NumPy may put -0.0 and 0.0, which are equal, in any order
+    if keys.dtype.kind == "f":  # the same bits; NumPy may put -0.0 and 0.0, which are equal, in any order
         bits = f"u{keys.itemsize}"
         assert sorted(shared.view.view(bits).tolist()) == sorted(keys.view(bits).tolist())
     return list(run.results)
@@ -64,10 +64,10 @@ def inversions(keys: NDArray[Any]) -> int:
     inline_swap=st.booleans(),
     schedule=st.integers(0, 999),
 )
-def test_any_keys_of_any_type(
+def test_any_keys_of_any_type_are_sorted(
     keys: NDArray[Any], processors: int, cutoff: int, guard: str, inline_swap: bool, schedule: int
 ) -> None:
-    """Duplicates, extremes, infinities, NaN: all that hypothesis makes of an array."""
+    """Duplicates, extremes, infinities, NaN: every array that hypothesis generates."""
     with smp.emulated(processors, seed=schedule) as machine:
         sorted_by(machine, keys, cutoff=cutoff, guard=guard, inline_swap=inline_swap)
 
@@ -76,7 +76,7 @@ def test_any_keys_of_any_type(
 @GUARD
 @pytest.mark.parametrize("processors", [1, 2, 3, 4])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_any_order(processors: int, guard: str, shape: str, inline_swap: bool) -> None:
+def test_keys_in_any_order_are_sorted(processors: int, guard: str, shape: str, inline_swap: bool) -> None:
     with smp.emulated(processors, seed=processors) as machine:
         sorted_by(machine, SHAPES[shape](300), guard=guard, inline_swap=inline_swap)
 
@@ -84,8 +84,8 @@ def test_any_order(processors: int, guard: str, shape: str, inline_swap: bool) -
 @INLINE
 @GUARD
 @pytest.mark.parametrize("processors", [1, 2, 4])
-def test_on_the_host(machines: Machines, processors: int, guard: str, inline_swap: bool) -> None:
-    """Many keys, with more processors than CPUs too."""
+def test_keys_are_sorted_on_the_host(machines: Machines, processors: int, guard: str, inline_swap: bool) -> None:
+    """Many keys, also with more processors than CPUs."""
     machine = machines(processors)
     for shape, made in SHAPES.items():
         sorted_by(machine, made(40_000 if shape == "random" else 5_000), guard=guard, inline_swap=inline_swap)
@@ -102,8 +102,8 @@ def test_nan_comes_last_on_the_host_too(machines: Machines, inline_swap: bool) -
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
-def test_any_type_on_the_host(machines: Machines, dtype: np.dtype[Any]) -> None:
-    """The extremes of each type among the keys, by both forms of exchange."""
+def test_any_type_is_sorted_on_the_host(machines: Machines, dtype: np.dtype[Any]) -> None:
+    """The keys include the extremes of each type; both forms of exchange are used."""
     least, greatest = (np.iinfo if dtype.kind in "iu" else np.finfo)(dtype).min, np.iinfo(np.int32).max
     keys = np.random.default_rng(7).integers(0, greatest, 3_000).astype(dtype)
     keys[::9] = least
@@ -111,8 +111,8 @@ def test_any_type_on_the_host(machines: Machines, dtype: np.dtype[Any]) -> None:
         sorted_by(machines(2), keys, inline_swap=inline_swap)
 
 
-def test_many_small_sorts_one_after_another(machines: Machines) -> None:
-    """So that processors often begin, wait and end together."""
+def test_many_small_sorts_in_sequence_succeed(machines: Machines) -> None:
+    """Many sorts in sequence make processors often begin, wait and end at the same time."""
 
     def program(proc: smp.Processor, keys: smp.GlobalArray) -> list[bool]:
         right = []
@@ -142,7 +142,7 @@ def test_many_small_sorts_one_after_another(machines: Machines) -> None:
     processors=st.integers(1, 5),
     schedule=st.integers(0, 99),
 )
-def test_calls_follow_from_the_keys_whoever_makes_them(
+def test_the_number_of_calls_depends_on_the_keys_only(
     keys: NDArray[Any], cutoff: int, seed: int, processors: int, schedule: int
 ) -> None:
     with smp.emulated(1) as machine:
@@ -164,10 +164,8 @@ def test_calls_follow_from_the_keys_whoever_makes_them(
     cutoff=st.integers(1, 9),
     processors=st.sampled_from([1, 2, 3, 5]),
 )
-def test_exchanges_in_the_loops_leave_every_other_call_as_it_is_and_every_bit(
-    keys: NDArray[Any], cutoff: int, processors: int
-) -> None:
-    """NaN of any bits, 0.0 and -0.0 are exchanged by one form where they are by the other."""
+def test_inline_exchanges_change_no_other_call_and_no_bit(keys: NDArray[Any], cutoff: int, processors: int) -> None:
+    """Both forms exchange the same keys, also NaN of any bits, 0.0 and -0.0."""
     with smp.emulated(processors, schedule="clock") as machine:
         found = []
         for inline_swap in (False, True):
@@ -181,7 +179,7 @@ def test_exchanges_in_the_loops_leave_every_other_call_as_it_is_and_every_bit(
 
 
 def passed(machine: smp.Machine, keys: NDArray[Any], **options: Any) -> tuple[dict[str, int], Calls]:
-    """How often each place is passed in a sort, and its calls."""
+    """Return the number of passes of each place in a sort, and its calls."""
     shared = machine.array(keys)
     with counted_places() as met:
         run = machine.run(sort_quick, shared, **options)
@@ -191,7 +189,7 @@ def passed(machine: smp.Machine, keys: NDArray[Any], **options: Any) -> tuple[di
 
 @INLINE
 @GUARD
-def test_the_places_are_passed_as_often_as_the_routines_are_called(
+def test_each_place_is_passed_as_often_as_its_routine_is_called(
     machines: Machines, guard: str, inline_swap: bool
 ) -> None:
     keys = SHAPES["random"](700)
@@ -205,22 +203,22 @@ def test_the_places_are_passed_as_often_as_the_routines_are_called(
 
 @settings(max_examples=30, deadline=None)
 @given(keys=of_numpy.arrays(np.int32, st.integers(0, 16), elements=st.integers(0, 9)))
-def test_a_short_list_takes_a_swap_for_each_inversion(keys: NDArray[Any]) -> None:
+def test_a_short_list_takes_one_swap_for_each_inversion(keys: NDArray[Any]) -> None:
     with smp.emulated(2) as machine:
         calls = total(sorted_by(machine, keys))
     assert calls[:-1] == (4, 3, 1, inversions(keys), 1, 0, 0)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_no_order_takes_many_more_partitions_than_another(shape: str) -> None:
-    """Of distinct keys, and of equal ones: each partition takes at least one key off, so 1,999 were the worst."""
+def test_no_order_of_the_keys_needs_many_more_partitions_than_another(shape: str) -> None:
+    """Each partition removes at least one key, so the worst case is 1,999; distinct and equal keys stay below 300."""
     with smp.emulated(1) as machine:
         calls = total(sorted_by(machine, SHAPES[shape](2_000), seed=3))
     assert 2_000 // 17 <= calls.partition_list < 300
 
 
 @GUARD
-def test_another_seed_divides_the_keys_in_another_way(guard: str) -> None:
+def test_another_seed_divides_the_keys_differently(guard: str) -> None:
     with smp.emulated(2) as machine:
         found = {total(sorted_by(machine, SHAPES["random"](500), seed=seed, guard=guard)).swap for seed in range(5)}
     assert len(found) > 1
@@ -230,7 +228,7 @@ def test_another_seed_divides_the_keys_in_another_way(guard: str) -> None:
 
 
 def explored(guard: str, keys: list[int], bound: int, limit: int = 100_000, inline_swap: bool = False) -> Any:
-    """All schedules of two processors that sort a few keys."""
+    """Explore the schedules of two processors that sort a few keys."""
 
     def setup(machine: smp.Machine) -> Any:
         words = machine.zeros(2 + 2 + len(keys), np.int64)
@@ -255,14 +253,14 @@ def test_every_schedule_of_a_tiny_sort_ends_with_all_keys_in_place(guard: str, i
 
 @pytest.mark.slow
 @GUARD
-def test_every_schedule_of_a_sort_of_six_keys(guard: str) -> None:
+def test_every_schedule_of_a_sort_of_six_keys_succeeds(guard: str) -> None:
     found = explored(guard, [3, 1, 4, 2, 6, 5], 2)
     assert found.failure is None, str(found.failure)
     assert found.bound == 2
 
 
 def counted(lock: Callable[[Stack], tuple[int, int]], guard: str) -> Any:
-    """Three processors take the guard once each, and add one to the balance: all schedules with one preemption."""
+    """Explore, with one preemption, three processors that each take the guard once and add one to the balance."""
 
     def setup(machine: smp.Machine) -> Any:
         return machine.zeros(2 + 3, np.int64), machine.cells(1, full=True), machine.cells(6)
@@ -279,7 +277,7 @@ def counted(lock: Callable[[Stack], tuple[int, int]], guard: str) -> Any:
 
 
 @GUARD
-def test_the_guard_lets_one_in_at_a_time_and_nobody_sleeps_for_ever(guard: str) -> None:
+def test_the_guard_admits_one_processor_at_a_time_and_none_sleeps_for_ever(guard: str) -> None:
     found = counted(work_stack.s_lock, guard)
     assert found.failure is None, str(found.failure)
     assert found.bound == 1
@@ -294,7 +292,7 @@ def lock_that_forgets_who_sleeps(stack: Stack) -> tuple[int, int]:
     return load(stack.words, BALANCE), 1
 
 
-def test_a_lock_that_forgets_who_sleeps_is_found() -> None:
+def test_a_lock_that_forgets_sleeping_processors_is_found() -> None:
     found = counted(lock_that_forgets_who_sleeps, "lock")
     assert found.failure is not None, str(found)
     assert isinstance(found.failure.error, DeadlockError)
@@ -354,7 +352,7 @@ def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch, name: str, plan
 
 
 def fails_once_the_others_wait(proc: smp.Processor, keys: smp.GlobalArray, guard: str) -> None:
-    """The last processor has a sublist in hand, so that there is no end; the others sort, and wait for a sublist."""
+    """The last processor holds a sublist, so the sort cannot end; the others sort, and then wait for a sublist."""
     stack = made_stack(proc, len(keys), guard)
     if proc.rank == proc.size - 1:
         push(stack, 0, 0)
@@ -369,13 +367,13 @@ def fails_once_the_others_wait(proc: smp.Processor, keys: smp.GlobalArray, guard
 
 @GUARD
 @pytest.mark.parametrize("processors", [2, 3])
-def test_a_processor_that_fails_in_the_middle_ends_all(machines: Machines, processors: int, guard: str) -> None:
+def test_a_processor_that_fails_during_the_sort_ends_all(machines: Machines, processors: int, guard: str) -> None:
     keys = SHAPES["random"](2_000)
     machine = machines(processors)
     with pytest.raises(ProcessorRaised, match="never comes back") as raised:
         machine.run(fails_once_the_others_wait, machine.array(keys), guard)
     assert raised.value.rank == processors - 1
-    sorted_by(machine, keys, guard=guard)  # and the machine goes on
+    sorted_by(machine, keys, guard=guard)  # the machine still works
     with smp.emulated(processors, seed=1) as machine, pytest.raises(ProcessorRaised, match="never comes back"):
         machine.run(fails_once_the_others_wait, machine.array(keys[:100]), guard)
 
@@ -391,7 +389,7 @@ def fails_with_the_guard_in_hand(proc: smp.Processor, keys: smp.GlobalArray, gua
 
 
 @GUARD
-def test_a_processor_that_fails_with_the_guard_in_hand_ends_all(machines: Machines, guard: str) -> None:
+def test_a_processor_that_fails_while_it_holds_the_guard_ends_all(machines: Machines, guard: str) -> None:
     machine = machines(2)
     with pytest.raises(ProcessorRaised, match="never frees it"):
         machine.run(fails_with_the_guard_in_hand, machine.zeros(10, np.int64), guard)
@@ -409,6 +407,8 @@ def test_a_processor_that_fails_with_the_guard_in_hand_ends_all(machines: Machin
         (np.zeros(3), {"seed": "x"}, "str"),
     ],
 )
-def test_what_cannot_be_sorted_is_refused(keys: NDArray[Any], options: dict[str, Any], says: str) -> None:
+def test_keys_that_cannot_be_sorted_and_invalid_options_are_refused(
+    keys: NDArray[Any], options: dict[str, Any], says: str
+) -> None:
     with smp.emulated(2) as machine, pytest.raises(ProcessorRaised, match=says):
         machine.run(sort_quick, machine.array(keys), **options)

@@ -1,4 +1,4 @@
-"""Red-black relaxation: against NumPy slices, bit for bit, and against solutions of Laplace's equation."""
+"""Red-black relaxation: equal to NumPy slices, bit for bit, and close to solutions of Laplace's equation."""
 
 import math
 import pickle
@@ -22,7 +22,7 @@ Grid = NDArray[Any]
 
 
 def half_sweep(grid: Grid, colour: int, omega: float) -> float:
-    """The formula, on slices: relax all cells of a colour, return the largest change."""
+    """Relax all cells of a colour by the formula, on slices; return the largest change."""
     kind, (rows, columns) = grid.dtype.type, grid.shape
     quarter, keep = kind(omega / 4), kind(1 - omega)
     inner = grid[1:-1, 1:-1]
@@ -35,7 +35,7 @@ def half_sweep(grid: Grid, colour: int, omega: float) -> float:
 
 
 def swept(grid: Grid, iterations: int, omega: float) -> tuple[Grid, float]:
-    """The grid after so many iterations, and the largest change of the last."""
+    """Return the grid after the given number of iterations, and the largest change in the last."""
     result, change = grid.copy(), 0.0
     if min(grid.shape) >= 3:
         with np.errstate(invalid="ignore", over="ignore"):
@@ -61,7 +61,9 @@ omegas = st.floats(0.1, 1.9)
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), dtype=st.sampled_from(DTYPES), colour=st.sampled_from([0, 1]), omega=omegas)
-def test_a_rectangle_is_relaxed_and_nothing_else(data: st.DataObject, dtype: Any, colour: int, omega: float) -> None:
+def test_exactly_the_cells_of_the_rectangle_are_relaxed(
+    data: st.DataObject, dtype: Any, colour: int, omega: float
+) -> None:
     rows, columns = data.draw(st.integers(3, 12)), data.draw(st.integers(3, 90) | st.sampled_from([64, 128]))
     top, left = data.draw(st.integers(1, rows - 1)), data.draw(st.integers(1, columns - 1))
     bottom, right = data.draw(st.integers(top, rows - 1)), data.draw(st.integers(left, columns - 1))
@@ -90,7 +92,7 @@ def test_a_grid_may_begin_anywhere_in_a_cache_line(dtype: Any, offset: int) -> N
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("colour", [0, 1])
-def test_a_pair_of_rows_means_what_its_python_says(dtype: Any, colour: int) -> None:
+def test_a_compiled_pair_of_rows_equals_its_interpreted_form(dtype: Any, colour: int) -> None:
     grid = random_grid(5, 80, dtype)
     kind, in_python, compiled = grid.dtype.type, grid.copy(), grid.copy()
     pair = smp.local(lambda g, row, q, k, c: row_pair.relax_row_pair(g, row, 3, 2, c, q, k))
@@ -106,7 +108,7 @@ def test_a_pair_of_rows_means_what_its_python_says(dtype: Any, colour: int) -> N
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [(4, 5), (4, 30), (1, 1), (6, 60)])
-def test_what_is_not_a_number_spreads_and_is_reported(dtype: Any, value: float, place: tuple[int, int]) -> None:
+def test_values_that_are_not_finite_spread_and_are_reported(dtype: Any, value: float, place: tuple[int, int]) -> None:
     grid = random_grid(9, 63, dtype)
     grid[place] = value
     expected, change = swept(grid, 2, 1.5)
@@ -121,7 +123,7 @@ def test_what_is_not_a_number_spreads_and_is_reported(dtype: Any, value: float, 
 
 @settings(max_examples=120, deadline=None)
 @given(rows=sides, columns=sides, dtype=st.sampled_from(DTYPES), depth=st.integers(1, 9), strips=st.integers(1, 5))
-def test_a_pass_makes_its_iterations_on_any_strips(
+def test_a_pass_makes_its_iterations_on_any_number_of_strips(
     rows: int, columns: int, dtype: Any, depth: int, strips: int
 ) -> None:
     grid = random_grid(rows, columns, dtype)
@@ -133,7 +135,7 @@ def test_a_pass_makes_its_iterations_on_any_strips(
 @pytest.mark.parametrize("strips", [1, 2, 3, 5])
 @pytest.mark.parametrize("depth", [1, 2, 3, 8])
 @pytest.mark.parametrize("extra", [0, 1, 7])
-def test_strips_of_the_fewest_rows(strips: int, depth: int, extra: int) -> None:
+def test_strips_may_have_as_few_rows_as_allowed(strips: int, depth: int, extra: int) -> None:
     rows = strips * (4 * depth + 2) + 2 + extra
     assert most_strips(rows, depth) >= strips
     grid = random_grid(rows, 40)
@@ -149,7 +151,7 @@ def test_strips_of_the_fewest_rows(strips: int, depth: int, extra: int) -> None:
     iterations=st.integers(0, 20),
     depth=st.none() | st.integers(1, 9),
 )
-def test_so_many_iterations_are_made(rows: int, columns: int, iterations: int, depth: int | None) -> None:
+def test_the_given_number_of_iterations_is_made(rows: int, columns: int, iterations: int, depth: int | None) -> None:
     grid = random_grid(rows, columns)
     expected, change = swept(grid, iterations, best_omega(rows, columns))
     relaxed, took = relax(grid, iterations=iterations, depth=depth, full_output=True)
@@ -158,7 +160,7 @@ def test_so_many_iterations_are_made(rows: int, columns: int, iterations: int, d
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_grid_that_streams_share(dtype: Any) -> None:
+def test_streams_that_share_a_grid_give_the_same_result(dtype: Any) -> None:
     grid = random_grid(1500, 701, dtype)
     expected, change = swept(grid, 9, 1.9)
     for streams in (1, 2, 3):
@@ -171,7 +173,7 @@ def test_a_grid_that_streams_share(dtype: Any) -> None:
     ("shape", "streams", "depth"),
     [((8192, 8192), 2, 8), ((8192, 32768), 2, 1), ((40, 8192), 2, 3), ((12, 100_000), 4, 1), ((20_000, 1000), 2, 8)],
 )
-def test_a_pass_takes_what_the_cache_and_the_strips_allow(shape: tuple[int, int], streams: int, depth: int) -> None:
+def test_the_depth_of_a_pass_suits_the_cache_and_the_strips(shape: tuple[int, int], streams: int, depth: int) -> None:
     assert best_depth(np.broadcast_to(np.float64(0), shape), streams) == depth
 
 
@@ -185,11 +187,11 @@ def test_a_linear_function_is_the_solution_of_its_boundary() -> None:
     np.testing.assert_allclose(relax(start, tolerance=1e-12), exact, atol=1e-9)
 
 
-def test_the_discrete_solution_of_one_sine_on_an_edge() -> None:
+def test_a_sine_on_one_edge_gives_its_discrete_solution() -> None:
     n, k = 48, 3
     start = np.zeros((n + 1, n + 1))
     start[0] = np.sin(np.pi * k * np.arange(n + 1) / n)
-    decay = math.acosh(2 - math.cos(math.pi * k / n))  # of the five-point formula, not of the differential equation
+    decay = math.acosh(2 - math.cos(math.pi * k / n))  # of the five-point formula, not the differential equation
     rows = np.arange(n, -1, -1) * decay
     exact = np.outer(np.sinh(rows) / np.sinh(rows[0]), start[0])
     np.testing.assert_allclose(relax(start, tolerance=1e-13), exact, atol=1e-11)
@@ -217,7 +219,7 @@ def test_the_best_omega_comes_from_the_spectral_radius_of_jacobis_iteration(shap
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_the_usual_tolerance_can_be_met(dtype: Any) -> None:
+def test_the_default_tolerance_can_be_met(dtype: Any) -> None:
     start = (random_grid(80, 60) + 1000).astype(dtype)
     start[1:-1, 1:-1] = 0
     relaxed, took = relax(start, full_output=True)
@@ -228,7 +230,7 @@ def test_the_usual_tolerance_can_be_met(dtype: Any) -> None:
     assert relaxed.min() > 998
 
 
-def test_it_stops_at_the_first_look_below_the_tolerance() -> None:
+def test_relaxation_stops_at_the_first_check_below_the_tolerance() -> None:
     start = random_grid(30, 30)
     changes = [swept(start, k, best_omega(30, 30))[1] for k in range(8, 81, 8)]
     for tolerance in (1e-2, 1e-4, 1e-6):
@@ -242,7 +244,7 @@ def test_it_stops_at_the_first_look_below_the_tolerance() -> None:
 # ------------------------------------------------------------------------------------------- interface
 
 
-def test_any_strides_and_read_only() -> None:
+def test_grids_with_any_strides_and_read_only_ones_are_accepted() -> None:
     whole = random_grid(40, 60)
     expected, _ = swept(np.ascontiguousarray(whole[::2, ::-3]), 5, 1.2)
     view = whole[::2, ::-3]
@@ -255,7 +257,7 @@ def test_any_strides_and_read_only() -> None:
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_the_result_can_go_anywhere(order: Any) -> None:
+def test_the_result_can_be_written_anywhere(order: Any) -> None:
     grid = random_grid(20, 30)
     expected, _ = swept(grid, 4, 1.2)
     out = np.empty(grid.shape, order=order)
@@ -263,7 +265,7 @@ def test_the_result_can_go_anywhere(order: Any) -> None:
     np.testing.assert_array_equal(out, expected)
     held = np.zeros((21, 31))
     held[:20, :30] = grid
-    relax(held[:20, :30], iterations=4, omega=1.2, out=held[1:, 1:])  # they overlap
+    relax(held[:20, :30], iterations=4, omega=1.2, out=held[1:, 1:])  # the two overlap
     np.testing.assert_array_equal(held[1:, 1:], expected)
     assert relax(grid, iterations=4, omega=1.2, out=grid) is grid
     np.testing.assert_array_equal(grid, expected)
@@ -274,7 +276,7 @@ def test_integers_become_float64() -> None:
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 5), (1, 1), (2, 2), (2, 9), (9, 2), (5, 0)])
-def test_a_grid_without_interior_stays(shape: tuple[int, int]) -> None:
+def test_a_grid_without_interior_stays_the_same(shape: tuple[int, int]) -> None:
     grid = random_grid(*shape)
     relaxed, took = relax(grid, iterations=3, full_output=True)
     np.testing.assert_array_equal(relaxed, grid)
@@ -282,7 +284,7 @@ def test_a_grid_without_interior_stays(shape: tuple[int, int]) -> None:
     np.testing.assert_array_equal(relax(grid), grid)
 
 
-def test_the_last_iterate_is_there_when_it_did_not_converge() -> None:
+def test_the_last_iterate_is_kept_if_relaxation_did_not_converge() -> None:
     grid = random_grid(20, 30)
     expected, change = swept(grid, 11, 1.2)
     out = np.empty_like(grid, order="F")
@@ -292,7 +294,7 @@ def test_the_last_iterate_is_there_when_it_did_not_converge() -> None:
     assert isinstance(pickle.loads(pickle.dumps(NotConverged("why"))), NotConverged)
 
 
-def test_what_is_not_a_number_ends_the_iterations_at_once() -> None:
+def test_a_change_that_is_not_a_number_ends_the_iterations_at_once() -> None:
     grid = random_grid(20, 30)
     grid[7, 7] = np.nan
     with pytest.raises(NotConverged, match=r"after 8 iterations.* not a number"):
@@ -301,7 +303,7 @@ def test_what_is_not_a_number_ends_the_iterations_at_once() -> None:
 
 @pytest.mark.parametrize("layout", ["square", "vertical", "horizontal", "shared", "rectangular"])
 @pytest.mark.parametrize("p", [1, 2, 3])
-def test_the_layouts_of_a_machine_give_the_same(layout: str, p: int) -> None:
+def test_all_layouts_of_a_machine_give_the_same_result(layout: str, p: int) -> None:
     grid = random_grid(13, 17)
     blocks = (p, 1) if layout == "rectangular" else None
     expected, took = relax(grid, tolerance=1e-5, full_output=True)

@@ -1,4 +1,4 @@
-"""Relaxation chooses by models: made-up ones, so that nothing here depends on how long anything takes."""
+"""Relaxation chooses by models.  The models are made up, so that no test depends on measured times."""
 
 import itertools
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ EXACT = Quality(count=9, verified=9, r_squared=1.0, mre_fit=0.0, mre=0.0, worst=
 
 
 def use(library: Library, seconds: dict[str, float], terms: dict[str, float] | None = None) -> None:
-    """Give a library models: of each implementation so many seconds, a constant, and the terms."""
+    """Give a library models: for each implementation its constant of ``seconds``, plus the terms."""
     models = {}
     for each in library.specifications():
         name = each.name.split("/")[1]
@@ -59,7 +59,7 @@ def by_sweeps(grid: NDArray[Any], iterations: int) -> NDArray[Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_auto_relaxes_as_the_models_say(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_follows_the_models(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Any]] = []
 
     def spied(*args: Any, **how: Any) -> Any:
@@ -70,7 +70,7 @@ def test_auto_relaxes_as_the_models_say(kind: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("smp.kernels.grids.choice.streams_for", lambda machine: 2)
     grid = np.random.default_rng(1).random((300, 200)).astype(kind)
     expected = by_sweeps(grid, 20)
-    balanced = {"ceil(iterations / depth)": 25.0, "depth": 1.0}  # 20 iterations: least for 1 pass of 20
+    balanced = {"ceil(iterations / depth)": 25.0, "depth": 1.0}  # 20 iterations: the minimum is 1 pass of 20
     for name, how in {
         "sweeps": {"depth": 0, "streams": 1, "least": 0},
         "one": {"depth": 20, "streams": 1, "least": 0},
@@ -80,13 +80,13 @@ def test_auto_relaxes_as_the_models_say(kind: str, monkeypatch: pytest.MonkeyPat
         np.testing.assert_array_equal(relax(grid, iterations=20), expected)
         assert asked[-1] == how
     relax(grid, iterations=20, depth=3)
-    assert asked[-1] == {"depth": 3, "streams": 1}  # what the caller says stands
+    assert asked[-1] == {"depth": 3, "streams": 1}  # the caller's choice stands
     relax(grid[:60, :60], iterations=20)
-    assert asked[-1] == {"depth": None, "streams": 1}  # too little to ask
+    assert asked[-1] == {"depth": None, "streams": 1}  # too little work to consult the models
 
 
 @pytest.mark.parametrize("iterations", [16, 100])
-def test_with_a_tolerance_models_are_asked_about_what_is_made_between_two_looks(
+def test_with_a_tolerance_the_models_predict_the_iterations_between_two_checks(
     iterations: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
@@ -104,7 +104,7 @@ def test_with_a_tolerance_models_are_asked_about_what_is_made_between_two_looks(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_models_the_rule_is_followed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_models_auto_follows_the_rule(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("smp.kernels.grids.choice.streams_for", lambda machine: 2)
     assert not relaxations(kind, 2).models
     for shape, iterations in itertools.product([(40, 50), (1000, 1000), (3000, 900)], [1, 2, 20]):
@@ -120,23 +120,23 @@ def test_without_models_the_rule_is_followed(kind: str, monkeypatch: pytest.Monk
 @given(rows=st.integers(8, 5000), iterations=st.integers(1, 200), streams=st.integers(1, 16), best=st.floats(0.5, 40))
 def test_passes_are_even_and_leave_each_stream_a_strip(rows: int, iterations: int, streams: int, best: float) -> None:
     def predict(rows: float, columns: float, iterations: float, depth: float) -> float:
-        return -(-iterations // depth) * best * best + iterations * depth  # least where the depth is about ``best``
+        return -(-iterations // depth) * best * best + iterations * depth  # minimal at a depth of about ``best``
 
     depth = depth_for(streams).best(predict, (rows, 99, iterations))
     allowed = [d for d in range(1, min(iterations, DEEPEST) + 1) if d == 1 or most_strips(rows, d) >= streams]
     assert depth in allowed
-    assert all(-(-iterations // d) > -(-iterations // depth) for d in range(1, depth))  # none makes as few passes
+    assert all(-(-iterations // d) > -(-iterations // depth) for d in range(1, depth))  # no smaller one makes as few
     even = [d for d in allowed if d == -(-iterations // -(-iterations // d))]
     assert predict(rows, 99, iterations, depth) <= min(predict(rows, 99, iterations, d) for d in even) * 1.2
 
 
-def test_the_depth_is_found_wherever_it_lies() -> None:
+def test_the_best_depth_is_found_wherever_it_lies() -> None:
     parameter = depth_for(1)
     for best in even_depths(100, DEEPEST):
         assert parameter.best(lambda r, c, k, depth, best=best: abs(depth - best), (500, 500, 100)) == best
 
 
-def test_all_streams_are_not_chosen_where_there_are_too_few_rows() -> None:
+def test_all_streams_are_not_chosen_if_there_are_too_few_rows() -> None:
     library = relaxations("float64", 2)
     use(library, {"all": 1.0, "one": 2.0})
     assert [library.choose(rows, 100, 8) for rows in (13, 14, 1000)] == ["one", "all", "all"]
@@ -152,13 +152,13 @@ def test_no_two_layouts_have_the_same_rectangles(p: int) -> None:
             name: tuple(rectangles(shape, p, **how)) for name, how in sharings(p).items() if how["layout"] != "shared"
         }
         same = [pair for pair in itertools.combinations(found, 2) if found[pair[0]] == found[pair[1]]]
-        assert all("square" in pair for pair in same)  # it is one of the others, according to the shape
+        assert all("square" in pair for pair in same)  # depending on the shape, it equals one of the others
     assert list(sharings(1)) == ["uniprocessor", "shared"]
     assert sharings(p)["shared"]["blocks"] == (p, 1)
 
 
 @pytest.mark.parametrize("p", [2, 3, 6])
-def test_program_takes_the_layout_that_the_models_say(p: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_takes_the_layout_that_the_models_choose(p: int, monkeypatch: pytest.MonkeyPatch) -> None:
     grid = np.random.default_rng(p).random((21, 17))
     expected = by_sweeps(grid, 5)
     library = layouts("float64", p)
@@ -187,7 +187,7 @@ def test_without_models_program_follows_the_rule(shape: tuple[int, int], iterati
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 5])
-def test_program_solves_to_a_tolerance(p: int) -> None:
+def test_program_relaxes_to_a_tolerance(p: int) -> None:
     grid = np.zeros((24, 31))
     grid[0] = 1
     with smp.emulated(p) as machine:
@@ -197,14 +197,14 @@ def test_program_solves_to_a_tolerance(p: int) -> None:
     assert took == also
 
 
-def test_program_takes_no_blocks() -> None:
+def test_program_accepts_no_blocks() -> None:
     with pytest.raises(ValueError, match=r"blocks=\(2, 1\) .* layout 'program', which chooses the blocks"):
         relax(np.zeros((9, 9)), layout="program", blocks=(2, 1), iterations=1)
 
 
 @settings(max_examples=15, deadline=None)
 @given(rows=st.integers(0, 15), columns=st.integers(0, 15), iterations=st.integers(0, 3), high=st.booleans())
-def test_shared_takes_blocks(rows: int, columns: int, iterations: int, high: bool) -> None:
+def test_the_shared_layout_accepts_blocks(rows: int, columns: int, iterations: int, high: bool) -> None:
     blocks = (3, 1) if high else (1, 3)
     start = np.random.default_rng(rows).random((rows, columns))
     with smp.emulated(3) as machine:
@@ -220,7 +220,7 @@ def test_shared_takes_blocks(rows: int, columns: int, iterations: int, high: boo
 # ------------------------------------------------------------------------------------------------- libraries
 
 
-def test_every_implementation_does_the_same() -> None:
+def test_all_implementations_give_the_same_result() -> None:
     made = libraries(2)
     assert len({library.name for library in made}) == len(made) == 4
     for library, kind in zip(made[:2], KINDS, strict=True):
@@ -245,7 +245,7 @@ def test_every_implementation_does_the_same() -> None:
             assert len(results) == 1
 
 
-def test_what_is_measured_is_bounded() -> None:
+def test_the_work_of_measured_grids_is_bounded() -> None:
     for rows, columns, iterations in itertools.product((8, 700, 4096), (8, 700, 4096), (1, 20, 100)):
         grid = random_grid(rows, columns, iterations, "float32")
         assert len(grid) == rows
@@ -255,7 +255,7 @@ def test_what_is_measured_is_bounded() -> None:
         assert grid.dtype == np.float32
 
 
-def test_grids_for_a_machine_come_from_the_machine_around() -> None:
+def test_grids_for_a_machine_are_made_on_the_enclosing_machine() -> None:
     library = layouts("float64", 3)
     assert library.setup is not None
     with smp.emulated(3) as machine:
@@ -270,7 +270,7 @@ shapes = st.tuples(st.integers(0, 90), st.integers(0, 90))
 
 @settings(max_examples=60, deadline=None)
 @given(shape=shapes, p=st.sampled_from([1, 2, 3, 5, 6, 9, 12, 16, 20]), element=st.floats(0.0, 60.0))
-def test_no_neighbour_of_the_best_extra_rows_is_predicted_to_be_better(
+def test_no_change_by_one_row_or_column_improves_the_predicted_time(
     shape: tuple[int, int], p: int, element: float
 ) -> None:
     charges = Charges(cell=1.0, element=element)
@@ -285,19 +285,19 @@ def test_no_neighbour_of_the_best_extra_rows_is_predicted_to_be_better(
             assert time((r, c)) >= time((rows, columns))
 
 
-def test_extra_rows_are_for_dear_edges_of_blocks_between_others() -> None:
+def test_extra_rows_pay_only_for_expensive_edges_between_inner_blocks() -> None:
     cheap, dear = Charges(1, 0.1), Charges(1, 30)
     shape = 202, 42
     assert best_extra(shape, 16, cheap) == (0, 0)
     assert best_extra(shape, 16, dear)[0] > 0
-    assert max(best_extra(shape, p, dear) for p in (1, 2, 4)) == (0, 0)  # all at the border
+    assert max(best_extra(shape, p, dear) for p in (1, 2, 4)) == (0, 0)  # all blocks are at the border
     for layout in ("horizontal", "vertical", "uniprocessor"):
         assert best_extra(shape, 5, dear, layout=layout) == (0, 0)
     assert best_extra(shape, 16, dear, layout="rectangular", blocks=(8, 2))[1] == 0
 
 
-def test_an_iteration_takes_what_a_count_by_hand_says() -> None:
-    """4 x 4 blocks of 3 x 3: of each colour, a side has one or two, and of some block in the middle all sides two."""
+def test_the_time_of_an_iteration_equals_a_count_by_hand() -> None:
+    """4 x 4 blocks of 3 x 3: a side has one or two cells of each colour; some inner block has two on all four sides."""
     assert iteration_time((14, 14), rectangles((14, 14), 16), Charges(1, 0)) == 2 * 25
     assert iteration_time((14, 14), rectangles((14, 14), 16), Charges(0, 1)) == 2 * (8 + 8)
 
@@ -305,8 +305,8 @@ def test_an_iteration_takes_what_a_count_by_hand_says() -> None:
 @pytest.mark.parametrize(
     ("shape", "p", "dearer"), [((80, 22), 9, 16), ((60, 60), 16, 32), ((150, 30), 12, 8), ((40, 40), 9, 1)]
 )
-def test_virtual_time_agrees(shape: tuple[int, int], p: int, dearer: int) -> None:
-    """An emulated machine, on which a byte costs so much that barriers count for nothing."""
+def test_virtual_time_confirms_the_best_extra_rows(shape: tuple[int, int], p: int, dearer: int) -> None:
+    """On this emulated machine a byte costs so much that barriers are negligible."""
     slow = 1_000  # ns
 
     def taken(extra: tuple[int, int]) -> float:

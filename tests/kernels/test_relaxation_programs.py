@@ -1,4 +1,4 @@
-"""Red-black relaxation by supersteps: bit for bit what slices of NumPy give, under every layout, and its counts."""
+"""Red-black relaxation in supersteps: equal to NumPy slices, bit for bit, under every layout; and its counts."""
 
 import math
 from collections.abc import Iterator
@@ -39,11 +39,11 @@ def six() -> Iterator[smp.Machine]:
 
 
 def by_slices(start: NDArray[Any], iterations: int, omega: float) -> tuple[NDArray[Any], float]:
-    """The grid after so many iterations, and the largest change in the last."""
+    """Return the grid after the given number of iterations, and the largest change in the last."""
     grid, change = start.copy(), 0.0
     quarter, keep = grid.dtype.type(omega / 4), grid.dtype.type(1 - omega)
     inner = grid[1:-1, 1:-1]
-    colours = np.indices(inner.shape).sum(axis=0) % 2  # of (i, j) counted from (1, 1), which is red as (0, 0) is
+    colours = np.indices(inner.shape).sum(axis=0) % 2  # (i, j) counted from (1, 1), which is red like (0, 0)
     for _ in range(iterations):
         change = 0.0
         for colour in (0, 1):
@@ -64,7 +64,7 @@ def factors(p: int) -> st.SearchStrategy[tuple[int, int]]:
 
 @st.composite
 def sharings(draw: st.DrawFn, rows: int, columns: int, p: int) -> dict[str, Any]:
-    """Layouts with all that they take."""
+    """Draw a layout with all options that it takes."""
     layout = draw(st.sampled_from(LAYOUTS))
     extra = {
         "extra_rows": draw(st.integers(0, max(rows - 2, 0) // 2)),
@@ -78,7 +78,7 @@ def sharings(draw: st.DrawFn, rows: int, columns: int, p: int) -> dict[str, Any]
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), rows=st.integers(0, 15), columns=st.integers(0, 15), iterations=st.integers(0, 4))
-def test_every_layout_gives_the_bits_of_slices_and_the_counts_of_cost(
+def test_every_layout_gives_the_bits_of_slices_and_the_predicted_counts(
     emulated: smp.Machine, data: st.DataObject, rows: int, columns: int, iterations: int
 ) -> None:
     sharing = data.draw(sharings(rows, columns, emulated.size))
@@ -94,7 +94,7 @@ def test_every_layout_gives_the_bits_of_slices_and_the_counts_of_cost(
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_processes_give_them_too(two: smp.Machine, layout: str, dtype: Any) -> None:
+def test_host_processes_give_the_same_bits_and_counts(two: smp.Machine, layout: str, dtype: Any) -> None:
     start = random_grid(67, 130, dtype)
     grid, blocks = two.array(start), (1, 2) if layout == "rectangular" else None
     run = two.run(relax_red_black, grid, layout=layout, blocks=blocks, iterations=9)
@@ -105,8 +105,8 @@ def test_processes_give_them_too(two: smp.Machine, layout: str, dtype: Any) -> N
 
 
 @pytest.mark.parametrize("exact", [lambda x, y: x * y, lambda x, y: x * x - y * y])
-def test_a_laplace_problem_is_solved_after_the_same_iteration_under_every_layout(six: smp.Machine, exact: Any) -> None:
-    """The five-point stencil is exact for these: the boundary gives back the whole."""
+def test_a_laplace_problem_takes_the_same_number_of_iterations_under_every_layout(six: smp.Machine, exact: Any) -> None:
+    """The five-point stencil is exact for these functions, so the boundary determines the whole solution."""
     y, x = np.mgrid[0:1:21j, 0:1.5:31j]
     solution = exact(x, y)
     start = solution.copy()
@@ -122,12 +122,12 @@ def test_a_laplace_problem_is_solved_after_the_same_iteration_under_every_layout
     assert change < 1e-12 <= by_slices(start, iterations - CHECK, best_omega(21, 31))[1]
 
 
-def test_convergence_is_looked_at_after_every_eighth_iteration_and_the_last(two: smp.Machine) -> None:
+def test_convergence_is_checked_after_every_eighth_iteration_and_the_last(two: smp.Machine) -> None:
     start = random_grid(20, 20)
     changes = [by_slices(start, n, best_omega(20, 20))[1] for n in range(2 * CHECK + 4)]
     for tolerance, limit, expected in (
-        (changes[3], None, CHECK),  # reached before, and not looked at
-        (changes[CHECK], None, 2 * CHECK),  # must be less
+        (changes[3], None, CHECK),  # reached before, but not checked
+        (changes[CHECK], None, 2 * CHECK),  # the change must be less
         (changes[CHECK] * 1.001, CHECK, CHECK),
         (changes[2 * CHECK + 2] * 1.001, 2 * CHECK + 2, 2 * CHECK + 2),
     ):
@@ -136,7 +136,7 @@ def test_convergence_is_looked_at_after_every_eighth_iteration_and_the_last(two:
 
 
 @pytest.mark.parametrize("layout", ["square", "shared"])
-def test_not_converged_says_so_and_leaves_what_was_reached(two: smp.Machine, layout: str) -> None:
+def test_an_unconverged_grid_is_reported_and_keeps_the_last_iterate(two: smp.Machine, layout: str) -> None:
     start = random_grid(30, 30)
     expected, change = by_slices(start, 11, 1.0)
     grid = two.array(start)
@@ -149,7 +149,7 @@ def test_not_converged_says_so_and_leaves_what_was_reached(two: smp.Machine, lay
 
 def test_a_nan_ends_the_relaxation(two: smp.Machine) -> None:
     start = random_grid(12, 12)
-    start[0, 4] = np.nan  # beside a black cell: in the first iteration no red one sees it
+    start[0, 4] = np.nan  # next to a black cell: in the first iteration no red cell reads it
     with pytest.raises(ProcessorRaised, match=f"after {CHECK} iterations.*change is nan") as caught:
         two.run(relax_red_black, two.array(start), tolerance=1e-9, iterations=10 * CHECK)
     assert isinstance(caught.value.__cause__, NotConverged)
@@ -162,7 +162,7 @@ def test_a_nan_ends_the_relaxation(two: smp.Machine) -> None:
 
 
 @given(data=st.data(), rows=st.integers(0, 40), columns=st.integers(0, 40), p=st.integers(1, 12))
-def test_every_interior_cell_is_one_processors(data: st.DataObject, rows: int, columns: int, p: int) -> None:
+def test_every_interior_cell_belongs_to_one_processor(data: st.DataObject, rows: int, columns: int, p: int) -> None:
     sharing = rectangles((rows, columns), p, **data.draw(sharings(rows, columns, p)))
     owners = np.zeros((rows, columns), int)
     for mine in sharing:
@@ -175,8 +175,8 @@ def test_every_interior_cell_is_one_processors(data: st.DataObject, rows: int, c
 
 
 @given(data=st.data(), rows=st.integers(3, 40), columns=st.integers(3, 40), p=st.integers(1, 12))
-def test_edges_are_what_neighbours_need(data: st.DataObject, rows: int, columns: int, p: int) -> None:
-    """By cells: outside edges are the other processors' cells beside one's own; they are others' edges inside."""
+def test_edges_are_the_cells_that_neighbours_need(data: st.DataObject, rows: int, columns: int, p: int) -> None:
+    """Cell by cell: outside edges are the other processors' cells next to one's own, and inside edges of the others."""
     sharing = rectangles((rows, columns), p, **data.draw(sharings(rows, columns, p)))
     cells = np.indices((rows, columns)).transpose(1, 2, 0)
 
@@ -199,25 +199,25 @@ def test_edges_are_what_neighbours_need(data: st.DataObject, rows: int, columns:
     [
         (1, {}, [100], [40]),
         (16, {}, [25] * 4, [10] * 4),
-        (12, {}, [25] * 4, [14, 13, 13]),  # the more along the longer side
+        (12, {}, [25] * 4, [14, 13, 13]),  # more blocks along the longer side
         (8, {"layout": "shared"}, [25] * 4, [20] * 2),
         (5, {}, [20] * 5, [40]),
         (8, {"layout": "vertical"}, [100], [5] * 8),
         (8, {"layout": "horizontal"}, [13, 13, 13, 13, 12, 12, 12, 12], [40]),
         (8, {"layout": "rectangular", "blocks": (2, 4)}, [50] * 2, [10] * 4),
-        (16, {"extra_rows": 3}, [27, 24, 23, 26], [10] * 4),  # 94 rows shared out, then 3 more for the outer two
+        (16, {"extra_rows": 3}, [27, 24, 23, 26], [10] * 4),  # 94 rows are shared out, then 3 more go to the outer two
         (16, {"extra_rows": 2, "extra_columns": 1}, [26, 24, 24, 26], [11, 10, 9, 10]),
-        (4, {"extra_rows": 9, "extra_columns": 20}, [50] * 2, [20] * 2),  # no middle ones: nothing to even out
+        (4, {"extra_rows": 9, "extra_columns": 20}, [50] * 2, [20] * 2),  # no middle blocks, so nothing to even out
         (2, {}, [50] * 2, [40]),
         (3, {"extra_rows": 49}, [50, 1, 49], [40]),
     ],
 )
-def test_sizes_of_blocks(p: int, sharing: dict[str, Any], rows: list[int], columns: list[int]) -> None:
+def test_blocks_have_the_expected_sizes(p: int, sharing: dict[str, Any], rows: list[int], columns: list[int]) -> None:
     found = [(mine.bottom - mine.top, mine.right - mine.left) for mine in rectangles((102, 42), p, **sharing)]
     assert found == [(high, wide) for high in rows for wide in columns]
 
 
-def test_the_uniprocessor_layout_leaves_the_others_out(six: smp.Machine) -> None:
+def test_the_uniprocessor_layout_gives_the_other_processors_no_cells(six: smp.Machine) -> None:
     run = six.run(relax_red_black, six.array(random_grid(9, 9)), layout="uniprocessor", iterations=2)
     others = run.steps[run.steps["rank"] > 0]
     assert len(others) == 5 * 6
@@ -229,21 +229,23 @@ def test_the_uniprocessor_layout_leaves_the_others_out(six: smp.Machine) -> None
     ("grid", "p", "layout", "expected"),
     [
         ((10, 10), 4, "square", [("init", 36, 0, 144), ("red", 4, 4, 32), ("black", 4, 4, 32), ("result", 0, 16, 64)]),
-        # 4 x 4 again: the one in the middle has four neighbours, four have three, four have two
+        # 4 x 4 again: the block in the middle has four neighbours, four blocks have three, and four have two
         ((14, 14), 9, "square", [("init", 36, 0, 324), ("red", 8, 8, 96), ("black", 8, 8, 96), ("result", 0, 16, 144)]),
-        # 3 x 3 and 3 x 2: between them red, black, red against black, red, black
+        # 3 x 3 and 3 x 2: where they meet, red, black, red lies next to black, red, black
         ((5, 7), 2, "vertical", [("init", 25, 0, 45), ("red", 2, 2, 6), ("black", 2, 2, 6), ("result", 0, 9, 15)]),
         ((5, 7), 2, "shared", [("red", 0, 5, 8), ("black", 0, 4, 7)]),
         ((5, 7), 2, "uniprocessor", [("init", 35, 0, 35), ("red", 0, 0, 0), ("black", 0, 0, 0), ("result", 0, 15, 15)]),
     ],
 )
-def test_counts_by_hand(grid: tuple[int, int], p: int, layout: str, expected: list[tuple[str, int, int, int]]) -> None:
+def test_costs_equal_counts_by_hand(
+    grid: tuple[int, int], p: int, layout: str, expected: list[tuple[str, int, int, int]]
+) -> None:
     found = cost(*grid, p, 1, layout=layout)
     assert found.dtype == COST
     assert found.tolist() == expected
 
 
-# --------------------------------------------------------------------------------------------- the border
+# ------------------------------------------------------------------------------------------ invalid input
 
 
 @pytest.mark.parametrize(
@@ -268,7 +270,7 @@ def test_counts_by_hand(grid: tuple[int, int], p: int, layout: str, expected: li
         ({"tolerance": math.nan}, ValueError, "nan"),
     ],
 )
-def test_options_that_make_no_sense(
+def test_invalid_options_are_refused(
     two: smp.Machine, options: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     grid = two.array(random_grid(9, 9))
@@ -287,7 +289,9 @@ def test_options_that_make_no_sense(
         (np.zeros((9, 9), ">f8"), TypeError, ">f8"),
     ],
 )
-def test_no_grid(two: smp.Machine, start: NDArray[Any], error: type[Exception], words: str) -> None:
+def test_an_array_that_is_not_a_grid_is_refused(
+    two: smp.Machine, start: NDArray[Any], error: type[Exception], words: str
+) -> None:
     with pytest.raises(ProcessorRaised, match=words) as caught:
         two.run(relax_red_black, two.array(start), iterations=1)
     assert isinstance(caught.value.__cause__, error)

@@ -1,4 +1,4 @@
-"""The ring: what it computes is that of one token after another, whatever the delays, the network and the machine."""
+"""The ring computes the same checksums as one token after another, with any delays, network and machine."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ PLACES = [*"abcdefgh", *(f"F{k}" for k in range(1, 7))]
 
 
 def checksums(p: int, rounds: int, load: int, likely: float, seed: int) -> list[int]:
-    """What each node receives: its predecessor's tokens, and its own again from its successor."""
+    """Return the sum that each node receives: its predecessor's tokens, and its own again from its successor."""
     received = tokens(p, rounds, load=load, likely=likely, seed=seed).sum(axis=0)
     return [int(number) for number in received + np.roll(received, -1)]
 
@@ -35,7 +35,7 @@ def checksums(p: int, rounds: int, load: int, likely: float, seed: int) -> list[
     seed=st.integers(0, 1000),
     delays=st.dictionaries(st.sampled_from(PLACES), st.integers(0, 100_000).map("{}ns".format)),
 )
-def test_the_result_is_the_same_with_any_delays(
+def test_delays_do_not_change_the_checksums(
     emulated: Emulated, p: int, rounds: int, load: int, words: int, likely: float, seed: int, delays: dict[str, str]
 ) -> None:
     with treated(delays):
@@ -46,7 +46,7 @@ def test_the_result_is_the_same_with_any_delays(
 
 
 def test_tokens_are_multiplied_as_often_as_the_load_says() -> None:
-    """By hand: the token after {code A}, and the one that goes by the other branch."""
+    """Computed by hand: the token after {code A}, and the token after the other branch."""
     values = np.full(ring.BLOCK, 5, np.uint64)
     ring.code_a(values, 3)
     assert set(values.tolist()) == {5 * ring.MULTIPLIER**3 % 2**64}
@@ -58,13 +58,13 @@ def test_tokens_are_multiplied_as_often_as_the_load_says() -> None:
         assert found.tolist() == [[first], [first * ring.MULTIPLIER**power % 2**64 >> 33]]
 
 
-def test_the_share_of_the_likely_branch() -> None:
+def test_the_likely_branch_is_taken_with_its_probability() -> None:
     found = tokens(16, 200, load=10, likely=0.85, seed=1)
     assert np.mean([ring.is_likely(token, 0.85) for token in found.ravel().tolist()]) == pytest.approx(0.85, abs=0.02)
     assert len(np.unique(found)) == found.size
 
 
-def test_on_the_host_and_by_schedules_drawn_at_random() -> None:
+def test_the_host_and_random_schedules_give_the_same_checksums() -> None:
     for machine in (smp.host(2), smp.emulated(2, seed=1), smp.emulated(2, seed=2)):
         with machine:
             run = machine.run(pass_tokens, 4, words=2, seed=9, timing=Timing(1_000, 0, 50_000))
@@ -86,7 +86,7 @@ def test_places_are_passed_as_often_as_the_figure_says(emulated: Emulated) -> No
 
 
 def timed(machine: smp.Machine, rounds: int, **options: Any) -> tuple[int, dict[str, int]]:
-    """Nanoseconds of virtual time, and what node 0 returns."""
+    """Return the nanoseconds of virtual time, and the results of node 0."""
 
     def program(proc: smp.Processor) -> tuple[int, dict[str, int]]:
         began = clock()
@@ -97,16 +97,16 @@ def timed(machine: smp.Machine, rounds: int, **options: Any) -> tuple[int, dict[
     return max(ns for ns, _ in results), results[0][1]
 
 
-def test_nodes_in_step_never_fail_and_a_round_takes_what_its_parts_take(emulated: Emulated) -> None:
-    """Nothing to compute: a round is a transmission of each kind, and three sleeps of some 3 us."""
+def test_nodes_in_step_never_fail_and_a_round_takes_the_sum_of_its_parts(emulated: Emulated) -> None:
+    """With nothing to compute, a round is a transmission of each kind and three sleeps of some 3 us."""
     options: dict[str, Any] = {"load": 0, "words": 30, "timing": Timing(50_000, 1_000, 400_000)}
     (few, one), (many, other) = (timed(emulated(5), rounds, **options) for rounds in (5, 9))
     assert one["failures"] == other["failures"] == 0
     assert 0 < (many - few) / 4 - (80_000 + 51_000) < 3 * 3_500
 
 
-def test_delays_that_keep_nodes_in_step_make_it_faster(emulated: Emulated) -> None:
-    """The quick branch waits about as long as {code A} takes, and all wait for the slowest before they send."""
+def test_delays_that_keep_nodes_in_step_make_the_ring_faster(emulated: Emulated) -> None:
+    """The quick branch waits about as long as {code A} takes, and all nodes wait for the slowest before they send."""
     before, plain = timed(emulated(16), 8, seed=5)
     with treated({"F2": "20us", "F4": "20us", "F5": "24us", "F6": "20us"}):
         after, delayed = timed(emulated(16), 8, seed=5)
@@ -127,6 +127,6 @@ def test_delays_that_keep_nodes_in_step_make_it_faster(emulated: Emulated) -> No
         ({"rounds": 1, "timing": Timing(timeout=-1)}, "timeout must be at least 0, not -1"),
     ],
 )
-def test_what_makes_no_sense_is_refused(emulated: Emulated, options: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_refused(emulated: Emulated, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ProcessorRaised, match=message):
         emulated(2).run(pass_tokens, **options)

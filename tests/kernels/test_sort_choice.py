@@ -1,4 +1,4 @@
-"""How sort and argsort choose by models: made-up models, so that nothing depends on time."""
+"""sort and argsort choose by models.  The models are made up, so that no test depends on measured times."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -26,11 +26,11 @@ from smp.selection.library import Library
 
 Array = NDArray[Any]
 LONG = functions.WORTH_A_LOOK // 8
-"""64-bit keys that are enough for a look."""
+"""Number of 64-bit keys that suffice for a look."""
 
 
 def model(specification: Specification, term: str) -> Model:
-    """A model of one term, in nanoseconds."""
+    """Return a model of one term, in nanoseconds."""
     names = [given.name for given in specification.ranges]
     terms = {"term": expressions_of([term], names)[term]}
     quality = Quality(count=10, verified=10, r_squared=1.0, mre_fit=0.0, mre=0.0, worst=0.0)
@@ -39,7 +39,7 @@ def model(specification: Specification, term: str) -> Model:
 
 
 def with_models(library: Library, terms: Mapping[str, str]) -> Library:
-    """Give a library a model of one term for each implementation; one that is not named takes very long."""
+    """Give a library a model of one term for each implementation; unnamed implementations take very long."""
     library.use(
         {each.name: model(each, terms.get(each.name.split("/")[1], "1e9")) for each in library.specifications()}
     )
@@ -59,7 +59,7 @@ def no_models() -> Iterator[None]:
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """What sort_fast and argsort_fast were asked for: algorithm and streams."""
+    """Record the algorithm and the streams that sort_fast and argsort_fast are called with."""
     asked: list[tuple[str, int]] = []
     sort_fast, argsort_fast = fast_sorting.sort_fast, fast_sorting.argsort_fast
 
@@ -79,20 +79,20 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[smp.Machine]:
-    """Its size says how many streams sort has, if there are so many CPUs."""
+    """A machine whose size gives the number of streams of sort, if there are as many CPUs."""
     with smp.emulated(2) as opened:
         yield opened
 
 
 def two(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a computer of two CPUs."""
+    """Let sort use two streams, as on a computer with two CPUs."""
     monkeypatch.setattr(functions, "streams_for", lambda machine: 2)
 
 
 # -------------------------------------------------------------------------------------------- statistics
 
 
-def test_a_sample_is_of_the_keys_and_in_order() -> None:
+def test_a_sample_consists_of_keys_in_ascending_order() -> None:
     keys = np.random.default_rng(0).integers(0, 10**9, 10**5)
     for n, count in ((1, 256), (1000, 256), (10**5, 256)):
         seen = look(keys[:n])
@@ -115,11 +115,11 @@ def test_a_sample_is_of_the_keys_and_in_order() -> None:
         (np.full(5000, np.nan), 0.0),
     ],
 )
-def test_order(keys: Array, order: float) -> None:
+def test_the_order_of_keys_is_estimated(keys: Array, order: float) -> None:
     assert look(keys).order == pytest.approx(order, abs=0.15)
 
 
-def test_order_of_keys_that_are_random_in_part() -> None:
+def test_the_order_of_partly_random_keys_is_in_between() -> None:
     keys = np.arange(100_000)
     keys[50_000:] = np.random.default_rng(0).permutation(50_000)
     assert look(keys).order == pytest.approx(0.5, abs=0.15)
@@ -136,23 +136,23 @@ def test_the_look_does_not_depend_on_the_layout() -> None:
 
 
 @pytest.mark.parametrize("bits", [0, 1, 4, 7, 9])
-def test_bits_of_equally_frequent_keys(bits: int) -> None:
+def test_bits_are_the_logarithm_of_the_number_of_equally_frequent_keys(bits: int) -> None:
     assert distinct_bits(np.sort(np.arange(1024) % 2**bits)) == pytest.approx(bits)
 
 
-def test_bits_where_all_keys_of_a_sample_differ() -> None:
+def test_bits_are_estimated_even_if_all_keys_of_a_sample_differ() -> None:
     assert distinct_bits(np.arange(1024)) == pytest.approx(21)
     assert distinct_bits(np.arange(256)) == pytest.approx(17)
 
 
 @pytest.mark.parametrize("bits", [5, 8, 10, 12, 14])
-def test_bits_of_more_keys_than_were_seen(bits: int) -> None:
+def test_bits_are_estimated_for_more_keys_than_were_sampled(bits: int) -> None:
     found = [distinct_bits(np.sort(np.random.default_rng(seed).integers(0, 2**bits, 1024))) for seed in range(20)]
     assert np.mean(found) == pytest.approx(bits, abs=0.7)
 
 
-def test_the_share_of_rare_keys() -> None:
-    assert rare_share(np.arange(1024), 10**7) == 1  # none is known twice
+def test_the_share_of_rare_keys_is_estimated() -> None:
+    assert rare_share(np.arange(1024), 10**7) == 1  # no key was seen twice
     assert rare_share(np.zeros(1024), 10**6) == 0  # a million equal ones
     assert rare_share(np.zeros(256), 200) == 1  # 200 equal ones are few
     half = np.sort(np.concatenate((np.zeros(512), np.arange(1, 513))))
@@ -163,14 +163,14 @@ def test_the_share_of_rare_keys() -> None:
         assert rare_share(sample, 2**20) == pytest.approx(share, abs=0.15)
 
 
-def test_unevenness() -> None:
+def test_unevenness_is_zero_for_equally_frequent_keys() -> None:
     assert unevenness(np.zeros(100)) == 0
     assert unevenness(np.arange(100)) == pytest.approx(0)
     assert unevenness(np.repeat([1, 2, 3], 50)) == pytest.approx(0)
     assert unevenness(np.sort([0] * 8 + [1] * 4 + [2, 2, 3, 3])) == pytest.approx(1 - 1.75 / 2)
 
 
-def test_the_share_below_the_median() -> None:
+def test_the_share_below_the_median_is_estimated() -> None:
     assert share_below(np.arange(100)) == 0.5
     assert share_below(np.zeros(100)) == 0
     assert share_below(np.repeat([1, 2], [30, 70])) == pytest.approx(0.3)
@@ -179,7 +179,7 @@ def test_the_share_below_the_median() -> None:
 
 @pytest.mark.parametrize("shape", range(len(SHAPES)), ids=SHAPES)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_data_are_as_asked_for(dtype: np.dtype[Any], shape: int) -> None:
+def test_data_have_the_requested_properties(dtype: np.dtype[Any], shape: int) -> None:
     for span in (4, 12, 64):
         keys = sort_data(dtype, 3000, shape, span)
         assert (keys.dtype, keys.shape) == (dtype, (3000,))
@@ -197,7 +197,7 @@ def test_data_are_as_asked_for(dtype: np.dtype[Any], shape: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_inputs_are_those_of_the_library(dtype: np.dtype[Any]) -> None:
+def test_inputs_of_a_request_are_those_of_its_library(dtype: np.dtype[Any]) -> None:
     keys = np.arange(1000).astype(dtype)
     library = choice.sort_library(dtype, 2)
     inputs = dict(zip([given.name for given in library.ranges], Request(keys).inputs(), strict=True))
@@ -211,7 +211,7 @@ def test_inputs_are_those_of_the_library(dtype: np.dtype[Any]) -> None:
     assert Request(keys).inputs_of_order() == (*shared, unevenness(look(keys).sample))
 
 
-def test_unsigned_keys_go_with_signed_ones() -> None:
+def test_unsigned_keys_share_the_library_of_signed_ones() -> None:
     for size in (4, 8):
         signed, unsigned = (choice.sort_library(np.dtype(f"{kind}{size}"), 2) for kind in "iu")
         assert signed is unsigned
@@ -235,7 +235,7 @@ CASES: dict[str, tuple[str, int]] = {
     [(dtype, name) for dtype in DTYPES for name in CASES if dtype.kind != "f" or "counting" not in name],
     ids=str,
 )
-def test_sort_runs_what_the_models_say(
+def test_sort_runs_the_form_that_the_models_choose(
     dtype: np.dtype[Any], name: str, monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]
 ) -> None:
     two(monkeypatch)
@@ -251,7 +251,7 @@ def test_sort_runs_what_the_models_say(
 
 @pytest.mark.parametrize(("name", "asked"), [("numpy", ("numpy", 1)), ("partition", ("partition", 2))])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_argsort_runs_what_the_models_say(
+def test_argsort_runs_the_form_that_the_models_choose(
     dtype: np.dtype[Any], name: str, asked: tuple[str, int], monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]
 ) -> None:
     two(monkeypatch)
@@ -263,7 +263,9 @@ def test_argsort_runs_what_the_models_say(
     np.testing.assert_array_equal(keys[order], np.sort(keys))
 
 
-def test_what_the_look_tells_decides(monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]) -> None:
+def test_statistics_from_the_look_decide_the_choice(
+    monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]
+) -> None:
     two(monkeypatch)
     with_models(
         choice.sort_library(np.dtype(np.int64), 2),
@@ -276,7 +278,7 @@ def test_what_the_look_tells_decides(monkeypatch: pytest.MonkeyPatch, ran: list[
         assert ran.pop()[0] == expected
 
 
-def test_preconditions_hold_whatever_the_models_say() -> None:
+def test_preconditions_hold_whatever_the_models_predict() -> None:
     library = with_models(choice.sort_library(np.dtype(np.int64), 2), {"numpy": "n"})
     fast = {name: "1e-3 * n" for name in CASES if name != "numpy"}
     with_models(library, {"numpy": "n", **fast})
@@ -292,7 +294,7 @@ def test_preconditions_hold_whatever_the_models_say() -> None:
     assert library.choose(*(plain | {"n": 500.0}).values()) == "numpy"
 
 
-def test_without_models_the_rule_is_followed(monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]) -> None:
+def test_without_models_sort_follows_the_rule(monkeypatch: pytest.MonkeyPatch, ran: list[tuple[str, int]]) -> None:
     two(monkeypatch)
     keys = np.random.default_rng(0).integers(0, 2**62, LONG)
     np.testing.assert_array_equal(sort(keys), np.sort(keys))
@@ -313,7 +315,7 @@ def test_without_models_the_rule_is_followed(monkeypatch: pytest.MonkeyPatch, ra
     assert [ranks(n, 20.0, 1.0, 0.0, 0.5) for n in (1e4, 1e6)] == ["numpy", "partition"]
 
 
-def test_short_arrays_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_arrays_get_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(functions, "sort_library")
     monkeypatch.delattr(functions, "argsort_library")
     keys = np.random.default_rng(0).integers(0, 99, LONG - 1)
@@ -325,7 +327,7 @@ def test_short_arrays_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_every_form_sorts_any_keys(data: st.DataObject) -> None:
-    """Even where it was a bad choice."""
+    """Even if it was a bad choice."""
     dtype = data.draw(st.sampled_from(DTYPES))
     n, shape = data.draw(st.integers(1, 3000)), data.draw(st.integers(0, 3))
     keys = sort_data(dtype, n, shape, data.draw(st.integers(1, 64)), data.draw(st.integers(0, 9)))
@@ -337,7 +339,7 @@ def test_every_form_sorts_any_keys(data: st.DataObject) -> None:
         np.testing.assert_array_equal(keys[each.function(Request(keys))], np.sort(keys))
 
 
-def test_counting_tries_a_wider_range_then_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_tries_a_wider_range_once_and_then_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
     count = sort_by_counting
 
@@ -371,13 +373,13 @@ def test_counting_tries_a_wider_range_then_gives_way(monkeypatch: pytest.MonkeyP
         (np.array([], np.int32), 32),
     ],
 )
-def test_the_span_of_keys(machine: smp.Machine, keys: Array, span: int) -> None:
+def test_the_span_of_keys_is_found(machine: smp.Machine, keys: Array, span: int) -> None:
     assert ProgramRequest(keys, keys, machine).span == span
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 5])
 @pytest.mark.parametrize("name", ["radix", "sample", "column"])
-def test_sort_runs_the_program_that_the_models_say(p: int, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sort_runs_the_program_that_the_models_choose(p: int, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
     run = ProgramRequest.run
 
@@ -394,7 +396,7 @@ def test_sort_runs_the_program_that_the_models_say(p: int, name: str, monkeypatc
     assert ran == [name] * 2
 
 
-def test_without_models_narrow_keys_go_by_digits(machine: smp.Machine) -> None:
+def test_without_models_narrow_keys_are_sorted_by_digits(machine: smp.Machine) -> None:
     for dtype in DTYPES:
         library = programs.program_library(dtype, 2)
         for high, name in ((4000, "radix"), (5000, "sample")):
@@ -407,21 +409,21 @@ def test_without_models_narrow_keys_go_by_digits(machine: smp.Machine) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(span=st.integers(1, 64), n=st.integers(1, 10**7), each=st.floats(1, 1000))
-def test_the_best_digit_is_the_best_of_all(span: int, n: int, each: float) -> None:
-    """The predicted time, over all digits: none is better than what is found over rounds."""
+def test_the_chosen_digit_is_the_best_of_all(span: int, n: int, each: float) -> None:
+    """No digit has a smaller predicted time than the digit that the search over rounds finds."""
     library = programs.program_library(np.dtype(np.int64), 2)
     term = f"n * {forms.ROUNDS} + {each!r} * 2 ** {forms.USED} * {forms.ROUNDS}"
     with_models(library, {"radix": term})
     inputs = (float(max(n, 100)), float(span), 10.0, 1.0)
     chosen = library.best(*inputs)
-    fewest = max(1, math.ceil(span / max(1, math.isqrt(span))))  # digits below are for more rounds than are tried
+    fewest = max(1, math.ceil(span / max(1, math.isqrt(span))))  # smaller digits need more rounds than are tried
     times = [library.models["radix"].predict(*inputs, digit) for digit in range(fewest, 17)]
     assert chosen.name == "radix"
     assert 1 <= chosen.keywords["digit"] <= 16
     assert chosen.seconds == pytest.approx(min(times))
 
 
-def test_libraries_of_programs() -> None:
+def test_the_libraries_of_programs_are_listed() -> None:
     assert [library.name for library in programs.libraries(3)] == [
         "sort programs[int32, 3 processors]",
         "sort programs[int64, 3 processors]",

@@ -1,4 +1,4 @@
-"""sort and argsort of plain arrays: against NumPy, in every form, whatever the layout of the keys."""
+"""sort and argsort of plain arrays: compared with NumPy, in every form, for every layout of the keys."""
 
 import contextvars
 import itertools
@@ -34,7 +34,7 @@ STREAMS = [1, 2, 4]
 
 @pytest.fixture(autouse=True)
 def many_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a handful of keys go into parts, in which hundreds fill all of them."""
+    """Let a handful of keys go into parts; hundreds of keys fill all parts."""
     monkeypatch.setattr(fast, "PART_BYTES", 32)
     monkeypatch.setattr(parts, "_PIECE", 64)
 
@@ -46,7 +46,7 @@ def machine() -> Iterator[smp.Machine]:
 
 
 def keys_of(dtype: np.dtype[Any], most: int = 300) -> st.SearchStrategy[Array]:
-    """Any keys of a dtype, and few distinct ones; NaN of both signs, zeros of both, infinities, extremes."""
+    """Draw any keys of a dtype, or few distinct ones: NaN and zeros of both signs, infinities, extremes."""
     element = arrays.from_dtype(dtype)
     few = st.lists(element, min_size=1, max_size=4).flatmap(st.sampled_from)
     length = st.integers(0, most)
@@ -54,7 +54,7 @@ def keys_of(dtype: np.dtype[Any], most: int = 300) -> st.SearchStrategy[Array]:
 
 
 def random_keys(dtype: Any, n: int, seed: int = 0) -> Array:
-    """Keys spread evenly, over the whole range for integers."""
+    """Return evenly spread keys; integers cover their whole range."""
     rng, kind = np.random.default_rng(seed), np.dtype(dtype)
     if kind.kind == "f":
         return rng.standard_normal(n).astype(kind)
@@ -63,7 +63,7 @@ def random_keys(dtype: Any, n: int, seed: int = 0) -> Array:
 
 
 def laid_out(keys: Array, layout: str) -> Array:
-    """The same keys in another layout."""
+    """Return the same keys in another layout."""
     if layout == "strided":
         return np.repeat(keys, 3)[1::3]
     if layout == "reversed":
@@ -80,7 +80,7 @@ def laid_out(keys: Array, layout: str) -> Array:
 
 
 def assert_order(order: Array, keys: Array) -> None:
-    """An order is a permutation that sorts."""
+    """Check that the order is a permutation that sorts the keys."""
     assert order.dtype == np.int64
     np.testing.assert_array_equal(np.sort(order), np.arange(len(keys)))
     np.testing.assert_array_equal(keys[order], np.sort(keys))
@@ -93,7 +93,7 @@ def assert_order(order: Array, keys: Array) -> None:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_as_numpy_sorts(dtype: np.dtype[Any], algorithm: str, data: st.DataObject) -> None:
+def test_keys_are_sorted_as_numpy_sorts_them(dtype: np.dtype[Any], algorithm: str, data: st.DataObject) -> None:
     keys = laid_out(data.draw(keys_of(dtype)), data.draw(st.sampled_from(LAYOUTS)))
     before, streams = keys.copy(), data.draw(st.sampled_from(STREAMS))
     out = np.empty(len(keys), dtype)
@@ -105,7 +105,7 @@ def test_as_numpy_sorts(dtype: np.dtype[Any], algorithm: str, data: st.DataObjec
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_every_layout_by_parts(dtype: np.dtype[Any], layout: str) -> None:
+def test_keys_of_every_layout_are_sorted_in_parts(dtype: np.dtype[Any], layout: str) -> None:
     keys = random_keys(dtype, 5000)
     given = laid_out(keys, layout)
     np.testing.assert_array_equal(sort(given, algorithm="halves"), np.sort(given))
@@ -119,7 +119,7 @@ def test_every_layout_by_parts(dtype: np.dtype[Any], layout: str) -> None:
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
-def test_counting(dtype: np.dtype[Any], data: st.DataObject) -> None:
+def test_counting_sorts_keys_of_a_narrow_range(dtype: np.dtype[Any], data: st.DataObject) -> None:
     limits, width = np.iinfo(dtype), data.draw(st.sampled_from([1, 2, 200, 5000, counting.WIDEST]))
     lowest = data.draw(st.integers(limits.min, limits.max - width + 1))
     drawn = arrays.arrays(dtype, st.integers(0, 300), elements=st.integers(lowest, lowest + width - 1))
@@ -141,7 +141,7 @@ def test_a_key_out_of_range_is_found_before_anything_is_written(stray: int) -> N
     np.testing.assert_array_equal(out, np.sort(keys))
 
 
-def test_lists_and_empty_ones() -> None:
+def test_lists_and_empty_arrays_are_sorted() -> None:
     assert sort([3, 1, 2]).tolist() == [1, 2, 3]
     assert argsort([3, 1, 2]).tolist() == [1, 2, 0]
     for algorithm in ("auto", "numpy", "halves", "partition", "counting"):
@@ -151,13 +151,13 @@ def test_lists_and_empty_ones() -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_by_name(machine: smp.Machine, name: str) -> None:
+def test_programs_can_be_named(machine: smp.Machine, name: str) -> None:
     for dtype in DTYPES:
         given = laid_out(random_keys(dtype, 100), "other byte order")
         np.testing.assert_array_equal(sort(given, machine=machine, algorithm=name), np.sort(given))
 
 
-def test_programs_run_on_the_machine_around() -> None:
+def test_programs_run_on_the_enclosing_machine() -> None:
     keys = random_keys(np.int64, 100)
     expected = np.sort(keys)
     with smp.emulated(3, trace=True) as around:
@@ -166,7 +166,7 @@ def test_programs_run_on_the_machine_around() -> None:
     np.testing.assert_array_equal(keys, expected)
 
 
-def test_programs_open_a_machine_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_open_a_machine_if_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(in_process, "host", lambda: smp.emulated(2))
 
     def in_no_block() -> None:
@@ -175,12 +175,12 @@ def test_programs_open_a_machine_where_there_is_none(monkeypatch: pytest.MonkeyP
     contextvars.Context().run(in_no_block)
 
 
-# -------------------------------------------------------------------------------------------- where to
+# ---------------------------------------------------------------------------------- the result's array
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "numpy", "halves", "partition", "counting"])
 @pytest.mark.parametrize("kind", ["itself", "overlapping", "strided", "backwards", "other byte order"])
-def test_out(algorithm: str, kind: str) -> None:
+def test_out_may_be_any_array(algorithm: str, kind: str) -> None:
     expected = np.sort(np.random.default_rng(0).integers(0, 5000, 3000))
     store = np.zeros(9000, np.int64)
     keys = store[1000:4000]
@@ -222,7 +222,9 @@ def test_out(algorithm: str, kind: str) -> None:
         ([-1, 1 << 17], {"algorithm": "counting"}, ValueError, "131,072 integers.* between -1 and 131072"),
     ],
 )
-def test_refused(keys: Any, options: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_invalid_arguments_are_refused(
+    keys: Any, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         sort(keys, **options)
 
@@ -268,8 +270,8 @@ def shapes(n: int) -> dict[str, Array]:
         ("two scales", "partition"),
     ],
 )
-def test_auto_takes_the_way_that_pays(shape: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any way gives the same result; a wrong choice shows only in which functions are called."""
+def test_auto_takes_the_form_that_pays(shape: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All forms give the same result; a wrong choice shows only in the functions that are called."""
     taken = set()
 
     def noted(name: str, function: Any) -> Any:
@@ -293,7 +295,7 @@ def test_auto_takes_the_way_that_pays(shape: str, way: str, monkeypatch: pytest.
     assert not taken
 
 
-def test_short_arrays_and_one_stream_stay_in_the_calling_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_arrays_and_a_single_stream_stay_in_the_calling_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(fast, "partition")
     keys = random_keys(np.int64, 1000)
     np.testing.assert_array_equal(sort(keys), np.sort(keys))
@@ -318,7 +320,7 @@ def test_halves_keep_the_order_of_their_keys(shape: str, streams: int) -> None:
     np.testing.assert_array_equal(into, np.concatenate((keys[below], keys[~below])))
 
 
-def test_a_pivot_is_none_that_splits_unevenly() -> None:
+def test_there_is_no_pivot_if_it_would_split_unevenly() -> None:
     pivot = pivot_of(np.arange(1000))
     assert pivot is not None
     assert pivot.tolist() == [500]
@@ -328,7 +330,7 @@ def test_a_pivot_is_none_that_splits_unevenly() -> None:
     assert pivot_of(np.repeat([0.0, 1.0], [30, 70])) is not None
 
 
-def test_arrays_of_middle_length_are_halved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_of_medium_length_are_halved(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
 
     def noted(*args: Any) -> Any:
@@ -363,21 +365,21 @@ def test_parts_are_in_order_and_keep_every_key(shape: str, streams: int) -> None
     assert (ends[-1], len(ends)) == (len(keys), 20)
     for start, stop in itertools.pairwise([0, *ends]):
         into[start:stop].sort()
-    np.testing.assert_array_equal(into, np.sort(keys))  # so no key was in an earlier part than a smaller one
+    np.testing.assert_array_equal(into, np.sort(keys))  # so no key was in an earlier part than a smaller key
 
 
-def test_parts_of_an_even_spread_are_even() -> None:
+def test_evenly_spread_keys_give_even_parts() -> None:
     keys = random_keys(np.float64, 200_000)
     scale = scale_of(np.sort(keys[:1024]))
     assert scale is not None
     assert not scale.by_bits
     ends = move_all(keys, scale, MOST_PARTS, 2, np.empty_like(keys))
     sizes = np.diff(ends, prepend=0)
-    assert sizes.max() < 3 * len(keys) / MOST_PARTS  # the tails beyond the scale are a cell each
+    assert sizes.max() < 3 * len(keys) / MOST_PARTS  # each tail beyond the scale is one cell
     assert np.median(sizes) == pytest.approx(len(keys) / MOST_PARTS, rel=0.1)
 
 
-def test_the_scale_follows_the_logarithm_where_keys_do() -> None:
+def test_the_scale_is_logarithmic_if_the_keys_are() -> None:
     keys = np.sort(shapes(4000)["log-normal"])
     scale = scale_of(keys)
     assert scale is not None
@@ -387,32 +389,32 @@ def test_the_scale_follows_the_logarithm_where_keys_do() -> None:
 
 
 @pytest.mark.parametrize("keys", [[], [np.nan], [np.inf, np.nan], [2.0, 2.0]])
-def test_no_scale_where_keys_cannot_be_told_apart(keys: list[float]) -> None:
+def test_there_is_no_scale_for_keys_that_cannot_be_distinguished(keys: list[float]) -> None:
     assert scale_of(np.array(keys)) is None
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_the_scale_bears_extremes(dtype: np.dtype[Any]) -> None:
+def test_the_scale_handles_extreme_keys(dtype: np.dtype[Any]) -> None:
     limits: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
     keys = np.array([limits.min, limits.max] * 50, dtype)
     assert scale_of(np.sort(keys)) is not None
     np.testing.assert_array_equal(sort(keys, algorithm="partition"), np.sort(keys))
 
 
-def test_entropy_in_bits() -> None:
+def test_the_entropy_is_in_bits() -> None:
     assert entropy(np.arange(1024)) == pytest.approx(10)
     assert entropy(np.zeros(1024)) == pytest.approx(0)
     assert entropy(np.repeat(np.arange(8), 4)) == pytest.approx(3)
     assert entropy(np.sort([0] * 8 + [1] * 4 + [2, 2, 3, 3])) == pytest.approx(1.75)
 
 
-def test_a_look_at_few_keys_tells_repeated_ones() -> None:
+def test_a_look_at_few_keys_detects_repeated_ones() -> None:
     n = 20_000
     assert [name for name, keys in shapes(n).items() if repeats(keys)] == ["few", "equal", "one heavy", "infinities"]
     assert not repeats(np.arange(100))
 
 
-def test_range_around_a_sample() -> None:
+def test_the_range_around_a_sample_is_widened() -> None:
     assert range_around(np.array([100, 200])) == (78, 145)  # a sixteenth of 100, and 16, on each side
     assert range_around(np.array([3, 5], np.uint32)) == (0, 22)
     assert range_around(np.array([2**64 - 2], np.uint64)) == (2**64 - 18, 18)
@@ -420,7 +422,7 @@ def test_range_around_a_sample() -> None:
     assert range_around(np.array([0.0, 1.0])) is None
 
 
-def test_the_largest_part_is_taken_first_and_each_once() -> None:
+def test_the_largest_part_is_taken_first_and_each_part_once() -> None:
     ends = np.cumsum([3, 0, 7, 5])
     done: list[slice] = []
     each_part(done.append, ends, 1)
@@ -443,8 +445,8 @@ def test_the_largest_part_is_taken_first_and_each_once() -> None:
     ("algorithm", "most"), [("auto", 1.2), ("partition", 1.2), ("counting", 1.2), ("in place", 1.2), ("argsort", 3.2)]
 )
 @pytest.mark.parametrize("layout", ["plain", "other byte order"])
-def test_memory(algorithm: str, most: float, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Peak beside the input, as a multiple of it; an order of uint32 keys is twice their size."""
+def test_peak_memory_is_bounded(algorithm: str, most: float, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Peak memory in addition to the input, as a multiple of it; an order of uint32 keys has twice their size."""
     monkeypatch.setattr(fast, "PART_BYTES", 1 << 17)
     monkeypatch.setattr(parts, "_PIECE", 1 << 12)
     monkeypatch.setattr(fast, "WORTH_HALVING", 1)

@@ -1,4 +1,4 @@
-"""Radix, sample and column sort: against NumPy's order, the 0-1 principle, the tables of the SMP cost study."""
+"""Radix, sample and column sort: compared with NumPy's order, the 0-1 principle, and the SMP cost study's tables."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -46,7 +46,7 @@ def bits_of(keys: Keys) -> Keys:
 
 
 def extremes(dtype: np.dtype[Any]) -> Keys:
-    """Keys where order or arithmetic could go wrong."""
+    """Return keys for which the order or the arithmetic could go wrong."""
     if dtype.kind != "f":
         limits = np.iinfo(dtype)
         values = [limits.min, limits.min + 1, 0, 1, limits.max // 2, limits.max - 1, limits.max]
@@ -55,13 +55,13 @@ def extremes(dtype: np.dtype[Any]) -> Keys:
     tiny = float(limits.smallest_subnormal)
     values = [0.0, tiny, float(limits.tiny), 1.0, 1.5, float(limits.max), np.inf, np.nan]
     odd_nans = np.array([np.nan], dtype)
-    bits_of(odd_nans)[0] += 3  # with a payload
+    bits_of(odd_nans)[0] += 3  # a payload
     return np.concatenate([np.array(values, dtype), -np.array(values, dtype), odd_nans, -odd_nans])
 
 
 @st.composite
 def some_keys(draw: st.DrawFn, longest: int = 60) -> Keys:
-    """Few extreme keys many times over, few small ones, or any bits."""
+    """Draw a few extreme keys many times, a few small ones, or any bits."""
     dtype, n = draw(st.sampled_from(DTYPES)), draw(st.integers(0, longest))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     shape = draw(st.sampled_from(["extremes", "few", "any"]))
@@ -73,7 +73,7 @@ def some_keys(draw: st.DrawFn, longest: int = 60) -> Keys:
 
 
 def check_sorted(found: Keys, keys: Keys) -> None:
-    """In NumPy's order, and the same keys bit for bit, NaNs too."""
+    """Check that the keys are in NumPy's order and the same bit for bit, including NaNs."""
     np.testing.assert_array_equal(found, np.sort(keys))
     np.testing.assert_array_equal(np.sort(bits_of(found)), np.sort(bits_of(keys)))
 
@@ -94,7 +94,7 @@ def test_images_are_in_the_order_of_the_keys(dtype: np.dtype[Any]) -> None:
         assert (a < b) or x == y or (np.isnan(x) and np.isnan(y))
 
 
-def test_zeros_and_nans_have_places_of_their_own() -> None:
+def test_signed_zeros_and_nans_have_different_images() -> None:
     keys = np.array([np.inf, 0.0, -np.nan, np.nan, -0.0, -np.inf])
     np.testing.assert_array_equal(np.argsort(images(keys)), [5, 4, 1, 0, 3, 2])
     assert images(keys)[5] == 0
@@ -111,7 +111,7 @@ def test_keys_come_back_from_their_images(keys: Keys) -> None:
 # ---------------------------------------------------------------------------------------- distribution
 
 
-def test_the_picture_of_a_distribution() -> None:
+def test_a_distribution_matches_the_picture_in_its_docstring() -> None:
     keys = np.array([6, 2, 9, 4, 8, 1], np.uint32)
     parts = by_floors(keys, np.array([0, 3, 7], np.uint32))
     assert parts.tolist() == [1, 0, 2, 1, 2, 0]
@@ -124,7 +124,7 @@ def test_the_picture_of_a_distribution() -> None:
 
 @settings(deadline=None)
 @given(keys=some_keys(), shift=st.integers(0, 31), width=st.integers(1, 16))
-def test_digits_and_a_stable_deal(keys: Keys, shift: int, width: int) -> None:
+def test_keys_are_dealt_stably_by_their_digits(keys: Keys, shift: int, width: int) -> None:
     parts = by_digit(images(keys), shift, width)
     assert parts.tolist() == [(int(image) >> shift) % 2**width for image in images(keys)]
     counts = tally(parts, 1 << width)
@@ -143,17 +143,17 @@ def test_every_key_lies_between_the_floors_of_its_part(keys: Keys, m: int, seed:
     parts = by_floors(mapped, floors).astype(np.int64)
     assert ((parts == 0) | (floors[parts] <= mapped)).all()
     assert ((parts == m - 1) | (mapped <= floors[(parts + 1) % m])).all()
-    for floor in np.unique(floors):  # keys that equal it take turns between all the parts that they may be in
+    for floor in np.unique(floors):  # keys equal to it alternate between all the parts that they may be in
         equal = np.flatnonzero(floors == floor)
         shares = np.bincount(parts[mapped == floor], minlength=m)[max(0, equal[0] - 1) : equal[-1] + 1]
         assert shares.sum() == np.count_nonzero(mapped == floor)
         assert shares.max() - shares.min() <= 1
 
 
-def test_equal_keys_take_turns() -> None:
+def test_equal_keys_alternate_between_their_parts() -> None:
     keys, floors = np.full(1000, 7, np.uint64), np.array([3, 7, 7, 7, 9], np.uint64)
     assert tally(by_floors(keys, floors), 5).tolist() == [250, 250, 250, 250, 0]
-    mixed = np.tile(np.array([7, 1, 7, 9], np.uint64), 100)  # each value has turns of its own
+    mixed = np.tile(np.array([7, 1, 7, 9], np.uint64), 100)  # each value alternates on its own
     assert tally(by_floors(mixed, floors), 5).tolist() == [150, 50, 50, 100, 50]
 
 
@@ -163,7 +163,7 @@ def test_equal_keys_take_turns() -> None:
 @every_program
 @settings(max_examples=25, deadline=None)
 @given(keys=some_keys())
-def test_sorts_any_keys(machine: smp.Machine, program: Callable[..., None], keys: Keys) -> None:
+def test_every_program_sorts_any_keys(machine: smp.Machine, program: Callable[..., None], keys: Keys) -> None:
     shared = machine.array(keys)
     machine.run(program, shared)
     check_sorted(shared.view, keys)
@@ -186,7 +186,9 @@ def test_tuning_never_changes_the_order(
 @every_program
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape", ["random", "ordered", "reversed", "equal", "few", "skewed"])
-def test_longer_arrays(two: smp.Machine, program: Callable[..., None], dtype: np.dtype[Any], shape: str) -> None:
+def test_every_program_sorts_longer_arrays(
+    two: smp.Machine, program: Callable[..., None], dtype: np.dtype[Any], shape: str
+) -> None:
     n, rng = 30_011, np.random.default_rng(5)
     keys = {
         "random": rng.integers(0, 256, n * dtype.itemsize, np.uint8).view(dtype),
@@ -205,7 +207,9 @@ def test_longer_arrays(two: smp.Machine, program: Callable[..., None], dtype: np
 @given(
     bits=st.integers(1, 64), digit=st.integers(1, 16), wide=st.booleans(), signed=st.booleans(), n=st.integers(0, 50)
 )
-def test_radix_sort_of_narrow_keys(bits: int, digit: int, wide: bool, signed: bool, n: int, two: smp.Machine) -> None:
+def test_radix_sort_sorts_narrow_keys_at_the_predicted_cost(
+    bits: int, digit: int, wide: bool, signed: bool, n: int, two: smp.Machine
+) -> None:
     whole = 64 if wide else 32
     given_bits = min(bits, whole - signed)
     dtype = np.dtype(f"{'i' if signed else 'u'}{whole // 8}")
@@ -218,12 +222,12 @@ def test_radix_sort_of_narrow_keys(bits: int, digit: int, wide: bool, signed: bo
 
 
 @pytest.mark.parametrize(("p", "r"), [(1, 5), (2, 2), (2, 4), (2, 6), (3, 9)])
-def test_column_sort_by_the_zero_one_principle(p: int, r: int) -> None:
-    """Its moves do not depend on the keys, but for sorting columns: so it sorts any keys if it sorts zeros and ones."""
+def test_column_sort_sorts_all_zeros_and_ones(p: int, r: int) -> None:
+    """Apart from sorting columns, its moves do not depend on keys: if it sorts zeros and ones, it sorts any keys."""
     assert column_length(p * r, p) == r
     with smp.emulated(p) as machine:
         shared = machine.empty(p * r, np.uint32)
-        for ones in itertools.product(range(r + 1), repeat=p):  # in each column; their order in it does not matter
+        for ones in itertools.product(range(r + 1), repeat=p):  # per column; their order in it does not matter
             shared.view[:] = np.concatenate([np.arange(r) < k for k in ones])
             machine.run(sort_column, shared)
             np.testing.assert_array_equal(shared.view, np.arange(p * r) >= p * r - sum(ones))
@@ -233,21 +237,21 @@ def test_column_sort_by_the_zero_one_principle(p: int, r: int) -> None:
 
 
 @pytest.mark.parametrize(("digit", "bits"), [(6, None), (8, None), (16, None), (5, 12), (5, 7)])
-def test_costs_of_radix_sort(machine: smp.Machine, digit: int, bits: int | None) -> None:
+def test_costs_of_radix_sort_equal_the_closed_form(machine: smp.Machine, digit: int, bits: int | None) -> None:
     for n in LENGTHS:
         keys = np.random.default_rng(n).integers(0, 2 ** (bits or 32), n).astype(np.uint32)
         run = machine.run(sort_radix, machine.array(keys), digit=digit, bits=bits)
         check_costs(run, radix.cost(n, machine.size, bits=bits or 32, digit=digit))
 
 
-def test_costs_of_column_sort(machine: smp.Machine) -> None:
+def test_costs_of_column_sort_equal_the_closed_form(machine: smp.Machine) -> None:
     for n in LENGTHS:
         run = machine.run(sort_column, machine.array(np.random.default_rng(n).standard_normal(n)))
         check_costs(run, column.cost(n, machine.size))
 
 
 def foretold(keys: Keys, p: int, oversampling: int, seed: int, room: float) -> dict[str, int]:
-    """How often sample sort draws in vain, and its largest bucket: from the draws, for unsigned keys."""
+    """Return how often sample sort draws again, and its largest bucket: computed from the draws, for unsigned keys."""
     blocks = np.array_split(keys, p)
     for restarts in range(TRIES):
         draws = [
@@ -270,7 +274,9 @@ def foretold(keys: Keys, p: int, oversampling: int, seed: int, room: float) -> d
 
 @pytest.mark.parametrize(("oversampling", "room"), [(100, 2.0), (3, 2.0), (1, 1.2)])
 @pytest.mark.parametrize("values", [7, 2**32])
-def test_costs_of_sample_sort(machine: smp.Machine, oversampling: int, room: float, values: int) -> None:
+def test_costs_of_sample_sort_follow_from_its_draws(
+    machine: smp.Machine, oversampling: int, room: float, values: int
+) -> None:
     for n in LENGTHS:
         keys = np.random.default_rng(n).integers(0, values, n).astype(np.uint32)
         run = machine.run(sort_sample, machine.array(keys), oversampling=oversampling, seed=n, room=room)
@@ -278,7 +284,7 @@ def test_costs_of_sample_sort(machine: smp.Machine, oversampling: int, room: flo
         check_costs(run, sample_sort.cost(n, machine.size, oversampling=oversampling, **data))
 
 
-def test_sample_sort_draws_before_its_copy_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sample_sort_draws_before_its_first_superstep(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     enter, generator = Superstep.__enter__, np.random.default_rng
 
@@ -303,7 +309,7 @@ def test_sample_sort_draws_before_its_copy_in(monkeypatch: pytest.MonkeyPatch) -
     assert seen == ["draw", *["superstep"] * 5]
 
 
-def test_a_large_bucket_restarts_sample_sort() -> None:
+def test_a_too_large_bucket_restarts_sample_sort() -> None:
     keys = np.random.default_rng(0).permutation(5000).astype(np.uint64)
     with smp.emulated(5) as machine:
         tries = []
@@ -315,13 +321,13 @@ def test_a_large_bucket_restarts_sample_sort() -> None:
             check_costs(run, sample_sort.cost(5000, 5, oversampling=4, **data))
             tries.append(data["restarts"] + 1)
             assert data["largest"] <= 1.4 * 1000 + SLACK or tries[-1] == TRIES
-        assert len(set(tries)) > 3  # draws are independent: now one is enough, now it takes several
+        assert len(set(tries)) > 3  # the draws are independent: sometimes one suffices, sometimes several are needed
         run = machine.run(sort_sample, shared := machine.array(keys), oversampling=1, room=1)
         check_sorted(shared.view, keys)
         assert np.count_nonzero(recorded(run)["label"] == "sample") == TRIES
 
 
-def test_equal_keys_are_shared_out(machine: smp.Machine) -> None:
+def test_equal_keys_are_shared_among_the_buckets(machine: smp.Machine) -> None:
     p, n = machine.size, 3001
     run = machine.run(sort_sample, machine.array(np.full(n, 7, np.int32)))
     largest = sum(-(-len(block) // p) for block in np.array_split(np.arange(n), p))
@@ -330,10 +336,10 @@ def test_equal_keys_are_shared_out(machine: smp.Machine) -> None:
 
 
 @pytest.mark.parametrize("p", [2, 4, 8, 12])
-def test_costs_are_those_of_the_tables(p: int) -> None:
-    """Tables 9, 10 and 11, for n = 1,152,000: p^2 divides it for these p, so that column sort needs no pads.
+def test_costs_equal_those_of_the_published_tables(p: int) -> None:
+    """Tables 9, 10 and 11, for n = 1,152,000.  For these p, p^2 divides n, so column sort needs no pads.
 
-    No entry differs.  In table 10 the sizes of the buckets are the ideal ones, which the table says too.
+    No entry differs.  In table 10 the sizes of the buckets are the ideal ones, as the table itself says.
     """
     n = 1_152_000
     round_of_radix_sort = [
@@ -358,7 +364,7 @@ def test_costs_are_those_of_the_tables(p: int) -> None:
 @pytest.mark.parametrize(
     ("n", "p", "pads"), [(960_000, 8, 0), (960_000, 12, 48), (100, 3, 8), (10, 3, 17), (1, 5, 174)]
 )
-def test_columns_are_padded_as_little_as_can_be(n: int, p: int, pads: int) -> None:
+def test_columns_get_as_few_pads_as_possible(n: int, p: int, pads: int) -> None:
     r = column_length(n, p)
     assert (r % p, p * r - n) == (0, pads)
     assert r >= 2 * (p - 1) ** 2
@@ -367,7 +373,7 @@ def test_columns_are_padded_as_little_as_can_be(n: int, p: int, pads: int) -> No
 
 
 @every_program
-def test_costs_on_the_host(two: smp.Machine, program: Callable[..., None]) -> None:
+def test_costs_on_the_host_equal_the_closed_forms(two: smp.Machine, program: Callable[..., None]) -> None:
     keys = np.random.default_rng(8).integers(0, 2**32, 10_001).astype(np.uint32)
     expected = {
         sort_radix: lambda: radix.cost(10_001, 2),
@@ -381,7 +387,7 @@ def test_costs_on_the_host(two: smp.Machine, program: Callable[..., None]) -> No
 
 
 def refused(machine: smp.Machine, program: Callable[..., None], keys: Keys, **tuning: Any) -> BaseException:
-    """What the program raises; the keys stay as they were."""
+    """Return the error that the program raises; the keys stay as they were."""
     shared = machine.array(keys)
     with pytest.raises(ProcessorRaised) as caught:
         machine.run(program, shared, **tuning)
@@ -392,14 +398,14 @@ def refused(machine: smp.Machine, program: Callable[..., None], keys: Keys, **tu
 
 @every_program
 @pytest.mark.parametrize("dtype", ["i2", "f2", ">i4", "c16", "bool", "M8[s]"])
-def test_keys_of_other_types(two: smp.Machine, program: Callable[..., None], dtype: str) -> None:
+def test_keys_of_other_types_are_refused(two: smp.Machine, program: Callable[..., None], dtype: str) -> None:
     error = refused(two, program, np.zeros(4, dtype))
     assert isinstance(error, TypeError)
     assert "take int32, int64, uint32, uint64, float32, float64" in str(error)
 
 
 @every_program
-def test_keys_of_other_shapes(two: smp.Machine, program: Callable[..., None]) -> None:
+def test_keys_of_other_shapes_are_refused(two: smp.Machine, program: Callable[..., None]) -> None:
     error = refused(two, program, np.zeros((3, 2)))
     assert isinstance(error, ValueError)
     assert "(3, 2)" in str(error)
@@ -427,7 +433,7 @@ KEYS = np.array([5, 70_000, 3, -1, 2])
         (sort_sample, KEYS, {"room": float("nan")}, ValueError, "room must be at least 1, not nan"),
     ],
 )
-def test_numbers_out_of_range(
+def test_numbers_out_of_range_are_refused(
     two: smp.Machine, program: Callable[..., None], keys: Keys, tuning: Any, error: type[Exception], words: str
 ) -> None:
     found = refused(two, program, keys, **tuning)
@@ -435,11 +441,11 @@ def test_numbers_out_of_range(
     with pytest.raises(error, match=words):
         raise found
     shared = two.array(KEYS)
-    two.run(program, shared)  # the machine goes on
+    two.run(program, shared)  # the machine still works
     assert shared[:].tolist() == [-1, 2, 3, 5, 70_000]
 
 
 @pytest.mark.parametrize(("bits", "digit"), [(0, 6), (32, 0), (32, 17)])
-def test_costs_of_no_radix_sort(bits: int, digit: int) -> None:
+def test_an_invalid_radix_sort_has_no_cost(bits: int, digit: int) -> None:
     with pytest.raises(ValueError, match="must be"):
         radix.cost(10, 2, bits=bits, digit=digit)

@@ -1,4 +1,4 @@
-"""Suites, cost functions and their fits: the paper's definitions, its published coefficients and errors."""
+"""Suites, cost functions and their fits: compared with the paper's definitions, coefficients and errors."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -31,7 +31,7 @@ L2 = 2.0**19  # integers in the paper's second-level cache
 TIERS = (L2, np.inf)
 ONE = np.ones(1)
 
-# Tables 2 and 4 in microseconds: L, ghrc, ghrm, ghwc, ghwm, gM and L, ghr, ghw, gM.
+# Coefficients of tables 2 and 4 in microseconds: L, ghrc, ghrm, ghwc, ghwm, gM and L, ghr, ghw, gM.
 GOOD_R0 = {
     4: (18, 0.0185, 0.0, 0.0084, 0.0, 0.00013),
     8: (140, 0.0184, 0.0, 0.0087, 0.0, 0.00005),
@@ -86,7 +86,7 @@ def measured(family: str, p: int, mode: str = "default", noise: float = 0.0) -> 
 # The suites
 
 
-def test_sizes() -> None:
+def test_the_sizes_of_each_mode_are_among_those_of_the_study() -> None:
     assert H0 == (5000, 10000, 15000, 20000, 25000, 30000, 35000, 40000, 45000, 50000)
     assert (H1[0], H1[-1], len(H1)) == (50_000, 500_000, 10)
     assert (H2[0], H2[1], H2[-1], len(H2)) == (550_000, 700_000, 1_900_000, 10)
@@ -99,7 +99,7 @@ def test_sizes() -> None:
 
 
 @given(st.integers(1, 6), st.lists(st.integers(1, T_MAX), min_size=1, max_size=3, unique=True))
-def test_suite_1_is_the_definition(p: int, hs: list[int]) -> None:
+def test_suite_1_follows_its_definition(p: int, hs: list[int]) -> None:
     found = {(a.h, a.x, a.kind): a for a in suite(1, p, hs, np.random.default_rng())}
     assert len(found) == len(hs) * (3 * (p - 1) + 1)
     for h in hs:
@@ -148,19 +148,19 @@ def test_suites_2_and_3_favour_no_processor() -> None:
     second, third = (
         np.array([[a.reads, a.writes] for a in suite(number, p, [h] * repeats, rng) if a.x == p]) for number in (2, 3)
     )
-    # One of four reads h, the others h / 2 on average; in suite 3 all share 2 p h alike. Their standard
-    # errors are 1% and less of h.
+    # In suite 2 one of four reads h, the others h / 2 on average; in suite 3 all share 2 p h equally. The standard
+    # errors are at most 1% of h.
     assert second.mean(axis=0) == pytest.approx(h * (1 / 4 + 3 / 8), rel=0.05)
     assert (second == h).mean(axis=0) == pytest.approx(1 / 4, abs=0.03)
     assert third.mean(axis=0) == pytest.approx(h, rel=0.07)
-    # Uniform cuts of a total into 8: a part exceeds u of it with probability (1 - u)^7.
+    # If uniform cuts divide a total into 8 parts, a part exceeds a share of u with probability (1 - u)^7.
     assert (third > 0.25 * 8 * h).mean() == pytest.approx(0.75**7, abs=0.01)
 
 
 # The functions
 
 
-def test_the_papers_functions_by_hand() -> None:
+def test_the_papers_functions_equal_a_calculation_by_hand() -> None:
     # 2^19 integers fit the cache; 600,000 reads are 524,288 in it and 75,712 beyond.
     matrix, terms = columns("HrHwM-c", [600_000], [100_000], [1_500_000], TIERS)
     row = dict(zip(terms, matrix[0].tolist(), strict=True))
@@ -179,7 +179,7 @@ def test_the_papers_functions_by_hand() -> None:
     st.lists(st.floats(1, 1e8), max_size=4, unique=True),
     st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)), min_size=1, max_size=8),
 )
-def test_tiers_share_out_the_words(capacities: list[float], words: list[tuple[float, float]]) -> None:
+def test_tiers_divide_the_words(capacities: list[float], words: list[tuple[float, float]]) -> None:
     hr, hw = np.array(words).T
     tiers = (*sorted(capacities), np.inf)
     matrix, terms = columns("HrHwM-c", hr, hw, hr + hw, tiers)
@@ -192,13 +192,13 @@ def test_tiers_share_out_the_words(capacities: list[float], words: list[tuple[fl
     assert ((reads[:, 1:] == 0) | (hr[:, None] > np.array(tiers)[:-1])).all()
 
 
-def test_predict_is_the_papers_table_4() -> None:
+def test_predictions_follow_the_papers_table_4() -> None:
     function = {"terms": ["L", "ghr", "ghw", "gM"], "coefficients": [c * 1e-6 for c in BAD[8]]}
     hand = (16566 + 0.4612 * 100_000 + 0.7708 * 50_000 + 0.1113 * 600_000) * 1e-6
     assert predict(function, [100_000], [50_000], [600_000]) == pytest.approx([hand])
 
 
-def test_predict_never_goes_below_zero() -> None:
+def test_predictions_are_never_below_zero() -> None:
     function = {"terms": ["L", "ghr1", "ghw1", "ghr2", "ghw2"], "coefficients": [-2e-3, 1e-9, 0, 4e-9, 0]}
     found = predict(function, [0, 1e6, 1e9], [0, 0, 0], [0, 1e6, 1e9], TIERS)
     assert found == pytest.approx([0.0, max(0.0, -2e-3 + 1e-9 * L2 + 4e-9 * (1e6 - L2)), 3.99642], rel=1e-3)
@@ -214,7 +214,7 @@ def test_the_last_tier_of_a_function_is_unbounded() -> None:
 
 
 @pytest.mark.parametrize("p", [2, 4, 8, 12])
-def test_bad_recovers_the_papers_coefficients(p: int) -> None:
+def test_fits_of_bad_accesses_recover_the_papers_coefficients(p: int) -> None:
     functions, validation = fit_family("bad", p, measured("bad", p))
     rows = {row["name"]: row for row in functions}
     assert tuple(rows) == FUNCTIONS["bad"]
@@ -229,7 +229,7 @@ def test_bad_recovers_the_papers_coefficients(p: int) -> None:
 
 
 @pytest.mark.parametrize("p", [4, 8, 12])
-def test_good_recovers_the_papers_coefficients(p: int) -> None:
+def test_fits_of_good_accesses_recover_the_papers_coefficients(p: int) -> None:
     functions, validation = fit_family("good", p, measured("good", p), TIERS)
     rows = {(row["name"], row["set"]): row for row in functions}
     assert set(rows) == {(name, label) for name in FUNCTIONS["good"] for label in ("R0", "R1", "all")}
@@ -249,7 +249,7 @@ def test_noise_stays_within_the_intervals_and_shows_in_the_errors() -> None:
     functions, validation = fit_family("bad", 4, measured("bad", 4, noise=0.02))
     best = functions[-1]
     low, high = np.array(best["low"]) * 1e6, np.array(best["high"]) * 1e6
-    # Four intervals of 95%: one may miss, and then not by much.
+    # Of four intervals of 95%, one may miss.
     inside = (low <= BAD[4]) & (high >= BAD[4])
     assert inside.sum() >= 3
     assert (high - low < 0.5 * np.array(BAD[4])).all()
@@ -258,7 +258,7 @@ def test_noise_stays_within_the_intervals_and_shows_in_the_errors() -> None:
     assert averages == pytest.approx([0.016, 0.016], rel=0.25)
 
 
-def test_rows_are_the_profiles_json() -> None:
+def test_rows_have_the_form_of_the_profiles_json() -> None:
     functions, validation = fit_family("good", 4, measured("good", 4, "quick", 0.02), TIERS)
     assert json.loads(json.dumps([functions, validation], allow_nan=False)) == [functions, validation]
     for row in functions:
@@ -286,7 +286,7 @@ def test_validation_is_the_relative_error_on_the_other_suites() -> None:
         assert row["count"] == len(off) == 4 * len(sizes("default"))
 
 
-def test_one_processor_is_fitted_on_suite_3_where_reads_always_equal_writes() -> None:
+def test_one_processor_is_fitted_on_suite_3_because_its_reads_equal_its_writes_in_the_others() -> None:
     rng = np.random.default_rng(0)
     suites = {}
     for number in (1, 2, 3):
@@ -298,7 +298,7 @@ def test_one_processor_is_fitted_on_suite_3_where_reads_always_equal_writes() ->
     rows = {row["name"]: row for row in functions}
     assert {name: row["fit_suite"] for name, row in rows.items()} == {"H": 2, "HM": 3, "HrHw": 3, "HrHwM": 3}
     for name in ("HrHw", "HrHwM"):
-        assert rows[name]["terms"] == ["L", "ghr", "ghw"]  # M would only repeat them
+        assert rows[name]["terms"] == ["L", "ghr", "ghw"]  # M would only repeat their sum
         assert rows[name]["coefficients"] == pytest.approx([1e-5, 2e-9, 5e-9], rel=1e-6)
         assert rows[name]["unidentified"] == []
     assert {row["suite"] for row in validation if row["name"] == "HrHwM"} == {1, 2}
@@ -311,7 +311,7 @@ def test_one_processor_is_fitted_on_suite_3_where_reads_always_equal_writes() ->
     assert validation[-1]["maximum"] < 1e-9
 
 
-def test_sets_follow_the_private_cache() -> None:
+def test_sets_are_divided_at_the_private_cache() -> None:
     suites = measured("good", 4)
     h = suites[1].h
     functions, _ = fit_family("good", 4, suites, (1e5, L2, np.inf), private=1e5)
@@ -319,12 +319,12 @@ def test_sets_follow_the_private_cache() -> None:
     assert counted == {"R0": (h <= 1e5).sum(), "R1": (h > 1e5).sum(), "all": len(h)}
     pairs = {row["set"]: len(row["terms"]) for row in functions if row["name"] == "HrHwM-c"}
     assert pairs == {"R0": 2 + 2, "R1": 2 + 6, "all": 2 + 6}
-    functions, _ = fit_family("good", 4, suites)  # no cache is known, and the knee is taken from the data
+    functions, _ = fit_family("good", 4, suites)  # no cache is known, so the knee is found in the data
     assert {row["set"] for row in functions} == {"all"}
     assert any(abs(np.log(knee / L2)) < 0.25 for knee in functions[-1]["knees"])
 
 
-def test_tiers_that_no_size_reaches_get_no_price_and_small_sets_are_left_out() -> None:
+def test_tiers_that_no_size_reaches_get_no_price_and_small_sets_are_omitted() -> None:
     suites = measured("good", 4, "quick")  # up to 550,000 words: a single size above 2^19
     functions, _ = fit_family("good", 4, suites, (L2, 5e6, np.inf), private=L2)
     pairs = {row["set"]: row["terms"][1:-1] for row in functions if row["name"] == "HrHwM-c"}
@@ -337,9 +337,9 @@ def test_tiers_that_no_size_reaches_get_no_price_and_small_sets_are_left_out() -
     assert {row["set"] for row in functions} == {"R0", "all"}
 
 
-def test_no_access_and_no_small_superstep_costs_less_than_nothing() -> None:
+def test_no_access_and_no_small_superstep_has_a_negative_cost() -> None:
     suites = measured("good", 4)
-    # Writes that seem to save time, and a line that would cross zero before the smallest size.
+    # Writes seem to save time, and the line would cross zero before the smallest size.
     odd = {
         number: Measured(s.hr, s.hw, s.m, 1e-8 * s.h + 1e-9 * s.m - 5e-10 * s.hw - 2e-5) for number, s in suites.items()
     }
@@ -373,7 +373,7 @@ def test_no_access_and_no_small_superstep_costs_less_than_nothing() -> None:
         (lambda: Measured(np.array([1.0, -1.0]), *[np.ones(2)] * 3), "first is 1"),
     ],
 )
-def test_errors_say_what_and_the_way_out(call: Callable[[], object], message: str) -> None:
+def test_errors_name_the_problem_and_the_remedy(call: Callable[[], object], message: str) -> None:
     with pytest.raises(FitError, match=message):
         call()
 
@@ -398,7 +398,7 @@ def test_tables_5_to_8_add_up() -> None:
     assert paper_errors(3) == []
 
 
-def test_tables_5_to_8_say_what_the_paper_says_of_them() -> None:
+def test_tables_5_to_8_confirm_the_papers_text() -> None:
     errors = {
         (row["family"], row["name"], row["set"], row["suite"], row["p"]): row["average"]
         for p in (2, 4, 8, 12)

@@ -1,4 +1,4 @@
-"""Expressions: one meaning in Python, NumPy and C, and nothing but what they may hold."""
+"""Expressions: the same meaning in Python, NumPy and C, and only the permitted constructs."""
 
 import contextlib
 import math
@@ -20,7 +20,7 @@ def in_python(expression: Expression, *values: Number) -> float:
 
 
 def defined(expression: Expression, *values: Number) -> float:
-    """The value in Python; the example is dropped where it has none."""
+    """Return the value in Python; drop the example if it has none."""
     try:
         value = in_python(expression, *values)
     except (ZeroDivisionError, OverflowError):
@@ -40,7 +40,7 @@ def test_numbers_and_arrays_agree_to_the_last_bit(text: str, points: list[tuple[
 
 @given(SMOOTH, VALUES, VALUES)
 @settings(max_examples=100, deadline=None)
-def test_numbers_and_arrays_agree_to_rounding_where_functions_round(text: str, n: float, m: float) -> None:
+def test_numbers_and_arrays_agree_up_to_rounding_if_functions_round(text: str, n: float, m: float) -> None:
     expression = Expression(text, INPUTS)
     assert expression.of({"n": n, "m": m}) == pytest.approx(defined(expression, n, m), rel=1e-12)
 
@@ -73,8 +73,8 @@ def test_c_agrees_with_python_to_the_last_bit(tmp_path_factory: pytest.TempPathF
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("(n > 1) + (m > 1)", 2.0),  # NumPy alone would add two truths to one
-        ("(n > 1) / ((n > 1) + (m > 1))", 0.5),  # and C divide them as whole numbers
+        ("(n > 1) + (m > 1)", 2.0),  # NumPy alone would add two truth values to one
+        ("(n > 1) / ((n > 1) + (m > 1))", 0.5),  # C alone would divide them as integers
         ("-(n > 1)", -1.0),
         ("n > 1", 1.0),
         ("not n > 1", 0.0),
@@ -90,13 +90,13 @@ def test_c_agrees_with_python_to_the_last_bit(tmp_path_factory: pytest.TempPathF
         ("  n\n *   m ", 24.0),
     ],
 )
-def test_what_an_expression_means(text: str, value: float) -> None:
+def test_expressions_have_their_usual_values(text: str, value: float) -> None:
     expression = Expression(text, INPUTS)
     assert in_python(expression, 8, 3) == value
     assert expression.of({"n": [8.0], "m": 3.0}).tolist() == [value]
 
 
-def test_what_it_uses() -> None:
+def test_an_expression_lists_its_names_and_calls() -> None:
     expression = Expression("n * log2(n) if n > 1 else abs(n)", ["n", "m"])
     assert expression.names == {"n"}
     assert expression.calls == {"log2", "abs"}
@@ -110,7 +110,7 @@ def test_arrays_broadcast_and_a_constant_takes_their_shape() -> None:
     assert Expression("n", INPUTS).of({"n": 2, "m": 3}).shape == ()
 
 
-def test_what_is_not_defined_is_not_a_number_in_arrays() -> None:
+def test_undefined_values_in_arrays_are_nan() -> None:
     found = Expression("log2(n) + 1 / n", ["n"]).of({"n": [0.0, -1.0, 1.0]})
     assert np.isnan(found[:2]).all()
     assert found[2] == 1.0
@@ -155,16 +155,16 @@ def test_what_is_not_defined_is_not_a_number_in_arrays() -> None:
         ("n; m", "is not an expression"),
     ],
 )
-def test_what_an_expression_may_not_hold(text: str, part: str) -> None:
+def test_forbidden_constructs_are_refused(text: str, part: str) -> None:
     with pytest.raises(ModelError, match=part):
         Expression(text, INPUTS)
 
 
-def test_an_expression_is_text() -> None:
+def test_an_expression_must_be_text() -> None:
     with pytest.raises(ModelError, match="1 is not an expression: write it as text"):
         Expression(1, INPUTS)  # type: ignore[arg-type]
 
 
-def test_no_reserved_word_can_be_mistaken() -> None:
+def test_reserved_words_include_all_functions_but_no_usual_input() -> None:
     assert set(FUNCTIONS) | {"inf", "pow", "fmin", "double", "lambda"} <= RESERVED
     assert not RESERVED & {"n", "width", "digit", "rows", "columns"}

@@ -1,4 +1,4 @@
-"""Factored models: against closed forms, numerical differences, and what a profile predicts for the same supersteps."""
+"""Factored models: compared with closed forms, numerical differences, and the predictions of a profile."""
 
 import json
 import math
@@ -34,7 +34,7 @@ BARRIER = 1e-6
 
 @pytest.fixture(scope="module")
 def profile() -> Profile:
-    """For p = 2 and 4, with what the runtime adds, and barriers."""
+    """A profile for p = 2 and 4, with the runtime's overhead and with barriers."""
     return with_barriers(document())
 
 
@@ -46,7 +46,7 @@ def with_barriers(data: dict[str, Any], seconds: float = BARRIER) -> Profile:
 
 @st.composite
 def counts(draw: st.DrawFn) -> NDArray[np.void]:
-    """Supersteps of a run: 32-bit and 64-bit elements, some in cache, some beyond."""
+    """Draw the supersteps of a run: 32-bit and 64-bit elements, some in the cache, some beyond."""
     n = draw(st.integers(1, 6))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     rows = np.zeros(n, SUMMARY)
@@ -60,7 +60,7 @@ def counts(draw: st.DrawFn) -> NDArray[np.void]:
 
 @st.composite
 def models(draw: st.DrawFn) -> Factored:
-    """An access function with tiers, whose L may be below zero, and charges by the superstep."""
+    """Draw an access function with tiers, whose L may be negative, and a charge for each superstep."""
     rows = draw(counts())
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     _, terms = columns("HrHwM-c", 1, 1, 1, TIERS)
@@ -69,7 +69,7 @@ def models(draw: st.DrawFn) -> Factored:
     access = Charge.accesses(
         {"terms": terms, "coefficients": prices}, rows["hr"], rows["hw"], rows["m"], TIERS, weights=rng.uniform(0, 1)
     )
-    assume((abs(access.amounts @ access.prices) > 1e-9).all())  # away from the edge
+    assume((abs(access.amounts @ access.prices) > 1e-9).all())  # away from zero, at which charges are cut
     return Factored([access, Charge.flat("barrier", 2e-6, [3] * len(rows))])
 
 
@@ -91,7 +91,7 @@ def test_a_function_is_split_at_its_own_knees() -> None:
     assert Charge.accesses({**function, "knees": None}, [1_500], [0], [0], TIERS).seconds() == pytest.approx([6_000])
 
 
-def test_a_change_multiplies_every_price_that_its_name_matches() -> None:
+def test_a_change_multiplies_every_price_whose_name_matches() -> None:
     model = Factored([Charge.flat(name, price, [1.0]) for name, price in (("ghr1", 1.0), ("ghw1", 2.0), ("L", 4.0))])
     assert model.total({"ghr1": 3}) == pytest.approx(9)
     assert model.total({"gh*": 2}) == pytest.approx(10)
@@ -103,12 +103,12 @@ def test_a_change_multiplies_every_price_that_its_name_matches() -> None:
     ("change", "says"),
     [({"barier": 0.5}, "there is no price 'barier'; the prices are barrier"), ({"barrier": -1}, "zero or more")],
 )
-def test_a_change_that_makes_no_sense_is_refused(change: dict[str, float], says: str) -> None:
+def test_an_invalid_change_is_refused(change: dict[str, float], says: str) -> None:
     with pytest.raises(FitError, match=says):
         Factored([Charge.flat("barrier", 1.0, [1])]).impact(change)
 
 
-def test_charges_of_different_supersteps_and_programs_without_time_are_refused() -> None:
+def test_charges_of_different_supersteps_and_programs_that_take_no_time_are_refused() -> None:
     with pytest.raises(FitError, match=r"these are for \[1, 2\]"):
         Factored([Charge.flat("L", 1.0, [1]), Charge.flat("L", 1.0, [1, 1])])
     with pytest.raises(FitError, match="none"):
@@ -125,12 +125,12 @@ def test_a_charge_cut_at_zero_has_no_part_in_the_derivatives() -> None:
         "gh": (30, pytest.approx(1.5)),
         "L": (1, pytest.approx(-0.5)),
     }
-    assert model.impact({"L": 0.0}) == pytest.approx(3.5 / 2)  # a change that brings it back is seen
+    assert model.impact({"L": 0.0}) == pytest.approx(3.5 / 2)  # a change that brings it above zero counts
 
 
 @given(models(), st.integers(0, 10))
 @settings(max_examples=60, deadline=None)
-def test_derivatives_are_those_of_numerical_differences(model: Factored, at: int) -> None:
+def test_derivatives_equal_numerical_differences(model: Factored, at: int) -> None:
     term = model.terms[at % len(model.terms)]
     (mine,) = [each for each in model.derivatives() if each.term == term]
 
@@ -138,7 +138,7 @@ def test_derivatives_are_those_of_numerical_differences(model: Factored, at: int
         moved = [Charge(c.terms, c.prices + more * (np.array(c.terms) == term), c.amounts) for c in model.charges]
         return Factored(moved).total()
 
-    step = 1e-16 if term != "L" and term != "barrier" else 1e-12  # seconds: too little to come to the edge
+    step = 1e-16 if term != "L" and term != "barrier" else 1e-12  # seconds: too small a step to reach zero
     assert (total(step) - total(-step)) / (2 * step) == pytest.approx(mine.amount, rel=1e-3, abs=1e-3 * mine.amount + 1)
     assert model.impact({term: 1.0001}) - 1 == pytest.approx(mine.share * 1e-4, rel=1e-4, abs=1e-9)
 
@@ -152,7 +152,7 @@ def test_shares_sum_to_one_and_come_in_order(model: Factored) -> None:
     assert [abs(each.share) for each in rows] == sorted((abs(each.share) for each in rows), reverse=True)
 
 
-def test_between_good_and_bad_lies_loc() -> None:
+def test_loc_interpolates_between_good_and_bad() -> None:
     good, bad = (Factored([Charge.flat(name, price, [1])]) for name, price in (("g", 1.0), ("b", 5.0)))
     assert [between(good, bad, loc).total() for loc in (1.0, 0.75, 0.0)] == [1.0, 2.0, 5.0]
     with pytest.raises(FitError, match=r"loc must be from 0 \(bad\) to 1 \(good\), not 1.5"):
@@ -164,7 +164,7 @@ def test_between_good_and_bad_lies_loc() -> None:
 
 @given(counts(), st.sampled_from([2, 3, 4, 9]), st.sampled_from(FAMILIES))
 @settings(max_examples=60, deadline=None)
-def test_the_accesses_are_charged_as_the_profile_predicts_them(rows: NDArray[np.void], p: int, family: str) -> None:
+def test_accesses_are_charged_as_the_profile_predicts_them(rows: NDArray[np.void], p: int, family: str) -> None:
     profile = Profile(document())
     costs = rows[["label", "hr", "hw", "m"]].astype(COST)
     for size in (4, 8):
@@ -175,7 +175,7 @@ def test_the_accesses_are_charged_as_the_profile_predicts_them(rows: NDArray[np.
 
 @given(counts(), st.sampled_from([2, 3, 4, 9]))
 @settings(max_examples=40, deadline=None)
-def test_measured_supersteps_are_charged_as_their_interval_is(rows: NDArray[np.void], p: int) -> None:
+def test_measured_supersteps_are_charged_as_in_their_interval(rows: NDArray[np.void], p: int) -> None:
     for profile in (with_barriers(document()), Profile(document())):
         interval = profile.interval(rows, p)
         for family in FAMILIES:
@@ -183,12 +183,12 @@ def test_measured_supersteps_are_charged_as_their_interval_is(rows: NDArray[np.v
             assert charged(profile, rows, p, family).seconds() == pytest.approx(predicted)
 
 
-def test_a_price_of_the_machine_that_a_program_does_not_pay_changes_nothing(profile: Profile) -> None:
+def test_a_price_that_a_program_does_not_pay_changes_nothing(profile: Profile) -> None:
     assert impact(profile, "radix", 500, 2, {"ghr2": 0.5}) == 1.0  # all in the private cache
     assert impact(profile, "radix", 100_000, 2, {"ghr2": 0.5}) < 1.0
 
 
-def test_what_just_fits_the_private_cache_is_charged_as_in_it() -> None:
+def test_accesses_that_just_fit_the_private_cache_are_charged_as_cached() -> None:
     profile, rows = Profile(document()), costs_of([("fits", 1_000, 0, 0), ("does not", 1_001, 0, 0)])
     assert charged(profile, rows, 2).seconds() == pytest.approx([1e-6 + 1_000 * 2e-9, 1_000 * 2e-9 + 4e-9])
     assert charged(profile, rows, 2).seconds() == pytest.approx(
@@ -196,17 +196,17 @@ def test_what_just_fits_the_private_cache_is_charged_as_in_it() -> None:
     )
 
 
-def test_the_sets_r0_and_r1_are_chosen_where_they_were_fitted() -> None:
+def test_the_sets_r0_and_r1_apply_to_the_sizes_that_they_were_fitted_to() -> None:
     data = document()
     data["access"]["functions"] = [row for row in data["access"]["functions"] if row["set"] != "R1"]
     rows = costs_of([("small", 900, 0, 900), ("large", 5_000, 0, 5_000)])
     profile = Profile(data)
     model = charged(profile, rows, 2)
     assert model.seconds() == pytest.approx(profile.predict("good", 2, rows["hr"], rows["hw"], rows["m"]))
-    assert model.seconds()[1] == pytest.approx(5.0 + 5_000 * 2e-9)  # "all" stands for the large ones
+    assert model.seconds()[1] == pytest.approx(5.0 + 5_000 * 2e-9)  # "all" is used for the large ones
 
 
-def test_two_of_a_superstep_s_barriers_are_in_what_the_runtime_adds(profile: Profile) -> None:
+def test_the_runtime_overhead_includes_two_barriers_of_a_superstep(profile: Profile) -> None:
     rows = costs_of([("nothing", 0, 0, 0)] * 4)
     amounts = {each.term: (each.amount, each.price) for each in charged(profile, rows, 2).derivatives()}
     assert amounts["barrier"] == (4 * BARRIERS, pytest.approx(BARRIER))
@@ -215,14 +215,14 @@ def test_two_of_a_superstep_s_barriers_are_in_what_the_runtime_adds(profile: Pro
     assert charged(profile, rows, 2).total() - charged(bare, rows, 2).total() == pytest.approx(4 * (5e-6 + BARRIER))
 
 
-def test_a_barrier_that_takes_longer_than_a_superstep_is_cut_to_what_fits() -> None:
+def test_a_barrier_that_takes_longer_than_a_superstep_is_shortened() -> None:
     rows = costs_of([("nothing", 0, 0, 0)])
     prices = {each.term: each.price for each in charged(with_barriers(document(), 1e-3), rows, 2).derivatives()}
     assert (prices["barrier"], prices["runtime"]) == (pytest.approx(2.5e-6), pytest.approx(0.0))
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 5])
-def test_a_run_s_counts_give_the_model_of_the_closed_form(profile: Profile, p: int) -> None:
+def test_the_counts_of_a_run_give_the_model_of_the_closed_form(profile: Profile, p: int) -> None:
     keys = np.random.default_rng(p).integers(0, 1 << 32, 200, dtype=np.uint32)
     with smp.emulated(p) as machine:
         runs = {
@@ -250,11 +250,11 @@ def test_every_kernel_has_a_model(profile: Profile, name: str, p: int) -> None:
     assert 0 < known_kernels()[name].work(10_000, p) < known_kernels()[name].work(1_000_000, p)
 
 
-def test_the_impact_of_a_faster_barrier_in_closed_form(profile: Profile) -> None:
+def test_the_impact_of_a_faster_barrier_equals_its_closed_form(profile: Profile) -> None:
     def two_steps(n: int, p: int) -> Any:
         return costs_of([("read", n, 0, p * n)] * 2)
 
-    before = 2 * (5e-6 + BARRIER + 1e-6 + 100 * 2e-9)  # what the runtime adds, the third barrier, L, words
+    before = 2 * (5e-6 + BARRIER + 1e-6 + 100 * 2e-9)  # the runtime's overhead, the third barrier, L, words
     assert model_of(profile, two_steps, 100, 2).total() == pytest.approx(before)
     assert impact(profile, two_steps, 100, 2, {"barrier": 0.5}) == pytest.approx(1 - 6 * BARRIER / 2 / before)
     assert impact(profile, two_steps, 100, 2, {"L": 0, "ghr1": 2}) == pytest.approx(
@@ -265,10 +265,10 @@ def test_the_impact_of_a_faster_barrier_in_closed_form(profile: Profile) -> None
 def test_an_impact_between_the_ends_lies_between_theirs(profile: Profile) -> None:
     ratios = [impact(profile, "radix", 10_000, 2, {"*gh*": 0.5}, loc=loc) for loc in (0.0, 0.5, 1.0)]
     assert ratios == sorted(ratios)
-    assert ratios[0] < ratios[-1]  # the bad end is all accesses
+    assert ratios[0] < ratios[-1]  # at the bad end accesses dominate
 
 
-def test_without_bad_accesses_there_is_no_bad_end() -> None:
+def test_without_cost_functions_of_bad_accesses_there_is_no_bad_end() -> None:
     data = document()
     data["access"]["functions"] = [row for row in data["access"]["functions"] if row["family"] == "good"]
     assert model_of(Profile(data), "radix", 100, 2).total() > 0
@@ -276,7 +276,7 @@ def test_without_bad_accesses_there_is_no_bad_end() -> None:
         cross(Profile(data), "radix", 100, 2)
 
 
-def test_what_cannot_be_told_says_why(profile: Profile) -> None:
+def test_unavailable_predictions_are_refused_with_the_reason(profile: Profile) -> None:
     with pytest.raises(ProfileError, match="--only synchronisation,access"):
         impact(charging(), "radix", 100, 2, {"barrier": 0.5})
     with pytest.raises(ValueError, match="no kernel 'bogo': choose from radix"):
@@ -294,7 +294,7 @@ def test_what_cannot_be_told_says_why(profile: Profile) -> None:
 
 @given(st.floats(0, 1e-3), st.floats(0.5, 20), st.floats(1e-10, 1e-8), st.integers(0, 99))
 @settings(max_examples=30, deadline=None)
-def test_planted_coefficients_are_found(alpha: float, beta: float, gamma: float, seed: int) -> None:
+def test_planted_coefficients_are_recovered(alpha: float, beta: float, gamma: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     factored, work = rng.uniform(1e-5, 1e-3, 12), rng.uniform(1e4, 1e6, 12)
     model = calibrate(factored, alpha + beta * factored + gamma * work, work)
@@ -304,18 +304,18 @@ def test_planted_coefficients_are_found(alpha: float, beta: float, gamma: float,
     assert Hybrid.from_json(json.loads(json.dumps(model.to_json(), allow_nan=False))) == model
 
 
-def test_without_work_there_is_no_gamma_and_no_coefficient_is_below_zero() -> None:
+def test_without_work_gamma_is_zero_and_no_coefficient_is_negative() -> None:
     model = calibrate([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.0, 7.0])  # 2 x - 1
     assert (model.alpha, model.gamma, model.count) == (0.0, 0.0, 4)
     assert model.predict(2.0, work=1e9) == pytest.approx(2 * model.beta)
 
 
-def test_what_is_no_hybrid_model_is_refused() -> None:
+def test_an_invalid_hybrid_model_is_refused() -> None:
     with pytest.raises(FitError, match="not a hybrid model"):
         Hybrid.from_json({"alpha": 1.0})
 
 
-def test_a_hybrid_is_a_factored_model_too(profile: Profile) -> None:
+def test_a_hybrid_model_is_also_a_factored_model(profile: Profile) -> None:
     hybrid = calibrate([1.0, 2.0, 4.0, 5.0], [3e-3, 5e-3, 9e-3, 13e-3], [1e3, 1e3, 1e3, 3e3])
     work, plain = known_kernels()["sample"].work(10_000, 2), model_of(profile, "sample", 10_000, 2)
     model = model_of(profile, "sample", 10_000, 2, hybrid=hybrid)
@@ -326,7 +326,7 @@ def test_a_hybrid_is_a_factored_model_too(profile: Profile) -> None:
 
 
 def planted(profile: Profile, processors: dict[int, tuple[float, float, float]]) -> Profile:
-    """A profile whose sorts took what hybrid models say, one for each p."""
+    """Return a profile whose sorts took the times of hybrid models, one model for each p."""
     rows = [
         {
             "algorithm": "sample",
@@ -342,16 +342,16 @@ def planted(profile: Profile, processors: dict[int, tuple[float, float, float]])
     return Profile(profile.data | {"sorting": {"rows": [*rows, {"algorithm": "radix", "n": 10, "p": 2}]}})
 
 
-def test_a_hybrid_is_calibrated_with_the_runs_of_its_p(profile: Profile) -> None:
+def test_a_hybrid_model_is_calibrated_with_the_runs_of_its_p(profile: Profile) -> None:
     source = planted(profile, {2: (1e-4, 2.0, 1e-9), 4: (2e-4, 3.0, 2e-9)})
     for p, expected in ((2, (1e-4, 2.0, 1e-9)), (4, (2e-4, 3.0, 2e-9))):
         found = calibrated(source, "sample", p)
         assert (found.alpha, found.beta, found.gamma) == pytest.approx(expected, rel=1e-6)
         assert found.count == 4
-    assert calibrated(source, "sample", 3).count == 8  # of which no run is: those of every p
+    assert calibrated(source, "sample", 3).count == 8  # p = 3 has no run, so the runs of every p are used
 
 
-def test_too_few_runs_say_what_to_measure(profile: Profile) -> None:
+def test_too_few_runs_are_reported_with_the_section_to_measure(profile: Profile) -> None:
     source = planted(profile, {2: (0.0, 1.0, 0.0)})
     with pytest.raises(ProfileError, match=r"this profile has 0 measured runs of radix sort, .* --only access,sorting"):
         calibrated(source, "radix", 2)
@@ -366,7 +366,7 @@ def printed(*args: Any, **options: Any) -> str:
     return impact_report(*args, **options)
 
 
-def test_the_report_says_what_halving_gives(profile: Profile) -> None:
+def test_the_report_shows_the_gain_of_halving_a_price(profile: Profile) -> None:
     text = printed(profile, "radix", 1_000, 2)
     less = 100 * (1 - impact(profile, "radix", 1_000, 2, {"barrier": 0.5}))
     assert f"Halving the price of the barrier saves {less:.1f}% of the time of radix sort at n = 1,000, p = 2" in text
@@ -376,7 +376,7 @@ def test_the_report_says_what_halving_gives(profile: Profile) -> None:
     assert float(row.split()[-2]) == pytest.approx(2 * less, abs=0.1)
 
 
-def test_the_report_says_what_it_rests_on(profile: Profile) -> None:
+def test_the_report_names_its_assumptions(profile: Profile) -> None:
     hybrid = calibrate([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
     text = printed(profile, "wyllie", 1_000, 3, hybrid=hybrid)
     assert "p = 3 was not measured: predicted from p = 2 and 4" in text
@@ -384,7 +384,7 @@ def test_the_report_says_what_it_rests_on(profile: Profile) -> None:
     assert "Local computation is not included" not in text
 
 
-def test_prices_have_words(profile: Profile) -> None:
+def test_prices_are_described_in_words(profile: Profile) -> None:
     assert meaning("barrier", profile) == "the barrier"
     assert meaning("ghr1", profile) == "a word read (L2)"
     assert meaning("bad ghw", profile) == "a word written, bad"

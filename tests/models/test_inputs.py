@@ -1,4 +1,4 @@
-"""Inputs of a model and specifications: how ranges read, where their values lie, and what is refused."""
+"""Inputs of a model, and specifications: how ranges are parsed, where their values lie, and which are refused."""
 
 import math
 
@@ -34,7 +34,7 @@ def test_a_linear_grid_has_equal_distances(low: int, length: int, count: int) ->
 
 @given(st.integers(1, 1000), st.integers(1, 10**6))
 @settings(max_examples=60, deadline=None)
-def test_powers_are_all_those_within(low: int, length: int) -> None:
+def test_powers_are_all_powers_of_two_in_the_range(low: int, length: int) -> None:
     expected = [2.0**k for k in range(25) if low <= 2**k <= low + length]
     if expected:
         assert list(Input.parse("p", f"powers {low}..{low + length}").grid) == expected
@@ -47,7 +47,7 @@ def test_a_range_without_a_count_has_twelve_values() -> None:
     assert len(Input.parse("n", "100..1e6").grid) == COUNT == 12
 
 
-def test_listed_values_are_in_order_and_once() -> None:
+def test_listed_values_are_sorted_and_unique() -> None:
     assert Input.parse("n", " 64, 8,8 , 4 ") == Input("n", " 64, 8,8 , 4 ", "listed", (4.0, 8.0, 64.0), True)
     assert not Input.parse("n", "0.5, 8").whole
 
@@ -74,18 +74,18 @@ def test_listed_values_are_in_order_and_once() -> None:
         ("powers 5..7", "contains no power of two"),
     ],
 )
-def test_ranges_that_are_refused(text: str, part: str) -> None:
+def test_invalid_ranges_are_refused(text: str, part: str) -> None:
     with pytest.raises(ModelError, match=part):
         Input.parse("n", text)
 
 
-def test_a_range_is_text() -> None:
+def test_a_range_must_be_text() -> None:
     with pytest.raises(ModelError, match="the range of n is 100: write it as text"):
         Input.parse("n", 100)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["", "2n", "n m", "_n", "µ", *sorted(RESERVED)])
-def test_names_that_would_not_do_in_python_or_c(name: str) -> None:
+def test_names_that_are_invalid_in_python_or_c_are_refused(name: str) -> None:
     with pytest.raises(ModelError, match="cannot name an input"):
         Input.parse(name, "1..10")
 
@@ -114,7 +114,7 @@ def test_random_values_are_uniform_on_the_scale_of_the_grid() -> None:
     assert np.bincount(quarters.astype(int), minlength=4) == pytest.approx(10_000, rel=0.05)
 
 
-def test_the_nest_runs_through_all_combinations() -> None:
+def test_the_nested_loops_run_through_all_combinations() -> None:
     inputs = parsed({"n": "10, 20, 30", "p": "1, 2", "width": "8, 64"})
     points = nest(inputs)
     assert list(points) == ["n", "p", "width"]
@@ -125,7 +125,7 @@ def test_the_nest_runs_through_all_combinations() -> None:
     assert {name: len(values) for name, values in some.items()} == {"n": 5, "p": 5, "width": 5}
 
 
-def test_no_inputs_at_all() -> None:
+def test_a_model_without_inputs_is_refused() -> None:
     with pytest.raises(ModelError, match="a model needs at least one input"):
         parsed({})
 
@@ -145,7 +145,7 @@ def made(**changed: object) -> Specification:
     return Specification(**(given | changed))  # type: ignore[arg-type]
 
 
-def test_what_a_specification_makes_of_its_texts() -> None:
+def test_a_specification_parses_its_texts() -> None:
     whole = made(when="n > d", keywords=("d",), terms=["n", "n * d"])
     assert [each.name for each in whole.ranges] == ["n", "d"]
     assert whole.nested == whole.ranges
@@ -174,6 +174,6 @@ def test_what_a_specification_makes_of_its_texts() -> None:
         ({"loops": {"size": "1..9"}, "of": len, "keywords": ("d",)}, "not one of its loops"),
     ],
 )
-def test_specifications_that_are_refused(changed: dict[str, object], part: str) -> None:
+def test_invalid_specifications_are_refused(changed: dict[str, object], part: str) -> None:
     with pytest.raises(ModelError, match=part):
         made(**changed)

@@ -1,4 +1,4 @@
-"""The prediction interval: closed forms of Loc and M/G, verdicts, totals, the printed table."""
+"""The prediction interval: closed forms of Loc and M/G, verdicts, totals, and the printed table."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def accesses(hr: Sequence[int], hw: Sequence[int], m: Sequence[int]) -> Accesses
 
 
 def example(**changes: Any) -> Interval:
-    """Three supersteps: inside, faster than good, and too small to tell."""
+    """Return three supersteps: inside the interval, faster than good, and too small to tell."""
     words = accesses([1_000_000, 500_000, 4], [64, 500_000, 2], [2_000_128, 2_000_000, 12])
     given: dict[str, Any] = {
         "step": [0, 1, 2],
@@ -45,7 +45,7 @@ def test_loc_is_linear_between_the_ends(good: float, ratio: float, share: float,
     assert loc(bad, good, bad) == pytest.approx(0.0, abs=1e-12)
     measured = good + (1.0 - share) * (bad - good)
     assert loc(measured, good, bad) == pytest.approx(share, abs=1e-9)
-    # Local computation on both sides drops out of Loc, up to the digits that it swallows.
+    # Local computation on both sides drops out of Loc, except for the digits that it absorbs.
     swallowed = 1e-14 * (compute + bad) / (bad - good)
     assert loc(measured + compute, good + compute, bad + compute) == pytest.approx(share, abs=1e-9 + swallowed)
 
@@ -61,7 +61,7 @@ def test_computation_changes_neither_loc_nor_m_over_g_nor_the_verdict(scale: flo
         assert ours - theirs == pytest.approx(scale * sum(compute) - 1.001e-3)
 
 
-def test_ends_and_degenerate_intervals() -> None:
+def test_the_ends_are_inside_and_degenerate_intervals_have_no_loc() -> None:
     assert loc([2.0, 2.0], [2.0, 3.0], [2.0, 1.0]).tolist() == pytest.approx([np.nan, np.nan], nan_ok=True)
     assert m_over_g([1.0, 0.0], [0.0, 0.0]).tolist() == pytest.approx([np.inf, np.nan], nan_ok=True)
     assert inside([1.0, 2.0, 0.999, 2.001], 1.0, 2.0).tolist() == [True, True, False, False]
@@ -88,11 +88,13 @@ def test_ends_and_degenerate_intervals() -> None:
         (9.7, 1.0, 9.0, 10**6, "beyond bad"),
     ],
 )
-def test_verdicts(measured: float, good: float, bad: float, m: int, said: str) -> None:
+def test_each_position_in_the_interval_has_its_verdict(
+    measured: float, good: float, bad: float, m: int, said: str
+) -> None:
     assert verdict(measured, good, bad, m) == said
 
 
-def test_measured_and_predicted_both_include_the_computation() -> None:
+def test_neither_measured_nor_predicted_times_include_the_computation() -> None:
     table = example()
     assert table.measured == pytest.approx([3e-3, 2e-3, 9e-6])
     assert table.good == pytest.approx([1e-3, 4e-3, 2e-6])
@@ -121,7 +123,7 @@ def test_the_total_is_the_sum_of_the_supersteps() -> None:
     assert total.total.measured == pytest.approx(total.measured)
 
 
-def test_a_whole_program_has_its_computation_in_all_times() -> None:
+def test_the_times_of_a_whole_program_include_its_computation() -> None:
     assert example().whole == pytest.approx((6.010e-3, 6.003e-3, 46.031e-3, 25.021e-3))
     assert np.isnan(example(random=None).whole.random)
 
@@ -130,7 +132,7 @@ times = st.floats(0, 10)
 
 
 @given(st.lists(st.tuples(times, times, times, times, times), min_size=1, max_size=6))
-def test_supersteps_inside_make_a_total_inside(rows: list[tuple[float, ...]]) -> None:
+def test_supersteps_inside_the_interval_have_a_total_inside(rows: list[tuple[float, ...]]) -> None:
     copy_in, compute, copy_out, less, more = np.array(rows).T
     both = copy_in + copy_out
     n = len(rows)
@@ -164,7 +166,7 @@ def test_the_table_is_aligned_and_has_units() -> None:
             assert line[end.end()] == " "
 
 
-def test_without_random_there_is_no_such_column() -> None:
+def test_without_random_predictions_there_is_no_such_column() -> None:
     table = example(random=None)
     assert np.isnan(table.random).all()
     assert "random" not in str(table)
@@ -185,7 +187,7 @@ def test_a_long_table_keeps_both_ends_and_the_total_of_all() -> None:
     assert lines[-1].split() == ["with", "compute", "3,000", "s", "2,000", "s", "4,000", "s"]
 
 
-def test_no_supersteps() -> None:
+def test_an_interval_without_supersteps_is_empty() -> None:
     none = accesses([], [], [])
     table = interval([], [], none, none, [], [], [], [], [])
     assert str(table) == "no supersteps"
@@ -204,6 +206,6 @@ def test_no_supersteps() -> None:
         ({"bad": [1.0, 1.0, np.nan]}, r"bad\[2\] is negative or NaN"),
     ],
 )
-def test_what_does_not_agree_is_named(changes: dict[str, Any], message: str) -> None:
+def test_arguments_that_do_not_agree_are_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(FitError, match=message):
         example(**changes)

@@ -1,4 +1,4 @@
-"""Linear fits: planted coefficients, coverage of intervals, signs, what is not known."""
+"""Linear fits: planted coefficients, coverage of intervals, signs, and unidentified terms."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from smp.errors import FitError
 from smp.models.fit.linear import fit
 
 
-def test_a_constant_by_hand() -> None:
+def test_a_constant_fit_equals_a_calculation_by_hand() -> None:
     # min (1 - c)^2 + (1 - c/2)^2 is at c = 1.5 / 1.25 = 1.2; the errors are 20% and 40%.
     model = fit([[1.0], [1.0]], [1.0, 2.0], ["c"])
     assert model.coefficients[0] == pytest.approx(1.2)
@@ -30,7 +30,7 @@ def test_a_constant_by_hand() -> None:
 
 @st.composite
 def systems(draw: st.DrawFn) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Columns in units from 1e-6 to 1e6, and coefficients such that every term matters."""
+    """Draw columns in units from 1e-6 to 1e6, and coefficients such that every term matters."""
     k = draw(st.integers(1, 5))
     n = draw(st.integers(k + 2, 40))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -66,7 +66,7 @@ def test_units_do_not_matter(system: tuple[NDArray[np.float64], NDArray[np.float
 
 
 @given(systems(), st.integers(0, 2**32 - 1))
-def test_it_minimises_the_relative_error(system: tuple[NDArray[np.float64], NDArray[np.float64]], seed: int) -> None:
+def test_a_fit_minimises_the_relative_error(system: tuple[NDArray[np.float64], NDArray[np.float64]], seed: int) -> None:
     columns, planted = system
     rng = np.random.default_rng(seed)
     y = columns @ planted * rng.uniform(0.7, 1.3, len(columns))
@@ -101,7 +101,7 @@ def test_the_95_percent_interval_covers_95_percent() -> None:
 
 
 def straight_line(rng: np.random.Generator, n: int, s: float, relative: bool = True) -> tuple[NDArray[np.float64], ...]:
-    """Columns 1 and words, times with noise s (in ms where absolute), then rows beyond their range and new times."""
+    """Return columns 1 and words, times with noise s (in ms if absolute), rows beyond their range, and new times."""
     columns = np.column_stack([np.ones(n), np.geomspace(1e3, 1e6, n)])
     rows = np.column_stack([np.ones(20), np.geomspace(2e2, 3e6, 20)])
 
@@ -118,7 +118,7 @@ def straight_line(rng: np.random.Generator, n: int, s: float, relative: bool = T
 )
 def test_the_interval_of_a_new_time_covers_95_percent(n: int, s: float, relative: bool, reweighted: bool) -> None:
     rng = np.random.default_rng(n)
-    shares = np.empty(800)  # of 20 new times in their intervals, fit by fit
+    shares = np.empty(800)  # share of 20 new times in their intervals, for each fit
     for i in range(len(shares)):
         columns, y, rows, new = straight_line(rng, n, s, relative)
         low, high = fit(columns, y, ["L", "g"], relative=relative, reweighted=reweighted).interval(rows)
@@ -127,8 +127,8 @@ def test_the_interval_of_a_new_time_covers_95_percent(n: int, s: float, relative
     assert abs(shares.mean() - 0.95) < 4.0 * shares.std() / np.sqrt(len(shares))
 
 
-def test_reweighting_takes_the_bias_of_measured_weights_away() -> None:
-    # Dividing by 1 + s e pulls everything down by 2 s^2, 4.5% here; so few of the narrow intervals hold the truth.
+def test_reweighting_removes_the_bias_of_measured_weights() -> None:
+    # Dividing by 1 + s e pulls everything down by 2 s^2, 4.5% here, so too few of the narrow intervals hold the truth.
     planted, found, covered = 1e-9, {False: [], True: []}, {False: 0, True: 0}
     for seed in range(500):
         columns, y, *_ = straight_line(np.random.default_rng(seed), 60, 0.15)
@@ -147,14 +147,14 @@ def test_reweighting_is_the_fixed_point_of_dividing_by_the_prediction() -> None:
     model = fit(columns, y, ["L", "g"], reweighted=True)
     predicted = model.predict(columns)
     rows = columns / predicted[:, None]
-    slopes = rows.T @ (1.0 - y / predicted) / np.linalg.norm(rows, axis=0)  # of the squares, at the solution
+    slopes = rows.T @ (1.0 - y / predicted) / np.linalg.norm(rows, axis=0)  # gradient of the squares at the solution
     assert slopes == pytest.approx(0.0, abs=1e-5)
     exact = fit(columns, columns @ [1.0, 2.0], ["L", "g"], reweighted=True)
     assert exact.coefficients == pytest.approx([1.0, 2.0])
 
 
 def test_predictions_far_off_or_below_zero_do_not_spoil_the_weights() -> None:
-    # A valley fitted by a line: what it predicts on one side is below zero. No weight leaves [1/2, 2] / measured.
+    # A line fitted to a valley predicts values below zero on one side. No weight leaves [1/2, 2] / measured.
     x = np.arange(1.0, 9.0)
     columns, y = np.column_stack([np.ones(8), x]), (x - 2.0) ** 2 + 0.1
     assert fit(columns, y, ["1", "x"]).predict(columns).min() < 0.0
@@ -166,7 +166,7 @@ def test_predictions_far_off_or_below_zero_do_not_spoil_the_weights() -> None:
 
 
 @given(systems(), st.integers(0, 2**32 - 1))
-def test_covariance_is_that_of_the_normal_equations(
+def test_the_covariance_is_that_of_the_normal_equations(
     system: tuple[NDArray[np.float64], NDArray[np.float64]], seed: int
 ) -> None:
     columns, planted = system
@@ -181,20 +181,20 @@ def test_covariance_is_that_of_the_normal_equations(
     assert model.freedom == len(y) - len(planted)
 
 
-def test_an_interval_by_hand() -> None:
+def test_an_interval_equals_a_calculation_by_hand() -> None:
     # A straight line through (-1, 0, 1) with residuals (1, -2, 1) / 6: variance 1/6, one degree of freedom.
     model = fit([[1.0, -1.0], [1.0, 0.0], [1.0, 1.0]], [1.0, 1.5, 3.0], ["1", "x"], relative=False)
     half = (model.interval([[1.0, 2.0]], 0.9)[1] - model.predict([[1.0, 2.0]]))[0]
     t95 = np.tan(np.pi * 0.45)  # Cauchy's quantile
     assert half == pytest.approx(t95 * np.sqrt(1 / 6 * (1 + 1 / 3 + 2**2 / 2)))
-    # The noise of a new relative measurement grows with what is predicted, down to nothing.
+    # The noise of a new relative measurement is proportional to its prediction, down to zero.
     relative = fit([[1.0], [1.0]], [1.0, 2.0], ["c"])
     low, high = relative.interval([[0.0], [1.0], [10.0]])
     assert (low[0], high[0]) == (0.0, 0.0)
     assert high[2] - low[2] == pytest.approx(10.0 * (high[1] - low[1]))
 
 
-def test_wider_for_more_confidence_which_must_be_a_probability() -> None:
+def test_intervals_widen_with_the_confidence_which_must_be_a_probability() -> None:
     model = fit([[1.0], [1.0], [1.0]], [1.0, 2.0, 3.0], ["c"])
     widths = [np.subtract(*model.interval([[1.0]], c)[::-1])[0] for c in (0.5, 0.9, 0.99)]
     assert widths[0] < widths[1] < widths[2]
@@ -205,7 +205,7 @@ def test_wider_for_more_confidence_which_must_be_a_probability() -> None:
         model.interval([[1.0, 2.0]])
 
 
-def test_what_the_data_leave_open_is_open_in_predictions_that_need_it_only() -> None:
+def test_only_predictions_that_need_unidentified_terms_are_unbounded() -> None:
     rng = np.random.default_rng(2)
     reads, other = rng.uniform(1e3, 1e6, (2, 30))
     columns = np.column_stack([np.ones(30), reads, reads, other])
@@ -222,7 +222,7 @@ def test_what_the_data_leave_open_is_open_in_predictions_that_need_it_only() -> 
     assert high[[0, 2]] == pytest.approx(alone[1])
 
 
-def test_the_example_of_the_thesis() -> None:
+def test_the_example_of_the_thesis_is_reproduced() -> None:
     # Measurement 2.2.2: gallons per 100 miles by weight; equations 7, 16, 17 and 21, and the errors in the text.
     gallons = np.array([5.5, 5.9, 6.5, 3.3, 3.6, 4.6, 2.9, 3.6, 3.1, 4.9])
     weight = np.array([3.4, 3.8, 4.1, 2.2, 2.6, 2.9, 2.0, 2.7, 1.9, 3.4])
@@ -231,7 +231,7 @@ def test_the_example_of_the_thesis() -> None:
     assert line.coefficients == pytest.approx([-0.363, 1.64], abs=0.0015)
     assert line.r_squared == pytest.approx(0.954, abs=5e-4)
     assert line.mre == pytest.approx(0.053, abs=5e-4)
-    # Its "90% intervals" of 0.38 and 0.13 are one standard error wide; either way the constant is irrelevant.
+    # The thesis' "90% intervals" of 0.38 and 0.13 are one standard error wide; either way the constant is irrelevant.
     assert line.errors == pytest.approx([0.38, 0.13], abs=0.005)
     refined = fit(columns[:, 1:], gallons, ["Weight"], relative=False)
     assert refined.coefficients[0] == pytest.approx(1.52, abs=0.005)
@@ -280,7 +280,7 @@ def test_held_terms_are_named_and_have_no_interval() -> None:
     assert free.coefficients[2] == pytest.approx(-1e-7, rel=1e-6)
     assert held.held == ("s",)
     assert (held.coefficients[2], held.low[2], held.high[2], held.errors[2]) == (0.0, 0.0, 0.0, 0.0)
-    # The rest is the fit without it: its errors count 20 - 2 degrees of freedom.
+    # The rest is the fit without that term: its errors count 20 - 2 degrees of freedom.
     alone = fit(columns[:, :2], y, ["L", "g"])
     assert held.coefficients[:2] == pytest.approx(alone.coefficients)
     assert held.errors[:2] == pytest.approx(alone.errors)
@@ -291,7 +291,7 @@ def test_held_terms_are_named_and_have_no_interval() -> None:
     assert np.ravel(held.interval([[1.0, 1e4, 50.0]])) == pytest.approx(np.ravel(alone.interval([[1.0, 1e4]])))
 
 
-def test_terms_that_cannot_be_told_apart_are_named_and_predict_all_the_same() -> None:
+def test_terms_that_cannot_be_distinguished_are_named_and_still_predict() -> None:
     rng = np.random.default_rng(2)
     reads = rng.uniform(1e3, 1e6, 30)
     columns = np.column_stack([np.ones(30), reads, reads, rng.uniform(1e3, 1e6, 30)])
@@ -310,8 +310,8 @@ def test_terms_that_cannot_be_told_apart_are_named_and_predict_all_the_same() ->
         assert model.maximum < 0.02
 
 
-def test_pairs_that_cannot_be_told_apart_are_not_mixed_up() -> None:
-    # Both combinations are lost, so any turn of one into the other is as good to the solver.
+def test_pairs_that_cannot_be_distinguished_are_not_mixed_up() -> None:
+    # Both combinations are lost, so any rotation of one into the other is equally good to the solver.
     rng = np.random.default_rng(4)
     a, b, c = rng.uniform(1.0, 2.0, (3, 20))
     model = fit(np.column_stack([a, b, 3 * a, c, b / 7]), a + b + c, list("abcde"))
@@ -373,19 +373,19 @@ def test_equal_times_are_all_explained_by_the_constant() -> None:
         ([[1.0], [1.0]], [1.0, 2.0], ["L"], [True, False], "nonnegative has 2 flags for 1 terms"),
     ],
 )
-def test_what_cannot_be_fitted_says_why(
+def test_impossible_fits_are_refused_with_the_reason(
     columns: ArrayLike, y: ArrayLike, terms: list[str], nonnegative: list[bool] | None, message: str
 ) -> None:
     with pytest.raises(FitError, match=message):
         fit(columns, y, terms, nonnegative)
 
 
-def test_an_absolute_fit_is_not_reweighted() -> None:
+def test_reweighting_an_absolute_fit_is_refused() -> None:
     with pytest.raises(FitError, match="has no weights, so it cannot be reweighted"):
         fit([[1.0], [1.0]], [1.0, 2.0], ["c"], relative=False, reweighted=True)
 
 
-def test_predict_refuses_other_terms() -> None:
+def test_predictions_for_other_terms_are_refused() -> None:
     model = fit([[1.0], [1.0]], [1.0, 2.0], ["c"])
     with pytest.raises(FitError, match=r"columns of shape \(4, 2\) do not fit a model of 1 terms"):
         model.predict(np.ones((4, 2)))

@@ -1,7 +1,7 @@
-"""NIST's certified regressions: the sets themselves checked in rational numbers, and the digits that a fit reaches.
+"""NIST's certified regressions: the sets are checked in rational numbers, and fits must reach the required digits.
 
-Filip is a polynomial of degree 10 over a short range, Longley has nearly collinear columns of very different
-units, Wampler 3 to 5 drown the same polynomial in ever larger residuals.
+Filip is a polynomial of degree 10 over a short range.  Longley has nearly collinear columns of very different units.
+Wampler 3 to 5 hide the same polynomial under ever larger residuals.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from smp.models.fit.linear import Fit, fit
 
 FOLDER = Path(__file__).parents[1] / "data" / "nist"
 
-# Correct decimal digits asked of (estimates, standard deviations, R²): about one fewer than were seen, for other
-# LAPACKs. Double precision offers 16, a set's condition takes its share: Filip's 5e9 leaves seven.
+# Required correct decimal digits of (estimates, standard deviations, R²): about one fewer than were observed, to allow
+# for other LAPACKs. Double precision offers 16, and the condition of a set costs some: Filip's 5e9 leaves seven.
 DIGITS = {
     "norris": (11, 12, 14),
     "pontius": (11, 12, 14),
@@ -42,7 +42,7 @@ Exact = list[Fraction]
 
 @cache
 def loaded(name: str) -> dict[str, Any]:
-    """A set, its numbers as the decimals that they are."""
+    """Return a data set, with its numbers as exact decimals."""
     found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(), parse_float=Fraction, parse_int=Fraction)
     return found
 
@@ -56,7 +56,7 @@ def exact_columns(name: str) -> list[Exact]:
 
 @cache
 def exact(name: str) -> tuple[Exact, list[Exact], Fraction, Fraction]:
-    """Estimates, covariance, residual variance and R² from the normal equations, without any rounding."""
+    """Return estimates, covariance, residual variance and R² from the normal equations, without any rounding."""
     columns, y = exact_columns(name), loaded(name)["y"]
     count, k = len(y), len(columns[0])
     rows = [
@@ -87,19 +87,19 @@ def root(value: Fraction) -> Fraction:
 
 
 def apart(found: Fraction, certified: Fraction) -> Fraction:
-    """The relative difference; 15 certified digits are at most 5e-15 off."""
+    """Return the relative difference; 15 certified digits are at most 5e-15 off."""
     return abs(found - certified) / abs(certified) if certified else abs(found)
 
 
 def digits(found: Any, true: Any) -> float:
-    """Correct digits of the worst of all numbers."""
+    """Return the number of correct digits of the worst of all numbers."""
     found, true = np.atleast_1d(np.asarray(found, dtype=float)), np.atleast_1d(np.asarray(true, dtype=float))
     return float(-np.log10(np.max(np.abs(found - true) / np.abs(true)) + 1e-16))
 
 
 @cache
 def fitted(name: str) -> Fit:
-    """The set fitted as a user would: its columns made in double precision."""
+    """Return the fit of a set as a user would make it, with columns in double precision."""
     data = loaded(name)
     x, y = np.array(data["x"], dtype=float), np.array(data["y"], dtype=float)
     matrix: NDArray[np.float64]
@@ -111,7 +111,7 @@ def fitted(name: str) -> Fit:
 
 
 @pytest.mark.parametrize("name", DIGITS)
-def test_the_files_hold_what_was_certified(name: str) -> None:
+def test_the_files_hold_the_certified_values(name: str) -> None:
     certified = loaded(name)["certified"]
     estimates, covariance, variance, explained = exact(name)
     assert len(estimates) == len(certified["estimates"]) == len(certified["deviations"])
@@ -123,7 +123,7 @@ def test_the_files_hold_what_was_certified(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DIGITS)
-def test_digits_reached(name: str) -> None:
+def test_fits_reach_the_required_digits(name: str) -> None:
     model, certified = fitted(name), loaded(name)["certified"]
     of_estimates, of_deviations, of_r_squared = DIGITS[name]
     assert digits(model.coefficients, certified["estimates"]) > of_estimates
@@ -138,8 +138,8 @@ def test_digits_reached(name: str) -> None:
     assert model.freedom == len(loaded(name)["y"]) - len(certified["estimates"])
 
 
-def test_sets_whose_terms_are_named_unidentified() -> None:
-    # Filip has no digit to spare, Norris has all.
+def test_an_ill_conditioned_set_has_unidentified_terms() -> None:
+    # Filip has no digit to spare; Norris has all of them.
     filip, norris = fitted("filip"), fitted("norris")
     assert filip.condition > 1e9
     assert len(filip.unidentified) == 11

@@ -1,4 +1,4 @@
-"""The LoPC model: its forms agree, its equations hold, its bounds hold, the servers chosen are the best there are."""
+"""The LoPC model: its forms agree, its equations and bounds hold, and the chosen number of servers is the best."""
 
 import math
 
@@ -34,7 +34,9 @@ handlers = st.floats(-3, 3).map(lambda e: 10.0**e)
 
 @settings(max_examples=150, deadline=None)
 @given(work=spans, wire=spans, s_o=handlers, c2=variations, p=st.integers(2, 64), apart=st.booleans())
-def test_general_and_all_to_all_agree(work: float, wire: float, s_o: float, c2: float, p: int, apart: bool) -> None:
+def test_the_general_and_the_all_to_all_form_agree(
+    work: float, wire: float, s_o: float, c2: float, p: int, apart: bool
+) -> None:
     each = general(*all_to_all_pattern(work, p), wire, s_o, variation=c2, protocol_processor=apart)
     one = all_to_all(work, wire, s_o, variation=c2, protocol_processor=apart)
     pairs = {
@@ -60,7 +62,7 @@ def test_general_and_all_to_all_agree(work: float, wire: float, s_o: float, c2: 
 
 @settings(max_examples=150, deadline=None)
 @given(work=spans, wire=spans, s_o=handlers, c2=variations, p=st.integers(2, 64), data=st.data())
-def test_general_and_client_server_agree(
+def test_the_general_and_the_client_server_form_agree(
     work: float, wire: float, s_o: float, c2: float, p: int, data: st.DataObject
 ) -> None:
     servers = data.draw(st.integers(1, p - 1))
@@ -80,7 +82,7 @@ def test_general_and_client_server_agree(
 
 
 def equations(found, work, visits, wire, s_o, c2, apart):
-    """Equations A.1 to A.10 with the C² of 5.9 and 5.10, each side from the solution's own numbers."""
+    """Yield equations A.1 to A.10 with the C² of 5.9 and 5.10, each side from the solution's own numbers."""
     a, x = (c2 - 1) / 2, found.throughput
     asked = x @ visits
     u_q, u_y, q_q, q_y = found.request_utilisation, found.reply_utilisation, found.request_queue, found.reply_queue
@@ -118,7 +120,7 @@ PATTERNS = {
     each=st.booleans(),
     seed=st.integers(0, 10**6),
 )
-def test_any_pattern_has_a_solution_and_the_equations_hold(
+def test_every_pattern_has_a_solution_that_fulfils_the_equations(
     pattern: str, p: int, scale: float, wire: float, c2: float, apart: bool, idle: bool, each: bool, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -136,7 +138,7 @@ def test_any_pattern_has_a_solution_and_the_equations_hold(
     assert (found.contention[there] >= -AGREE * found.logp[there]).all()
 
 
-def test_nodes_may_be_numbered_anyhow() -> None:
+def test_the_numbering_of_the_nodes_does_not_matter() -> None:
     rng = np.random.default_rng(3)
     visits, work, s_o = rng.random((6, 6)), rng.random(6), rng.random(6)
     order = rng.permutation(6)
@@ -146,12 +148,12 @@ def test_nodes_may_be_numbered_anyhow() -> None:
     np.testing.assert_allclose(mixed.request, plain.request[order], rtol=1e-12)
 
 
-def test_a_node_that_nobody_asks_is_as_logp_says() -> None:
+def test_a_node_that_receives_no_requests_works_and_replies_without_contention() -> None:
     found = general([100.0, 5.0], [[0, 1], [0, 0]], 10.0, 3.0)
-    assert found.response[0] > found.logp[0]  # it waits for the other's replies, and in Bard's way for itself
+    assert found.response[0] > found.logp[0]  # it waits for the other's replies, and by Bard's method also for itself
     assert found.work[0] == 100.0
     assert found.reply[0] == 3.0
-    assert found.response[1] > 5.0 + 10.0 + 3.0  # no hop: a wire time and a reply; but it is asked
+    assert found.response[1] > 5.0 + 10.0 + 3.0  # no hop: a wire time and a reply; but it receives requests
     assert not general([INF, INF], np.ones((2, 2)), 1.0, 1.0).throughput.any()
 
 
@@ -166,7 +168,7 @@ def test_the_fixed_point_is_within_its_bounds(work: float, wire: float, s_o: flo
 
 @pytest.mark.parametrize("c2", [0.0, 0.3, 1.0, 2.0, 10.0])
 @pytest.mark.parametrize("apart", [False, True])
-def test_the_bounds_are_met_at_their_ends(c2: float, apart: bool) -> None:
+def test_the_bounds_are_reached_at_their_ends(c2: float, apart: bool) -> None:
     busiest = all_to_all(0.0, 0.0, 7.0, variation=c2, protocol_processor=apart)
     assert busiest.response == pytest.approx(busiest.upper, rel=1e-12)
     long_work = all_to_all(1e9, 0.0, 7.0, variation=c2, protocol_processor=apart)
@@ -174,14 +176,14 @@ def test_the_bounds_are_met_at_their_ends(c2: float, apart: bool) -> None:
     assert long_work.lower == pytest.approx(long_work.response, rel=1e-12)
     long_wire = all_to_all(0.0, 1e9, 7.0, variation=c2, protocol_processor=apart)
     assert long_wire.lower == pytest.approx(long_wire.response, rel=1e-12)
-    assert long_wire.contention < 1e-4  # the rule of thumb is one of little wire time
+    assert long_wire.contention < 1e-4  # the rule of thumb is for little wire time
 
 
 def test_the_printed_bound_holds_for_constant_handlers_only() -> None:
-    # equation 5.12 has 3.46 where the model, at W = S_l = 0 and C² = 0, has 3.4517
+    # equation 5.12 has 3.46, but the model, at W = S_l = 0 and C² = 0, has 3.4517
     assert 2 + most_contention(0.0) == pytest.approx(3.4517, abs=1e-4)
     assert 2 + most_contention(0.014) < 3.46 < 2 + most_contention(0.015)
-    # with a protocol processor nobody interrupts the thread
+    # with a protocol processor no handler interrupts the thread
     assert 2 + most_contention(0.0, protocol_processor=True) == pytest.approx(3.0565, abs=1e-4)
 
 
@@ -195,7 +197,7 @@ def test_the_printed_recursion_has_the_same_fixed_point(w: float, l: float, s: f
     assert printed == pytest.approx(r, rel=1e-12)  # equation 5.11
 
 
-def test_no_handlers_no_contention() -> None:
+def test_without_handlers_there_is_no_contention() -> None:
     assert all_to_all(5.0, 2.0, 0.0).response == 9.0
     assert general([5.0, 5.0], [[0, 1], [1, 0]], 2.0, 0.0).response == pytest.approx([9.0, 9.0])
     assert client_server(5.0, 2.0, 0.0, 8, 2).throughput == pytest.approx(6 / 9)
@@ -204,7 +206,9 @@ def test_no_handlers_no_contention() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(work=spans, wire=spans, s_o=handlers, c2=variations, p=st.integers(2, 200))
-def test_equation_6_8_is_where_the_model_is_best(work: float, wire: float, s_o: float, c2: float, p: int) -> None:
+def test_equation_6_8_finds_the_best_number_of_servers_of_the_model(
+    work: float, wire: float, s_o: float, c2: float, p: int
+) -> None:
     choice = best_servers(work, wire, s_o, p, variation=c2)
     curve = throughput_curve(work, wire, s_o, p, variation=c2)
     assert choice.by_model == curve.throughput.argmax() + 1
@@ -213,7 +217,7 @@ def test_equation_6_8_is_where_the_model_is_best(work: float, wire: float, s_o: 
     assert 1 <= choice.servers < p
 
 
-def test_at_the_best_number_a_server_has_one_request() -> None:
+def test_at_the_best_number_of_servers_each_has_one_request() -> None:
     for c2 in (0.0, 0.5, 1.0, 2.0):
         # 3 servers of P = 3 (R + R_s) / R_s nodes, with W chosen so that P is a whole number (equation 6.3)
         r_s = 100.0 * (1 + math.sqrt((c2 + 1) / 2))
@@ -226,7 +230,7 @@ def test_at_the_best_number_a_server_has_one_request() -> None:
 
 
 def closed_network(work: float, wire: float, s_o: float, clients: int, servers: int) -> float:
-    """The throughput of a closed network of exponential servers, from its product form."""
+    """Return the throughput of a closed network of exponential servers, from its product form."""
 
     def weight(n: int) -> float:
         away, each = (work + 2 * wire + s_o) / s_o, 1.0 / servers
@@ -239,14 +243,16 @@ def closed_network(work: float, wire: float, s_o: float, clients: int, servers: 
 
 @settings(max_examples=60, deadline=None)
 @given(work=st.floats(0, 50), wire=st.floats(0, 20), s_o=st.floats(0.1, 10), p=st.integers(2, 40))
-def test_one_client_fewer_is_exact_for_exponential_handlers(work: float, wire: float, s_o: float, p: int) -> None:
+def test_the_curve_for_one_client_fewer_is_exact_for_exponential_handlers(
+    work: float, wire: float, s_o: float, p: int
+) -> None:
     exact = [closed_network(work, wire, s_o, p - n, n) for n in range(1, p)]
     np.testing.assert_allclose(arrival_curve(work, wire, s_o, p), exact, rtol=1e-9)
-    # Bard's approximation lets a request wait for its own client: it is below, and far below where that one is alone
+    # Bard's approximation lets a request wait for its own client: it is lower, and much lower if that client is alone
     assert (throughput_curve(work, wire, s_o, p).throughput <= np.array(exact) * (1 + 1e-12)).all()
 
 
-def test_the_chosen_servers_lose_nothing_where_the_best_is_known() -> None:
+def test_the_chosen_servers_lose_nothing_if_the_best_number_is_known() -> None:
     rng, by_model, rounded = np.random.default_rng(0), [], []
     for _ in range(1000):
         p = int(rng.integers(2, 41))
@@ -256,17 +262,17 @@ def test_the_chosen_servers_lose_nothing_where_the_best_is_known() -> None:
         assert exact[choice.servers - 1] >= exact.max() * (1 - 1e-9)
         by_model.append(1 - exact[choice.by_model - 1] / exact.max())
         rounded.append(1 - exact[min(max(round(choice.ideal), 1), p - 1) - 1] / exact.max())
-    assert 0.05 < max(rounded) < 0.15  # the reason for choosing otherwise
+    assert 0.05 < max(rounded) < 0.15  # the reason for another choice
     assert 0.05 < max(by_model) < 0.15
 
 
 @pytest.mark.parametrize("c2", [0.0, 0.25, 0.5])
-def test_servers_never_do_more_than_they_can(c2: float) -> None:
+def test_servers_never_exceed_their_capacity(c2: float) -> None:
     for p in (3, 9, 33):
         assert (arrival_curve(0.0, 0.01, 1.0, p, variation=c2) <= np.arange(1, p) * (1 + 1e-12)).all()
 
 
-def test_matrix_vector_counts() -> None:
+def test_counts_of_the_matrix_vector_product_follow_from_its_size() -> None:
     found = matrix_vector(1024, 32, 1.0, 40.0, 200.0, variation=0.0)
     assert found.operations == 1024 // 32 * 1024  # m = N / P x N
     assert found.requests == 1024 // 32 * 31  # n = N / P x (P - 1)
@@ -303,21 +309,21 @@ def test_matrix_vector_counts() -> None:
         (lambda: matrix_vector(0, 4, 1.0, 1.0, 1.0), "0 rows on 4 processors"),
     ],
 )
-def test_what_cannot_be_is_refused(call, words: str) -> None:
+def test_impossible_arguments_are_refused(call, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         call()
 
 
-def test_an_iteration_that_does_not_end_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_iteration_that_does_not_converge_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(general_model, "STEPS", 1)
     with pytest.raises(NotConverged, match=r"did not converge within 1 steps: X R = 1 holds for all threads to "):
         general([0.0, 0.0], [[0, 1], [1, 0]], 0.0, 1.0)
 
 
-def test_parameters_of_a_measured_machine() -> None:
+def test_the_parameters_of_a_measured_machine_come_from_its_profile() -> None:
     measured = {"handoff_store_ns": 60.0, "fetch_add_ns": {"alone": 5.0, "contended": {"2": 40.0, "10": 300.0}}}
     latency, occupancy = contention_parameters({"synchronisation": measured})
-    assert (latency, occupancy) == pytest.approx((60e-9, 30e-9))  # the largest p is 10, as numbers go
+    assert (latency, occupancy) == pytest.approx((60e-9, 30e-9))  # the largest p is 10, compared as a number
     for lacking in (
         {},
         {"synchronisation": {**measured, "handoff_store_ns": None}},

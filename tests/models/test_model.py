@@ -1,4 +1,4 @@
-"""Models and their fits: one prediction in Python, NumPy and C; intervals that cover; JSON that comes back the same."""
+"""Models and their fits: the same prediction in Python, NumPy and C; intervals that cover; JSON without losses."""
 
 import contextlib
 import copy
@@ -44,7 +44,7 @@ def models(draw: st.DrawFn) -> Model:
 
 
 def alone(model: Model, n: float, m: float) -> float:
-    """The prediction term by term; the example is dropped where a term has no value."""
+    """Return the prediction, term by term; drop the example if a term has no value."""
     try:
         values = [eval(term.python, NAMES | {"n": n, "m": m}) for term in model.terms.values()]
         holds = not model.when or eval(model.when, NAMES | {"n": n, "m": m})
@@ -58,7 +58,7 @@ NAMES = {name: getattr(math, name) for name in ("sqrt", "log", "log2", "log10", 
 
 
 def near(value: float, model: Model) -> Any:
-    """The value, but for rounding of the terms' sum."""
+    """Return the value, up to rounding of the sum of terms."""
     return pytest.approx(value, rel=1e-9, abs=1e-12 * float(np.abs(model.coefficients).sum()) * 1e12)
 
 
@@ -74,7 +74,7 @@ def test_the_closed_function_sums_the_terms(model: Model, n: float, m: float) ->
 
 @given(models(), st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=4))
 @settings(max_examples=80, deadline=None)
-def test_arrays_are_predicted_as_numbers_are(model: Model, points: list[tuple[float, float]]) -> None:
+def test_arrays_are_predicted_like_numbers(model: Model, points: list[tuple[float, float]]) -> None:
     expected = [alone(model, *point) for point in points]
     n, m = np.array(points).T
     assert model.of({"n": n, "m": m}).tolist() == [near(value, model) for value in expected]
@@ -84,7 +84,7 @@ def test_arrays_are_predicted_as_numbers_are(model: Model, points: list[tuple[fl
 @needs_c
 @given(st.lists(models(), min_size=12, max_size=12))
 @rarely
-def test_the_exports_predict_as_the_model_does(tmp_path_factory: pytest.TempPathFactory, some: list[Model]) -> None:
+def test_the_exports_predict_like_the_model(tmp_path_factory: pytest.TempPathFactory, some: list[Model]) -> None:
     named = [Model.from_json(model.to_json() | {"name": f"m{k}"}) for k, model in enumerate(some)]
     functions = in_c([model.c() for model in named], [model.name for model in named], tmp_path_factory.mktemp("c"))
     for model, function in zip(named, functions, strict=True):
@@ -97,7 +97,7 @@ def test_the_exports_predict_as_the_model_does(tmp_path_factory: pytest.TempPath
                 assert function(n, m) == near(expected, model)
 
 
-def test_the_shape_is_that_of_the_inputs_together() -> None:
+def test_predictions_have_the_broadcast_shape_of_the_inputs() -> None:
     model = made({"n": 1e-9, "m": 1e-6})
     n, m = np.arange(1.0, 4.0)[:, None], np.arange(1.0, 3.0)
     assert model.of({"n": n, "m": m}) == pytest.approx(1e-9 * n + 1e-6 * m)
@@ -106,7 +106,7 @@ def test_the_shape_is_that_of_the_inputs_together() -> None:
     assert model.of({"n": 1, "m": 2}).shape == model.interval({"n": 1, "m": 2})[0].shape == ()
 
 
-def test_outside_its_condition_it_predicts_infinity() -> None:
+def test_a_model_predicts_infinity_outside_its_condition() -> None:
     model = made({"1": 1e-6, "n": 1e-9}, when="n >= 16 and m < 8")
     assert model.predict(15, 1) == model.predict(16, 8) == math.inf
     assert model.predict(16, 7) == 1e-6 + 16e-9
@@ -117,7 +117,7 @@ def test_outside_its_condition_it_predicts_infinity() -> None:
     assert low[1] < model.predict(16, 1) < high[1]
 
 
-def test_what_lies_outside_what_was_measured() -> None:
+def test_inputs_beyond_the_measured_ranges_are_extrapolations() -> None:
     model = made({"n": 1e-9})
     assert model.extrapolates(n=1, m=1e6) == ()
     assert model.extrapolates(n=0, m=5) == ("n",)
@@ -125,7 +125,7 @@ def test_what_lies_outside_what_was_measured() -> None:
 
 
 @pytest.mark.parametrize("inputs", [{"n": 1}, {"n": 1, "m": 1, "p": 1}, {"x": 1, "m": 1}])
-def test_inputs_that_are_wrong_or_missing(inputs: dict[str, float]) -> None:
+def test_wrong_and_missing_inputs_are_refused(inputs: dict[str, float]) -> None:
     model = made({"n": 1e-9})
     for method in (model.of, model.applies, model.interval):
         with pytest.raises(ModelError, match="the inputs of task are n, m; wrong or missing"):
@@ -134,7 +134,7 @@ def test_inputs_that_are_wrong_or_missing(inputs: dict[str, float]) -> None:
         model.extrapolates(**inputs)
 
 
-def test_the_interval_by_hand() -> None:
+def test_the_interval_equals_a_calculation_by_hand() -> None:
     """Half its width is t sqrt((residual x prediction)^2 + x' covariance x), t(10) = 2.228 for 95%."""
     model = made({"1": 1e-6, "n": 1e-9}, covariance=np.array([[4e-16, 1e-19], [1e-19, 1e-22]]))
     low, high = model.interval({"n": 1000, "m": 1})
@@ -149,7 +149,7 @@ def test_the_interval_by_hand() -> None:
 # -------------------------------------------------------------------------------------------------------- exports
 
 
-def test_it_prints_its_formula() -> None:
+def test_a_model_prints_its_formula() -> None:
     model = made({"1": 1e-6, "n": -2e-9, "n * m": 1.23456e-9}, when="n > 1")
     assert str(model) == (
         "task(n, m) = 1e-06 - 2e-09 n + 1.235e-09 (n * m)    [s]\n"
@@ -158,7 +158,7 @@ def test_it_prints_its_formula() -> None:
     assert repr(model) == "<model task(n, m): MRE 2.5%>"
 
 
-def test_the_source_it_gives() -> None:
+def test_a_model_exports_its_source() -> None:
     model = made({"n * log2(n)": 2e-9, "max(0, n - m)": 1e-9}, when="n > 1", name="sort[int64]/fast")
     assert model.python() == (
         "from math import log2\nfrom math import inf\n\n\n"
@@ -174,7 +174,7 @@ def test_the_source_it_gives() -> None:
 @pytest.mark.parametrize(
     ("name", "function"), [("log", "log_"), ("double", "double_"), ("lambda", "lambda_"), ("2d", "_2d"), ("", "_")]
 )
-def test_the_function_can_be_called_what_it_is_called(name: str, function: str) -> None:
+def test_an_exported_function_has_a_valid_name(name: str, function: str) -> None:
     model = made({"n": 1e-9}, name=name)
     assert model.python().startswith(f"def {function}(n, m):")
     assert model.c().startswith(f"double {function}(double n, double m)")
@@ -184,7 +184,7 @@ def test_the_function_can_be_called_what_it_is_called(name: str, function: str) 
 
 
 def fitted(samples: bool = True) -> Model:
-    """A model as `fit_model` makes it."""
+    """Return a model made by `fit_model`."""
     specification = Specification("copy", {"n": "100..1e5 x 10", "w": "4, 8"}, ["n", "n * w"], print, when="n > w")
     points = nest(specification.nested)
     rng = np.random.default_rng(5)
@@ -198,14 +198,14 @@ def same(one: Model, other: Model) -> bool:
 
 @given(models(), VALUES, VALUES)
 @settings(max_examples=60, deadline=None)
-def test_json_comes_back_the_same(model: Model, n: float, m: float) -> None:
+def test_a_model_survives_json(model: Model, n: float, m: float) -> None:
     again = Model.from_json(json.loads(json.dumps(model.to_json())))
     assert same(again, model)
     with contextlib.suppress(ZeroDivisionError, OverflowError):
         assert again.predict(n, m) == model.predict(n, m) or math.isnan(model.predict(n, m))
 
 
-def test_json_with_samples_and_without() -> None:
+def test_json_may_include_the_samples() -> None:
     model = fitted()
     again = Model.from_json(json.loads(json.dumps(model.to_json())))
     assert same(again, model)
@@ -252,13 +252,13 @@ def test_damaged_json_is_refused(path: tuple[Any, ...], value: Any) -> None:
         at = at[key]
     at[last] = value
     if path == ("inputs", "n") and value == "100":
-        del data["inputs"]["w"]  # a listed value reads; the terms still name the other
+        del data["inputs"]["w"]  # a listed value is valid; the terms still name the other
     with pytest.raises(ModelError, match="damaged"):
         Model.from_json(data)
 
 
 @pytest.mark.parametrize("key", sorted(fitted().to_json(samples=False)))
-def test_json_without_one_of_its_parts(key: str) -> None:
+def test_json_that_lacks_one_of_its_parts_is_refused(key: str) -> None:
     data = {name: value for name, value in fitted().to_json().items() if name != key}
     with pytest.raises(ModelError):
         Model.from_json(data)
@@ -273,7 +273,7 @@ def test_json_without_one_of_its_parts(key: str) -> None:
         ({"format": "smp-model", "version": 2}, "of version 2, but this smp reads up to 1: upgrade smp"),
     ],
 )
-def test_json_of_something_else(data: Any, part: str) -> None:
+def test_json_of_another_kind_or_version_is_refused(data: Any, part: str) -> None:
     with pytest.raises(ModelError, match=part):
         Model.from_json(data)
 
@@ -286,7 +286,7 @@ TRUE = {"1": 5e-6, "n * log2(n)": 1e-9, "n * w": 2e-10}
 def simulated(
     noise: float, seed: int, *, spikes: float = 0.0, times: int = 1
 ) -> tuple[Specification, dict[str, Any], Any, Any]:
-    """A specification with terms too many, its points, and made-up timings; every fourth point is kept apart."""
+    """Return a specification with too many terms, points, timings, and a mask of every fourth point to verify with."""
     ranges = {"n": "100..1e6 x 40", "w": "8, 32"}
     specification = Specification("t", ranges, ["n", "n * log2(n)", "n * w", "w", "sqrt(n)"], print)
     points, rng = nest(specification.nested), np.random.default_rng(seed)
@@ -296,8 +296,8 @@ def simulated(
     return specification, points, taken, np.arange(len(exact)) % 4 == 1
 
 
-def test_terms_that_matter_are_found_and_others_go() -> None:
-    """Of 20 fits a term that is truly irrelevant is kept with 5%, so some of 60 are; the others always are."""
+def test_relevant_terms_are_found_and_the_others_removed() -> None:
+    """A fit keeps a truly irrelevant term in 5% of cases, so some of 60 are kept; the relevant ones always are."""
     kept = [set(fit_model(*_listed(simulated(0.01, seed))).terms) for seed in range(20)]
     assert all(TRUE.keys() <= names for names in kept)
     assert sum(len(names - TRUE.keys()) for names in kept) <= 9
@@ -314,9 +314,9 @@ def _listed(made: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.08])
-def test_95_of_100_new_measurements_fall_into_the_interval(noise: float) -> None:
-    """100 fits, 80 new measurements of each: 8,000 draws have a standard deviation of 0.25% if they were independent;
-    those of one fit are not quite, so 1% is allowed."""
+def test_95_percent_of_new_measurements_fall_into_the_interval(noise: float) -> None:
+    """100 fits have 80 new measurements each.  If these 8,000 draws were independent, their standard deviation would be
+    0.25%; those of one fit are not quite independent, so 1% is allowed."""
     inside = 0
     for seed in range(100):
         specification, points, taken, verification = simulated(noise, seed)
@@ -329,7 +329,7 @@ def test_95_of_100_new_measurements_fall_into_the_interval(noise: float) -> None
     assert inside / 8000 == pytest.approx(0.95, abs=0.01)
 
 
-def test_the_median_of_a_points_timings_is_fitted() -> None:
+def test_the_median_of_the_timings_of_a_point_is_fitted() -> None:
     specification, points, taken, verification = simulated(0.01, 1, spikes=0.05, times=7)
     model = fit_model(specification, points, taken.tolist(), verification)
     assert model.samples is not None
@@ -337,7 +337,7 @@ def test_the_median_of_a_points_timings_is_fitted() -> None:
     assert model.quality.mre < 0.01
 
 
-def test_points_kept_apart_have_no_say_and_give_the_errors() -> None:
+def test_verification_points_do_not_affect_the_fit_but_give_its_errors() -> None:
     specification, points, taken, verification = simulated(0.01, 1)
     model = fit_model(specification, points, taken.tolist(), verification)
     off = np.abs(model.of(points) / taken[:, 0] - 1)
@@ -352,7 +352,7 @@ def test_points_kept_apart_have_no_say_and_give_the_errors() -> None:
     assert other.coefficients.tolist() == model.coefficients.tolist()
 
 
-def test_below_ten_per_cent_there_is_no_warning() -> None:
+def test_an_error_below_ten_per_cent_causes_no_warning() -> None:
     specification, points, taken, verification = simulated(0.0, 1)
     taken[verification] *= 1.09
     with warnings.catch_warnings():
@@ -360,14 +360,14 @@ def test_below_ten_per_cent_there_is_no_warning() -> None:
         assert fit_model(specification, points, taken.tolist(), verification).quality.mre == pytest.approx(0.09 / 1.09)
 
 
-def test_without_points_kept_apart_the_errors_are_of_the_fit() -> None:
+def test_without_verification_points_the_errors_are_those_of_the_fit() -> None:
     specification, points, taken, _ = simulated(0.01, 1)
     quality = fit_model(specification, points, taken.tolist(), np.zeros(len(taken), bool)).quality
     assert quality.verified == 0
     assert quality.mre == quality.mre_fit
 
 
-def test_what_cannot_be_fitted() -> None:
+def test_impossible_fits_are_refused() -> None:
     specification, points, taken, verification = simulated(0.01, 1)
     few = {name: values[:6] for name, values in points.items()}
     with pytest.raises(FitError, match="6 points cannot fit the 6 terms of t and show its error"):

@@ -1,4 +1,4 @@
-"""The best whole number by bisection: against a look at every one."""
+"""The best whole number by bisection, compared with an exhaustive search."""
 
 import math
 from itertools import accumulate
@@ -13,7 +13,7 @@ STEPS = st.lists(st.integers(1, 9), max_size=60)
 
 
 class Counted:
-    """A function by its values from `bottom` on, and how often it was asked."""
+    """A function given by its values from `bottom` on, which counts its calls."""
 
     def __init__(self, bottom: int, values: list[float]) -> None:
         self.bottom, self.values, self.asked = bottom, values, 0
@@ -26,7 +26,9 @@ class Counted:
 
 @given(st.integers(-50, 50), STEPS, STEPS)
 @settings(max_examples=200, deadline=None)
-def test_the_minimum_of_what_falls_and_then_rises(bottom: int, falls: list[int], rises: list[int]) -> None:
+def test_the_minimum_of_a_function_that_falls_and_then_rises_is_found(
+    bottom: int, falls: list[int], rises: list[int]
+) -> None:
     values = [*reversed(list(accumulate(falls))), 0.0, *accumulate(rises)]
     f = Counted(bottom, values)
     top = bottom + len(values) - 1
@@ -36,16 +38,16 @@ def test_the_minimum_of_what_falls_and_then_rises(bottom: int, falls: list[int],
 
 @given(st.integers(-50, 50), st.lists(st.integers(0, 1), max_size=80), st.lists(st.integers(0, 1), max_size=80))
 @settings(max_examples=300, deadline=None)
-def test_flat_pieces_are_passed_by(bottom: int, falls: list[int], rises: list[int]) -> None:
+def test_flat_pieces_do_not_stop_the_search(bottom: int, falls: list[int], rises: list[int]) -> None:
     values = [*reversed(list(accumulate(falls))), -0.5, *(0.25 + each for each in accumulate(rises))]
     assert integer_minimum(bottom, bottom + len(values) - 1, Counted(bottom, values)) == bottom + len(falls)
 
 
-def test_infinity_towards_the_top_is_passed_by() -> None:
+def test_infinity_towards_the_top_does_not_stop_the_search() -> None:
     assert integer_minimum(0, 1000, lambda x: 50 - x if x <= 31 else math.inf) == 31
 
 
-def test_of_equal_least_values_one_is_found() -> None:
+def test_one_of_several_equal_minima_is_found() -> None:
     assert integer_minimum(0, 9, lambda x: max(3 - x, 0, x - 6)) in range(3, 7)
 
 
@@ -69,30 +71,30 @@ def test_the_root_is_the_last_before_the_sign_changes(
 
 @given(st.integers(0, 100), st.integers(0, 100))
 @settings(max_examples=100, deadline=None)
-def test_a_root_itself_is_found(root: int, more: int) -> None:
+def test_an_exact_root_is_found(root: int, more: int) -> None:
     assert integer_root(0, root + more, lambda x: root - x) == root
     assert integer_root(0, root + more, lambda x: x - root) == root
 
 
 @pytest.mark.parametrize("find", [integer_minimum, integer_root])
-def test_an_empty_range(find: object) -> None:
+def test_an_empty_range_is_refused(find: object) -> None:
     with pytest.raises(ValueError, match="the range from 3 to 2 is empty"):
         find(3, 2, float)  # type: ignore[operator]
 
 
 def radix(keys: int, digit: int, width: int) -> float:
-    """Brewer's model of radix sort on the CM-5, equation 37, in microseconds; the processors' term left out."""
+    """Return the microseconds of radix sort by Brewer's model of the CM-5, equation 37 without the processors' term."""
     return 11.41 * 2**digit + 9.92 * -(-width // digit) * keys
 
 
 @pytest.mark.parametrize(("keys", "digit"), [(1_000, 7), (10_000, 10), (1_000_000, 14)])
-def test_the_digits_that_the_thesis_finds_best_for_28_bit_keys(keys: int, digit: int) -> None:
-    """Measurement 5.3: around 1,000 keys 7 bits, above 10, for large enough sorts 14; through the number of passes."""
+def test_the_best_digits_for_28_bit_keys_are_those_of_the_thesis(keys: int, digit: int) -> None:
+    """Measurement 5.3: 7 bits around 1,000 keys, 10 above, 14 for large enough sorts; found by the number of passes."""
     assert -(-28 // integer_minimum(1, 28, lambda passes: radix(keys, -(-28 // passes), 28))) == digit
 
 
 @pytest.mark.parametrize(("width", "keys"), [(16, 580), (24, 386), (32, 290)])
-def test_where_the_thesis_goes_from_4_to_10_bits(width: int, keys: int) -> None:
-    """Table 4-4, the CM-5's predicted crossovers; the printed coefficients have three or four digits."""
+def test_the_crossovers_from_4_to_10_bits_are_those_of_the_thesis(width: int, keys: int) -> None:
+    """Table 4-4 has the predicted crossovers of the CM-5; the printed coefficients have three or four digits."""
     found = integer_root(1, 10_000, lambda keys: radix(keys, 10, width) - radix(keys, 4, width))
     assert abs(found - keys) <= 1

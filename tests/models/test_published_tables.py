@@ -1,4 +1,4 @@
-"""What the SMP cost study printed is consistent: tables 9 to 11 with its cost functions, and with its text.
+"""The published numbers of the SMP cost study are consistent: tables 9 to 11 with its cost functions and its text.
 
 A superstep's Loc and M/G are two readings of one time: t_m = M/G t_g = t_g + (1 - Loc) (t_b - t_g), where t_g and t_b
 are the Good and Bad predictions of tables 2 and 4.
@@ -33,7 +33,7 @@ Times = NDArray[np.float64]
 
 
 def ends(sort: str, label: str, p: int, functions_of: int = 0) -> tuple[Times, Times]:
-    """Good and Bad predictions of a superstep, for every number of keys; of a machine of p, or of another number."""
+    """Return Good and Bad predictions of a superstep for every number of keys, by functions of p or another number."""
     cost = FORMS[sort].cost
     assert cost is not None
     made = [cost(n, p) for n in paper_lengths(p)]
@@ -43,27 +43,27 @@ def ends(sort: str, label: str, p: int, functions_of: int = 0) -> tuple[Times, T
 
 
 def measured(sort: str, label: str, p: int) -> Times:
-    """The times that M/G gives, and Loc where there is none, were they the same for all numbers of keys."""
+    """Return the times by M/G, or by Loc if there is no M/G, as if they were the same for all numbers of keys."""
     good, bad = ends(sort, label, p)
     loc, m_over_g = PAPER_STEPS[sort][label].at(p)
     return good + (1 - loc) * (bad - good) if m_over_g is None else m_over_g * good
 
 
 @pytest.mark.parametrize(("sort", "label", "p"), SIGNIFICANT)
-def test_loc_and_m_over_g_are_of_one_time(sort: str, label: str, p: int) -> None:
+def test_loc_and_m_over_g_describe_one_time(sort: str, label: str, p: int) -> None:
     good, bad = ends(sort, label, p)
     loc, m_over_g = PAPER_STEPS[sort][label].at(p)
     assert m_over_g is not None
     ratio = good / (bad - good)
-    # Whatever M/G was at each number of keys: 1 - Loc is (M/G - 1) ratio, and both averages were rounded.
+    # For any M/G at each number of keys, 1 - Loc is (M/G - 1) ratio, and both averages were rounded.
     assert (m_over_g - ROUNDING - 1) * ratio.min() - ROUNDING <= 1 - loc
     assert 1 - loc <= (m_over_g + ROUNDING - 1) * ratio.max() + ROUNDING
-    # Were it the same at all of them, the average would be this.
+    # If M/G were the same at all of them, the average would be this.
     assert 1 - (m_over_g - 1) * ratio.mean() == pytest.approx(loc, abs=0.03)
 
 
 def off_by(functions_of: Mapping[int, int]) -> Times:
-    """Loc from M/G, less the printed one, for every superstep that has both."""
+    """Return Loc computed from M/G, minus the printed one, for every superstep that has both."""
     found = []
     for sort, label, p in SIGNIFICANT:
         good, bad = ends(sort, label, p, functions_of[p])
@@ -73,15 +73,15 @@ def off_by(functions_of: Mapping[int, int]) -> Times:
     return np.array(found)
 
 
-def test_loc_follows_from_m_over_g_by_the_functions_of_the_same_p_alone() -> None:
+def test_loc_follows_from_m_over_g_only_with_the_functions_of_the_same_p() -> None:
     same = off_by({p: p for p in PROCESSORS})
     assert abs(same.mean()) < 0.001
     assert np.abs(same).mean() < 0.0075  # rounding alone makes 0.0025 of it
     assert np.abs(off_by({2: 12, 4: 12, 8: 2, 12: 2})).mean() > 3 * np.abs(same).mean()
 
 
-def test_a_key_s_local_sort_is_not_in_a_superstep_s_time() -> None:
-    """What t_m leaves beyond t_g is less than any computation of a sort of n/p keys on a processor of 195 MHz."""
+def test_the_local_sort_is_not_included_in_the_time_of_a_superstep() -> None:
+    """The time t_m - t_g is less than any sort of n/p keys takes on a processor of 195 MHz."""
     n = paper_lengths(2)[-1]
     good, bad = (float(end[-1]) for end in ends("sample", "sort", 2))
     loc, _ = PAPER_STEPS["sample"]["sort"].at(2)
@@ -90,15 +90,15 @@ def test_a_key_s_local_sort_is_not_in_a_superstep_s_time() -> None:
 
 
 @pytest.mark.parametrize(("sort", "label", "p"), [place for place in PLACES if place not in SIGNIFICANT])
-def test_what_is_not_significant_takes_at_most_a_bad_start(sort: str, label: str, p: int) -> None:
-    """Supersteps without M/G take 0.1 to 1.8 ms at any number of keys: the start of phases, by their Loc."""
+def test_insignificant_supersteps_take_at_most_a_bad_start(sort: str, label: str, p: int) -> None:
+    """By their Loc, supersteps without M/G take 0.1 to 1.8 ms at any number of keys: the start of phases."""
     times = measured(sort, label, p)
     assert times.max() == pytest.approx(times.min())
     assert 0.1e-3 < times[0] < 1.8e-3
 
 
 def test_measured_times_lie_in_the_interval() -> None:
-    """General analysis: for every algorithm and p."""
+    """The general analysis says so for every algorithm and p."""
     for sort, label, p in PLACES:
         loc, m_over_g = PAPER_STEPS[sort][label].at(p)
         assert 0 < loc < 1
@@ -106,7 +106,7 @@ def test_measured_times_lie_in_the_interval() -> None:
 
 
 def program(sort: str, p: int) -> tuple[Times, Times, Times]:
-    """Good, measured and bad times of the communication of a sort, for every number of keys."""
+    """Return good, measured and bad times of the communication of a sort, for every number of keys."""
     times = [(*ends(sort, label, p), measured(sort, label, p)) for label in PAPER_STEPS[sort]]
     good, bad, took = (ROUNDS.get(sort, 1) * np.sum(part, axis=0) for part in zip(*times, strict=True))
     return good, took, bad
@@ -128,7 +128,7 @@ def test_programs_have_the_m_over_g_of_the_text(sort: str, p: int) -> None:
     assert (took / good).mean() == pytest.approx(about, abs=off)
 
 
-def test_m_over_g_degrades_with_p_but_for_sample_sort() -> None:
+def test_m_over_g_grows_with_p_except_for_sample_sort() -> None:
     by_p = {}
     for sort in SORTS:
         good_and_took = [program(sort, p)[:2] for p in PROCESSORS]
@@ -138,7 +138,7 @@ def test_m_over_g_degrades_with_p_but_for_sample_sort() -> None:
     assert max(by_p["sample"]) / min(by_p["sample"]) < 1.1
 
 
-def test_the_degree_of_locality_is_above_90_percent_but_for_sample_sort_on_2_and_4() -> None:
+def test_the_degree_of_locality_is_above_90_percent_except_for_sample_sort_on_2_and_4() -> None:
     """The text says that it always was; by table 10 it is 0.85 and 0.88 there."""
     below = {}
     for sort in SORTS:
@@ -150,8 +150,8 @@ def test_the_degree_of_locality_is_above_90_percent_but_for_sample_sort_on_2_and
     assert below == {("sample", 2): 0.85, ("sample", 4): 0.88}
 
 
-def test_good_and_bad_order_the_sorts_alike_and_the_communication_of_large_ones_another_way() -> None:
-    """The text's order is of totals with computation, which is not printed: it cannot be had from the tables."""
+def test_good_and_bad_order_the_sorts_alike_but_measured_times_of_large_sorts_do_not() -> None:
+    """The text orders totals with computation, which is not printed, so its order does not follow from the tables."""
     for p in PROCESSORS:
         good, took, bad = (np.array([program(sort, p)[k] for sort in SORTS]) for k in range(3))
         orders = [np.argsort(times, axis=0).T for times in (good, took, bad)]
@@ -161,7 +161,7 @@ def test_good_and_bad_order_the_sorts_alike_and_the_communication_of_large_ones_
         assert [SORTS[k] for k in orders[1][-1]] == ["sample", "radix", "column"]
 
 
-def test_the_reverse_transposition_is_what_degrades_column_sort() -> None:
+def test_column_sort_degrades_because_of_the_reverse_transposition() -> None:
     steps = PAPER_STEPS["column"]
     worst = steps["sort/reverse"]
     others = [step for step in steps.values() if step is not worst]
@@ -182,7 +182,7 @@ def prices(family: str, part: str) -> dict[int, dict[str, float]]:
     }
 
 
-def test_coefficients_are_what_section_4_3_says_of_them() -> None:
+def test_the_coefficients_confirm_section_4_3() -> None:
     for each in prices("good", "R0").values():
         assert each["ghr1"] / each["ghw1"] == pytest.approx(2, abs=0.25)  # reads about twice as expensive in cache
     for each in prices("good", "R1").values():
@@ -196,8 +196,8 @@ def test_coefficients_are_what_section_4_3_says_of_them() -> None:
     assert 100 < word[0] < 1000  # "up to two orders of magnitude"
 
 
-def test_errors_beyond_what_the_text_says_of_them() -> None:
-    """What cannot be reconciled with "average errors never exceed 30%", and "H is consistently worse"."""
+def test_some_errors_contradict_the_text() -> None:
+    """These contradict "average errors never exceed 30%", and "H is consistently worse"."""
     rows = [row for p in PROCESSORS for row in paper_errors(p)]
     assert [(r["source"], r["name"], r["p"]) for r in rows if r["average"] > 0.3] == [("table 7", "H", 12)]
     simple = {(r["source"], r["set"], r["p"]): r["average"] for r in rows if r["name"] == "H"}
@@ -207,15 +207,15 @@ def test_errors_beyond_what_the_text_says_of_them() -> None:
     assert better == {("table 6", "R1", 8, "HrHw"), ("table 6", "R1", 12, "HrHw")}
 
 
-def test_steps_are_those_of_the_kernels() -> None:
+def test_the_steps_are_those_of_the_kernels() -> None:
     for sort, steps in PAPER_STEPS.items():
         cost = FORMS[sort].cost
         assert cost is not None
         assert list(dict.fromkeys(cost(80_000, 8)["label"].tolist())) == list(steps)
 
 
-def test_the_sums_of_tables_9_to_11() -> None:
-    """Loc and M/G, taken from the paper's text."""
+def test_the_sums_of_tables_9_to_11_are_right() -> None:
+    """The sums of Loc and M/G are taken from the paper's text."""
     sums = {"radix": (15.5, 24.43), "sample": (18.38, 93.24), "column": (18.38, 155.81)}
     for sort, (loc, m_over_g) in sums.items():
         steps: list[PaperStep] = list(PAPER_STEPS[sort].values())
@@ -223,5 +223,5 @@ def test_the_sums_of_tables_9_to_11() -> None:
         assert sum(sum(step.m_over_g) for step in steps) == pytest.approx(m_over_g)
 
 
-def test_the_paper_s_processors_that_are_closest() -> None:
+def test_the_closest_number_of_processors_of_the_paper_is_used() -> None:
     assert {p: closest_p(p) for p in (1, 2, 3, 4, 6, 7, 16)} == {1: 2, 2: 2, 3: 2, 4: 4, 6: 4, 7: 8, 16: 12}

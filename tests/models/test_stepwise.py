@@ -1,4 +1,4 @@
-"""Stepwise selection: what is planted stays, what is not goes, one at a time, with the reason in words."""
+"""Stepwise selection: planted terms stay, the others are removed one at a time, with the reason in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TERMS = ("1", "n", "m", "n*m", "n*log2(n)", "sqrt(m)")
 
 
 def sampled(rng: np.random.Generator, count: int = 40) -> Array:
-    """The columns of `TERMS` at geometric points, n and m independent of each other."""
+    """Return the columns of `TERMS` at geometric points, n and m independent of each other."""
     n = rng.permutation(np.geomspace(1e2, 1e5, count))
     m = rng.permutation(np.geomspace(1e0, 1e3, count))
     return np.column_stack([np.ones(count), n, m, n * m, n * np.log2(n), np.sqrt(m)])
@@ -31,13 +31,13 @@ def kept_by(seed: int, planted: Array, noise: float, **options: bool) -> set[str
     return set(select(columns, y, TERMS, **options).fit.terms)
 
 
-def test_planted_terms_stay_and_each_other_goes_in_95_percent() -> None:
-    # 2e-6 + 1e-9 n + 2e-10 n m: every term is most of the time somewhere in the range.
+def test_planted_terms_stay_and_each_other_term_is_removed_in_95_percent() -> None:
+    # 2e-6 + 1e-9 n + 2e-10 n m: every term makes up most of the time somewhere in the range.
     planted = np.array([2e-6, 1e-9, 0.0, 2e-10, 0.0, 0.0])
     runs = [kept_by(seed, planted, 0.03) for seed in range(300)]
     for term in ("1", "n*m"):
         assert sum(term in kept for kept in runs) == len(runs)
-    # n and n log2 n differ by little over three decades: now and then the wrong one is there instead.
+    # n and n log2 n differ by little over three decades, so now and then the wrong one is kept.
     assert all(kept & {"n", "n*log2(n)"} for kept in runs)
     assert sum("n" in kept for kept in runs) > 0.97 * len(runs)
     for term in ("m", "n*log2(n)", "sqrt(m)"):
@@ -47,7 +47,7 @@ def test_planted_terms_stay_and_each_other_goes_in_95_percent() -> None:
     assert sum(kept == {"1", "n", "n*m"} for kept in runs) > 0.8 * len(runs)
 
 
-def test_the_chance_of_one_irrelevant_term_is_5_percent() -> None:
+def test_the_chance_to_keep_one_irrelevant_term_is_5_percent() -> None:
     rng = np.random.default_rng(7)
     words = np.geomspace(1e3, 1e6, 20)
     shares = np.empty(2000)
@@ -58,8 +58,8 @@ def test_the_chance_of_one_irrelevant_term_is_5_percent() -> None:
     assert shares.mean() == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / len(shares)))
 
 
-def test_one_at_a_time_where_all_at_once_leaves_nothing() -> None:
-    # Two terms that say nearly the same: with both there, neither is needed; without both, nothing is left.
+def test_terms_are_removed_one_at_a_time_if_removing_all_would_leave_nothing() -> None:
+    # Two terms say nearly the same: with both, neither is needed; without both, nothing is left.
     rng = np.random.default_rng(1)
     n = np.geomspace(1e3, 1e6, 20)
     columns = np.column_stack([np.ones(20), n, n * (1.0 + 0.01 * rng.standard_normal(20))])
@@ -76,7 +76,7 @@ def test_one_at_a_time_where_all_at_once_leaves_nothing() -> None:
 
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.booleans())
-def test_each_removal_is_that_of_figure_3_9(seed: int, relative: bool) -> None:
+def test_each_removal_follows_figure_3_9(seed: int, relative: bool) -> None:
     rng = np.random.default_rng(seed)
     columns = sampled(rng, int(rng.integers(12, 40)))
     planted = np.array([1e-4, 1e-7, 1e-5, 1e-8, 1e-8, 1e-4]) * rng.integers(0, 2, 6)
@@ -98,7 +98,7 @@ def test_each_removal_is_that_of_figure_3_9(seed: int, relative: bool) -> None:
         loose = {"rel": 1e-5, "abs": 1e-5 * half.max()}
         assert model.low * norms == pytest.approx(beta - half, **loose)
         assert model.high * norms == pytest.approx(beta + half, **loose)
-        if model.unidentified:  # the thesis' rule has no word for these
+        if model.unidentified:  # the thesis' rule does not cover these
             return
         if gone is None:
             assert ratio.min() > 1.0 or len(left) == 1
@@ -112,7 +112,7 @@ def test_each_removal_is_that_of_figure_3_9(seed: int, relative: bool) -> None:
     assert chosen.fit.terms == tuple(TERMS[i] for i in left)
 
 
-def test_the_least_relevant_is_the_one_that_is_missed_least() -> None:
+def test_the_least_relevant_term_is_the_one_whose_removal_matters_least() -> None:
     rng = np.random.default_rng(3)
     columns = sampled(rng)[:, :4]
     y = columns @ [1e-5, 1e-9, 1e-9, 1e-11] * (1.0 + 0.3 * rng.uniform(-1, 1, 40))
@@ -124,8 +124,8 @@ def test_the_least_relevant_is_the_one_that_is_missed_least() -> None:
     assert int(np.argmin(squares)) == first
 
 
-def test_the_example_of_the_thesis() -> None:
-    # Gallons per 100 miles by weight (section 2.2): the constant goes, 1.52 is left; 1.50 on the relative error.
+def test_the_example_of_the_thesis_is_reproduced() -> None:
+    # Gallons per 100 miles by weight (section 2.2): the constant is removed, 1.52 is left; 1.50 on the relative error.
     gallons = [5.5, 5.9, 6.5, 3.3, 3.6, 4.6, 2.9, 3.6, 3.1, 4.9]
     columns = np.column_stack([np.ones(10), [3.4, 3.8, 4.1, 2.2, 2.6, 2.9, 2.0, 2.7, 1.9, 3.4]])
     for relative, weight in ((False, 1.52), (True, 1.50)):
@@ -141,7 +141,7 @@ def twins() -> tuple[Array, Array]:
     return np.column_stack([np.ones(20), n, 2 * n]), (1e-5 + 1e-8 * n) * noise
 
 
-def test_terms_that_cannot_be_told_apart_are_named_and_the_last_goes() -> None:
+def test_terms_that_cannot_be_distinguished_are_named_and_the_last_is_removed() -> None:
     columns, y = twins()
     chosen = select(columns, y, ["1", "n", "2*n"])
     assert str(chosen) == "without 2*n: it cannot be separated from n (condition inf)\nkept 1, n"
@@ -151,7 +151,7 @@ def test_terms_that_cannot_be_told_apart_are_named_and_the_last_goes() -> None:
     assert [gone.term for gone in other.removed] == ["n"]
 
 
-def test_terms_that_are_nearly_the_same_are_named_though_each_is_relevant() -> None:
+def test_nearly_equal_terms_are_named_although_each_is_relevant() -> None:
     n = np.geomspace(1e3, 1e6, 20)
     columns = np.column_stack([n, n * (1.0 + 1e-4 * np.cos(np.arange(20))), np.ones(20)])
     y = columns @ [1e-8, 1e-8, 1e-5] * (1.0 + 1e-7 * np.sin(np.arange(20)))
@@ -164,7 +164,7 @@ def test_terms_that_are_nearly_the_same_are_named_though_each_is_relevant() -> N
     assert chosen.fit.unidentified == ()
 
 
-def test_a_term_held_at_zero_goes_with_that_as_the_reason() -> None:
+def test_a_term_held_at_zero_is_removed_for_that_reason() -> None:
     n = np.geomspace(1e3, 1e6, 20)
     columns = np.column_stack([np.ones(20), n, np.sqrt(n)])
     y = columns @ [1e-3, 1e-6, -1e-6] * (1.0 + 0.001 * np.cos(np.arange(20)))
@@ -174,7 +174,7 @@ def test_a_term_held_at_zero_goes_with_that_as_the_reason() -> None:
     assert select(columns, y, ["1", "n", "sqrt(n)"]).removed == ()
 
 
-def test_signs_stay_with_their_terms() -> None:
+def test_sign_constraints_stay_with_their_terms() -> None:
     rng = np.random.default_rng(8)
     a, b, c = rng.uniform(1.0, 2.0, (3, 30))
     y = 3 * a - b + 0.01 * rng.standard_normal(30) + 5
@@ -184,7 +184,7 @@ def test_signs_stay_with_their_terms() -> None:
     assert chosen.fit.coefficients == pytest.approx([3.0, -1.0, 5.0], abs=0.05)
 
 
-def test_a_column_of_zeros_goes() -> None:
+def test_a_column_of_zeros_is_removed() -> None:
     columns, y = twins()
     columns[:, 2] = 0.0
     assert (
@@ -192,8 +192,8 @@ def test_a_column_of_zeros_goes() -> None:
     )
 
 
-def test_exact_data_leave_no_term_to_rounding() -> None:
-    # Without noise an interval has no width, and what rounding leaves of a coefficient is no sign of it.
+def test_exact_data_keep_no_term_because_of_rounding() -> None:
+    # Without noise an interval has no width, and a coefficient left by rounding does not show that a term is relevant.
     for seed in range(20):
         columns = sampled(np.random.default_rng(seed))
         for relative in (True, False):
@@ -213,7 +213,7 @@ def test_terms_to_keep_stay_and_are_named() -> None:
     assert both.doubtful == ("n", "2*n")
 
 
-def test_one_term_stays_at_least() -> None:
+def test_at_least_one_term_stays() -> None:
     rng = np.random.default_rng(2)
     columns, y = rng.normal(size=(10, 3)), rng.normal(size=10)
     chosen = select(columns, y, ["a", "b", "c"], relative=False)
@@ -222,7 +222,7 @@ def test_one_term_stays_at_least() -> None:
     assert chosen.doubtful == chosen.fit.terms
 
 
-def test_reweighted_selection_is_fitted_reweighted() -> None:
+def test_a_reweighted_selection_has_a_reweighted_fit() -> None:
     rng = np.random.default_rng(6)
     columns = sampled(rng)
     y = columns @ [2e-6, 1e-9, 0, 2e-10, 0, 0] * (1.0 + 0.15 * rng.standard_normal(40))
@@ -233,7 +233,7 @@ def test_reweighted_selection_is_fitted_reweighted() -> None:
     assert chosen.fit.coefficients != pytest.approx(plain.coefficients, rel=1e-3)
 
 
-def test_what_cannot_be_selected_says_why() -> None:
+def test_impossible_selections_are_refused_with_the_reason() -> None:
     columns, y = twins()
     with pytest.raises(FitError, match=r"terms to keep \('m',\) are not among the terms \('1', 'n', '2\*n'\)"):
         select(columns, y, ["1", "n", "2*n"], keep=["m"])

@@ -1,4 +1,4 @@
-"""What is made of effects: conditional effects, saturation, gains, ladders, searches, the next step, and plots."""
+"""Conclusions from effects: conditional effects, saturation, gains, ladders, searches, the next step, and plots."""
 
 import json
 import math
@@ -32,11 +32,11 @@ PAPER = json.loads((Path(__file__).parents[1] / "data/perturb/paper.json").read_
 
 
 KNOWN: tuple[dict[str, float], dict[str, float]] = ({}, {})
-"""Of no factor the delay that a run has, nor the time in its place: an effect worth having is a share of the run."""
+"""No factor's delay in a run is known, nor the time in its place, so an effect worth having is a share of the run."""
 
 
 def table_2():
-    """Table 2, with replications that have its S of 0.10."""
+    """Return table 2, with replications that have its S of 0.10."""
     printed = PAPER["table 2"]
     spread = np.array([1, 0, -1])[:, None] * 0.3354 * np.where(np.arange(16) % 2, 1, -1)
     return analyse(
@@ -45,7 +45,7 @@ def table_2():
 
 
 def measured(made, response, noise=0.05, replications=3, seed=0):
-    """Trials of a program whose response is a function of the levels of its factors."""
+    """Return the analysis of a program whose response is a function of the levels of its factors."""
     exact = np.array([response(dict(zip(made.factors, row > 0, strict=True))) for row in made.levels])
     return analyse(made, exact + np.random.default_rng(seed).normal(0, noise, (replications, made.trials)))
 
@@ -64,7 +64,7 @@ def test_conditional_effects_are_differences_of_means():
     assert np.std([one.without for one in many]) == pytest.approx(deviation, rel=0.15)
 
 
-def test_conditional_effects_need_an_interaction_of_its_own():
+def test_conditional_effects_need_an_unaliased_interaction():
     found = analyse(fractional("2^(3-1)"), np.random.default_rng(0).normal(size=(2, 4)))
     with pytest.raises(ValueError, match="a&b and the main effect of c cannot be separated"):
         conditional(found, "a", "b")
@@ -74,8 +74,8 @@ def test_conditional_effects_need_an_interaction_of_its_own():
         conditional(analyse(screening("abc", 12), np.arange(12.0)), "a", "b")
 
 
-def test_saturation_in_table_2_swap_hides_all_others():
-    """Beside the delay of swap() the others do not show; their interactions with it are aliased, and named."""
+def test_in_table_2_swap_hides_all_other_effects():
+    """Next to the delay of swap() the others do not show; the aliases of their interactions with it are named."""
     found = saturations(table_2())
     assert [one.hidden for one in found] == ["s_lock()", "code1", "pop()", "push()"]
     assert {one.by for one in found} == {"swap()"}
@@ -84,7 +84,7 @@ def test_saturation_in_table_2_swap_hides_all_others():
     assert found[0].aliases == ("bubble_sort()&code1",)
 
 
-def test_saturation_of_two_parts_that_run_at_the_same_time():
+def test_one_of_two_simultaneous_parts_hides_the_other():
     made = fractional("2^3", "left, right, after")
     found = measured(made, lambda on: max(10 + 2 * on["left"], 9 + 20 * on["right"]) + 3 * on["after"])
     (one,) = saturations(found)
@@ -109,8 +109,8 @@ def test_an_interaction_within_the_noise_of_conditional_effects_hides_nothing():
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000))
-def test_effect_alone_is_that_of_the_trial_with_one_delay(seed):
-    """Exactly so without interactions of three factors, as long as those of two are significant or none."""
+def test_the_effect_alone_is_that_of_a_trial_with_one_delay(seed):
+    """This is exact if no three factors interact, and if every interaction of two is significant or absent."""
     rng = np.random.default_rng(seed)
     made = fractional("2^4")
     mains, pairs = rng.uniform(5, 10, 4), np.triu(rng.choice([0.0, -3.0, 4.0], (4, 4)), 1)
@@ -127,8 +127,8 @@ def test_likely_pairs_prefer_factors_that_have_effects():
     assert likely_pairs(found) == [("a", "c")]  # not b and d, with which they are aliased
 
 
-def test_gain_is_sensitivity_times_the_time_in_the_place():
-    """Four parts of known times: two on the critical path, one half the time, one never."""
+def test_the_gain_is_the_sensitivity_times_the_time_in_the_place():
+    """Four parts of known times: two are always on the critical path, one is half of the time, and one never."""
     spent = {"a": 4.0, "b": 2.0, "c": 6.0, "d": 5.0}
     shares = {"a": 1.0, "b": 1.0, "c": 0.5, "d": 0.0}
     delayed = {"a": 0.4, "b": 0.4, "c": 0.2, "d": 0.8}
@@ -148,8 +148,8 @@ def test_gain_is_sensitivity_times_the_time_in_the_place():
             gains(found, wrong, spent)
 
 
-def test_of_two_places_that_wait_for_each_other_an_effect_alone_promises_too_much():
-    """Made faster, either gains nothing; delayed alone either costs in full, and the mean over the other half of it."""
+def test_of_two_places_that_wait_for_each_other_the_effect_alone_promises_too_much():
+    """A faster one alone gains nothing.  A delay of one alone costs its full length, and on average half of it."""
     found = measured(fractional("2^2"), lambda on: 10 + 2 * max(on["a"], on["b"]), noise=0.01)
     delayed, spent = {"a": 2.0, "b": 2.0}, {"a": 10.0, "b": 10.0}
     for single, promised in ((False, 5.0), (True, 10.0)):
@@ -170,7 +170,7 @@ def test_next_steps_of_a_resolution_iv_screening():
     }  # fmt: skip
 
 
-def test_next_step_is_to_fold_over_where_a_main_effect_may_be_an_interaction():
+def test_folding_over_is_advised_if_a_main_effect_may_be_an_interaction():
     made = fractional("2^(7-4)")  # a is aliased with bd, ce, fg
     found = measured(made, lambda on: 10 + 5 * on["b"] + 4 * on["d"] + 4 * (on["b"] and on["d"]))
     steps = [step for step in next_steps(found, *KNOWN) if step.action == "fold over"]
@@ -181,8 +181,8 @@ def test_next_step_is_to_fold_over_where_a_main_effect_may_be_an_interaction():
     assert {step.factor for step in next_steps(folded, *KNOWN) if step.action == "keep"} == {"b", "d"}
 
 
-def test_a_delay_whose_trials_scatter_hides_small_effects_and_should_be_smaller():
-    """Noise in proportion to the time, as of runs with other data: a small effect is lost beside a large one."""
+def test_a_smaller_delay_is_advised_if_its_trials_scatter_and_hide_small_effects():
+    """The noise is proportional to the time, as with different data, so a small effect is lost next to a large one."""
     made, rng = fractional("2^(4-1)", "big, small, none, idle"), np.random.default_rng(1)
     exact = 1e-5 * np.array([1 + 30 * on[0] + 0.3 * on[1] for on in made.levels > 0])
     found = analyse(made, exact * rng.normal(1, 0.05, (3, 8)))
@@ -197,7 +197,7 @@ def test_a_delay_whose_trials_scatter_hides_small_effects_and_should_be_smaller(
 
 
 @pytest.mark.parametrize(("mean", "unit"), [(20.0, "s"), (0.02, "ms"), (2e-5, "us"), (2e-8, "ns"), (2e-12, "s")])
-def test_times_are_told_in_a_unit_that_suits_them(mean, unit):
+def test_times_are_shown_in_a_suitable_unit(mean, unit):
     made = fractional("2^2")
     responses = mean * (1 + 0.1 * np.random.default_rng(0).random((2, 4)))
     made = effects_table(analyse(made, responses, "time", "s"))
@@ -237,7 +237,7 @@ def test_figure_3a_is_linear():
         assert not found.faster
 
 
-def test_figure_3b_small_delays_make_it_faster_and_the_large_end_is_to_trust():
+def test_in_figure_3b_small_delays_make_it_faster_and_the_large_end_is_trusted():
     found = ladder([10, 1, 5, 2, 20], [-0.3, -3.0, 0.1, -4.0, 0.2], 0.5)
     assert found.delays.tolist() == [1, 2, 5, 10, 20]
     assert found.verdict == "large delays"
@@ -247,7 +247,7 @@ def test_figure_3b_small_delays_make_it_faster_and_the_large_end_is_to_trust():
     assert str(found).endswith("some delays make the program faster")
 
 
-def test_the_small_end_is_to_trust_where_large_delays_saturate():
+def test_the_small_end_is_trusted_if_large_delays_saturate():
     delays = np.array([1, 2, 4, 8, 16, 32.0])
     found = ladder(delays, np.minimum(3 * delays, 25), 0.2)
     assert found.verdict == "small delays"
@@ -255,24 +255,24 @@ def test_the_small_end_is_to_trust_where_large_delays_saturate():
     assert found.slope == pytest.approx(3)
 
 
-def test_noise_and_rungs_that_never_agree():
+def test_noise_and_rungs_that_never_agree_have_no_trusted_end():
     assert ladder([1, 2, 4], [0.2, -0.3, 0.1], 0.5).verdict == "noise"
     assert math.isnan(ladder([1, 2, 4], [0.2, -0.3, 0.1], 0.5).slope)
-    found = ladder([1, 2, 4, 8, 16], [0.1, -0.2, 0.3, 50, 10], 0.2)  # the small end agrees, but with anything
+    found = ladder([1, 2, 4, 8, 16], [0.1, -0.2, 0.3, 50, 10], 0.2)  # the small rungs agree only because they are noise
     assert (found.verdict, found.delays[found.trusted].tolist()) == ("neither", [])
     found = ladder([1, 2, 4, 8], [5, 1, 9, -7], 0.1)
     assert found.verdict == "neither"
     assert str(found).splitlines()[-1].startswith("trust neither end")
 
 
-def test_linear_ladders_are_called_linear_in_99_of_100():
+def test_99_of_100_linear_ladders_are_called_linear():
     rng = np.random.default_rng(2)
     delays = np.array([1, 2, 5, 10, 20.0])
     linear = [ladder(delays, delays + rng.normal(0, 0.3, 5), 0.3).verdict == "linear" for _ in range(1000)]
     assert 0.98 <= np.mean(linear) <= 0.998
 
 
-def test_table_4_is_searched_and_the_best_trial_is_twice_as_fast():
+def test_the_search_of_table_4_finds_a_trial_that_is_twice_as_fast():
     printed = PAPER["table 4"]
     tried = delays_of("F1, F2, F3, F4, F5, F6", printed["levels"])
     responses = np.full(25, 55.0)  # the paper prints four of them
@@ -299,7 +299,7 @@ def test_table_4_is_searched_and_the_best_trial_is_twice_as_fast():
     assert below(found.table())[-1].split() == ["1", "0", "0", "0", "0", "0", "0", "66", "no", "delays"]
 
 
-def test_level_means_of_a_balanced_search_are_those_of_each_factor_alone():
+def test_level_means_of_a_balanced_search_show_each_factor_alone():
     tried = delays_of("abc", (0, 1, 2))
     rng = np.random.default_rng(3)
     slopes = {"a": -1.0, "b": 0.5, "c": 2.0}
@@ -325,12 +325,12 @@ def test_level_means_of_a_balanced_search_are_those_of_each_factor_alone():
         (lambda: ladder([1, 2, 3], [1, math.nan, 3], 0.1), "all numbers finite"),
     ],
 )
-def test_bad_input_is_told_plainly(make, message):
+def test_invalid_input_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_figures_show_the_numbers_they_are_given():
+def test_figures_show_the_given_numbers():
     found = table_2()
     figure = figures.half_normal(found)
     drawn = pictures.check(figure)
@@ -342,14 +342,14 @@ def test_figures_show_the_numbers_they_are_given():
     bars = {y: x for one in figure.panels[0].series for x, y in zip(one.x, one.y, strict=True)}
     assert np.allclose([bars[k] for k in range(len(bars))], sorted(found.effects, key=lambda effect: -abs(effect)))
     assert drawn.axes[0].get_yticklabels()[0].get_text() == "swap()"
-    assert drawn.axes[0].yaxis_inverted(), "the largest on top"
+    assert drawn.axes[0].yaxis_inverted(), "the largest effect must be at the top"
     rungs = ladder([1, 2, 5, 10, 20], [-3.0, -4.0, 0.1, -0.3, 0.2], 0.5)
     figure = figures.ladders({"receive": rungs, "main loop": ladder([1, 2, 5], [3, 6, 15], 0.5)}, "s", "units")
     pictures.check(figure)
     assert np.allclose(figure.panels[0].series[0].y, rungs.per_unit)
 
 
-def test_plots_are_the_figures_drawn(tmp_path):
+def test_plots_draw_the_figures(tmp_path):
     found = ladder([1, 2, 5], [3, 6, 15], 0.5)
     made = [
         plots.half_normal(table_2()),
@@ -366,7 +366,7 @@ def test_plots_are_the_figures_drawn(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["2^2", "2^(64-57)"])
-def test_plots_of_few_and_many_effects(text):
+def test_few_and_many_effects_are_plotted(text):
     made = fractional(text)
     found = measured(made, lambda on: 5 + sum(on.values()) % 3)
     pictures.check(figures.half_normal(found))
@@ -386,7 +386,7 @@ def test_a_search_survives_json_and_shows_delays_in_units():
 
 
 def lengths_of_delays(proc, seed, wanted):
-    """How far, in ns of virtual time, the delays of a and b are from those that are wanted; noise of 0 to 2 on it."""
+    """Return by how many virtual ns the delays of a and b differ from the wanted ones, plus 100 and noise of 0 to 2."""
     found = []
     for place in "abc":
         began = clock()
@@ -396,7 +396,7 @@ def lengths_of_delays(proc, seed, wanted):
 
 
 @pytest.mark.parametrize("wanted", [(20, 10), (0, 0)])
-def test_the_best_of_a_search_is_run_again_beside_no_delays(wanted):
+def test_the_best_trial_of_a_search_is_repeated_next_to_trials_without_delays(wanted):
     seeds = iter(range(1000))
     with smp.emulated(1, schedule="clock") as machine:
         options = {"machine": machine, "arguments": lambda: (next(seeds), wanted)}
@@ -414,4 +414,4 @@ def test_the_best_of_a_search_is_run_again_beside_no_delays(wanted):
     assert again.settings.tolist()[0] == [0, 0, 0]
     assert (again.unperturbed, again.results[1]) == (pytest.approx(131, abs=1), pytest.approx(101, abs=1))
     assert again.significant
-    assert next(seeds) == before + 2 + 12 + 1  # a warm-up, a count, and six of each
+    assert next(seeds) == before + 2 + 12 + 1  # a warm-up, a counted run, and six of each setting

@@ -1,4 +1,4 @@
-"""Designs: against the published tables, and brute force over all sets of factors."""
+"""Designs: compared with the published tables, and with brute force over all sets of factors."""
 
 import json
 from collections import Counter
@@ -23,15 +23,15 @@ from smp.perturb.experiments.order import blocked, schedule
 
 PAPER = json.loads((Path(__file__).parents[1] / "data/perturb/paper.json").read_text())
 
-# Box, Hunter and Hunter (1978), table 12.15: of k generators in 4, 8, 16, 32, 64 and 128 trials.
+# Resolutions by (factors, generators), in 4 to 128 trials: Box, Hunter and Hunter (1978), table 12.15.
 RESOLUTIONS = {
     (3, 1): 3, (4, 1): 4, (5, 1): 5, (5, 2): 3, (6, 1): 6, (6, 2): 4, (6, 3): 3, (7, 1): 7, (7, 2): 4, (7, 3): 4,
     (7, 4): 3, (8, 1): 8, (8, 2): 5, (8, 3): 4, (8, 4): 4, (9, 2): 6, (9, 3): 4, (9, 4): 4, (9, 5): 3, (10, 3): 5,
     (10, 4): 4, (10, 5): 4, (10, 6): 3, (11, 4): 5, (11, 5): 4, (11, 6): 4, (11, 7): 3,
 }  # fmt: skip
 
-# Words of 3, 4 and 5 factors of the designs of minimum aberration: Chen, Sun and Wu (1993), 16, 32 and 64 trials;
-# H. Xu, Technometrics 51 (2009), 128 trials. Of (factors, trials).
+# Numbers of words of 3, 4 and 5 factors in the designs of minimum aberration, by (factors, trials): Chen, Sun and Wu
+# (1993) for 16, 32 and 64 trials; H. Xu, Technometrics 51 (2009), for 128 trials.
 WORDS = {
     (9, 16): (4, 14, 8), (10, 16): (8, 18, 16), (11, 16): (12, 26, 28), (12, 16): (16, 39, 48),
     (15, 16): (35, 105, 168), (7, 32): (0, 1, 2), (8, 32): (0, 3, 4), (9, 32): (0, 6, 8),
@@ -61,7 +61,7 @@ ROWS = {  # Plackett and Burman (1946)
 
 @st.composite
 def regular(draw, most=8):
-    """A design of random columns and signs, folded over at times: of any resolution, also with factors the same."""
+    """Draw a design of random columns and signs, sometimes folded over; it has any resolution, factors may coincide."""
     bits = draw(st.integers(1, 4))
     p = draw(st.integers(1, most))
     columns = tuple(draw(st.lists(st.integers(1, (1 << bits) - 1), min_size=p, max_size=p)))
@@ -148,7 +148,7 @@ def test_a_design_is_recovered_from_its_signs_in_any_order_of_the_trials(bits, d
         assert (again.levels == made.levels).all()
 
 
-def test_what_is_no_design_is_not_recognised():
+def test_levels_that_are_not_a_design_are_not_recognised():
     levels = fractional("2^3").levels.copy()
     levels[0] = levels[1]
     with pytest.raises(ValueError, match="no full or fractional factorial design"):
@@ -169,7 +169,7 @@ def test_published_generators_have_the_published_resolution(size):
 
 
 @pytest.mark.parametrize("size", WORDS)
-def test_searched_columns_and_published_ones_have_as_few_short_words_as_known(size):
+def test_searched_and_published_columns_have_the_fewest_known_short_words(size):
     p, trials = size
     bits = trials.bit_length() - 1
     assert tuple(map(int, fractional(f"2^({p}-{p - bits})").word_lengths[2:5])) == WORDS[size]
@@ -179,7 +179,7 @@ def test_searched_columns_and_published_ones_have_as_few_short_words_as_known(si
 
 
 @pytest.mark.parametrize("bits", [3, 4, 5, 6, 7, 8])
-def test_resolution_is_iv_up_to_half_as_many_factors_as_trials_and_iii_to_all(bits):
+def test_resolution_is_iv_up_to_half_as_many_factors_as_trials_and_iii_beyond(bits):
     trials = 1 << bits
     for p in {trials // 2, trials // 2 - 1, trials * 3 // 8}:
         assert (fractional(f"2^({p}-{p - bits})").resolution or 99) >= 4
@@ -189,7 +189,7 @@ def test_resolution_is_iv_up_to_half_as_many_factors_as_trials_and_iii_to_all(bi
         assert len(set(made.columns)) == p
 
 
-def test_sixty_four_factors_in_128_trials():
+def test_sixty_four_factors_fit_in_128_trials():
     made = fractional("2^(64-57)")
     assert made.resolution == 4
     assert sum(made.word_lengths) == 2**57 - 1
@@ -211,13 +211,13 @@ def test_table_2_is_the_published_design_and_its_generators_are_recovered():
     assert (fractional(printed["design"], printed["factors"]).levels == levels).all()
 
 
-def test_aliases_of_table_2_are_as_printed_but_for_one():
+def test_aliases_of_table_2_are_as_printed_except_for_one():
     printed = PAPER["table 2"]
     made = fractional(printed["design"], printed["factors"])
     wrong = []
     for contrast, source in enumerate(printed["sources"], start=1):
         wrong += [(contrast, word) for word in source.split(" OR ") if made.contrast(word) != (contrast, 1)]
-    # By the printed signs bubble_sort() is s_lock()&push()&pop(), line 8 of the table; it is printed in line 13.
+    # By the printed signs bubble_sort() is s_lock()&push()&pop(), line 8 of the table, but it is printed in line 13.
     assert wrong == [(12, "bubble_sort()")]
     assert made.contrast("bubble_sort()") == (7, 1)
 
@@ -235,7 +235,7 @@ def test_aliases_of_tables_2b_and_3_are_as_printed(table):
             assert {made.contrast(word) for word in source.split(" OR ")} == {(contrast, 1)}
 
 
-def test_foldover_frees_main_effects_and_a_single_fold_frees_one_factor():
+def test_a_foldover_frees_all_main_effects_and_a_single_fold_frees_one_factor():
     made = fractional("2^(7-4)")
     assert "bd" in made.aliases("a", order=2)
     whole, single = made.folded(), made.folded("a")
@@ -254,7 +254,7 @@ def test_designs_of_plackett_and_burman_are_the_published_ones(trials):
     made = design(f"PB{trials}")
     row = "".join("+" if level > 0 else "-" for level in made.levels[0])
     assert row == ROWS[trials]
-    shift = 9 if trials == 28 else 1  # that of 28 trials is made of blocks of nine
+    shift = 9 if trials == 28 else 1  # the design of 28 trials consists of blocks of nine
     for k in range(0, trials - 1, shift):
         assert (made.levels[k] == np.roll(made.levels[0], k)).all()
 
@@ -267,14 +267,14 @@ def test_designs_of_plackett_and_burman_are_orthogonal_and_have_a_trial_without_
     assert (matrix[-1, 1:] == -1).all()
 
 
-def test_screening_takes_the_fewest_trials_and_folds_to_resolution_iv():
+def test_a_screening_takes_the_fewest_trials_and_folds_to_resolution_iv():
     assert [screening(words.named(None, p)).trials for p in (3, 4, 7, 8, 11, 12, 27, 47, 48, 51, 52, 91, 127)] == [
         4, 8, 8, 12, 12, 16, 28, 48, 52, 52, 56, 92, 128,
     ]  # fmt: skip
     made = screening("abcdefghjkl")
     assert made.resolution == 3
     assert made.folded().resolution == 4
-    assert overlaps(made.levels) == {4: 165}  # by a third (Plackett-Burman, 12 trials)
+    assert overlaps(made.levels) == {4: 165}  # each by a third of the 12 trials (Plackett-Burman)
     assert made.word_lengths[2] == Fraction(165, 9)
     with pytest.raises(ValueError, match="PB12 has no contrast for the interaction 'ab'"):
         made.contrast("ab")
@@ -282,7 +282,7 @@ def test_screening_takes_the_fewest_trials_and_folds_to_resolution_iv():
         screening("abc", 148)
 
 
-def test_every_array_that_is_named_is_orthogonal():
+def test_every_named_array_is_orthogonal():
     known = orthogonal.arrays()
     assert {"OA9(3^4)", "OA12(2^11)", "OA18(2^1 3^7)", "OA25(5^6)", "OA32(2^1 4^9)", "OA54(2^1 3^25)"} <= set(known)
     for name in known:
@@ -296,7 +296,7 @@ def test_every_array_that_is_named_is_orthogonal():
 
 
 @pytest.mark.parametrize("s", [3, 5, 7, 11, 13])
-def test_a_difference_scheme_of_twice_a_prime_has_every_difference_as_often(s):
+def test_a_difference_scheme_of_twice_a_prime_has_every_difference_equally_often(s):
     scheme = twice(s)
     assert scheme.shape == (2 * s, 2 * s)
     for i, j in combinations(range(2 * s), 2):
@@ -304,14 +304,14 @@ def test_a_difference_scheme_of_twice_a_prime_has_every_difference_as_often(s):
 
 
 @pytest.mark.parametrize("q", [2, 3, 4, 5, 7, 8, 9, 25, 27])
-def test_a_field_adds_and_multiplies_as_fields_do(q):
+def test_fields_obey_the_rules_of_addition_and_multiplication(q):
     addition, multiplication = field(q)
     a, b, c = np.random.default_rng(q).integers(0, q, (3, 200))
     assert (addition[a, b] == addition[b, a]).all()
     assert (multiplication[a, addition[b, c]] == addition[multiplication[a, b], multiplication[a, c]]).all()
     assert (multiplication[multiplication[a, b], c] == multiplication[a, multiplication[b, c]]).all()
     assert all(sorted(row) == list(range(q)) for row in addition.tolist()), "each element has a negative"
-    assert all(sorted(row) == list(range(q)) for row in multiplication[1:].tolist()), "and, but for 0, an inverse"
+    assert all(sorted(row) == list(range(q)) for row in multiplication[1:].tolist()), "each except 0 has an inverse"
 
 
 @pytest.mark.parametrize("q", [0, 1, 6, 12, 16])
@@ -321,7 +321,7 @@ def test_a_field_that_does_not_exist_or_is_too_large_is_refused(q):
 
 
 @pytest.mark.parametrize("s", [2, 3, 5, 7, 11])
-def test_arrays_of_a_prime_number_of_levels(s):
+def test_arrays_with_a_prime_number_of_levels_have_strength_two(s):
     levels = orthogonal.orthogonal_array(f"OA{s * s}[{s}^{s + 1}]")
     assert levels.shape == (s * s, s + 1)
     assert orthogonal.strength(levels) == 2
@@ -335,7 +335,7 @@ def test_the_array_of_table_4_has_the_printed_settings():
         assert found[int(trial) - 1].tolist() == row
 
 
-def test_settings_of_own_levels_for_each_factor_and_of_four_levels():
+def test_settings_may_have_different_levels_for_each_factor_and_four_levels():
     found = orthogonal.settings("ab", {"a": (0, 1, 2), "b": (0, 10, 20)})
     assert sorted(map(tuple, found.tolist())) == [(a, b) for a in (0, 1, 2) for b in (0, 10, 20)]
     assert orthogonal.settings("abcde", (0, 1, 2, 3)).shape == (16, 5)
@@ -351,7 +351,7 @@ def test_settings_of_own_levels_for_each_factor_and_of_four_levels():
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 20), st.integers(1, 5), st.integers(0, 1000), st.integers(1, 4))
-def test_each_replication_runs_all_trials_once_block_after_block(trials, replications, seed, blocks):
+def test_each_replication_runs_all_trials_once_block_by_block(trials, replications, seed, blocks):
     block = np.arange(trials) % blocks
     order = schedule(trials, replications, seed, block)
     again = schedule(trials, replications, seed, block)
@@ -365,7 +365,7 @@ def test_each_replication_runs_all_trials_once_block_after_block(trials, replica
         assert changes == len(set(block.tolist())) - 1
 
 
-def test_orders_are_fresh_and_every_order_is_as_likely():
+def test_each_replication_has_a_fresh_order_and_all_orders_are_equally_likely():
     order = schedule(16, replications=3, seed=5)
     assert len({tuple(order.trial[order.replication == r].tolist()) for r in range(3)}) == 3
     firsts = Counter(schedule(4, 2000, seed=1).trial.reshape(-1, 4)[:, 0].tolist())
@@ -376,7 +376,7 @@ def test_orders_are_fresh_and_every_order_is_as_likely():
     ("text", "count", "taken"),
     [("2^3", 2, ["abc"]), ("2^4", 2, ["abcd"]), ("2^5", 4, ["abe", "abcd", "cde"]), ("2^(5-1)", 2, ["ab"])],
 )
-def test_blocks_take_the_least_contrasts(text, count, taken):
+def test_blocks_use_the_least_important_contrasts(text, count, taken):
     made = fractional(text)
     block, contrasts = blocked(made, count)
     sources = [made.sources()[contrast - 1][0] for contrast in contrasts]
@@ -386,7 +386,7 @@ def test_blocks_take_the_least_contrasts(text, count, taken):
         assert all(np.ptp(made.matrix[block == one, contrast]) == 0 for one in range(count))
 
 
-def test_a_design_comes_back_from_json_and_a_changed_one_does_not():
+def test_a_design_survives_json_and_a_changed_one_is_refused():
     signed = fractional("2^(6-2)", "s, t, u, v, w, x", generators=["w=-s&t&u", "x=t&u&v"])
     for made in (signed, fractional("2^(7-4)").folded().folded("c"), screening("abcdefghjkl").folded()):
         again = Design.from_json(json.loads(json.dumps(made.to_json())))
@@ -433,12 +433,12 @@ def test_a_design_comes_back_from_json_and_a_changed_one_does_not():
         (lambda: blocked(screening("abcdefg"), 2), "no contrasts of interactions for the blocks"),
     ],
 )
-def test_bad_input_is_told_plainly(make, message):
+def test_invalid_input_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_words():
+def test_words_are_parsed_and_factors_are_named():
     assert words.parsed("abc", "aba") == ((1,), 1)
     assert words.parsed("abc", "-c&a") == ((0, 2), -1)
     with pytest.raises(ValueError, match="'pussh' is not an effect: 'pussh' is not one of push, pop"):
@@ -448,7 +448,7 @@ def test_words():
     assert "i" not in words.named(None, 25)
 
 
-def test_text_forms():
+def test_designs_have_several_spellings_and_are_shown_as_text():
     assert [design(text).name for text in ("2^3", "2^(6 - 2)", "2^{6-2}", "2^6-2", "pb12")] == [
         "2^3", "2^(6-2)", "2^(6-2)", "2^(6-2)", "PB12",
     ]  # fmt: skip
@@ -458,22 +458,22 @@ def test_text_forms():
     assert fractional("2^3", ["push", "pop", "swap"]).sources()[2][0] == "push&pop"
 
 
-def test_no_array_has_factors_of_one_level():
+def test_an_array_with_factors_of_one_level_is_refused():
     with pytest.raises(ValueError, match=r"no array OA1\(1\^2\) is known"):
         orthogonal.orthogonal_array("OA1(1^2)")
 
 
 @pytest.mark.parametrize("text", ["OA25(^5)", "OA25(5^)", "OA25( )", "OA25(5^0)", "OA25(5^6^7)", "OA25(5^6", "OA(5^6)"])
-def test_what_names_no_orthogonal_array_is_told_plainly(text):
+def test_an_invalid_name_of_an_orthogonal_array_is_refused(text):
     with pytest.raises(ValueError, match="is not an orthogonal array: write"):
         orthogonal.orthogonal_array(text)
 
 
-def test_orthogonal_arrays_are_named_in_several_ways():
+def test_orthogonal_arrays_have_several_spellings():
     for text in ("L18[6^1 3^6]", "oa18( 6 x 3^6 )", "OA_18(6*3 3 3 3^3)"):
         assert np.array_equal(orthogonal.orthogonal_array(text), orthogonal.orthogonal_array("OA18(6^1 3^6)"))
 
 
-def test_levels_are_given_for_every_factor():
+def test_levels_must_be_given_for_every_factor():
     with pytest.raises(ValueError, match="no levels for b, c: give a list for each factor"):
         orthogonal.settings("abc", {"a": (0, 1)})

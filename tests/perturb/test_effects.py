@@ -1,4 +1,4 @@
-"""Analysis of trials: against planted models, the paper's tables, SciPy, and simulated noise."""
+"""Analysis of trials: compared with planted models, the paper's tables, SciPy, and simulated noise."""
 
 import json
 import math
@@ -28,7 +28,7 @@ TEXTS = ["2^1", "2^3", "2^(3-1)", "2^(6-2)", "2^(7-4)", "2^(8-4)", "PB12", "PB20
 
 
 def of(printed):
-    """The design of one of the paper's tables, and responses that have its effects."""
+    """Return the design of one of the paper's tables, and responses that have its effects."""
     made = fractional(printed["design"], printed["factors"])
     return made, printed["mean"] + made.matrix[:, 1:] @ np.array(printed["effects"]) / 2
 
@@ -43,9 +43,9 @@ def test_all_effects_of_table_2_are_as_printed():
 
 
 def test_uncertainties_of_table_2_are_those_of_three_replications():
-    """The printed S of 0.10 is a deviation of 0.346 s between replications; and S of the mean is half of it."""
+    """The printed S of 0.10 means a deviation of 0.346 s between replications; S of the mean is half of S."""
     printed = PAPER["table 2"]
-    noise = np.array([1, 0, -1])[:, None] * 0.10 * math.sqrt(48) / 2  # its deviation is exactly that
+    noise = np.array([1, 0, -1])[:, None] * 0.10 * math.sqrt(48) / 2  # its standard deviation is exactly that
     flipped = noise * np.where(np.arange(16) % 2, 1, -1)  # no drift from one replication to the next
     made = fractional(printed["design"], printed["factors"])
     found = analyse(made, np.array(printed["responses"]) + flipped)
@@ -61,7 +61,7 @@ def test_uncertainties_of_table_2_are_those_of_three_replications():
 
 
 @pytest.mark.parametrize("table", ["table 2-B", "table 3"])
-def test_responses_made_of_the_printed_effects_give_them_back(table):
+def test_the_printed_effects_are_recovered_from_responses_made_of_them(table):
     printed = PAPER[table]
     made, responses = of(printed)
     found = analyse(made, responses)
@@ -71,10 +71,10 @@ def test_responses_made_of_the_printed_effects_give_them_back(table):
             assert found.effect(word) == pytest.approx(effect)
 
 
-def test_the_table_of_effects_is_as_table_3():
+def test_the_table_of_effects_equals_table_3():
     printed = PAPER["table 3"]
     made, responses = of(printed)
-    flip = 0.5 * math.sqrt(15 / 4) * np.where(np.arange(16) % 2, 1, -1)  # of two replications: S = 0.5
+    flip = 0.5 * math.sqrt(15 / 4) * np.where(np.arange(16) % 2, 1, -1)  # two replications have S = 0.5
     table = effects_table(analyse(made, [responses + flip, responses - flip], "response", "s"))
     assert str(table).splitlines()[0] == "response (s)"
     lines = below(table)
@@ -89,7 +89,7 @@ def test_the_table_of_effects_is_as_table_3():
     assert lines[17] == "standard uncertainty of the mean: 0.25"
 
 
-def test_normalised_effects_are_those_of_table_2c():
+def test_normalised_effects_equal_those_of_table_2c():
     two = PAPER["table 2"]
     before = analyse(fractional(two["design"], two["factors"]), two["responses"])
     made, responses = of({**PAPER["table 2-B"], "factors": [*two["factors"][:3], "bubble_sort()", "code1"]})
@@ -97,7 +97,7 @@ def test_normalised_effects_are_those_of_table_2c():
     assert unperturbed(before) == 19.11
     printed = PAPER["table 2-C"]
     for factor, percent in printed["before"].items():
-        if factor != "bubble_sort()":  # taken from the line with the wrong source
+        if factor != "bubble_sort()":  # the paper took it from the line with the wrong source
             assert normalised(before)[factor] == pytest.approx(percent, abs=0.07)
     assert 100 * before.effect("pop()&swap()") / 19.11 == pytest.approx(printed["before"]["bubble_sort()"], abs=0.01)
     for factor, percent in printed["after"].items():
@@ -114,7 +114,7 @@ def test_normalised_effects_are_those_of_table_2c():
         normalised(before, 0.0)
 
 
-def test_a_change_between_versions_is_marked_beyond_the_noise_of_both():
+def test_a_change_between_versions_is_marked_if_it_exceeds_the_noise_of_both():
     rng = np.random.default_rng(4)
     made = fractional("2^3")
     slope = np.array([10.0, 5.0, 0.0]) / 2
@@ -127,7 +127,7 @@ def test_a_change_between_versions_is_marked_beyond_the_noise_of_both():
 
 
 def test_the_uncertainty_of_a_change_is_the_deviation_of_many_changes():
-    """Of effects as large as the unperturbed response, whose own noise then counts most."""
+    """The effects are as large as the unperturbed response, so its own noise counts most."""
     rng = np.random.default_rng(5)
     made = fractional("2^(6-2)")
     exact = [10 + (made.levels > 0) @ slope for slope in ([30, 10, 5, 0, 1, 0], [12, 10, 0, 0, 1, 0])]
@@ -160,7 +160,7 @@ def test_a_planted_model_is_recovered_and_drift_between_replications_does_not_ma
     assert np.allclose(made.matrix[:, 1:] @ np.where(own, planted, 0) / 2 + found.mean, found.predicted())
 
 
-def test_an_effect_is_the_mean_with_less_the_mean_without():
+def test_an_effect_is_the_mean_with_the_delay_minus_the_mean_without():
     made = fractional("2^(5-1)")
     responses = np.random.default_rng(0).normal(10, 1, (3, 16))
     found = analyse(made, responses)
@@ -172,7 +172,7 @@ def test_an_effect_is_the_mean_with_less_the_mean_without():
             assert found.effect(words.spelled(made.factors, who, -1)) == pytest.approx(-difference)
 
 
-def test_negative_generators_turn_the_sign_of_aliases_not_of_effects():
+def test_negative_generators_reverse_the_sign_of_aliases_but_not_of_effects():
     made = fractional("2^(4-1)", generators=["d=-abc"])
     found = analyse(made, 10 + made.levels @ [1.0, 2.0, 3.0, 4.0])
     assert [found.effect(factor) for factor in "abcd"] == [2, 4, 6, 8]
@@ -182,7 +182,7 @@ def test_negative_generators_turn_the_sign_of_aliases_not_of_effects():
     assert found.sources[2] == "ab-cd"
 
 
-def test_several_responses_of_the_same_trials():
+def test_several_responses_of_the_same_trials_are_analysed():
     made = fractional("2^(6-2)")
     rng = np.random.default_rng(1)
     time = 5 + made.levels @ [1, 0, 0, 0, 0, 0.0] + rng.normal(0, 0.01, (3, 16))
@@ -193,8 +193,8 @@ def test_several_responses_of_the_same_trials():
     assert str(found["memory"]).startswith("memory (MiB)")
 
 
-def test_drift_along_the_run_is_taken_out_where_blocks_are_run_one_after_another():
-    """A machine that grows slower by far more than the noise, in jumps between blocks in time."""
+def test_drift_along_the_run_is_removed_if_blocks_are_run_one_after_another():
+    """The machine slows down by far more than the noise, in jumps between successive blocks."""
     made = fractional("2^(6-2)")
     block, contrasts = blocked(made, 2)
     order = schedule(16, replications=4, seed=3, blocks=block)
@@ -213,7 +213,7 @@ def test_drift_along_the_run_is_taken_out_where_blocks_are_run_one_after_another
     assert seen.freedom == 3 * 14
 
 
-def test_s_is_the_deviation_of_effects_and_null_effects_are_marked_less_than_once_in_a_hundred():
+def test_s_is_the_deviation_of_effects_and_fewer_than_one_in_a_hundred_null_effects_are_marked():
     rng = np.random.default_rng(11)
     for text, replications in (("2^2", 2), ("2^3", 2), ("2^(6-2)", 3)):
         made = fractional(text)
@@ -228,9 +228,9 @@ def test_s_is_the_deviation_of_effects_and_null_effects_are_marked_less_than_onc
         assert found[0].factor == max(3, scipy.stats.t.ppf(0.995, found[0].freedom))
 
 
-def test_noise_in_bursts_marks_no_more_null_effects_where_each_replication_has_a_fresh_order():
-    """A computer that is slow for some twenty runs at a time, and whose runs are held up now and then: half of its
-    replications are anything but independent, and their noise is far from normal."""
+def test_bursts_of_noise_mark_no_more_null_effects_if_each_replication_has_a_fresh_order():
+    """The computer is slow for some twenty runs at a time, and now and then a run is held up.  Half of the replications
+    are anything but independent, and the noise is far from normal."""
     rng = np.random.default_rng(3)
     made = fractional("2^(6-2)")
     marked = effects = 0
@@ -247,7 +247,7 @@ def test_noise_in_bursts_marks_no_more_null_effects_where_each_replication_has_a
     assert marked < 0.01 * effects
 
 
-def test_lenth_on_effects_of_noise_and_on_sparse_ones():
+def test_lenths_method_on_noise_and_on_sparse_effects():
     rng = np.random.default_rng(8)
     beyond = errors = both = marked = 0
     for _ in range(2000):
@@ -266,7 +266,7 @@ def test_lenth_on_effects_of_noise_and_on_sparse_ones():
     assert (np.abs(sparse) > found.margin).tolist() == [True] * 3 + [False] * 12
 
 
-def test_lenth_by_its_definition():
+def test_lenths_method_follows_its_definition():
     effects = [0.5, -1.0, 1.5, -2.0, 2.5, 30.0, -40.0]
     s0 = 1.5 * 2.0
     kept = [0.5, 1.0, 1.5, 2.0, 2.5]
@@ -292,14 +292,14 @@ def test_sums_of_squares_and_degrees_of_freedom_add_up(text, replications, seed,
     assert total.squares == pytest.approx(found.responses.var() * found.responses.size)
 
 
-def test_anova_of_one_factor_is_the_paired_t_test():
+def test_anova_of_one_factor_equals_the_paired_t_test():
     responses = np.random.default_rng(2).normal(10, 1, (6, 2))
     row = anova(analyse(fractional("2^1"), responses))[0]
     expected = scipy.stats.ttest_rel(responses[:, 0], responses[:, 1])
     assert (row.ratio, row.p_value) == (pytest.approx(expected.statistic**2), pytest.approx(expected.pvalue))
 
 
-def test_anova_is_that_of_the_linear_model_with_a_term_for_each_replication():
+def test_anova_equals_that_of_a_linear_model_with_a_term_for_each_replication():
     made = fractional("2^3")
     responses = np.random.default_rng(5).normal(10, 1, (3, 8))
     rows = {row.source: row for row in anova(analyse(made, responses))}
@@ -322,7 +322,7 @@ def test_anova_is_that_of_the_linear_model_with_a_term_for_each_replication():
     assert shown == sorted(shown, reverse=True)
 
 
-def test_exact_responses_mark_what_is_there_and_not_rounding():
+def test_exact_responses_mark_real_effects_and_no_rounding_errors():
     made = fractional("2^4")
     exact = np.array([0.1 + 0.2 * (level > 0) for level in made.levels[:, 1]])
     found = analyse(made, [exact, exact, exact])
@@ -332,11 +332,11 @@ def test_exact_responses_mark_what_is_there_and_not_rounding():
     exact = 0.1 + (made.levels > 0) @ [1 / 3, 1 / 7, 0.0, 1 / 11]
     found = analyse(made, [exact, exact])
     assert found.uncertainty == 0
-    assert np.count_nonzero(found.effects) > 3  # rounding
+    assert np.count_nonzero(found.effects) > 3  # rounding errors
     assert [source for source, flag in zip(found.sources, found.significant, strict=True) if flag] == ["a", "b", "d"]
 
 
-def test_contrasts_that_no_factor_takes_estimate_the_noise_of_a_screening():
+def test_contrasts_without_a_factor_estimate_the_noise_of_a_screening():
     made = screening("abcdefgh")
     rng = np.random.default_rng(6)
     found = analyse(made, 10 + made.levels @ [3, 0, 0, 2, 0, 0, 0, 0.0] + rng.normal(0, 0.1, 12))
@@ -345,7 +345,7 @@ def test_contrasts_that_no_factor_takes_estimate_the_noise_of_a_screening():
     assert found.freedom == pytest.approx(11 / 3)
 
 
-def test_an_analysis_comes_back_from_json():
+def test_an_analysis_survives_json():
     made = fractional("2^(7-4)").folded()
     found = analyse(made, np.random.default_rng(0).normal(5, 1, (2, 16)), "memory", "MiB", order=3)
     data = json.loads(json.dumps(found.to_json(), allow_nan=False))
@@ -366,11 +366,11 @@ def test_an_analysis_comes_back_from_json():
         (np.ones((2, 8)), {"blocks": np.zeros(4, int)}, "blocks of shape"),
     ],
 )
-def test_bad_responses_are_told_plainly(responses, options, message):
+def test_invalid_responses_are_refused(responses, options, message):
     with pytest.raises(ValueError, match=message):
         analyse(fractional("2^3"), responses, **options)
 
 
-def test_too_little_for_any_estimate_of_noise():
+def test_too_few_trials_to_estimate_the_noise_are_refused():
     with pytest.raises(ValueError, match="replicate the trials"):
         analyse(fractional("2^1"), [1.0, 2.0])

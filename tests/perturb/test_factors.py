@@ -1,4 +1,4 @@
-"""Named places and their treatments: what they cost, where they reach, and that they change no result."""
+"""Named places and their treatments: their costs, the processes that they reach, and results that never change."""
 
 import itertools
 import pickle
@@ -71,7 +71,7 @@ def in_python(passes: int) -> None:
 
 @pytest.fixture(scope="module")
 def clocks() -> Iterator[dict[int, smp.Machine]]:
-    """Emulated machines that go by virtual time."""
+    """Emulated machines that run in virtual time."""
     opened = {p: smp.emulated(p, schedule="clock") for p in PROCESSORS}
     yield opened
     for machine in opened.values():
@@ -94,7 +94,7 @@ def passed(do: Callable[[], object], name: str) -> int:
     return met[name].passes if name in met else 0
 
 
-# What a place is.
+# Places.
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_every_pass_is_counted(do: Callable[[], object], name: str, passes: int)
     assert passed(do, name) == passes
 
 
-def test_time_inside_is_that_between_entering_and_leaving() -> None:
+def test_the_time_inside_a_place_is_that_between_entering_and_leaving() -> None:
     with counted() as met:
         with factor("outer"):
             time.sleep(0.02)
@@ -143,7 +143,7 @@ def test_threads_are_counted_and_treated_together() -> None:
     with counted() as met:
         together()
     assert (met["loop"].passes, met["block"].passes) == (4000, 400)
-    with treated({"loop": Lock(), "block": Lock()}):  # who does not leave the lock stops the others
+    with treated({"loop": Lock(), "block": Lock()}):  # a thread that kept the lock would stop the others
         together()
 
 
@@ -156,7 +156,7 @@ def test_threads_are_counted_and_treated_together() -> None:
         lambda: [in_a_function(k) for k in range(3)],
     ],
 )
-def test_a_delay_lasts(one: Treatment, do: Callable[[], object]) -> None:
+def test_a_delay_lasts_at_least_its_length(one: Treatment, do: Callable[[], object]) -> None:
     do()
     with treated(dict.fromkeys(("block", "loop", "function"), one)):
         began = time.monotonic_ns()
@@ -164,7 +164,7 @@ def test_a_delay_lasts(one: Treatment, do: Callable[[], object]) -> None:
         assert time.monotonic_ns() - began >= 3 * 2_000_000
 
 
-def test_work_takes_as_long_as_its_units() -> None:
+def test_the_time_of_work_follows_from_its_units() -> None:
     assert 0.1 < Work.unit_ns() < 1_000
     assert Work(1000).seconds == pytest.approx(1000e-9 * Work.unit_ns())
 
@@ -184,7 +184,7 @@ def test_treatments_nest_and_end() -> None:
 
 
 def test_blocks_that_do_not_nest_leave_nothing_behind(clocks: dict[int, smp.Machine]) -> None:
-    """Of threads, or of the processors of an emulated machine: each takes away its own."""
+    """Blocks of threads, or of an emulated machine's processors, need not nest: each removes its own treatments."""
     first, second = treated({"one": "1us", "both": "1us"}), treated({"two": "2us", "both": "2us"})
     first.__enter__()
     second.__enter__()
@@ -214,8 +214,8 @@ def test_blocks_that_do_not_nest_leave_nothing_behind(clocks: dict[int, smp.Mach
         assert list(current()) == ["a"]
 
 
-def test_time_inside_is_of_the_place_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where generators take turns, and where a place is inside itself."""
+def test_time_inside_is_counted_for_the_place_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This also holds for alternating generators, and for a place inside itself."""
     ticks = itertools.count(0, 10**9)
     monkeypatch.setattr("smp.perturb.places.counting.now", lambda: next(ticks))
 
@@ -242,7 +242,7 @@ def nested(depth: int) -> None:
         nested(depth - 1)
 
 
-def test_a_raising_block_raises_when_treated_and_counted() -> None:
+def test_an_exception_passes_through_treated_and_counted_blocks() -> None:
     with treated({"block": "1us"}), pytest.raises(KeyError, match="lost"), factor("block"):
         raise KeyError("lost")
     with counted() as met, pytest.raises(KeyError, match="lost"), factor("block"):
@@ -255,7 +255,7 @@ def test_counting_inside_counting_is_refused() -> None:
         pass
 
 
-def test_names_of_one_slot_are_told_apart() -> None:
+def test_names_that_share_a_slot_are_distinguished() -> None:
     slots: dict[int, str] = {}
     for k in range(10_000):
         name = f"place{k}"
@@ -276,7 +276,7 @@ def test_names_of_one_slot_are_told_apart() -> None:
                 assert virtual(machine, lambda proc: loop(10)) == spent * 1000
 
 
-def test_a_place_has_a_name_in_order() -> None:
+def test_places_with_invalid_names_are_refused() -> None:
     for wrong in ("", "a b", "a,b", "a&b", "a=b", "a+b", "-a", "a;b", "a\tb", "a\0b", "\ud800"):
         with pytest.raises(ValueError, match="cannot be called"):
             factor(wrong)
@@ -286,7 +286,7 @@ def test_a_place_has_a_name_in_order() -> None:
         factor(3)  # type: ignore[arg-type]
 
 
-def test_a_compiled_loop_names_places_by_literals() -> None:
+def test_a_compiled_loop_must_name_places_by_literals() -> None:
     @smp.local
     def loop(name: str) -> None:
         delay(name)
@@ -295,13 +295,13 @@ def test_a_compiled_loop_names_places_by_literals() -> None:
         loop("swap")
 
 
-def test_a_function_stays_itself() -> None:
+def test_a_decorated_function_keeps_its_name_and_its_result() -> None:
     assert (in_a_function.__name__, in_a_function.__doc__) == ("in_a_function", "Add one.")
     assert in_a_function(x=1) == 2
     assert pickle.loads(pickle.dumps(factor("swap"))) is factor("swap")
 
 
-def test_what_does_not_run_when_called_is_no_place() -> None:
+def test_a_function_that_does_not_run_when_called_is_not_a_place() -> None:
     def generator() -> Iterator[int]:
         yield 1
 
@@ -323,17 +323,17 @@ def test_what_does_not_run_when_called_is_no_place() -> None:
         st.sampled_from([Lock(), Cell(), Message()]),
     )
 )
-def test_a_treatment_is_its_text(one: Treatment) -> None:
+def test_a_treatment_is_recovered_from_its_text(one: Treatment) -> None:
     assert treatment(str(one)) == one
 
 
 @pytest.mark.parametrize("text", ["", "10", "us", "10 years", "work:1.5", "lock:3", "-1us", "sleep:", "nap:1us"])
-def test_other_texts_are_no_treatments(text: str) -> None:
+def test_other_texts_are_not_treatments(text: str) -> None:
     with pytest.raises(ValueError, match="not a treatment"):
         treatment(text)
 
 
-def test_amounts_make_sense() -> None:
+def test_invalid_amounts_are_refused() -> None:
     with pytest.raises(ValueError, match="takes 0 to"):
         Busy(-1)
     with pytest.raises(TypeError, match="whole number of units"):
@@ -348,7 +348,7 @@ def test_amounts_make_sense() -> None:
 
 
 def virtual(machine: smp.Machine, program: Callable[[Any], object]) -> int:
-    """Virtual ns that the slowest processor takes."""
+    """Return the virtual ns that the slowest processor takes."""
 
     def timed(proc: Any) -> int:
         began = proc._port.now()
@@ -364,7 +364,7 @@ def virtual(machine: smp.Machine, program: Callable[[Any], object]) -> int:
     one=st.sampled_from([(Busy(123), 123), (Work(7), 28), (Sleep(1e-6), 1000), (Lock(), 16), (Buffer(500), 50)]),
     p=st.sampled_from(PROCESSORS),
 )
-def test_virtual_time_passes_exactly(
+def test_each_treatment_takes_exactly_its_virtual_time(
     passes: int, one: tuple[Treatment, int], p: int, clocks: dict[int, smp.Machine]
 ) -> None:
     programs: dict[str, Callable[[Any], object]] = {
@@ -400,7 +400,7 @@ def test_places_are_counted_on_every_processor(kind: str, machines: Machines, cl
     assert {name: found.by for name, found in met.items()} == {name: 1 + (name != "around") for name in passes}
     assert met["block"].inside > 0
     assert run.results == [10.0, 10.0]
-    assert machine.run(passing_on, machine.cells(2), 10).results == [10.0, 10.0]  # as ever, afterwards
+    assert machine.run(passing_on, machine.cells(2), 10).results == [10.0, 10.0]  # the same results without counting
 
 
 def opening_another(proc: Any) -> int:
@@ -408,14 +408,14 @@ def opening_another(proc: Any) -> int:
         return len(machine.run(passing_on, machine.cells(3), 1).results)
 
 
-def test_places_of_a_machine_within_a_machine_are_counted(pair: smp.Machine) -> None:
+def test_places_on_a_machine_inside_a_machine_are_counted(pair: smp.Machine) -> None:
     with counted() as met:
         assert pair.run(opening_another).results == [3, 3]
     assert met["block"].passes == 6
     assert met["block"].by == 6
 
 
-def test_a_program_that_fails_while_it_is_counted_fails_as_ever(pair: smp.Machine) -> None:
+def test_a_program_that_fails_while_it_is_counted_raises_the_usual_error(pair: smp.Machine) -> None:
     def program(proc: Any) -> None:
         with factor("block"):
             raise ValueError("as ever")
@@ -426,7 +426,7 @@ def test_a_program_that_fails_while_it_is_counted_fails_as_ever(pair: smp.Machin
     assert pair.run(lambda proc: proc.rank).results == [0, 1]
 
 
-def test_processors_that_are_forks_of_a_process_that_counts_count_for_themselves() -> None:
+def test_processors_forked_from_a_counting_process_count_their_own_passes() -> None:
     with counted() as met, smp.host(2, start="fork") as machine:
         machine.run(passing_on, machine.cells(2), 10)
     assert {name: one.passes for name, one in met.items()}["stream"] == 20
@@ -441,7 +441,7 @@ def test_processors_that_are_forks_of_a_process_that_counts_count_for_themselves
     host=st.booleans(),
     rounds=st.integers(0, 8),
 )
-def test_results_never_change(
+def test_treatments_never_change_results(
     chosen: dict[str, Treatment],
     p: int,
     host: bool,
@@ -482,7 +482,7 @@ def squares(proc: Any, next_: smp.GlobalArray, out: smp.GlobalArray) -> int:
     p=st.sampled_from(PROCESSORS),
     seed=st.integers(0, 3),
 )
-def test_results_never_change_whatever_the_schedule(chosen: dict[str, Treatment], p: int, seed: int) -> None:
+def test_treatments_never_change_results_under_any_schedule(chosen: dict[str, Treatment], p: int, seed: int) -> None:
     with smp.emulated(p, seed=seed) as machine, treated(chosen):
         out = machine.zeros(20, np.int64)
         run = machine.run(carried(squares, machine), machine.zeros(8, np.int64), out)
@@ -509,13 +509,13 @@ def test_treatments_reach_closures_and_end_with_the_program(pair: smp.Machine) -
     assert pair.run(left).results == [0, 0]
 
 
-def test_a_treated_program_that_cannot_be_sent_names_what_it_closes_over(pair: smp.Machine) -> None:
+def test_a_treated_program_that_cannot_be_pickled_names_the_variable_it_closes_over(pair: smp.Machine) -> None:
     lock = threading.Lock()
     with treated({"here": "1us"}), pytest.raises(smp.NotPicklable, match=r"'lock', which .* closes over"):
         pair.run(lambda proc: lock.locked())
 
 
-def test_a_program_that_fails_under_treatment_fails_as_ever(pair: smp.Machine) -> None:
+def test_a_program_that_fails_under_treatment_raises_the_usual_error(pair: smp.Machine) -> None:
     def program(proc: Any) -> None:
         with factor("block"):
             if proc.rank == 1:
@@ -528,7 +528,7 @@ def test_a_program_that_fails_under_treatment_fails_as_ever(pair: smp.Machine) -
     assert pair.run(lambda proc: proc.rank).results == [0, 1]
 
 
-# From outside, and from the disk.
+# Treatments from the environment, and machine code from the disk.
 
 PROGRAM = """
     import time
@@ -561,12 +561,12 @@ def said(process: "subprocess.Popen[str]") -> tuple[str, str]:
 
 
 def test_the_environment_treats_all_processes_of_a_script(script: Script) -> None:
-    for _ in range(2):  # the second finds its machine code on the disk
+    for _ in range(2):  # the second run finds its machine code on the disk
         out, err = said(script(PROGRAM, SMP_TREATMENTS="swap=3ms;elsewhere=lock"))
         assert out.split() == ["True", "True"], err
 
 
-def test_an_environment_that_says_nothing_sensible_is_told(script: Script) -> None:
+def test_an_invalid_environment_variable_is_reported(script: Script) -> None:
     out, err = said(script("import smp.perturb", SMP_TREATMENTS="swap=soon"))
     assert out == ""
     assert "SMP_TREATMENTS=swap=soon: 'soon' is not a treatment" in err

@@ -1,4 +1,4 @@
-"""Predicted gains are true ones: places of emulated programs are really made faster, in exact virtual time."""
+"""Predicted gains are true: places of emulated programs are really made faster, in exact virtual time."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -23,18 +23,18 @@ from random_programs import Stage, balanced, burn, drawn, spmd
 
 US = 1000
 Works = Mapping[str, int]
-"""ns of a pass of each place."""
+"""Nanoseconds of one pass of each place."""
 
 
 def serial(proc: Any, works: Works) -> None:
-    """One place after another."""
+    """Pass one place after another."""
     for name, ns in works.items():
         with factor(name):
             burn(ns)
 
 
 def branches(proc: Any, works: Works) -> None:
-    """Processor 0 comes to the first place while the others come to the second; all to the third."""
+    """Processor 0 passes the first place while the others pass the second; then all pass the third."""
     left, right, after = works
     with factor(left if proc.rank == 0 else right):
         burn(works[left if proc.rank == 0 else right])
@@ -44,7 +44,7 @@ def branches(proc: Any, works: Works) -> None:
 
 
 def locked(proc: Any, works: Works, lock: smp.Cells) -> None:
-    """All want the lock at once, and go on as they get it."""
+    """All processors want the lock at the same time, and continue in the order in which they get it."""
     inside, after = works
     lock.readfe(0)
     with factor(inside):
@@ -56,7 +56,7 @@ def locked(proc: Any, works: Works, lock: smp.Cells) -> None:
 
 
 def time_of(machine: smp.Machine, program: Callable[..., None], works: Works, *more: Any) -> float:
-    """Seconds of virtual time of a run."""
+    """Return the virtual seconds of a run."""
     return OnMachine(machine, program, (works, *more)).trial({}).time
 
 
@@ -80,7 +80,7 @@ def faster(works: Works, name: str, share: float) -> Works:
     lengths=st.lists(st.integers(10, 300), min_size=2, max_size=4),
     share=st.sampled_from([0.1, 0.5, 1.0]),
 )
-def test_a_serial_program_gains_what_its_places_take(
+def test_a_serial_program_gains_the_time_of_the_faster_place(
     p: int, lengths: list[int], share: float, emulated: Emulated
 ) -> None:
     works = {name: length * US for name, length in zip("abcd", lengths, strict=False)}
@@ -95,7 +95,7 @@ def test_a_serial_program_gains_what_its_places_take(
     assert [works[gain.factor] for gain in trials.gains()] == sorted(works.values(), reverse=True)
 
 
-def test_of_two_branches_the_longer_gains_until_it_is_the_shorter(emulated: Emulated) -> None:
+def test_making_the_longer_of_two_branches_faster_pays_until_it_is_the_shorter(emulated: Emulated) -> None:
     works = {"long": 100 * US, "short": 60 * US, "tail": 20 * US}
     machine = emulated(3)
     found = by_name(screened(machine, branches, works))
@@ -107,14 +107,14 @@ def test_of_two_branches_the_longer_gains_until_it_is_the_shorter(emulated: Emul
     for share in (0.1, 0.25):
         for name, gain in found.items():
             assert share * gain.gain == pytest.approx(gained(name, share), abs=1e-10)
-    assert gained("long", 1.0) == pytest.approx(40e-6, abs=3e-6)  # no more: then it waits for the short one
+    assert gained("long", 1.0) == pytest.approx(40e-6, abs=3e-6)  # no more: then it waits for the short branch
     assert found["long"].gain == pytest.approx(100e-6)
     assert (found["short"].gain, found["short"].significant) == (pytest.approx(0, abs=1e-10), False)
     assert found["tail"].gain == pytest.approx(20e-6)
 
 
-def test_delays_at_all_other_places_are_the_faster_place_in_slow_motion(emulated: Emulated) -> None:
-    """All but one twice as slow: that one twice as fast, everything else as it was, at half the speed."""
+def test_delaying_all_other_places_shows_the_faster_place_in_slow_motion(emulated: Emulated) -> None:
+    """If all places but one are twice as slow, the other one is twice as fast in a program at half the speed."""
     works = {"long": 100 * US, "short": 80 * US, "tail": 20 * US}
     machine = emulated(3)
     twice = {name: f"{ns}ns" for name, ns in works.items()}
@@ -123,11 +123,11 @@ def test_delays_at_all_other_places_are_the_faster_place_in_slow_motion(emulated
     effect = conditional(found, "long", "short")
     assert true == pytest.approx(20e-6, abs=3e-6)
     assert effect.beside / 2 == pytest.approx(true, abs=3e-6)
-    assert effect.without / 2 == pytest.approx(50e-6)  # what it would cost were it slower
+    assert effect.without / 2 == pytest.approx(50e-6)  # the cost if it were slower
 
 
 @pytest.mark.parametrize("p", [2, 3, 5])
-def test_a_lock_that_all_want_gains_as_many_passes_as_there_are_processors(p: int, emulated: Emulated) -> None:
+def test_a_faster_lock_that_all_want_gains_one_pass_for_each_processor(p: int, emulated: Emulated) -> None:
     works = {"inside": 40 * US, "after": 100 * US}
     machine = emulated(p)
     lock = machine.cells(1, full=True, retries=0)
@@ -142,8 +142,8 @@ def test_a_lock_that_all_want_gains_as_many_passes_as_there_are_processors(p: in
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_gains_of_random_programs_rank_as_the_true_ones(seed: int) -> None:
-    """And better than the time spent in the places; ``benchmarks/ground_truth.py`` has a hundred such programs."""
+def test_gains_of_random_programs_rank_like_the_true_gains(seed: int) -> None:
+    """They rank better than the time spent in the places; ``benchmarks/ground_truth.py`` has a hundred programs."""
     case = studied(seed, "50%", repeats=4, shares=(0.25,))
     found = {method: verdict(predicted, case.true[0.25]) for method, predicted in case.predicted.items()}
     screened_ = found["screening, 50% of a pass"]
@@ -152,10 +152,10 @@ def test_gains_of_random_programs_rank_as_the_true_ones(seed: int) -> None:
     assert screened_.rank > found["profile"].rank
 
 
-# What the truth itself is.
+# The true gains themselves.
 
 
-def test_the_same_seed_is_the_same_program_and_the_same_run() -> None:
+def test_the_same_seed_gives_the_same_program_and_the_same_run() -> None:
     one, again, other = drawn(5), drawn(5), drawn(6)
     assert repr(one) == repr(again) != repr(other)
     work = one.work(1)
@@ -163,7 +163,7 @@ def test_the_same_seed_is_the_same_program_and_the_same_run() -> None:
     assert not all(np.array_equal(a, b) for a, b in zip(work, one.work(2), strict=True))
 
 
-def test_a_faster_place_has_so_much_less_work_and_no_other_has() -> None:
+def test_a_faster_place_has_less_work_and_the_other_places_have_the_same() -> None:
     program = drawn(7)
     before, after = program.work(1), program.work(1, {"b": 0.25})
     for name, old, new in zip(program.names, before, after, strict=True):
@@ -195,8 +195,8 @@ def test_branches_of_balanced_programs_are_within_a_fifth_of_each_other(seed: in
     assert {name: met[name].by for name in program.names} == {**dict.fromkeys("abcdef", 1), "g": 3}
 
 
-def test_verdicts() -> None:
+def test_verdicts_compare_predicted_with_true_gains() -> None:
     true = {"a": 3.0, "b": 2.0, "c": 0.0, "d": 0.0}
     assert verdict({"a": 9, "b": 5, "c": 0, "d": 0}, true) == (pytest.approx(1.0), 1)
     assert verdict({"a": 5, "b": 9, "c": 1, "d": 0}, true).place == 2
-    assert verdict({"a": 1, "b": 1, "c": 1, "d": 1}, true) == (0.0, 4)  # all alike is to say nothing
+    assert verdict({"a": 1, "b": 1, "c": 1, "d": 1}, true) == (0.0, 4)  # equal predictions say nothing

@@ -1,4 +1,4 @@
-"""Ladders of delays: which rungs agree, exact ones, lines beside zero; and experiments that climb one."""
+"""Ladders of delays: which rungs agree, exact effects, lines that miss zero; and experiments that climb a ladder."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ DELAYS = np.array([1, 2, 5, 10, 20.0])
 
 @pytest.fixture(scope="module")
 def emulated() -> Iterator[smp.Machine]:
-    """An emulated machine of two processors that goes by virtual time: no noise."""
+    """An emulated machine with two processors that runs in virtual time, so without noise."""
     with smp.emulated(2, schedule="clock") as machine:
         yield machine
 
@@ -36,7 +36,7 @@ def burn(octets: Any) -> None:
 
 
 def program(proc: smp.Processor, ns: int = 0) -> dict[str, float]:
-    """All pass `all` three times; processor 1 has 30 us of slack, in which it passes `late` twice."""
+    """Both processors pass `all` three times; processor 1 has 30 us of slack, in which it passes `late` twice."""
     for _ in range(3):
         with factor("all"):
             proc.barrier()
@@ -64,7 +64,7 @@ def test_exact_rungs_in_proportion_are_linear(delays: list[float], slope: float,
     assert found.faster == (slope < 0)
 
 
-def test_exact_rungs_out_of_proportion_are_not() -> None:
+def test_exact_rungs_out_of_proportion_are_not_linear() -> None:
     found = ladder(DELAYS, DELAYS * [1, 1, 1, 1, 1.05], 0)
     assert (found.verdict, found.trusted) == ("small delays", slice(0, 4))
     found = ladder(DELAYS, [1, 2, 5, 7, 7], 0)
@@ -74,8 +74,8 @@ def test_exact_rungs_out_of_proportion_are_not() -> None:
     assert (nothing.verdict, nothing.faster) == ("noise", False)
 
 
-def test_delays_that_vanish_in_slack_have_no_effect_until_it_is_used_up() -> None:
-    """Up to 5 of slack: known exactly, the three rungs within it say that there is none."""
+def test_delays_have_no_effect_until_the_slack_is_used_up() -> None:
+    """With a slack of 5 and exact effects, the three rungs within the slack show that they have none."""
     found = ladder([1, 2, 5, 10, 20], [0, 0, 0, 20, 70], 0)
     assert (found.verdict, found.slope, found.trusted) == ("small delays", 0, slice(0, 3))
     found = ladder([1, 2, 5, 10, 20, 50], np.maximum(0, 4 * (np.array([1, 2, 5, 10, 20, 50]) - 3.0)), 0.01)
@@ -83,8 +83,8 @@ def test_delays_that_vanish_in_slack_have_no_effect_until_it_is_used_up() -> Non
     assert (found.slope, found.offset) == (pytest.approx(4, abs=0.01), pytest.approx(-12, abs=0.05))
 
 
-def test_a_delay_of_any_length_brings_something_at_once() -> None:
-    """Figure 3-b of a program whose nodes get out of each other's way: less 4, and then 2 for each unit."""
+def test_a_delay_of_any_length_may_gain_a_fixed_time() -> None:
+    """Figure 3-b of a program whose nodes get out of each other's way: a gain of 4, then a cost of 2 for each unit."""
     rng = np.random.default_rng(0)
     found = ladder(DELAYS, np.array([-3.0, *(2 * DELAYS[1:] - 4)]) + rng.normal(0, 0.1, 5), 0.1)
     assert (found.verdict, found.trusted.start, found.faster) == ("large delays", 1, True)
@@ -93,16 +93,16 @@ def test_a_delay_of_any_length_brings_something_at_once() -> None:
     assert "plus -4" in str(found) or "plus -3.9" in str(found)
 
 
-def test_a_program_that_saturates_has_no_large_end() -> None:
-    """A flat line beside zero is no price of a delay: others do the work meanwhile."""
+def test_a_program_that_saturates_has_no_trusted_large_end() -> None:
+    """A flat line that misses zero is not the price of a delay: other processors do the work meanwhile."""
     delays = 2.0 ** np.arange(8)
     found = ladder(delays, np.minimum(3 * delays, 25), 0.2)
     assert (found.verdict, found.delays[found.trusted][-1]) == ("small delays", 8)
 
 
 @pytest.mark.parametrize("freedom", [2, 6, 30])
-def test_the_chance_is_that_of_few_degrees_of_freedom(freedom: int) -> None:
-    """With the normal distribution instead, linear ladders would be doubted 27, 7 and 2 times in a hundred."""
+def test_p_values_allow_for_few_degrees_of_freedom(freedom: int) -> None:
+    """With the normal distribution instead, 27, 7 and 2 in a hundred linear ladders would be doubted."""
     rng = np.random.default_rng(freedom)
     effects = rng.normal(0, 1, (1500, 5))
     noise = np.sqrt(rng.chisquare(freedom, effects.shape) / freedom)
@@ -121,7 +121,7 @@ def test_ladders_survive_json(effects: list[float], noise: float) -> None:
     assert np.array_equal(again.clear, found.clear)
 
 
-def test_uncertainties_below_zero_are_refused() -> None:
+def test_negative_uncertainties_are_refused() -> None:
     with pytest.raises(ValueError, match="uncertainties zero or more"):
         ladder([1, 2, 3], [1, 2, 3], -0.1)
 
@@ -134,8 +134,8 @@ def climbed(emulated: smp.Machine) -> Climb:
     return climb(program, ("1us", "5us", "10us", "30us", "50us"), machine=emulated, replicates=2)
 
 
-def test_effects_are_those_that_the_program_has(climbed: Climb) -> None:
-    """Exact, in closed form: late passes 2 d, of which the slack of 30 us takes its part; so from 15 us on 2 d - 30."""
+def test_the_ladders_show_the_known_effects_of_the_program(climbed: Climb) -> None:
+    """The effects are exact: `late` costs 2 d, of which the slack of 30 us absorbs a part: 2 d - 30 from 15 us on."""
     assert climbed.delays == pytest.approx([1e-6, 5e-6, 10e-6, 30e-6, 50e-6])
     found = climbed.ladders()
     assert found["all"].verdict == "linear"
@@ -162,18 +162,18 @@ def test_each_rung_is_the_experiment_that_screen_runs(climbed: Climb, emulated: 
     assert [len(one.table) for one in climbed.rungs] == [8] * 5
 
 
-def test_rungs_are_run_in_one_random_order(climbed: Climb) -> None:
-    """In each replicate all trials of all rungs, none of a rung in a row: drift is no effect of the later ones."""
+def test_all_rungs_are_run_in_one_random_order(climbed: Climb) -> None:
+    """Each replicate mixes the trials of all rungs, so that drift does not look like an effect of the later rungs."""
     trials = climbed.trials
     for replicate in range(2):
         order = trials.table["trial"][trials.table["replicate"] == replicate]
         assert sorted(order.tolist()) == list(range(20))
-        assert np.count_nonzero(np.diff(order // 4)) > 8  # 4 if they were run one after another
+        assert np.count_nonzero(np.diff(order // 4)) > 8  # it would be 4 if the rungs were run one after another
     orders = trials.table["trial"].reshape(2, 20)
     assert not np.array_equal(*orders)
 
 
-def test_it_survives_json_and_files(climbed: Climb, tmp_path: Path) -> None:
+def test_a_climb_survives_json_and_files(climbed: Climb, tmp_path: Path) -> None:
     file = tmp_path / "ladder.json"
     climbed.save(file)
     again = Climb.load(file)
@@ -187,7 +187,7 @@ def test_it_survives_json_and_files(climbed: Climb, tmp_path: Path) -> None:
         Climb.load(file)
 
 
-def test_what_was_measured_is_taken_up_again(emulated: smp.Machine, tmp_path: Path) -> None:
+def test_an_interrupted_climb_resumes_from_its_measurements(emulated: smp.Machine, tmp_path: Path) -> None:
     kept, left = tmp_path / "kept.json", [9]
 
     def arguments() -> tuple[int]:
@@ -199,7 +199,7 @@ def test_what_was_measured_is_taken_up_again(emulated: smp.Machine, tmp_path: Pa
     options: dict[str, Any] = {"design": "2^2", "factors": "all,late", "machine": emulated, "replicates": 2}
     with pytest.raises(KeyboardInterrupt):
         climb(program, ("1us", "5us", "50us"), arguments=arguments, resume=kept, **options)
-    assert len(json.loads(kept.read_text())["rows"]) == 7  # beside the warm-up and the run that is counted
+    assert len(json.loads(kept.read_text())["rows"]) == 7  # in addition to the warm-up and the counted run
     left[0] = 1000
     found = climb(program, ("1us", "5us", "50us"), arguments=arguments, resume=kept, **options)
     assert found.trials.table["ns"][:7].tolist() == [6, 5, 4, 3, 2, 1, 0]
@@ -207,7 +207,7 @@ def test_what_was_measured_is_taken_up_again(emulated: smp.Machine, tmp_path: Pa
     assert not kept.exists()
 
 
-def test_any_design_of_two_levels_and_units_of_work(emulated: smp.Machine) -> None:
+def test_a_climb_takes_any_two_level_design_and_units_of_work(emulated: smp.Machine) -> None:
     steps: list[float] = []
     found = climb(
         program,
@@ -240,7 +240,7 @@ def test_any_design_of_two_levels_and_units_of_work(emulated: smp.Machine) -> No
         ({"program": lambda proc: None}, ValueError, "passes no factor"),
     ],
 )
-def test_what_is_no_ladder_is_refused(
+def test_invalid_ladders_are_refused(
     emulated: smp.Machine, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -250,7 +250,7 @@ def test_what_is_no_ladder_is_refused(
 # Pictures.
 
 
-def test_the_line_beside_zero_is_drawn() -> None:
+def test_the_line_that_misses_zero_is_drawn() -> None:
     found = ladder(DELAYS * 1e-6, (2 * DELAYS - 4) * 1e-6, 1e-8)
     assert found.offset == pytest.approx(-4e-6)
     figure = figures.ladders({"a": found, "b": ladder(DELAYS * 1e-6, DELAYS * 1e-6, 0)})
@@ -261,7 +261,7 @@ def test_the_line_beside_zero_is_drawn() -> None:
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1 µs", "2 µs", "5 µs", "10 µs", "20 µs"]
 
 
-def test_a_response_against_a_parameter() -> None:
+def test_a_response_is_drawn_against_a_parameter() -> None:
     runs = np.array([[1.0, 3.0, 2.0], [2.0, 3.0, 4.0]])
     figure = figures.response([1, 2, 4], {"smooth": [1.0, 2.0, 4.0], "erratic": runs}, "grain")
     pictures.check(figure)

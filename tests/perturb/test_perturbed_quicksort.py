@@ -1,4 +1,4 @@
-"""The parallel quicksort under perturbation: effects that can be told beforehand; no treatment changes the result."""
+"""The parallel quicksort under perturbation: effects that can be predicted; no treatment changes the result."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,8 @@ TREATMENTS = ["700ns", "work:50", "sleep:1us", "lock", "cell", "message", "buffe
 
 
 @pytest.mark.parametrize("inline_swap", [False, True])
-def test_on_one_processor_an_effect_is_the_delay_of_all_passes(inline_swap: bool) -> None:
-    """Nobody waits, the keys are always the same, and virtual time is exact: so effects add up, and S is zero."""
+def test_on_one_processor_an_effect_is_the_sum_of_its_delays(inline_swap: bool) -> None:
+    """No processor waits, the keys are always the same, and virtual time is exact: so effects add up, and S is zero."""
 
     def program(proc: smp.Processor, keys: smp.GlobalArray) -> None:
         sort_quick(proc, keys, inline_swap=inline_swap)
@@ -40,7 +40,7 @@ def test_on_one_processor_an_effect_is_the_delay_of_all_passes(inline_swap: bool
 
 
 def test_the_improved_version_no_longer_depends_on_swap() -> None:
-    """With the same list in all trials of both versions; what is left of swap exchanges the pivots."""
+    """All trials of both versions sort the same list; the remaining calls of swap exchange the pivots."""
 
     def effects(machine: smp.Machine, inline_swap: bool) -> Analysis:
         def program(proc: smp.Processor, keys: smp.GlobalArray) -> dict[str, bool]:
@@ -72,7 +72,7 @@ def test_the_improved_version_no_longer_depends_on_swap() -> None:
 @pytest.mark.parametrize("inline_swap", [False, True])
 @pytest.mark.parametrize("shift", range(len(TREATMENTS)))
 def test_no_treatment_changes_the_result(machines: Machines, shift: int, inline_swap: bool) -> None:
-    """All shifts together, each treatment comes to each place; on the host and emulated."""
+    """Over all shifts, each treatment is applied at each place, on the host and on an emulated machine."""
     keys = np.random.default_rng(shift).integers(0, 500, 600)
     chosen = {name: TREATMENTS[(i + shift) % len(TREATMENTS)] for i, name in enumerate(PLACES)}
     with smp.emulated(3, seed=shift) as emulated, treated(chosen):

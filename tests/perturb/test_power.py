@@ -1,4 +1,4 @@
-"""What trials could have shown: a place is dropped only where an effect worth having is excluded."""
+"""Power of trials: a place is dropped only if an effect that would be worth having is excluded."""
 
 import math
 from typing import Any
@@ -26,18 +26,18 @@ def _touch(data: Any) -> int:
 
 
 def burn(ns: int) -> None:
-    """Let virtual time pass, by a loop over so much local data."""
+    """Let virtual time pass, by a loop over local data of the right size."""
     _touch(_scratch[: 10 * ns])
 
 
 DESIGN = fractional("2^(4-1)", "parse, store, sort, wait")
 RUN = 0.1
 SPENT = {"parse": 0.02, "store": 0.02, "sort": 0.04, "wait": 0.02}
-"""Seconds of a run of 0.1 s; ``wait`` is beside the critical path, all others are on it."""
+"""Seconds in each place, in a run of 0.1 s; ``wait`` is off the critical path, all others are on it."""
 
 
 def simulated(delayed: dict[str, float], noise: float, replicates: int, seed: int) -> Any:
-    """Trials of a program of which the truth is known: each delay is passed on in full, but for that of ``wait``."""
+    """Return simulated trials with a known truth: each delay lengthens the run in full, except for that of ``wait``."""
     full = [0.0 if name == "wait" else delayed[name] for name in DESIGN.factors]
     exact = RUN + (DESIGN.levels > 0) @ full
     return analyse(DESIGN, exact + np.random.default_rng(seed).normal(0, noise, (replicates, DESIGN.trials)))
@@ -49,7 +49,7 @@ def actions(analysis: Any, delayed: dict[str, float], spent: dict[str, float] = 
 
 
 def test_the_effect_worth_having_is_that_of_a_place_that_would_save_the_share() -> None:
-    """Saved is sensitivity times time spent, and the sensitivity is the effect over the delay."""
+    """The saving is the sensitivity times the time spent, and the sensitivity is the effect over the delay."""
     worth = worth_having(RUN, 0.01, 0.02)
     assert worth / 0.01 * 0.02 == pytest.approx(WORTH * RUN)
     assert worth_having(RUN, 0.01, 0.02, share=0.1) == pytest.approx(2 * worth)
@@ -59,8 +59,8 @@ def test_the_effect_worth_having_is_that_of_a_place_that_would_save_the_share() 
     assert worth_having(RUN, math.nan, 0.02) == pytest.approx(WORTH * RUN)
 
 
-def test_places_that_matter_are_not_dropped_by_trials_that_could_not_show_it() -> None:
-    """Delays of 0.4 ms a run under noise of 1.3 ms, at places of which three take 20 to 40% of the run."""
+def test_places_that_matter_are_not_dropped_after_trials_that_could_not_show_it() -> None:
+    """Delays are 0.4 ms per run under noise of 1.3 ms; the three places that matter take 20 to 40% of the run."""
     delayed = dict.fromkeys(SPENT, 0.4e-3)
     found = [action for seed in range(50) for action in actions(simulated(delayed, 1.3e-3, 3, seed), delayed).values()]
     assert "drop" not in found
@@ -68,19 +68,19 @@ def test_places_that_matter_are_not_dropped_by_trials_that_could_not_show_it() -
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_with_power_those_beside_the_critical_path_are_dropped_and_the_others_kept(seed: int) -> None:
+def test_with_enough_power_places_off_the_critical_path_are_dropped_and_the_others_kept(seed: int) -> None:
     delayed = {name: seconds / 2 for name, seconds in SPENT.items()}
     found = actions(simulated(delayed, 0.5e-3, 3, seed), delayed)
     assert found == {"parse": "keep", "store": "keep", "sort": "keep", "wait": "drop"}
 
 
-def test_a_short_place_is_dropped_where_even_its_whole_time_is_not_worth_having() -> None:
-    """Of a place of 0.1% of the run no delay need be seen; of a point whose time is not known all of it must be."""
+def test_a_short_place_is_dropped_if_even_its_whole_time_is_not_worth_having() -> None:
+    """A place of 0.1% of the run may be dropped without a visible delay; one of unknown time counts as a whole run."""
     delayed = {**{name: seconds / 2 for name, seconds in SPENT.items()}, "wait": 0.05e-3}
     analysis = simulated(delayed, 0.5e-3, 3, seed=1)
     assert actions(analysis, delayed, {**SPENT, "wait": 0.1e-3})["wait"] == "drop"
     assert actions(analysis, delayed, {**SPENT, "wait": 0.0})["wait"] == "undecided"
-    assert actions(analysis, {}, {})["wait"] == "drop"  # no lengths: beside 5 ms of the run itself
+    assert actions(analysis, {}, {})["wait"] == "drop"  # unknown delays: compared with 5 ms, 5% of the run
 
 
 @settings(max_examples=200, deadline=None)
@@ -108,8 +108,8 @@ def test_nothing_is_dropped_while_the_half_width_exceeds_the_effect_worth_having
 
 @pytest.mark.parametrize("way", ["replicates", "times"])
 @pytest.mark.parametrize(("sensitivity", "wanted"), [(0.0, {"drop"}), (0.12, {"drop", "keep"}), (0.5, {"keep"})])
-def test_what_is_advised_decides(way: str, sensitivity: float, wanted: set[str]) -> None:
-    """At places without an effect, with half of that worth having, and with twice of it."""
+def test_following_the_advice_leads_to_a_decision(way: str, sensitivity: float, wanted: set[str]) -> None:
+    """Places have no effect, half of the effect that is worth having, or twice that effect."""
     full, outcomes = np.array([sensitivity, 1.0, 1.0, 1.0]), []
     assert worth_having(RUN, 1.0, SPENT["parse"]) == pytest.approx(0.25)
     for seed in range(200):
@@ -128,13 +128,13 @@ def test_what_is_advised_decides(way: str, sensitivity: float, wanted: set[str])
     assert sum(outcome in wanted for outcome in outcomes) > 0.9 * len(outcomes)
 
 
-def test_more_replicates_are_as_many_as_make_the_half_width_half_of_what_is_worth_having() -> None:
+def test_the_advised_replicates_reduce_the_half_width_to_half_of_the_effect_worth_having() -> None:
     delayed = dict.fromkeys(SPENT, 2e-3)
     analysis = simulated(delayed, 1.3e-3, 2, seed=0)
     found = power(analysis, "wait", delayed["wait"], SPENT["wait"])
     count = 2 + int(found.replicates)
     assert analysis.freedom == 7
-    cautious = 3 * analysis.uncertainty * math.sqrt(7 / 2.833)  # a tenth of chi-squared is below
+    cautious = 3 * analysis.uncertainty * math.sqrt(7 / 2.833)  # a tenth of chi-squared lies below 2.833
     assert cautious * math.sqrt(2 / count) <= found.worth / 2
     assert cautious * math.sqrt(2 / (count - 1)) > found.worth / 2
     (step,) = [step for step in next_steps(analysis, delayed, SPENT) if step.factor == "wait"]
@@ -143,7 +143,7 @@ def test_more_replicates_are_as_many_as_make_the_half_width_half_of_what_is_wort
     assert step.reason.endswith("times as long would decide")
 
 
-def test_a_treatment_that_adds_nothing_and_one_without_a_length() -> None:
+def test_treatments_that_add_nothing_or_have_no_length_get_their_own_reasons() -> None:
     analysis = simulated(dict.fromkeys(SPENT, 0.0), 5e-3, 3, seed=0)
     lengths = {"parse": 0.0, "store": math.nan, "sort": 1e-3, "wait": 1e-3}
     reasons = {step.factor: step.reason for step in next_steps(analysis, lengths, SPENT)}
@@ -154,21 +154,21 @@ def test_a_treatment_that_adds_nothing_and_one_without_a_length() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, -1.0, math.nan, math.inf])
-def test_what_is_worth_having_is_a_share(share: float) -> None:
+def test_an_invalid_share_is_refused(share: float) -> None:
     with pytest.raises(ValueError, match="worth must be a share of a run above 0"):
         next_steps(simulated(SPENT, 1e-3, 3, seed=0), SPENT, SPENT, share)
 
 
 def branches(proc: Any) -> None:
-    """Processor 0 is long in its place, while processor 1 is short in the other and waits."""
+    """Processor 0 spends a long time in its place, while processor 1 spends a short time in the other and waits."""
     with factor("long" if proc.rank == 0 else "short"):
         for _ in range(10 if proc.rank == 0 else 1):
             burn(1_000)
     proc.barrier()
 
 
-def test_trials_know_what_their_places_take(emulated: Emulated) -> None:
-    """Without noise, on an emulated machine: all that has no effect is excluded."""
+def test_trials_know_the_time_in_their_places(emulated: Emulated) -> None:
+    """An emulated machine has no noise, so every missing effect is excluded."""
     trials = screen(branches, treatment="1us", machine=emulated(2), replicates=2)
     assert [(step.factor, step.action) for step in trials.next_steps()] == [("long", "split"), ("short", "drop")]
     assert str(trials).endswith(
@@ -182,7 +182,7 @@ def noisy(steps: Any) -> dict[str, float]:
     return {"steps": float(next(steps))}
 
 
-def test_a_ladder_of_noise_is_not_dropped_either() -> None:
+def test_a_place_whose_ladder_is_noise_is_not_dropped() -> None:
     rng = np.random.default_rng(0)
     found = climb(
         noisy, ("1us", "2us", "5us"), arguments=lambda: (iter([100 + rng.normal(0, 50)]),), factors=("place",)

@@ -1,4 +1,4 @@
-"""Scripts that do what scripts do: fork, end in odd ways, return odd things."""
+"""Experiments with scripts that fork, end in unusual ways, or return unusual values."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ def screened(tmp_path: Path, text: str) -> Trials:
     return screen(script, "2^2", treatment="0ns", factors=("here", "there"), replicates=2)
 
 
-def test_a_fork_that_outlives_the_script_answers_nothing(tmp_path: Path) -> None:
+def test_a_forked_child_of_a_script_reports_nothing(tmp_path: Path) -> None:
     trials = screened(
         tmp_path,
         """
@@ -37,7 +37,7 @@ def test_a_fork_that_outlives_the_script_answers_nothing(tmp_path: Path) -> None
     assert trials.table["parent"].tolist() == [1.0] * 8
 
 
-def test_a_number_beyond_a_float_is_told_by_its_name(tmp_path: Path) -> None:
+def test_a_number_too_large_for_a_float_is_reported_by_its_name(tmp_path: Path) -> None:
     text = """
         from smp.perturb import delay
         delay("here")
@@ -48,8 +48,8 @@ def test_a_number_beyond_a_float_is_told_by_its_name(tmp_path: Path) -> None:
         screened(tmp_path, text)
 
 
-def test_trials_without_treatments_load_nothing_that_the_others_have_loaded(tmp_path: Path) -> None:
-    """Else they take longer, and each delay seems to make the script faster."""
+def test_trials_without_treatments_have_loaded_as_much_as_the_others(tmp_path: Path) -> None:
+    """Otherwise they would take longer, and each delay would seem to make the script faster."""
     trials = screened(
         tmp_path,
         """
@@ -63,7 +63,7 @@ def test_trials_without_treatments_load_nothing_that_the_others_have_loaded(tmp_
     assert trials.table["loaded"].tolist() == [1.0] * 8
 
 
-def test_a_process_that_a_script_leaves_behind_is_not_waited_for(tmp_path: Path) -> None:
+def test_an_experiment_does_not_wait_for_processes_that_a_script_leaves_behind(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     try:
         trials = screened(
@@ -89,11 +89,11 @@ def test_a_process_that_a_script_leaves_behind_is_not_waited_for(tmp_path: Path)
                 os.kill(pid, signal.SIGKILL)
                 killed += 1
     assert len(trials.table) == 8
-    assert killed == len(left) >= 10  # of the first run, and those that were counted, too
+    assert killed == len(left) >= 10  # including those of the first run and of the counted runs
 
 
-def test_a_script_is_run_as_python_runs_it(tmp_path: Path) -> None:
-    """Without the __future__ of others; and it ends when its threads do."""
+def test_a_script_runs_as_python_runs_it(tmp_path: Path) -> None:
+    """It has no __future__ imports of other modules, and it ends when its threads end."""
     trials = screened(
         tmp_path,
         """
@@ -115,8 +115,8 @@ def test_a_script_is_run_as_python_runs_it(tmp_path: Path) -> None:
     assert trials.responses().min() >= 0.02
 
 
-def test_an_answer_that_breaks_off_is_none() -> None:
-    """Of a trial that is killed while it writes; and one in several pieces is whole."""
+def test_an_incomplete_answer_is_discarded() -> None:
+    """A trial may be killed while it writes its answer; an answer that arrives in several pieces is complete."""
     for told, whole in ((b"half", b""), (b"x" * 200_000, b"x" * 200_000)):
         read, write = os.pipe()
         child = os.fork()

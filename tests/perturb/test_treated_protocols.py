@@ -1,9 +1,9 @@
-"""The shared words of treatments: each protocol under all schedules of small programs, and hammered on the host.
+"""The shared words of treatments: each protocol under all schedules of small programs, and under load on the host.
 
-lock, counts     `act` and `meet`, Python over primitives: an emulated machine interprets them as they stand
-cells            of `Cell` and `Message`, see `smp.perturb.places.site`
+lock, counts     `act` and `meet`, Python code over primitives, which an emulated machine interprets as it stands
+cells            those of `Cell` and `Message`: see `smp.perturb.places.site`
 
-Beside each protocol stands a wrong one, which the same check finds out.
+Each protocol has a wrong variant, which the same check detects.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ KEY = 7
 
 
 def record(kind: int, word: Any) -> Any:
-    """A record of the table, for a key of 7."""
+    """Return a record of the table, for a key of 7."""
     made = np.zeros(RECORD_WORDS, np.int64)
     made[place_actions.KEY], made[place_actions.KIND], made[WORD] = KEY, kind, word.ctypes.data
     return made
@@ -45,13 +45,13 @@ def record(kind: int, word: Any) -> Any:
 def lock_under_schedules(
     monkeypatch: pytest.MonkeyPatch, processors: int, bound: int | None, take: Callable[..., Any] = compare_exchange
 ) -> Exploration:
-    """Let each processor pass a place that is treated by the lock; nobody may be inside with another."""
+    """Let each processor pass a place that is treated by the lock; no two may be inside at the same time."""
     inside: list[int] = []
 
     def taking(word: Any, i: int, expected: int, value: int) -> Any:
         seen = take(word, i, expected, value)
         if seen == expected:
-            inside.append(1)  # before anybody else makes a step
+            inside.append(1)  # before any other processor takes a step
             assert len(inside) == 1, "two hold the lock"
         return seen
 
@@ -76,7 +76,7 @@ def lock_under_schedules(
 
 
 @pytest.mark.parametrize(("processors", "bound", "least"), [(2, None, 6), (3, 1, 50)])
-def test_all_leave_the_lock_and_only_one_holds_it(
+def test_only_one_processor_holds_the_lock_and_all_leave_it(
     monkeypatch: pytest.MonkeyPatch, processors: int, bound: int | None, least: int
 ) -> None:
     found = lock_under_schedules(monkeypatch, processors, bound)
@@ -85,7 +85,7 @@ def test_all_leave_the_lock_and_only_one_holds_it(
     assert found.schedules >= least
 
 
-def test_a_lock_that_is_taken_in_two_steps_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_is_taken_in_two_steps_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     def in_two_steps(word: Any, i: int, expected: int, value: int) -> Any:
         seen = load(word, i)
         if seen == expected:
@@ -97,7 +97,7 @@ def test_a_lock_that_is_taken_in_two_steps_is_found_out(monkeypatch: pytest.Monk
     assert "two hold the lock" in str(found.failure.error)
 
 
-def test_who_waits_for_the_lock_needs_nobody_to_wake_it() -> None:
+def test_a_thread_that_waits_for_the_lock_needs_no_wake_up() -> None:
     word = np.ones(1, np.int64)  # held
     one = record(LOCK, word)
     enter = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(machine_code(act).address)
@@ -117,7 +117,7 @@ def test_who_waits_for_the_lock_needs_nobody_to_wake_it() -> None:
 
 
 def counts_under_schedules(keys: list[list[int]], bound: int | None) -> Exploration:
-    """Let each processor pass places of these keys; their names are the keys and 100,000."""
+    """Let each processor pass places with these keys; the name of each is its key plus 100,000."""
     expected = Counter(key for mine in keys for key in mine)
 
     def setup(machine: smp.Machine) -> tuple[Any, Any]:
@@ -140,9 +140,9 @@ def counts_under_schedules(keys: list[list[int]], bound: int | None) -> Explorat
     [
         ([[5], [5]], None),
         ([[5, 5], [5]], None),
-        ([[5], [5 + MET]], None),  # which begin at the same row
+        ([[5], [5 + MET]], None),  # their searches begin at the same row
         ([[5, 5 + MET], [5 + MET, 5]], 3),
-        ([[MET - 1], [2 * MET - 1], [MET - 1]], 2),  # and go round
+        ([[MET - 1], [2 * MET - 1], [MET - 1]], 2),  # and wrap around
     ],
 )
 def test_every_pass_is_counted_once_in_one_row_of_its_key(keys: list[list[int]], bound: int | None) -> None:
@@ -168,14 +168,14 @@ def added_in_two_steps(words: Any, i: int, value: int) -> None:
         ("fetch_add", added_in_two_steps, [[5], [5]]),
     ],
 )
-def test_counts_that_are_made_in_two_steps_are_found_out(
+def test_counts_that_are_made_in_two_steps_are_detected(
     monkeypatch: pytest.MonkeyPatch, primitive: str, wrong: Callable[..., Any], keys: list[list[int]]
 ) -> None:
     monkeypatch.setattr(place_actions, primitive, wrong)
     assert counts_under_schedules(keys, 2).failure is not None
 
 
-def test_a_full_table_counts_no_new_places_and_goes_on_with_the_old_ones() -> None:
+def test_a_full_table_counts_no_new_places_but_still_counts_the_old_ones() -> None:
     counts = np.zeros((MET, MET_WORDS), np.int64)
     one = record(0, counts)
     enter = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(machine_code(meet).address)
@@ -190,7 +190,7 @@ def test_a_full_table_counts_no_new_places_and_goes_on_with_the_old_ones() -> No
 
 
 @pytest.mark.parametrize(("processors", "bound", "least"), [(2, 2, 200), (3, 1, 200)])
-def test_the_cells_are_full_again_whatever_the_schedule(processors: int, bound: int, least: int) -> None:
+def test_the_cells_are_full_again_under_every_schedule(processors: int, bound: int, least: int) -> None:
     def program(proc: smp.Processor, cells: smp.Cells) -> None:
         site = Site(cells, proc.rank, proc.size)
         site.take_and_leave()
@@ -211,7 +211,7 @@ def through(passes: int) -> None:
         delay("x")
 
 
-def test_killed_while_it_has_the_cell(nothing_left: None) -> None:
+def test_killing_a_processor_that_has_the_cell_ends_the_run(nothing_left: None) -> None:
     def program(proc: smp.Processor) -> None:
         if proc.rank == 1:
             call = PLACES.orders()["x"].call
@@ -228,7 +228,7 @@ def test_killed_while_it_has_the_cell(nothing_left: None) -> None:
 
 
 @pytest.mark.parametrize("treatment", ["lock", "cell", "message", "1us"])
-def test_an_error_ends_those_who_pass_places(machines: Machines, treatment: str) -> None:
+def test_an_error_ends_the_processors_that_pass_places(machines: Machines, treatment: str) -> None:
     def program(proc: smp.Processor) -> None:
         if proc.rank == 1:
             through(100)
@@ -243,7 +243,7 @@ def test_an_error_ends_those_who_pass_places(machines: Machines, treatment: str)
     assert time.monotonic() - began < HARD
 
 
-# All of it at once, on the host.
+# All protocols at the same time, on the host.
 
 HAMMER = """
     import os, sys, threading
@@ -329,6 +329,6 @@ HAMMER = """
 
 
 @pytest.mark.parametrize("where", ["free", "pinned"])
-def test_four_for_each_cpu_hammer_the_words(script: Script, where: str) -> None:
+def test_the_words_withstand_four_threads_for_each_cpu(script: Script, where: str) -> None:
     out, err = script(HAMMER, where).communicate(timeout=100)
     assert out == "well\n", err

@@ -1,4 +1,4 @@
-"""Experiments: which trials are run, in which order, what they measure, and that planted effects are found."""
+"""Experiments: the trials that are run, their order, their responses, and planted effects that must be found."""
 
 import json
 import os
@@ -40,15 +40,15 @@ COST = 8  # virtual ns of a fetch_add
 
 @pytest.fixture(scope="module")
 def emulated() -> Iterator[smp.Machine]:
-    """An emulated machine of three processors that goes by virtual time: no noise."""
+    """An emulated machine with three processors that runs in virtual time, so without noise."""
     with smp.emulated(3, schedule="clock") as machine:
         yield machine
 
 
 def planted(proc: Any, passes: dict[str, int]) -> None:
-    """Pass places on processor 0, so many times each."""
+    """Pass places on processor 0, each the given number of times."""
     if proc.rank == 0:
-        clock()  # which takes virtual time
+        clock()  # reading the clock takes virtual time
         for name, count in passes.items():
             for _ in range(count):
                 with factor(name):
@@ -56,7 +56,7 @@ def planted(proc: Any, passes: dict[str, int]) -> None:
 
 
 def unequal(proc: Any, words: smp.GlobalArray) -> int:
-    """Processor 0 has many times the work of the others, and all meet."""
+    """Processor 0 has many times the work of the others; then all meet at a barrier."""
     with factor("long" if proc.rank == 0 else "short"):
         for _ in range(2000 if proc.rank == 0 else 10):
             fetch_add(words.view, 8 * proc.rank, 1)
@@ -73,7 +73,7 @@ def plain() -> dict[str, float]:
     return {"depth": 3, "width": 1.5, "name": "x"}  # type: ignore[dict-item]
 
 
-# What is run.
+# Trials and their order.
 
 
 def test_every_replicate_has_all_trials_in_a_fresh_order() -> None:
@@ -99,7 +99,7 @@ def test_each_trial_has_its_treatments_and_no_other() -> None:
         seen.append({name: str(one) for name, one in current().items()})
 
     trials = screen(program, "2^2", treatment={"a": "3us", "b": "work:7"}, replicates=1)
-    assert seen[:-4] == [{}] * (len(seen) - 4)  # the warm-up, and the runs that are counted
+    assert seen[:-4] == [{}] * (len(seen) - 4)  # the warm-up and the counted runs
     for given_, row in zip(seen[-4:], trials.table, strict=True):
         a, b = row["levels"]
         assert given_ == ({"a": "3000ns"} if a > 0 else {}) | ({"b": "work:7"} if b > 0 else {})
@@ -120,14 +120,14 @@ def test_blocks_are_run_one_after_another() -> None:
     assert np.count_nonzero(np.diff(folded.table["block"])) == 1
 
 
-def test_all_places_become_factors_by_themselves() -> None:
+def test_all_places_become_factors_by_default() -> None:
     trials = screen(plain, treatment="1us", replicates=1)
     assert trials.plan.factors == ("a", "b")
     assert trials.design.name == "2^2"
     assert (trials.met["a"].passes, trials.met["b"].passes) == (1, 1)
 
 
-def test_arguments_can_be_made_anew_for_each_run() -> None:
+def test_new_arguments_can_be_made_for_each_run() -> None:
     made, called = [], []
 
     def fresh() -> tuple[list[int]]:
@@ -148,7 +148,7 @@ def test_arguments_can_be_made_anew_for_each_run() -> None:
     assert trials.responses("result").tolist() == [[1, 1], [1, 1]]
 
 
-# What is measured.
+# Responses.
 
 
 def test_numbers_memory_and_throughput_are_responses() -> None:
@@ -159,7 +159,7 @@ def test_numbers_memory_and_throughput_are_responses() -> None:
     assert np.allclose(trials.responses("throughput") * trials.responses("time"), 3)
 
 
-def test_the_peak_of_memory_is_that_of_each_trial() -> None:
+def test_the_peak_memory_of_each_trial_is_its_own() -> None:
     def program() -> None:
         with factor("much"):
             np.ones(1 << 23).sum()  # 64 MiB: more than the allocator keeps for later
@@ -194,12 +194,12 @@ def test_planted_effects_are_found_exactly(
     found = trials.analyse()
     for (name, count), ns in zip(places.items(), delays, strict=True):
         assert found.effect(name) == pytest.approx(count * ns * 1e-9, rel=1e-9)
-        assert trials.delayed()[name] == pytest.approx(count * ns * 1e-9)  # by the one processor that passes it
+        assert trials.delayed()[name] == pytest.approx(count * ns * 1e-9)  # on the only processor that passes it
     assert found.effect("ab") == pytest.approx(0, abs=1e-15)
     assert found.uncertainty == pytest.approx(0, abs=1e-15)
 
 
-def test_a_delay_where_others_wait_costs_nothing(emulated: smp.Machine) -> None:
+def test_a_delay_during_a_wait_costs_nothing(emulated: smp.Machine) -> None:
     words = emulated.zeros(24, np.int64)
     trials = screen(unequal, "2^4", treatment=Busy(50), arguments=(words,), machine=emulated, replicates=1)
     found = trials.analyse()
@@ -208,7 +208,7 @@ def test_a_delay_where_others_wait_costs_nothing(emulated: smp.Machine) -> None:
     assert found.effect("after") == pytest.approx(50e-9)
 
 
-def test_the_gain_of_a_place_is_the_time_that_it_takes() -> None:
+def test_the_gain_of_a_place_is_its_time() -> None:
     def program(proc: Any, words: smp.GlobalArray) -> None:
         for name, count in (("much", 50), ("little", 5)):
             with factor(name):
@@ -262,7 +262,7 @@ def test_processors_of_the_host_are_treated_and_timed(pair: smp.Machine) -> None
     assert (trials.responses("result") == 1).all()
 
 
-def test_runs_inside_treated_carry_the_treatments(pair: smp.Machine) -> None:
+def test_runs_inside_a_treated_block_carry_its_treatments(pair: smp.Machine) -> None:
     def program(proc: Any) -> int:
         from smp._runtime.loops.places import PLACES
 
@@ -285,9 +285,7 @@ def test_runs_inside_treated_carry_the_treatments(pair: smp.Machine) -> None:
         "four at a lock",
     ],
 )
-def test_bottlenecks_of_the_benchmark_are_named_where_nobody_else_is_on_the_computer(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bottlenecks_of_the_benchmark_are_named_in_virtual_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(perturb_host, "QUANTUM", 1000)
     case = perturb_host.CASES[name]
     how = perturb_host.How(replicates=1)
@@ -306,7 +304,7 @@ def test_bottlenecks_of_the_benchmark_are_named_where_nobody_else_is_on_the_comp
 # Several runs of a trial.
 
 
-def test_of_several_runs_the_quickest_counts_with_all_its_responses(emulated: smp.Machine) -> None:
+def test_the_quickest_of_several_runs_counts_with_all_its_responses(emulated: smp.Machine) -> None:
     rng = np.random.default_rng(2)
     drawn: list[int] = []
 
@@ -327,7 +325,7 @@ def test_of_several_runs_the_quickest_counts_with_all_its_responses(emulated: sm
     least = np.array(drawn[2:]).reshape(2, 4, 3).min(axis=2)  # in the order of running
     expected = np.take_along_axis(least, np.argsort(trials.table["trial"][::3].reshape(2, 4)), axis=1)
     assert np.array_equal(trials.responses("steps"), expected)
-    assert np.array_equal(trials.responses("left"), 100 - expected)  # of that run, though it is the largest
+    assert np.array_equal(trials.responses("left"), 100 - expected)  # that of the same run, although it is the largest
     assert (trials.replicates, trials.runs, len(trials.table)) == (2, 3, 24)
     assert trials.table["run"].tolist() == [0, 1, 2] * 8
     assert trials.table["steps"].tolist() == drawn[2:]
@@ -341,14 +339,14 @@ def test_of_several_runs_the_quickest_counts_with_all_its_responses(emulated: sm
     )
 
 
-def test_responses_of_missing_runs_are_told() -> None:
+def test_missing_runs_are_reported() -> None:
     trials = screen(plain, "2^2", treatment="1us", replicates=1, runs=2)
     with pytest.raises(ValueError, match="1 of 8 runs of trials are missing"):
         Trials(**{**vars(trials), "table": trials.table[:-1]}).responses()
 
 
 class Noisy:
-    """Passes `a` twice in each run, `seldom` in the third; for so long, each."""
+    """A runner that passes `a` twice in each run, for its share of ``seconds``, and `seldom` only in the third run."""
 
     def __init__(self, virtual: bool, seconds: list[float]) -> None:
         self.virtual, self.seconds, self.runs = virtual, seconds, 0
@@ -368,13 +366,11 @@ class Noisy:
     [
         ([0.3, 0.3, 0.3], 1, 1),
         ([0.9, 0.31, 0.3], 2, 2),
-        ([0.9, 0.31, 0.8, 0.3, 0.7, 0.5, 0.9], 7, 7),  # the three least are 0.3, 0.31, 0.5
-        ([0.32, 0.9, 0.8, 0.31, 0.7, 0.3, 0.9], 7, 7),  # these agree, but `seldom` was met once
+        ([0.9, 0.31, 0.8, 0.3, 0.7, 0.5, 0.9], 7, 7),  # the three shortest are 0.3, 0.31, 0.5
+        ([0.32, 0.9, 0.8, 0.31, 0.7, 0.3, 0.9], 7, 7),  # these agree, but `seldom` was met only once
     ],
 )
-def test_of_the_time_in_a_place_the_least_of_the_runs_counted_is_kept(
-    seconds: list[float], most: int, runs: int
-) -> None:
+def test_the_shortest_time_in_a_place_over_the_counted_runs_is_kept(seconds: list[float], most: int, runs: int) -> None:
     runner = Noisy(False, seconds)
     found = counted_by(runner, most)
     assert runner.runs == runs
@@ -383,7 +379,7 @@ def test_of_the_time_in_a_place_the_least_of_the_runs_counted_is_kept(
     assert ("seldom" in found.met) == (runs >= 3)
 
 
-def test_places_are_counted_until_three_runs_agree_and_once_in_virtual_time() -> None:
+def test_runs_are_counted_until_three_agree_but_only_one_in_virtual_time() -> None:
     alike = Noisy(False, [0.0] * 3 + [0.9, 0.31, 0.8, 0.3, 0.32, 0.1])
     alike.runs = 3
     assert counted_by(alike, 9).met == {"a": Met(2, 0.3)}
@@ -400,7 +396,7 @@ def test_places_are_counted_until_three_runs_agree_and_once_in_virtual_time() ->
 
 
 def nested(proc: Any) -> None:
-    """Places that take 400 and 40,000 ns, and one around both."""
+    """Pass places that take 400 and 40,000 ns, and one around both."""
     for _ in range(2):
         with factor("outer"):
             passed(np.zeros(100))
@@ -412,7 +408,7 @@ def nested(proc: Any) -> None:
 
 @smp.local
 def passed(numbers: Any) -> int:
-    """On an emulated machine, 0.8 ns a number."""
+    """Let virtual time pass: 0.8 ns for each number, on an emulated machine."""
     return int(numbers.size)
 
 
@@ -428,7 +424,7 @@ def test_a_share_is_a_delay_in_proportion_to_the_time_in_each_place(emulated: sm
     assert "25% of the time in each place: long 10000ns, outer 10120ns" in str(next(sections(trials, ["time"])))
 
 
-def test_shares_stand_beside_other_treatments_and_in_ladders(emulated: smp.Machine) -> None:
+def test_shares_can_be_mixed_with_other_treatments_and_in_ladders(emulated: smp.Machine) -> None:
     given_: dict[str, Any] = {"long": "1%", "short": Share(200), "outer": "7us"}
     trials = screen(nested, "2^3", treatment=given_, factors=tuple(given_), machine=emulated, replicates=1)
     assert trials.plan.settings(7) == {"long": Busy(400), "short": Busy(800), "outer": Busy(7000)}
@@ -438,7 +434,7 @@ def test_shares_stand_beside_other_treatments_and_in_ladders(emulated: smp.Machi
                    machine=emulated, replicates=1)  # fmt: skip
     assert found.plan.treatments == {
         "long": (None, Busy(4000), Busy(1000), Busy(4)),
-        "short": (None, Busy(40), Busy(1000), Busy(1)),  # at least
+        "short": (None, Busy(40), Busy(1000), Busy(1)),  # at least 1 ns
     }
     assert found.about["shares"] == dict.fromkeys(("long", "short"), "10%, 0.01%")
 
@@ -457,7 +453,7 @@ def test_a_share_on_the_host_is_at_least_a_microsecond() -> None:
     assert found["asleep"].seconds >= 2e-4
 
 
-def test_shares_as_text() -> None:
+def test_shares_have_a_text_form() -> None:
     for text in ("20%", "0.5%", "150%"):
         assert str(treatment(text)) == text
     assert treatment("12.50 %") == Share(12.5)
@@ -474,7 +470,7 @@ def test_shares_as_text() -> None:
         Share("20")  # type: ignore[arg-type]
 
 
-# What is kept.
+# Saving and resuming.
 
 
 def test_trials_are_saved_and_read(tmp_path: Path) -> None:
@@ -492,11 +488,11 @@ def test_trials_are_saved_and_read(tmp_path: Path) -> None:
 
 
 pause: dict[str, float] = {}
-"""Of a program, which is the same program whatever stands here."""
+"""Pause of a program, which counts as the same program whatever the pause is."""
 
 
 @pytest.mark.parametrize("runs", [1, 2])
-def test_an_interrupted_experiment_goes_on(tmp_path: Path, runs: int) -> None:
+def test_an_interrupted_experiment_resumes(tmp_path: Path, runs: int) -> None:
     kept = tmp_path / "kept.json"
     pause["asleep"] = 0.0
     told: list[float] = []
@@ -517,7 +513,7 @@ def test_an_interrupted_experiment_goes_on(tmp_path: Path, runs: int) -> None:
     with pytest.raises(KeyboardInterrupt):
         experiment(interrupted)
     before = json.loads(kept.read_text())
-    assert len(before["rows"]) == 5  # with two runs of each trial, in the midst of one
+    assert len(before["rows"]) == 5  # with two runs of each trial, in the middle of a trial
     with pytest.raises(ValueError, match="trials of another experiment"):
         experiment(interrupted, seed=1)
     pause["asleep"] = 0.002
@@ -532,10 +528,10 @@ def test_an_interrupted_experiment_goes_on(tmp_path: Path, runs: int) -> None:
         experiment(interrupted)
 
 
-# What is refused.
+# Errors.
 
 
-def test_a_failing_trial_ends_the_experiment_and_is_told() -> None:
+def test_a_failing_trial_ends_the_experiment_and_is_reported() -> None:
     from smp.perturb.places.settings import current
 
     def program() -> None:
@@ -548,7 +544,7 @@ def test_a_failing_trial_ends_the_experiment_and_is_told() -> None:
         screen(program, "2^2", treatment="1us", replicates=1)
 
 
-def test_a_run_in_which_the_cpus_lay_otherwise_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_with_another_placement_of_the_cpus_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     computer = Moving(lambda at: at % 3 > 2)
     monkeypatch.setattr(experiment, "Looker", computer.looker)
 
@@ -564,7 +560,7 @@ def test_a_run_in_which_the_cpus_lay_otherwise_is_run_again(monkeypatch: pytest.
     assert Trials.from_json(trials.to_json()).about == trials.about
 
 
-def test_numbers_that_come_and_go_are_told() -> None:
+def test_responses_that_only_some_runs_have_are_reported() -> None:
     from smp.perturb.places.settings import current
 
     def program() -> dict[str, float]:
@@ -601,7 +597,7 @@ def test_numbers_that_come_and_go_are_told() -> None:
         ({"work": "weight"}, "weight"),
     ],
 )
-def test_what_makes_no_sense_is_told(options: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         screen(plain, **options)
 
@@ -610,7 +606,7 @@ def test_what_makes_no_sense_is_told(options: dict[str, Any], message: str) -> N
     ("after", "message"),
     [(0, "ended in a run without treatments: it exited with 3"), (20, r"trial . of replicate .*it exited with 3")],
 )
-def test_a_program_that_exits_is_told_and_ends_nothing_else(after: int, message: str) -> None:
+def test_a_program_that_exits_is_reported_and_ends_nothing_else(after: int, message: str) -> None:
     calls = 0
 
     def leaving() -> None:
@@ -624,8 +620,8 @@ def test_a_program_that_exits_is_told_and_ends_nothing_else(after: int, message:
         screen(leaving, "2^1", treatment="1ns", replicates=20)
 
 
-def test_treatments_set_outside_are_those_of_no_factor() -> None:
-    """Level -1 is no treatment, whatever is set around the experiment; other places stay as they are."""
+def test_treatments_set_outside_do_not_apply_to_factors() -> None:
+    """Level -1 means no treatment, whatever is set around the experiment; other places keep their treatments."""
     with smp.emulated(1, schedule="clock") as machine, treated({"a": "5us", "b": "3us"}):
         found = screen(two_places, "2^1", factors=["a"], treatment="1us", replicates=2, machine=machine)
     assert found.responses().T.tolist() == [[pytest.approx(3e-6)] * 2, [pytest.approx(4e-6)] * 2]
@@ -646,7 +642,7 @@ class Holder:
     __call__ = run
 
 
-def test_a_program_is_known_again_by_what_it_is_bound_to() -> None:
+def test_a_program_is_recognised_by_the_values_that_it_is_bound_to() -> None:
     def made(n: Any) -> Callable[[], None]:
         return lambda: None if n is None else delay("a")
 
@@ -660,11 +656,11 @@ def test_a_program_is_known_again_by_what_it_is_bound_to() -> None:
         assert about(form(1)) != about(form(100))
         assert about(form(large)) == about(form(large.copy())) != about(form(other))
     assert about(plain, large) != about(plain, other)
-    assert about(plain, object()) == about(plain, object())  # where it lies says nothing
+    assert about(plain, object()) == about(plain, object())  # its address does not matter
     assert "made anew" in json.dumps(about_program(plain, lambda: (1,)))
 
 
-def test_numbers_of_numpy_and_fewer_factors_than_an_array_has(tmp_path: Path) -> None:
+def test_numpy_numbers_and_fewer_factors_than_an_array_has_are_accepted(tmp_path: Path) -> None:
     kept = tmp_path / "kept.json"
     with smp.emulated(1, schedule="clock") as machine:
         trials = screen(
@@ -683,7 +679,7 @@ def test_numbers_of_numpy_and_fewer_factors_than_an_array_has(tmp_path: Path) ->
     assert repr(trials) == "<8 runs of 4 trials of a, b>"
 
 
-def test_of_throughput_more_is_better(emulated: smp.Machine) -> None:
+def test_more_throughput_is_better(emulated: smp.Machine) -> None:
     def program(proc: Any) -> None:
         clock()
         with factor("a"), factor("b"):
@@ -700,7 +696,7 @@ def test_of_throughput_more_is_better(emulated: smp.Machine) -> None:
 
 
 @pytest.mark.parametrize("what", ["arguments", "source"])
-def test_trials_of_another_program_are_not_gone_on_with(what: str, tmp_path: Path) -> None:
+def test_trials_of_another_program_are_not_resumed(what: str, tmp_path: Path) -> None:
     kept = tmp_path / "kept.json"
     text = """
         import pathlib
@@ -731,7 +727,7 @@ def test_trials_of_another_program_are_not_gone_on_with(what: str, tmp_path: Pat
         run("5" if what == "source" else "6")
 
 
-def test_arguments_of_other_types_are_told() -> None:
+def test_arguments_of_wrong_types_are_refused() -> None:
     with pytest.raises(TypeError, match="a sequence of treatments"):
         screen(plain, np.zeros((3, 2), int), treatment="1us")
     with pytest.raises(TypeError, match="needs one treatment"):
@@ -767,7 +763,7 @@ def script(folder: Path, text: str) -> Path:
     return file
 
 
-def test_each_trial_of_a_script_is_a_process_of_its_own(tmp_path: Path) -> None:
+def test_each_trial_of_a_script_runs_in_its_own_process(tmp_path: Path) -> None:
     file = script(
         tmp_path,
         """
@@ -802,13 +798,13 @@ def test_each_trial_of_a_script_is_a_process_of_its_own(tmp_path: Path) -> None:
         ("responses = {'order': 3}", "a number called 'order'"),
     ],
 )
-def test_a_script_that_fails_is_told_with_what_it_said(tmp_path: Path, ending: str, message: str) -> None:
+def test_a_failing_script_is_reported_with_its_output(tmp_path: Path, ending: str, message: str) -> None:
     file = script(tmp_path, f"import os, sys\nfrom smp.perturb import delay\ndelay('a')\nprint('before')\n{ending}\n")
     with pytest.raises(TrialFailed, match=message):
         screen(file)
 
 
-def test_a_script_that_is_none_is_told(tmp_path: Path) -> None:
+def test_an_invalid_script_is_reported(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
         screen(tmp_path / "nowhere.py")
     with pytest.raises(SyntaxError):
@@ -847,7 +843,7 @@ def test_machines_of_a_script_are_treated(tmp_path: Path) -> None:
     assert trials.table["result"][treated_].min() > trials.table["result"][~treated_].max()
 
 
-def test_the_package_is_imported_without_scipy_and_numba() -> None:
+def test_the_package_is_imported_without_scipy_numba_and_matplotlib() -> None:
     code = "import sys, smp.perturb; print([name for name in ('scipy', 'numba', 'matplotlib') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"

@@ -1,4 +1,4 @@
-"""Predictions by chosen forms: by footprint, with the words of the others, with knees of their own."""
+"""Predictions by chosen forms: by footprint, with the words of the other processors, with knees of their own."""
 
 import math
 from typing import Any
@@ -62,24 +62,26 @@ def test_the_chosen_form_predicts_with_its_own_knees(profile: Profile) -> None:
     assert profile.predict("good", 2, [50, 150], [0, 0], [50, 150]) == pytest.approx([1.05e-6, 1.25e-6])
 
 
-def test_what_a_second_processor_writes_is_charged(profile: Profile) -> None:
+def test_words_that_a_second_processor_writes_are_charged(profile: Profile) -> None:
     alone, both = Others.of([[0, 0]], [[100, 0]]), Others.of([[0, 0]], [[100, 60]])
     assert profile.predict("bad", 2, [0], [100], [100], alone) == pytest.approx([200e-9])
     assert profile.predict("bad", 2, [0], [100], [160], both) == pytest.approx([800e-9])
-    assert profile.predict("bad", 2, [0], [100], [160]) == pytest.approx([800e-9]), "as much as M leaves"
+    assert profile.predict("bad", 2, [0], [100], [160]) == pytest.approx([800e-9]), "the other's words follow from M"
 
 
 @pytest.mark.parametrize(("kib", "ns"), [(1, 1.0), (64, 1.0), (256, 3.0), (1024, 5.0), (1 << 20, 5.0), (math.inf, 5.0)])
-def test_random_is_predicted_for_the_footprint_of_a_superstep(profile: Profile, kib: float, ns: float) -> None:
+def test_random_accesses_are_predicted_for_the_footprint_of_a_superstep(
+    profile: Profile, kib: float, ns: float
+) -> None:
     seconds = profile.predict("random", 2, [1000], [0], [1000], footprint=[kib * KIB])
     assert seconds == pytest.approx([1000 * ns * 1e-9])
 
 
-def test_random_without_a_footprint_is_that_of_the_most_memory(profile: Profile) -> None:
+def test_random_accesses_without_a_footprint_are_those_of_the_largest_memory(profile: Profile) -> None:
     assert profile.predict("random", 2, [1000], [0], [1000]) == pytest.approx([5e-6])
 
 
-def test_what_was_not_measured_is_not_predicted(profile: Profile) -> None:
+def test_families_that_were_not_measured_are_not_predicted(profile: Profile) -> None:
     profile.data["access"]["forms"] = [row for row in profile.access["forms"] if row["family"] == "good"]
     assert np.isnan(profile.predict("random", 2, [1], [1], [2])).all()
     profile.data["access"]["functions"] = profile.access["functions"][:1]
@@ -87,7 +89,7 @@ def test_what_was_not_measured_is_not_predicted(profile: Profile) -> None:
         profile.predict("bad", 2, [1], [1], [2])
 
 
-def test_only_errors_of_suites_that_neither_fitted_nor_chose_judge(profile: Profile) -> None:
+def test_only_errors_on_suites_that_neither_fitted_nor_chose_count(profile: Profile) -> None:
     assert errors_apart(profile, "good", 2) == {1: 0.02, 3: 0.06}
     judge(profile)
     assert profile.access["valid"] is False
@@ -95,7 +97,7 @@ def test_only_errors_of_suites_that_neither_fitted_nor_chose_judge(profile: Prof
     assert why == "p = 2, bad: HrHwN-c is off by 30% on suite 1, which it was not fitted on (valid to 25%)"
 
 
-def test_of_several_forms_that_are_chosen_each_has_its_footprint(profile: Profile) -> None:
+def test_each_of_several_chosen_forms_needs_its_footprint(profile: Profile) -> None:
     Access.model_validate(profile.access)
     forms = [row | {"footprint": None} for row in profile.access["forms"]]
     with pytest.raises(
@@ -114,16 +116,16 @@ LATENCY = {"latency": {"shared": [{"bytes": 1 << k, "ns": ns, "valid": True} for
 
 
 @pytest.mark.parametrize(("footprint", "ns"), [(1, 2.0), (1 << 10, 2.0), (1 << 15, 7.0), (1 << 20, 12.0), (0, 12.0)])
-def test_reads_that_wait_are_charged_the_latency(profile: Profile, footprint: int, ns: float) -> None:
+def test_dependent_reads_are_charged_the_latency(profile: Profile, footprint: int, ns: float) -> None:
     profile.data |= LATENCY
-    random = 5.0 if footprint in (0, 1 << 20) else 1.0  # ns a word; of the largest where the footprint is not known
+    random = 5.0 if footprint in (0, 1 << 20) else 1.0  # ns per word; an unknown footprint counts as the largest
     (walk,) = profile.interval(of_a_walk(1000, 100, footprint), 2).random
     assert walk == pytest.approx((900 * random + 100 * ns) * 1e-9)
     (apart,) = profile.interval(of_a_walk(1000, 0, footprint), 2).random
     assert apart == pytest.approx(1000 * random * 1e-9)
 
 
-def test_a_factored_model_charges_them_too(profile: Profile) -> None:
+def test_a_factored_model_also_charges_dependent_reads(profile: Profile) -> None:
     profile.data |= LATENCY
     walk = of_a_walk(1000, 100, 1 << 15)
     model = accesses(profile, walk, 2, "random")
@@ -131,7 +133,7 @@ def test_a_factored_model_charges_them_too(profile: Profile) -> None:
     assert model.total({"random latency": 2.0}) == pytest.approx(model.total() + 700e-9)
 
 
-def test_without_a_latency_that_is_valid_they_are_charged_as_the_others_and_that_is_said(profile: Profile) -> None:
+def test_without_a_valid_latency_dependent_reads_are_charged_like_the_others_with_a_note(profile: Profile) -> None:
     profile.data["latency"] = {"shared": [{"bytes": 1024, "ns": 2.0, "valid": False}]}
     found = profile.interval(of_a_walk(1000, 100, 1024), 2)
     assert found.random == pytest.approx([1000e-9])

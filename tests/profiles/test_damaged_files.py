@@ -1,4 +1,4 @@
-"""Files that are damaged at random: each is refused by an error that says what is wrong, or what is read is used."""
+"""Files that are damaged at random: each is refused by an error that names the problem, or its data are used."""
 
 import contextlib
 import json
@@ -45,13 +45,13 @@ from smp.selection.calibration import _alike, _series
 MEASURED = Path(__file__).parents[1] / "data/profile/quick.json"
 OFTEN = pytest.mark.parametrize(("seed", "count"), [(1, 250), pytest.param(2, 5_000, marks=pytest.mark.slow)])
 LONGEST_S = 10.0
-"""Far more than any file takes, on a busy computer too; an endless computation takes longer."""
+"""Limit far above the time that any file takes, even on a busy computer; an endless computation exceeds it."""
 
 Use = Callable[[Path], None]
 
 
 def survives(document: Any, use: Use, file: Path, errors: type[SmpError], seed: int, count: int) -> None:
-    """Use a damaged file again and again: it raises one of the errors, a line that names no internals, or nothing."""
+    """Use many damaged versions of a file: each raises one of the errors, with a one-line message, or nothing."""
     rng, refused = random.Random(seed), 0
     for k in range(count):
         file.write_bytes(mutated(document, rng))
@@ -71,7 +71,7 @@ def survives(document: Any, use: Use, file: Path, errors: type[SmpError], seed: 
 
 
 def supersteps() -> np.ndarray:
-    """Supersteps of a run of two processors."""
+    """Return the supersteps of a run of two processors."""
     rows = np.zeros(2, SUMMARY)
     rows["hr"], rows["hw"], rows["m"], rows["copy_in"] = 80_000, 100, 80_100, 1e-4
     rows["hr_bytes"], rows["hw_bytes"], rows["m_bytes"] = 640_000, 800, 640_800
@@ -80,7 +80,7 @@ def supersteps() -> np.ndarray:
 
 @pytest.fixture
 def this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Describe this machine once: that takes longer than all the rest."""
+    """Describe this machine only once, because that takes longer than all the rest."""
     described = profile.hardware()
     monkeypatch.setattr(profile, "hardware", lambda: described)
 
@@ -88,7 +88,7 @@ def this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("this_machine")
 @pytest.mark.filterwarnings("ignore::smp.profiles.profile.ProfileWarning", "ignore::RuntimeWarning")
 @OFTEN
-def test_a_damaged_profile(tmp_path: Path, seed: int, count: int) -> None:
+def test_a_damaged_profile_is_refused_or_used(tmp_path: Path, seed: int, count: int) -> None:
     whole, uses = Profile.load(MEASURED), 0
 
     def use(file: Path) -> None:
@@ -125,9 +125,7 @@ def _contention(found: Profile) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_the_command_says_in_a_line_what_is_wrong_with_a_profile(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_reports_a_damaged_profile_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, rng, codes = tmp_path / "profile.json", random.Random(3), set()
     for k in range(9):
         file.write_bytes(mutated(json.loads(MEASURED.read_text()), rng))
@@ -137,7 +135,7 @@ def test_the_command_says_in_a_line_what_is_wrong_with_a_profile(
     assert codes == {0, 1}
 
 
-def test_damaged_samples_are_left_out(tmp_path: Path) -> None:
+def test_damaged_samples_are_ignored(tmp_path: Path) -> None:
     file, rng = tmp_path / "samples.npz", random.Random(4)
     np.savez_compressed(file, lists=np.zeros(9, [("n", "i8"), ("seconds", "f8")]))
     whole, found = file.read_bytes(), Profile(json.loads(MEASURED.read_text()), tmp_path / "profile.json")
@@ -169,7 +167,7 @@ def test_damaged_samples_are_left_out(tmp_path: Path) -> None:
         ("latency.levels.0.ns", float("nan"), r"latency\.levels\[0\]\.ns is nan; it should be a"),
     ],
 )
-def test_an_error_says_where_what_was_found_and_what_belongs_there(
+def test_an_error_names_the_place_the_value_and_what_is_expected(
     path: str, value: Any, says: str, tmp_path: Path
 ) -> None:
     document = json.loads(MEASURED.read_text())
@@ -186,7 +184,7 @@ def test_an_error_says_where_what_was_found_and_what_belongs_there(
 
 @pytest.mark.filterwarnings("ignore::smp.profiles.profile.ProfileWarning")
 def test_a_partial_profile_is_read_and_reported(tmp_path: Path) -> None:
-    """As an interrupted run leaves it; one made up by hand; one with fields of a later version."""
+    """Profiles as an interrupted run leaves them, one made up by hand, and one with fields of a later version."""
     whole = json.loads(MEASURED.read_text())
     for name in whole_report.SECTIONS:
         (tmp_path / "profile.json").write_text(json.dumps({**whole, name: None, "extra": {"a": [1]}}))
@@ -207,7 +205,7 @@ def test_a_partial_profile_is_read_and_reported(tmp_path: Path) -> None:
 
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
-    """The document of a calibration, whose times are made up."""
+    """Return the document of a calibration with made-up times."""
     rng = np.random.default_rng(3)
     monkeypatch.setattr(timings, "timed", lambda call: call() * (1 + 0.01 * rng.standard_normal()))
     monkeypatch.setattr(calibration, "libraries", lambda kernels: [made_up(f"toy {kernel}") for kernel in kernels])
@@ -219,7 +217,7 @@ def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @OFTEN
-def test_damaged_models(models: dict[str, Any], tmp_path: Path, seed: int, count: int) -> None:
+def test_damaged_models_are_refused_or_used(models: dict[str, Any], tmp_path: Path, seed: int, count: int) -> None:
     def use(file: Path) -> None:
         data = calibration.load(file)
         report_models.report(data)
@@ -236,7 +234,7 @@ def test_damaged_models(models: dict[str, Any], tmp_path: Path, seed: int, count
     survives(models, use, tmp_path / "calibration.json", ModelError, seed, count)
 
 
-def test_a_term_that_is_not_defined_predicts_nothing(models: dict[str, Any]) -> None:
+def test_an_undefined_term_predicts_nothing(models: dict[str, Any]) -> None:
     document = models["libraries"]["toy sort"]
     library = made_up("toy sort")
     library.use_json(document)
@@ -251,7 +249,7 @@ def test_a_term_that_is_not_defined_predicts_nothing(models: dict[str, Any]) -> 
     "text",
     ["9**9**9", "n * 9**9**9", "2 ** 5000", "0 ** -1", "-" * 900 + "n", "(" * 400 + "n" + ")" * 400, "n+" * 600 + "n"],
 )
-def test_an_expression_without_bound_is_refused_where_models_are_read(models: dict[str, Any], text: str) -> None:
+def test_an_unbounded_expression_is_refused_when_a_model_is_read(models: dict[str, Any], text: str) -> None:
     model = models["libraries"]["toy sort"]["models"]["first"]
     model["terms"] = dict.fromkeys(model["terms"], text)
     with pytest.raises(ModelError, match="the model 'toy sort/first' is damaged: "):
@@ -259,7 +257,7 @@ def test_an_expression_without_bound_is_refused_where_models_are_read(models: di
 
 
 @pytest.mark.parametrize("text", ["n ** n", "n ** n ** n", "((n ** 9) ** 9) ** 9 ** 3", "floor(9.5 ** n)", "2 ** n"])
-def test_a_power_of_large_integers_overflows_as_one_of_floats(text: str) -> None:
+def test_a_power_of_large_integers_overflows_like_one_of_floats(text: str) -> None:
     predict = python_function("predict", ["n"], Expression(text, ["n"]).python)
     assert predict(1) == eval(text.replace("floor", "int"), {"n": 1})
     with pytest.raises(OverflowError):
@@ -269,7 +267,7 @@ def test_a_power_of_large_integers_overflows_as_one_of_floats(text: str) -> None
 @pytest.mark.parametrize(
     "text", ["1..1e9 x 999999999", "1..9 x " + "9" * 5000, "1, 1e999", "linear 0..1 x 100001 real"]
 )
-def test_a_range_without_bound_is_refused(models: dict[str, Any], text: str) -> None:
+def test_an_unbounded_range_is_refused(models: dict[str, Any], text: str) -> None:
     model = models["libraries"]["toy sort"]["models"]["first"]
     model["inputs"]["n"] = text
     with pytest.raises(ModelError, match=r"at most 100,000 values|larger than a float"):
@@ -277,7 +275,7 @@ def test_a_range_without_bound_is_refused(models: dict[str, Any], text: str) -> 
 
 
 @OFTEN
-def test_damaged_timings(interrupted: Path, tmp_path: Path, seed: int, count: int) -> None:
+def test_damaged_timings_are_refused_or_used(interrupted: Path, tmp_path: Path, seed: int, count: int) -> None:
     document = json.loads(interrupted.read_text())
     file = tmp_path / "damaged.json"
 
@@ -313,7 +311,7 @@ def machine() -> Iterator[smp.Machine]:
 
 
 def shown(file: Path) -> None:
-    """Read trials or a ladder, and make all of it that the command prints, and more."""
+    """Read trials or a ladder, and make everything that the command prints, and more."""
     found = loaded(file)
     names = perturbing._told(found.trials, None)
     found.text(names)
@@ -327,7 +325,7 @@ def shown(file: Path) -> None:
     ("design", "treatment"), [("2^3", "10us"), ("PB4", "work:10"), ("OA9(3^4)", (None, "10us", "20us"))]
 )
 @OFTEN
-def test_damaged_trials(
+def test_damaged_trials_are_refused_or_used(
     machine: smp.Machine, tmp_path: Path, design: str, treatment: Any, seed: int, count: int
 ) -> None:
     file = tmp_path / "trials.json"
@@ -337,7 +335,7 @@ def test_damaged_trials(
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @OFTEN
-def test_a_damaged_ladder(machine: smp.Machine, tmp_path: Path, seed: int, count: int) -> None:
+def test_a_damaged_ladder_is_refused_or_used(machine: smp.Machine, tmp_path: Path, seed: int, count: int) -> None:
     file = tmp_path / "ladder.json"
     climb(program, ("10us", "20us", "50us"), machine=machine, replicates=2).save(file)
     survives(json.loads(file.read_text()), shown, file, ExperimentError, seed, count)
@@ -345,7 +343,7 @@ def test_a_damaged_ladder(machine: smp.Machine, tmp_path: Path, seed: int, count
 
 @OFTEN
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_damaged_trials_of_an_interrupted_experiment(
+def test_damaged_trials_of_an_interrupted_experiment_are_refused_or_used(
     machine: smp.Machine, tmp_path: Path, seed: int, count: int
 ) -> None:
     kept = tmp_path / "interrupted.json"
@@ -367,7 +365,7 @@ def test_damaged_trials_of_an_interrupted_experiment(
 
 
 @OFTEN
-def test_a_damaged_analysis(machine: smp.Machine, tmp_path: Path, seed: int, count: int) -> None:
+def test_a_damaged_analysis_is_refused_or_used(machine: smp.Machine, tmp_path: Path, seed: int, count: int) -> None:
     document = screen(program, "2^3", machine=machine, replicates=2).analyse().to_json()
 
     def use(file: Path) -> None:
@@ -381,7 +379,7 @@ def test_a_damaged_analysis(machine: smp.Machine, tmp_path: Path, seed: int, cou
     survives(json.loads(json.dumps(document)), use, tmp_path / "effects.json", ExperimentError, seed, count)
 
 
-def test_the_command_says_in_a_line_what_is_wrong_with_trials(
+def test_the_command_reports_damaged_trials_in_one_line(
     machine: smp.Machine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "trials.json"
@@ -395,7 +393,7 @@ def test_the_command_says_in_a_line_what_is_wrong_with_trials(
     assert "Traceback" not in said
 
 
-def test_nothing_that_reads_files_is_imported_before_a_file_is_read() -> None:
+def test_pydantic_is_not_imported_before_a_file_is_read() -> None:
     modules = "smp, smp.kernels, smp.perturb, smp.profiles.profile, smp.models.fit.model"
     modules += ", smp.microbench.predictions.comparison"
     text = f"import sys, {modules}; print('pydantic' in sys.modules)"

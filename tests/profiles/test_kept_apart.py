@@ -24,12 +24,12 @@ def judged(*validation: dict[str, Any], **more: Any) -> Profile:
     return profile
 
 
-def test_functions_that_hold_stay_valid() -> None:
+def test_accurate_functions_stay_valid() -> None:
     access = judged(checked("bad", "HrHwM", "all", 1, 0.25), checked("bad", "HrHwM", "all", 3, 0.03)).access
     assert (access["valid"], access["why"]) == (True, [])
 
 
-def test_a_function_that_is_off_is_named_with_its_suites() -> None:
+def test_an_inaccurate_function_is_named_with_its_suites() -> None:
     profile = judged(
         checked("bad", "HrHwM", "all", 1, 0.334),
         checked("bad", "HrHwM", "all", 3, 0.256),
@@ -41,16 +41,16 @@ def test_a_function_that_is_off_is_named_with_its_suites() -> None:
     assert profile.access["why"] == [off, "p = 2, bad: 4 of 72 patterns were disturbed every time and left out"]
     before = json.loads(json.dumps(profile.data))
     judge(profile)
-    assert profile.data == before, "said once"
+    assert profile.data == before, "the reason is given only once"
 
 
 def test_only_the_functions_that_predict_are_judged() -> None:
     off = [checked("bad", name, "all", 1, 0.9) for name in ("H", "HM", "HrHw")]
-    off += [checked("good", "HrHwM-c", part, 2, 0.9) for part in ("R0", "R1")]  # there is one for all only
+    off += [checked("good", "HrHwM-c", part, 2, 0.9) for part in ("R0", "R1")]  # there is only a function for all sizes
     assert judged(*off).access["valid"]
 
 
-def test_the_parts_of_good_count_by_their_patterns() -> None:
+def test_the_parts_of_good_are_weighted_by_their_numbers_of_patterns() -> None:
     profile = charging()
     (whole,) = (row for row in profile.access["functions"] if row["family"] == "good")
     profile.data["access"]["functions"] += [whole | {"set": part} for part in ("R0", "R1")]
@@ -76,7 +76,7 @@ def test_a_profile_of_an_earlier_version_is_judged_when_it_is_opened(tmp_path: P
     assert "HrHwM is off by 43% on suite 1" in access["why"][0]
 
 
-def test_a_validation_that_is_damaged_is_named(tmp_path: Path) -> None:
+def test_a_damaged_validation_is_named(tmp_path: Path) -> None:
     damaged = charging()
     damaged.data["access"]["validation"] = [{"family": "bad"}]
     damaged.save(tmp_path / "profile.json")

@@ -1,4 +1,4 @@
-"""Profiles: what is written is read, what is wrong is told, predictions follow the stored functions."""
+"""Profiles: saving and loading, errors of files that are not profiles, and predictions by the stored functions."""
 
 import json
 import math
@@ -15,14 +15,14 @@ from smp.errors import ProfileError
 from smp.profiles.profile import Profile, ProfileWarning, kept_at
 
 
-def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+def test_a_saved_profile_is_loaded_unchanged(tmp_path: Path) -> None:
     Profile(document()).save(tmp_path / "profile.json")
     for path in (tmp_path, tmp_path / "profile.json"):
         assert Profile.load(path).data == document()
     assert [file.name for file in tmp_path.iterdir()] == ["profile.json"]
 
 
-def test_a_failed_save_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_failed_save_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     file = tmp_path / "profile.json"
     Profile(document()).save(file)
     bad = document() | {"access": {"nan": math.nan}}
@@ -43,19 +43,19 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path)
         ('{"format": "smp-profile", "version": 1}', "damaged: machine is missing"),
     ],
 )
-def test_a_file_that_is_no_profile_says_what_it_is(tmp_path: Path, text: str, says: str) -> None:
+def test_a_file_that_is_not_a_profile_is_refused_with_the_reason(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "profile.json").write_text(text)
     with pytest.raises(ProfileError, match=says):
         Profile.load(tmp_path)
 
 
-def test_a_binary_file_is_told_as_unreadable(tmp_path: Path) -> None:
+def test_a_binary_file_is_reported_as_unreadable(tmp_path: Path) -> None:
     (tmp_path / "profile.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ProfileError, match="cannot read"):
         Profile.load(tmp_path)
 
 
-def test_no_file_and_no_profile_yet_name_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_file_and_a_missing_profile_name_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SMP_DATA_DIR", str(tmp_path))
     with pytest.raises(ProfileError, match=r"no profile at .*python -m smp.microbench --quick"):
         Profile.load(tmp_path / "none.json")
@@ -73,7 +73,7 @@ def test_the_kept_profile_is_found_without_a_warning(tmp_path: Path, monkeypatch
     assert found.path == kept_at(document()["machine"])
 
 
-def test_a_profile_of_another_machine_warns_which(tmp_path: Path) -> None:
+def test_the_warning_about_a_profile_of_another_machine_names_that_machine(tmp_path: Path) -> None:
     foreign = document()
     foreign["machine"] |= {"name": "elsewhere", "cpu": "R10000", "cpus": 16}
     Profile(foreign).save(tmp_path / "profile.json")
@@ -88,7 +88,7 @@ def test_good_predictions_change_function_at_the_private_cache() -> None:
     assert large == pytest.approx(1500 * 2e-9 + 2000 * 4e-9)
 
 
-def test_a_p_between_is_interpolated_and_one_beyond_takes_the_nearest_and_both_say_so() -> None:
+def test_a_p_in_between_is_interpolated_and_one_beyond_takes_the_nearest_with_a_note() -> None:
     profile = Profile(document())
     at = {p: float(profile.predict("bad", p, 100, 100, 400)[0]) for p in (1, 2, 3, 4, 9)}
     assert at[3] == pytest.approx((at[2] + at[4]) / 2)
@@ -98,7 +98,7 @@ def test_a_p_between_is_interpolated_and_one_beyond_takes_the_nearest_and_both_s
     assert profile.basis(9) == "p = 9 was not measured: predicted from p = 4"
 
 
-def test_good_goes_with_bytes_and_bad_with_accesses() -> None:
+def test_good_depends_on_bytes_and_bad_on_accesses() -> None:
     row = np.zeros(1, SUMMARY)
     row["hr"], row["hw"], row["m"] = 800, 0, 800  # 800 elements of 4 bytes: 400 words
     row["hr_bytes"], row["m_bytes"] = 3200, 3200
@@ -110,7 +110,7 @@ def test_good_goes_with_bytes_and_bad_with_accesses() -> None:
     assert (interval.measured[0], interval.compute[0]) == pytest.approx((4e-6, 1e-6))
 
 
-def test_the_least_overhead_goes_to_good_and_the_most_to_bad() -> None:
+def test_the_least_overhead_is_charged_to_good_and_the_most_to_bad() -> None:
     row = np.zeros(1, SUMMARY)
     data = document()
     data["access"]["overhead_s"] = {"2": [3e-6, 9e-6], "4": [5e-6, 11e-6]}
@@ -153,7 +153,7 @@ def test_real_and_virtual_time_are_not_compared(tmp_path: Path, monkeypatch: pyt
         run.interval(virtual)
 
 
-def test_a_run_finds_its_interval_and_says_when_there_is_no_profile(
+def test_a_run_finds_its_interval_and_reports_a_missing_profile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SMP_DATA_DIR", str(tmp_path))
@@ -169,7 +169,7 @@ def test_a_run_finds_its_interval_and_says_when_there_is_no_profile(
     assert str(run.interval(Profile(document()))) == str(interval)
 
 
-def test_a_profile_without_cost_functions_says_so() -> None:
+def test_a_profile_without_cost_functions_is_reported() -> None:
     data = document()
     del data["access"]
     with pytest.raises(ProfileError, match="has no cost functions"):
@@ -180,7 +180,7 @@ def test_profiles_are_plain_json() -> None:
     assert json.loads(json.dumps(document(), allow_nan=False)) == document()
 
 
-def test_a_section_is_had_as_its_record() -> None:
+def test_a_section_is_available_as_a_record() -> None:
     rows = [{"limit": 1, "counted_least": 1, "counted_most": 1, "equal": True, "waits": 3, "windows": 3}]
     rows[0] |= {"ns": 2.5, "minimum_ns": 2.0, "p95_ns": 3.0}
     found = Profile({"retries": {"rows": rows, "look_ns": 25.0, "valid": True}, "waking": None})

@@ -1,4 +1,4 @@
-"""A published machine is a profile: it predicts, is saved and loaded, and says whose times these are."""
+"""A published machine is a profile: it predicts, can be saved and loaded, and names the machine of its times."""
 
 import json
 import warnings
@@ -42,7 +42,7 @@ def test_every_row_has_its_source(there: Profile) -> None:
     assert there.data["machine"]["source"]
 
 
-def test_predictions_are_the_paper_s_by_hand(there: Profile) -> None:
+def test_predictions_are_the_papers_by_hand(there: Profile) -> None:
     # table 2, p = 8: in the L2 cache, and with 100,000 reads beyond it
     small = 140 + 0.0184 * 400_000 + 0.0087 * 100_000 + 0.00005 * 4_000_000
     large = 0.0202 * CACHE_WORDS + 0.0492 * 100_000 + 0.0082 * 300_000 + 0.00027 * 7_000_000
@@ -54,14 +54,14 @@ def test_predictions_are_the_paper_s_by_hand(there: Profile) -> None:
     assert np.isnan(there.predict("random", 12, [1, 2], [1, 2], [1, 2])).tolist() == [True, True]
 
 
-def test_another_p_is_interpolated_and_says_so(there: Profile) -> None:
+def test_another_p_is_interpolated_with_a_note(there: Profile) -> None:
     between = [there.predict("bad", p, 1e5, 1e5, 1e6)[0] for p in (8, 10, 12)]
     assert between[1] == pytest.approx((between[0] + between[2]) / 2)
     assert there.basis(10) == "p = 10 was not measured: predicted from p = 8 and 12"
     assert there.basis(8) == ""
 
 
-def test_its_validation_is_tables_5_to_8(there: Profile) -> None:
+def test_the_validation_consists_of_tables_5_to_8(there: Profile) -> None:
     rows = there.access["validation"]
     assert [{k: v for k, v in row.items() if k != "count"} for row in rows] == [
         row for p in PROCESSORS for row in paper_errors(p)
@@ -94,7 +94,7 @@ def test_good_of_all_supersteps_is_fitted_to_the_two_sets(there: Profile, p: int
     assert off < 0.05  # with the errors of R0 and R1, at most 6.5% on suite 2, "always below 10%"
 
 
-def test_a_run_is_set_in_the_interval_of_that_machine(there: Profile, machines: Machines) -> None:
+def test_a_run_is_placed_in_the_interval_of_the_published_machine(there: Profile, machines: Machines) -> None:
     n = 20_000
     two = machines(2)
     run = two.run(exchange, two.array(np.arange(n, dtype=np.uint32)), two.empty(n, np.uint32))
@@ -112,7 +112,7 @@ def test_a_run_is_set_in_the_interval_of_that_machine(there: Profile, machines: 
     assert charged(there, run.summary(), 2, "bad").total() > model.total()
 
 
-def test_a_program_s_cost_there_can_be_asked_for(there: Profile) -> None:
+def test_the_cost_of_a_program_on_the_published_machine_is_predicted(there: Profile) -> None:
     expected = cross(there, "radix", 1_000_000, 8)
     assert model_of(there, "radix", 1_000_000, 8).total() == pytest.approx(expected.good)
     assert expected.good < expected.bad
@@ -120,7 +120,7 @@ def test_a_program_s_cost_there_can_be_asked_for(there: Profile) -> None:
         charged(there, np.zeros(1, [(name, "i8") for name in ("hr", "hw", "m")]), 8, "random")
 
 
-def test_a_file_of_it_is_read_again(there: Profile, tmp_path: Path) -> None:
+def test_a_saved_published_machine_can_be_loaded(there: Profile, tmp_path: Path) -> None:
     there.save(tmp_path / "there.json")
     with pytest.warns(ProfileWarning, match="measured on another machine"):
         again = Profile.load(tmp_path / "there.json")
@@ -129,7 +129,7 @@ def test_a_file_of_it_is_read_again(there: Profile, tmp_path: Path) -> None:
     assert cross(tmp_path / "there.json", "radix", 1_000_000, 8) == cross(there, "radix", 1_000_000, 8)
 
 
-def test_two_of_a_name_share_nothing() -> None:
+def test_two_profiles_of_one_name_share_no_data() -> None:
     one, two = (published_machine(POWER_CHALLENGE) for _ in range(2))
     one.data["access"]["functions"].clear()
     one.data["machine"]["cpu"] = "another"
@@ -137,7 +137,7 @@ def test_two_of_a_name_share_nothing() -> None:
     assert two.data["machine"]["cpu"] == "MIPS R10000"
 
 
-def test_another_name_is_refused() -> None:
+def test_an_unknown_machine_is_refused() -> None:
     assert PUBLISHED == (POWER_CHALLENGE,)
     with pytest.raises(
         ProfileError, match=r"no cost functions of 'Cray-1' were published; choose one of: SGI Power Challenge"
@@ -147,7 +147,7 @@ def test_another_name_is_refused() -> None:
         opened("Cray-1")
 
 
-def test_the_command_knows_it_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_accepts_the_name_of_a_published_machine(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--impact", "radix,1e6,8", "--profile", POWER_CHALLENGE, "--json"]) == 0
     printed = capsys.readouterr()
     found = {row["term"]: row["price"] for row in json.loads(printed.out)["prices"]}
@@ -159,7 +159,7 @@ def test_the_command_knows_it_by_name(capsys: pytest.CaptureFixture[str]) -> Non
     assert printed.err == ""
 
 
-def test_nothing_is_measured_into_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_no_measurement_is_added_to_a_published_machine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["--profile", POWER_CHALLENGE, "--only", "lists", "--out", str(tmp_path)]) == 1
     assert "leave out --only" in " ".join(capsys.readouterr().err.split())
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,6 @@
-"""Calibration and trials by a made-up clock: what is timed how often, what is fitted to what, what is kept and judged.
+"""Calibration and trials with a made-up clock: numbers of timings, fitted points, resumed files, and judgements.
 
-A task here returns the seconds that it is to have taken.
+Each task returns the seconds that it is supposed to have taken.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def specified(task: Task, **options: Any) -> smp.Specification:
     ("factors", "count"),
     [
         ((1.0, 1.04, 1.09), 3),
-        ((1.0, 1.0, 1.2, 1.0, 1.01), 5),  # one spike: two more settle it
+        ((1.0, 1.0, 1.2, 1.0, 1.01), 5),  # one spike, which two more timings settle
         ((1.0, 1.2, 1.0, 1.2, 1.0, 1.2, 1.0), 7),  # never settled
     ],
 )
-def test_three_timings_of_a_point_or_five_or_seven(factors: tuple[float, ...], count: int) -> None:
+def test_a_point_is_timed_three_or_five_or_seven_times(factors: tuple[float, ...], count: int) -> None:
     task = Told(line, factors)
     model = smp.calibrate(specified(task), verification=5)
     assert set(task.calls.values()) == {count}
@@ -64,7 +64,7 @@ def test_three_timings_of_a_point_or_five_or_seven(factors: tuple[float, ...], c
         assert seconds == np.median(raw)
 
 
-def test_the_model_is_what_the_timings_say() -> None:
+def test_the_model_follows_the_timings() -> None:
     model = smp.calibrate(specified(Told(line)), verification=5)
     assert model.predict(5000) == pytest.approx(line(5000))
     assert model.quality.mre == pytest.approx(0, abs=1e-9)
@@ -72,7 +72,7 @@ def test_the_model_is_what_the_timings_say() -> None:
     assert model.machine["smp"] == smp.__version__
 
 
-def test_points_kept_apart_are_random_ones_and_not_fitted() -> None:
+def test_verification_points_are_random_and_not_fitted() -> None:
     grid = Input.parse("n", "100..1e6 x 10").grid
 
     def bent(n: float) -> float:
@@ -93,7 +93,7 @@ def test_points_kept_apart_are_random_ones_and_not_fitted() -> None:
     assert other.samples.inputs["n"].tolist() != samples.inputs["n"].tolist()
 
 
-def test_only_so_many_points_of_the_nest() -> None:
+def test_the_number_of_points_on_the_grid_can_be_limited() -> None:
     task = Told(line)
     model = smp.calibrate(specified(task, points=6), verification=4)
     assert len(task.calls) == 10
@@ -114,7 +114,7 @@ def test_a_round_visits_every_point_once_in_random_order() -> None:
     assert visits[0] != visits[1] != sorted(visits[1])
 
 
-def test_a_warning_above_ten_per_cent() -> None:
+def test_an_error_above_ten_per_cent_causes_a_warning() -> None:
     def curved(n: float) -> float:
         return 1e-9 * n**1.5
 
@@ -122,7 +122,7 @@ def test_a_warning_above_ten_per_cent() -> None:
         smp.calibrate(specified(curved), verification=20)
 
 
-def test_progress_is_told_and_grows() -> None:
+def test_progress_is_reported_and_grows() -> None:
     told: list[tuple[float, str]] = []
     smp.calibrate(
         specified(Told(line, (1.0, 1.2))), verification=5, progress=lambda done, text: told.append((done, text))
@@ -137,7 +137,7 @@ def test_progress_is_told_and_grows() -> None:
 # ------------------------------------------------------------------------------------- set-up, conditions, libraries
 
 
-def test_set_up_and_cleanup_around_every_visit() -> None:
+def test_set_up_and_cleanup_surround_every_visit() -> None:
     events: list[str] = []
 
     def setup(n: int, w: int) -> tuple[int, int]:
@@ -164,7 +164,7 @@ def test_set_up_and_cleanup_around_every_visit() -> None:
     assert model.predict(1000, 8, 2) == pytest.approx(4e-6)
 
 
-def test_cleanup_also_after_a_task_that_fails() -> None:
+def test_cleanup_also_follows_a_task_that_fails() -> None:
     cleaned: list[int] = []
 
     def fails(n: int) -> float:
@@ -175,17 +175,17 @@ def test_cleanup_also_after_a_task_that_fails() -> None:
     assert len(cleaned) == 1
 
 
-def test_where_the_condition_fails_nothing_is_timed() -> None:
+def test_nothing_is_timed_if_the_condition_fails() -> None:
     task = Told(line)
     model = smp.calibrate(specified(task, when="n >= 5000"), verification=20)
     assert min(task.calls) >= 5000
     assert model.predict(4999) == math.inf
     assert model.predict(5000) == pytest.approx(line(5000))
-    assert model.quality.verified == 20, "points were added for those where it fails"
+    assert model.quality.verified == 20, "points replace those at which it fails"
 
 
-def test_inputs_told_by_the_data() -> None:
-    """The loops make data; the model is of what is seen of it."""
+def test_inputs_may_be_derived_from_the_data() -> None:
+    """The loops make the data, and the inputs of the model are derived from the data."""
     specification = smp.Specification(
         "t",
         {"length": "100..1e6", "half": "50..1e6 real"},
@@ -204,7 +204,7 @@ def test_inputs_told_by_the_data() -> None:
     assert model.predict(1000, 500) == pytest.approx(line(1000))
 
 
-def test_as_many_inputs_as_the_data_are_to_tell() -> None:
+def test_as_many_inputs_must_be_derived_as_there_are() -> None:
     looped = smp.Specification("t", {"n": "1..9", "m": "1..9"}, ["n"], print, loops={"a": "1..9"}, of=lambda a: (a,))
     with pytest.raises(ModelError, match=r"of\(\) of t returned \(\d+,\), but its inputs are n, m"):
         smp.calibrate(looped)
@@ -217,7 +217,7 @@ def test_a_librarys_implementations_share_their_points() -> None:
     assert [library.choose(n) for n in (10, 110, 112, 10**6)] == ["steep", "steep", "straight", "straight"]
 
 
-def test_a_parameter_is_a_loop_of_its_implementation_alone() -> None:
+def test_a_parameter_is_a_loop_of_its_own_implementation_only() -> None:
     library, tasks = made_library()
     seen: set[tuple[int, int]] = set()
 
@@ -235,7 +235,7 @@ def test_a_parameter_is_a_loop_of_its_implementation_alone() -> None:
     assert set(tasks["steep"].calls) == set(tasks["straight"].calls)
 
 
-def test_on_a_machine_tasks_are_programs() -> None:
+def test_tasks_on_a_machine_are_programs() -> None:
     def program(proc: smp.Processor, data: smp.GlobalArray) -> None:
         with proc.superstep("read") as step:
             step.copy_in(data, slice(None))
@@ -249,10 +249,10 @@ def test_on_a_machine_tasks_are_programs() -> None:
     assert model.machine["processors"] == 2
 
 
-# ----------------------------------------------------------------------------------------- interrupted, and taken up
+# ------------------------------------------------------------------------------------------- interrupted and resumed
 
 
-def test_what_ctrl_c_has_left_is_not_measured_again(interrupted: Path) -> None:
+def test_timings_from_before_ctrl_c_are_not_repeated(interrupted: Path) -> None:
     library, tasks = made_library()
     smp.calibrate(library, verification=5, resume=interrupted)
     assert sum(tasks["steep"].calls.values()) == sum(tasks["straight"].calls.values()) == 51 - 26
@@ -262,7 +262,7 @@ def test_what_ctrl_c_has_left_is_not_measured_again(interrupted: Path) -> None:
     assert not interrupted.exists()
 
 
-def test_timings_of_something_else_are_refused_and_stay(interrupted: Path) -> None:
+def test_timings_of_another_calibration_are_refused_and_kept(interrupted: Path) -> None:
     library, _ = made_library()
     with pytest.raises(ModelError, match="holds timings of another calibration: remove it, or give another file"):
         smp.calibrate(library, verification=5, seed=2, resume=interrupted)
@@ -272,7 +272,7 @@ def test_timings_of_something_else_are_refused_and_stay(interrupted: Path) -> No
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"taken": []}'])
-def test_a_file_that_cannot_be_taken_up(text: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_resumed_is_refused(text: str, tmp_path: Path) -> None:
     kept = tmp_path / "under-way.json"
     kept.write_text(text)
     with pytest.raises(ModelError, match="cannot resume from"):
@@ -286,7 +286,7 @@ def test_timings_that_cannot_be_fitted_are_kept(tmp_path: Path) -> None:
     assert kept.exists()
 
 
-def test_they_are_saved_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timings_are_saved_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept, seen = tmp_path / "under-way.json", list[int]()
     monkeypatch.setattr(calibrating, "SAVE_S", -1.0)
 
@@ -299,14 +299,14 @@ def test_they_are_saved_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert seen == list(range(1, 46))
 
 
-def test_too_few_points_are_told_before_any_timing() -> None:
+def test_too_few_points_are_reported_before_any_timing() -> None:
     task = Told(line)
     with pytest.raises(FitError, match="3 points cannot fit the 3 terms of line"):
         smp.calibrate(smp.Specification("line", {"n": "1, 2, 3"}, ["n", "n ** 2"], task))
     assert not task.calls
 
 
-def test_a_library_without_implementations() -> None:
+def test_a_library_without_implementations_is_refused() -> None:
     with pytest.raises(ModelError, match="the library none has no implementations to calibrate"):
         smp.calibrate(Library("none", {"n": "1..9"}, lambda n: (n,)))
 
@@ -315,13 +315,13 @@ def test_a_library_without_implementations() -> None:
 
 
 def taking(*seconds: float) -> Callable[[], float]:
-    """A call that takes so long, in turns."""
+    """Return a call that takes these times, one after another; a single time is repeated."""
     taken: Iterator[float] = iter(seconds * (MOST if len(seconds) == 1 else 1))
     return lambda: next(taken)
 
 
-def test_the_interval_of_a_median_by_order_statistics() -> None:
-    """Of 3 rounds all, of 9 all but one at each end, of 21 all but six: the binomial's 95% by the normal rule."""
+def test_the_interval_of_a_median_comes_from_order_statistics() -> None:
+    """It spans all 3 rounds, all but one at each end of 9, all but six of 21: the binomial's 95% by the normal rule."""
     times = {"a": [1.0 + k for k in range(21)], "b": [1.0] * 21}
     for count, out in [(3, 0), (7, 0), (8, 1), (9, 1), (13, 2), (21, 6)]:
         some = {name: taken[:count] for name, taken in times.items()}
@@ -330,22 +330,22 @@ def test_the_interval_of_a_median_by_order_statistics() -> None:
 
 
 @pytest.mark.parametrize("fast", [1.0, 1.5])
-def test_what_is_clear_takes_three_rounds(fast: float) -> None:
+def test_a_clear_case_takes_three_rounds(fast: float) -> None:
     times = in_rounds({"chosen": taking(1.0), "other": taking(fast * 1.1)}, "chosen", np.random.default_rng(0))
     assert len(times["chosen"]) == FEWEST
     slower = in_rounds({"chosen": taking(1.5), "other": taking(1.0)}, "chosen", np.random.default_rng(0))
     assert len(slower["chosen"]) == FEWEST
 
 
-def test_what_is_not_clear_takes_more_rounds() -> None:
-    """The chosen one takes 1% less and 5% more, in turns: never clearly above 2%, nor below."""
+def test_an_unclear_case_takes_more_rounds() -> None:
+    """The chosen one takes 1% less and 5% more, alternately: never clearly above 2%, nor below."""
     times = in_rounds(
         {"chosen": taking(*[0.99, 1.05] * MOST), "other": taking(1.0)}, "chosen", np.random.default_rng(0)
     )
     assert len(times["chosen"]) == len(times["other"]) == MOST
 
 
-def test_one_that_is_left_behind_twice_is_not_timed_again() -> None:
+def test_an_implementation_that_is_far_behind_twice_is_not_timed_again() -> None:
     calls = {
         "chosen": taking(*[0.99, 1.05] * MOST),
         "near": taking(1.0),
@@ -364,8 +364,8 @@ def case(chosen: str, predicted: float = 1.0, **times: float) -> Case:
     return Case({"n": 1.0}, chosen, predicted, {name: [seconds] * 3 for name, seconds in times.items()})
 
 
-def test_what_cases_amount_to() -> None:
-    """By hand: right twice (once the fastest, once 1% behind), wrong twice by 10% and 30%."""
+def test_a_trial_summarises_its_cases() -> None:
+    """By hand: the choice is right twice (once the fastest, once 1% behind), and wrong twice, by 10% and 30%."""
     made = Trial(
         "two",
         [
@@ -396,19 +396,19 @@ def test_a_second_visit_counts_as_much_as_the_first() -> None:
     both = first.together(calm)
     assert [len(times) for times in both.times.values()] == [7, 7, 7]
     assert first.loss == pytest.approx(0.2)
-    assert both.loss == 0.0, "four of the seven rounds have it ahead"
+    assert both.loss == 0.0, "it is ahead in four of the seven rounds"
     assert ratio(both.times, "far", "a") == pytest.approx(np.median([9 / 1.2, 9 / 1.2, 9.0, 9.0]))
 
 
-def test_the_ratio_of_a_round_survives_a_slow_moment() -> None:
+def test_the_ratio_within_a_round_survives_a_slow_moment() -> None:
     slow = Case({"n": 1.0}, "a", 1.0, {"a": [1.0, 9.0, 1.0], "b": [1.1, 9.9, 1.1]})
     assert slow.loss == 0
     assert ratio(slow.times, "a", "b") == pytest.approx(1 / 1.1)
 
 
 @pytest.mark.parametrize("placed", [True, False])
-def test_timings_are_of_how_the_cpus_mostly_lie(placed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For nearly half of the time the task takes half as long again: a few timings have their median there."""
+def test_timings_are_those_of_the_main_placement_of_the_cpus(placed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For nearly half of the time the task takes 50% longer, so that a few timings may have their median there."""
     computer = Moving(lambda at: at % 3 > 1.65)
     monkeypatch.setattr(calibrating, "Looker", computer.looker if placed else lambda: Looker(lambda: math.nan))
     task = smp.Specification("task", {"n": "1e3..1e6 x 30"}, ["n"], lambda n: computer.work(0.02 + 1e-7 * n))
@@ -422,8 +422,8 @@ def test_timings_are_of_how_the_cpus_mostly_lie(placed: bool, monkeypatch: pytes
         assert "30 ns" in model.machine["placement"]
 
 
-def test_a_round_in_which_the_cpus_lay_otherwise_is_taken_again() -> None:
-    """One takes half as long again when they do, so that the other seems better."""
+def test_a_round_with_another_placement_of_the_cpus_is_repeated() -> None:
+    """In the other placement, one implementation takes 50% longer, so that the other seems better."""
     computer = Moving(lambda at: at % 3 > 1.9)
     calls = {"near": lambda: computer.work(0.010), "steady": lambda: computer.work(0.012, slower=1.0)}
     looker = computer.looker()
@@ -439,7 +439,7 @@ def calibrated() -> Library:
     return library
 
 
-def test_a_right_library_is_found_right() -> None:
+def test_a_trial_finds_a_right_library_right() -> None:
     told: list[float] = []
     found = try_library(calibrated(), 40, progress=lambda done, text: told.append(done))
     assert len(found.cases) == 40
@@ -448,7 +448,7 @@ def test_a_right_library_is_found_right() -> None:
     assert found.error() == pytest.approx(0, abs=1e-9)
     close = sum(each.close for each in found.cases)
     assert told[:40] == [k / 80 for k in range(40)], "every case once"
-    assert len(told) == 40 + close, "and the close ones once more"
+    assert len(told) == 40 + close, "the close cases once more"
     assert {len(each.times["steep"]) for each in found.cases if not each.close} == {FEWEST}
     n = [each.inputs["n"] for each in found.cases]
     assert found.won()["steep"] == (sum(each < 111 for each in n),) * 2
@@ -456,7 +456,7 @@ def test_a_right_library_is_found_right() -> None:
     assert [each.inputs["n"] for each in try_library(calibrated(), 40, seed=3).cases] != n
 
 
-def test_a_wrong_library_is_found_wrong() -> None:
+def test_a_trial_finds_a_wrong_library_wrong() -> None:
     library = calibrated()
     library.models["steep"], library.models["straight"] = library.models["straight"], library.models["steep"]
     found = try_library(library, 40)
@@ -470,7 +470,7 @@ def test_a_wrong_library_is_found_wrong() -> None:
     assert found.accuracy == np.mean([loss <= 0.02 for loss in expected])
 
 
-def test_only_what_applies_takes_part_and_a_rule_may_decide() -> None:
+def test_only_applicable_implementations_take_part_and_a_rule_may_decide() -> None:
     library = Library("two", {"n": "10..1e6 x 30"}, lambda n: (n,), rule=lambda n: "steep")
     library.add(
         Implementation("straight", line, ["n"], "n > 1000"),
@@ -484,7 +484,7 @@ def test_only_what_applies_takes_part_and_a_rule_may_decide() -> None:
         assert math.isnan(each.predicted) == (50 <= n <= 1000)
 
 
-def test_a_trial_gives_what_there_is_on_ctrl_c() -> None:
+def test_ctrl_c_leaves_the_cases_of_a_trial_so_far() -> None:
     made: list[Case] = []
 
     def ctrl_c(done: float, text: str) -> None:
@@ -501,7 +501,7 @@ def test_a_trial_needs_models() -> None:
         try_library(made_library()[0], 5)
 
 
-def test_a_trial_cleans_up() -> None:
+def test_a_trial_cleans_up_after_every_case() -> None:
     cleaned: list[int] = []
     library = Library("one", {"n": "10..1e6 x 12"}, lambda n: (n,), cleanup=cleaned.append)
     library.add(Implementation("only", line, ["n"]))
@@ -512,7 +512,7 @@ def test_a_trial_cleans_up() -> None:
     assert trial.random_cases(library, np.random.default_rng(2), 2)[0] == {"n": cleaned[0]}
 
 
-def test_no_warning_for_a_library_that_fits() -> None:
+def test_a_library_that_fits_causes_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         calibrated()

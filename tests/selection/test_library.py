@@ -1,4 +1,4 @@
-"""Libraries: the smallest of made-up predictions, parameters first, preconditions, rules, and models from JSON."""
+"""Libraries choose the smallest of made-up predictions: parameters, preconditions, rules, and models from JSON."""
 
 import json
 import math
@@ -21,7 +21,7 @@ QUALITY = Quality(count=30, verified=20, r_squared=1.0, mre_fit=0.01, mre=0.02, 
 
 
 def model_of(specification: Specification, coefficients: dict[str, float]) -> Model:
-    """A model of these terms, without noise."""
+    """Return a model of these terms, without noise."""
     names = tuple(specification.inputs)
     return Model(
         specification.name,
@@ -50,12 +50,12 @@ def library_of(*made: Implementation, **options: Any) -> Library:
 
 
 def called(name: str) -> Callable[..., Any]:
-    """An implementation that tells what was called, with which keywords."""
+    """Return an implementation that returns its name and the keywords of the call."""
     return lambda *arguments, **keywords: (name, keywords)
 
 
 def two() -> Library:
-    """``slow`` takes 1 us an element, ``fast`` 0.1 us and 900 us at once: they cross at 1,000."""
+    """Return a library: ``slow`` takes 1 us per element, ``fast`` 900 us plus 0.1 us each; they cross at 1,000."""
     made = library_of(Implementation("slow", called("slow"), ["n"]), Implementation("fast", called("fast"), ["n"]))
     return use(made, {"slow": {"n": 1e-6}, "fast": {"1": 900e-6, "n": 0.1e-6}})
 
@@ -74,7 +74,7 @@ def test_the_smallest_prediction_wins(n: int) -> None:
     assert {name: each.seconds for name, each in library.predictions(n).items()} == pytest.approx(expected)
 
 
-def test_calling_it_calls_the_chosen_one() -> None:
+def test_calling_a_library_calls_the_chosen_implementation() -> None:
     library = two()
     assert library([0] * 500) == ("slow", {})
     assert library([0] * 2000) == ("fast", {})
@@ -84,7 +84,7 @@ def test_calling_it_calls_the_chosen_one() -> None:
 @given(st.lists(EXACT, min_size=2, max_size=4), VALUES, VALUES)
 @settings(max_examples=50, deadline=None)
 def test_the_closed_function_agrees_with_the_models_one_by_one(texts: list[str], n: float, m: float) -> None:
-    """Of any terms, with preconditions; models that predict no time above zero do not count."""
+    """This holds for any terms, with preconditions; models that predict no time above zero do not count."""
     ranges = {"n": "0.01..1e6 real", "m": "0.01..1e6 real"}
     library = Library("any", ranges, lambda n, m: (n, m), rule=lambda n, m: "none")
     for k, text in enumerate(texts):
@@ -102,7 +102,7 @@ def test_the_closed_function_agrees_with_the_models_one_by_one(texts: list[str],
         assert library.best(n, m).seconds == positive[best]
 
 
-def test_a_time_below_zero_is_not_believed() -> None:
+def test_a_prediction_below_zero_is_ignored() -> None:
     library = use(two(), {"slow": {"n": 1e-6}, "fast": {"1": -1.0, "n": 0.1e-6}})
     assert library.choose(1000) == "slow"
     assert use(library, {"slow": {"n": -1e-6}, "fast": {"1": -1.0}}).best(1000).name == "slow"  # the rule
@@ -117,7 +117,7 @@ def test_an_input_below_its_range_is_predicted_at_the_lower_end() -> None:
     assert library.raised(10**9) == [10**9]
 
 
-def test_nothing_is_compiled_anew_from_call_to_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_later_calls_compile_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     library = two()
     library.choose(500)
     monkeypatch.setattr(Library, "_compiled", None)
@@ -128,22 +128,22 @@ def test_nothing_is_compiled_anew_from_call_to_call(monkeypatch: pytest.MonkeyPa
 
 
 def conditional() -> Library:
-    """``few`` would always win, and may be chosen from 16 to 999 elements only."""
+    """Return a library in which ``few`` would always win, but may be chosen for 16 to 999 elements only."""
     few = Implementation("few", called("few"), ["n"], when="16 <= n < 1000")
     made = library_of(few, Implementation("any", called("any"), ["n"]))
     return use(made, {"few": {"n": 1e-9}, "any": {"n": 1e-6}})
 
 
 @pytest.mark.parametrize(("n", "name"), [(5, "any"), (16, "few"), (100, "few"), (999, "few"), (1000, "any")])
-def test_a_precondition_binds_the_inputs_as_they_are(n: int, name: str) -> None:
-    library = conditional()  # its range begins at 100: what n = 5 is predicted as is not what n = 5 may do
+def test_a_precondition_applies_to_the_actual_inputs(n: int, name: str) -> None:
+    library = conditional()  # its range begins at 100: n = 5 is predicted as 100, but its condition sees 5
     assert library.choose(n) == library.best(n).name == name
     assert math.isinf(library.predictions(n)["few"].seconds) == (name == "any")
     uncalibrated = library_of(*library.implementations.values())
     assert uncalibrated.choose(n) == name
 
 
-def test_where_no_condition_holds_the_rule_decides() -> None:
+def test_the_rule_decides_if_no_condition_holds() -> None:
     library = library_of(Implementation("few", called("few"), ["n"], "n < 1000"), rule=lambda n: f"rule {n}")
     use(library, {"few": {"n": 1e-9}})
     assert library.choose(500) == "few"
@@ -151,7 +151,7 @@ def test_where_no_condition_holds_the_rule_decides() -> None:
     assert library.best(5000).name == "rule 5000"
 
 
-def test_without_models_the_rule_decides_and_no_parameter_is_given() -> None:
+def test_without_models_the_rule_decides_and_no_parameter_is_passed() -> None:
     digit = Parameter("digit", "1..8", 1, 8)
     library = library_of(
         Implementation("a", called("a"), ["n"]),
@@ -163,7 +163,7 @@ def test_without_models_the_rule_decides_and_no_parameter_is_given() -> None:
     assert library.predictions(3) == {}
 
 
-def test_by_default_the_first_that_applies() -> None:
+def test_by_default_the_first_applicable_implementation_is_chosen() -> None:
     library = library_of(
         Implementation("few", called("few"), ["n"], "n < 10"), Implementation("more", called("more"), ["n"], "n < 100")
     )
@@ -176,7 +176,7 @@ def test_by_default_the_first_that_applies() -> None:
 
 
 def radix() -> Library:
-    """Radix sort by Brewer's equation 37, its digit through the number of passes; and one that takes 60 ms."""
+    """Return radix sort by Brewer's equation 37, its digit given by the number of passes; and one that takes 60 ms."""
     digit = Parameter("digit", "1..16", 1, lambda n, width: width, lambda passes, n, width: -(-width // passes))
     library = Library("sort", {"n": "10..1e6", "width": "4..32"}, lambda n, width: (n, width))
     library.add(
@@ -202,12 +202,12 @@ def test_the_parameter_is_optimised_before_the_choice(n: int, width: int) -> Non
 
 def test_a_parameter_is_a_whole_number_even_below_the_range() -> None:
     library = radix()
-    keywords = library.best(3, 2).keywords  # raised to 10 keys of 4.0 bits, from which the steps' end comes
+    keywords = library.best(3, 2).keywords  # raised to 10 keys of 4.0 bits, which give the last step
     assert keywords == {"digit": 2}
     assert type(keywords["digit"]) is int
 
 
-def test_the_steps_of_a_parameter() -> None:
+def test_a_parameter_is_searched_in_its_steps() -> None:
     plain = Parameter("depth", "1..8", 1, 8)
     assert plain.ends((5,)) == (1, 8)
     assert plain.at(3, (5,)) == 3
@@ -218,7 +218,7 @@ def test_the_steps_of_a_parameter() -> None:
     assert exponent.best(lambda n, sublists: abs(sublists - 70), (1000,)) == 64
 
 
-def test_a_condition_on_the_parameter_keeps_it_in_bounds_and_does_not_bind_the_rule() -> None:
+def test_a_condition_on_the_parameter_limits_it_but_does_not_bind_the_rule() -> None:
     depth = Parameter("depth", "1..64", 1, 64)
     library = library_of(Implementation("blocked", called("blocked"), ["n"], "depth <= n / 50", depth))
     assert library([0] * 10) == ("blocked", {})
@@ -226,10 +226,10 @@ def test_a_condition_on_the_parameter_keeps_it_in_bounds_and_does_not_bind_the_r
     assert library([0] * 1000) == ("blocked", {"depth": 20})
 
 
-# ------------------------------------------------------------------------------------ what is refused, and storing
+# -------------------------------------------------------------------------------------- refused input, and storage
 
 
-def test_what_cannot_be_added() -> None:
+def test_invalid_implementations_are_refused() -> None:
     library = two()
     with pytest.raises(ModelError, match="already has an implementation 'slow'"):
         library.add(Implementation("slow", called("slow"), ["n"]))
@@ -240,10 +240,10 @@ def test_what_cannot_be_added() -> None:
     with pytest.raises(ModelError, match="the parameter 'n' of third has the name of an input"):
         library.add(Implementation("third", called("third"), ["n"], parameter=Parameter("n", "1..9", 1, 9)))
     assert list(library.implementations) == ["slow", "fast"]
-    assert library.choose(2000) == "fast"  # what is refused changes nothing
+    assert library.choose(2000) == "fast"  # refused implementations change nothing
 
 
-def test_adding_makes_the_models_void() -> None:
+def test_adding_an_implementation_discards_the_models() -> None:
     library = two()
 
     @library.implementation(["n"], when="n > 5")
@@ -255,7 +255,7 @@ def test_adding_makes_the_models_void() -> None:
     assert library.implementations["third"] == Implementation("third", third, ["n"], "n > 5")
 
 
-def test_the_specifications_are_those_of_its_implementations() -> None:
+def test_a_library_has_a_specification_for_each_implementation() -> None:
     made = {each.name: each for each in radix().specifications()}
     assert list(made) == ["sort/radix", "sort/other"]
     assert made["sort/radix"].keywords == ("digit",)
@@ -268,7 +268,7 @@ def test_the_specifications_are_those_of_its_implementations() -> None:
     assert only.of is len
 
 
-def test_models_of_other_names_or_inputs_are_refused() -> None:
+def test_models_with_other_names_or_inputs_are_refused() -> None:
     library = two()
     models = {f"sums/{name}": model for name, model in library.models.items()}
     with pytest.raises(ModelError, match=r"no model of sums/fast\(n\) was given: calibrate the library again"):
@@ -278,7 +278,7 @@ def test_models_of_other_names_or_inputs_are_refused() -> None:
         library.use(models | {"sums/fast": other})
 
 
-def test_stored_models_choose_alike() -> None:
+def test_stored_models_make_the_same_choices() -> None:
     library = radix()
     again = Library("sort", library.inputs, library.of)
     again.add(*library.implementations.values())

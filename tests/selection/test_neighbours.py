@@ -1,4 +1,4 @@
-"""Parameters on trial by a made-up clock: which values are compared, and whether the best is found to be so."""
+"""Trials of parameters with a made-up clock: which values are compared, and whether the best one is recognised."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made_up_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seconds(n: int, bits: int, digit: int) -> float:
-    """Radix sort: passes over n keys, and counters."""
+    """Return the seconds of radix sort, for passes over n keys and for counters."""
     return 1e-9 * (n * -(-bits // digit) + 20 * 2**digit)
 
 
@@ -46,7 +46,7 @@ def made(task: Callable[..., float] = seconds, terms: list[str] = TERMS, **optio
 
 @given(st.integers(1, 10**6), st.integers(1, 32))
 @settings(max_examples=100, deadline=None)
-def test_the_neighbours_are_the_next_other_values(n: int, bits: int) -> None:
+def test_the_neighbours_are_the_adjacent_values(n: int, bits: int) -> None:
     values = sorted({-(-bits // passes) for passes in range(1, bits + 1)})
     best, beside = with_neighbours(DIGIT, seconds, (n, bits))
     at = values.index(best)
@@ -54,7 +54,7 @@ def test_the_neighbours_are_the_next_other_values(n: int, bits: int) -> None:
     assert seconds(n, bits, best) == min(seconds(n, bits, value) for value in [best, *beside])
 
 
-def test_values_that_may_not_be_are_no_neighbours() -> None:
+def test_values_that_are_not_allowed_are_not_neighbours() -> None:
     plain = Parameter("depth", "1..9", 1, 9)
     assert with_neighbours(plain, lambda depth: 9 - depth if depth <= 4 else math.inf, ()) == (4, [3])
     assert with_neighbours(plain, lambda depth: abs(depth - 5), ()) == (5, [4, 6])
@@ -75,8 +75,8 @@ def test_a_parameter_that_the_model_sets_best_is_found_right() -> None:
         assert case.predicted == pytest.approx(seconds(int(n), int(bits), best))
 
 
-def test_one_that_it_does_not_is_found_wrong() -> None:
-    """The model was made when counters cost twenty times as much as now."""
+def test_a_parameter_that_the_model_sets_badly_is_found_wrong() -> None:
+    """The model was made when counters cost 21 times as much as now."""
     library = made(lambda n, bits, digit: seconds(n, bits, digit) + 1e-9 * 400 * 2**digit)
     library.implementations["radix"] = replace(library.implementations["radix"], function=seconds)
     found = try_parameter(library, "radix", 30)
@@ -90,7 +90,7 @@ def test_one_that_it_does_not_is_found_wrong() -> None:
     assert found.losses == pytest.approx((np.median(expected), max(expected)))
 
 
-def test_cases_that_leave_nothing_to_compare_do_not_count() -> None:
+def test_cases_with_nothing_to_compare_do_not_count() -> None:
     library = made(when="n > 1e4")
     found = try_parameter(library, "radix", 10)
     assert len(found.cases) == 10
@@ -102,8 +102,8 @@ def test_cases_that_leave_nothing_to_compare_do_not_count() -> None:
     assert try_parameter(library, "radix", 3).cases == []
 
 
-def test_noise_is_no_fault() -> None:
-    """A neighbour that is 4% faster by the median, but in 13 rounds of 21 only, is not surely faster."""
+def test_noise_does_not_make_a_choice_wrong() -> None:
+    """A neighbour that is 4% faster by the median, but in only 13 of 21 rounds, is not surely faster."""
     faster = Case({}, "8", 1.0, {"8": [1.0] * 21, "7": [0.96] * 13 + [1.1] * 8})
     surely = Case({}, "8", 1.0, {"8": [1.0] * 21, "7": [0.96] * 20 + [1.1]})
     little = Case({}, "8", 1.0, {"8": [1.0] * 21, "7": [0.99] * 21})
@@ -115,7 +115,7 @@ def test_noise_is_no_fault() -> None:
     assert trial.losses == pytest.approx((1 / 0.96 - 1, 1 / 0.96 - 1))
 
 
-def test_progress_and_what_there_is_on_ctrl_c() -> None:
+def test_progress_is_reported_and_ctrl_c_leaves_the_cases_so_far() -> None:
     cases: list[Case] = []
 
     def ctrl_c(done: float, text: str) -> None:
@@ -129,7 +129,7 @@ def test_progress_and_what_there_is_on_ctrl_c() -> None:
     assert len(cases) == 4
 
 
-def test_what_cannot_be_tried() -> None:
+def test_implementations_without_a_parameter_or_a_model_are_refused() -> None:
     library = made()
     assert [name for name, _ in parameters(library)] == ["radix"]
     with pytest.raises(ModelError, match="'plain' of the library sort has no parameter to try"):
