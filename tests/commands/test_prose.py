@@ -81,6 +81,15 @@ def test_first_lines_are_sentences_or_name_a_thing() -> None:
     assert found == []
 
 
+def test_names_of_tests_avoid_these_words() -> None:
+    tests = sorted((ROOT / "tests").rglob("test_*.py"))
+    names = [name for test in tests for name in re.findall(r"^def (test_\w+)", test.read_text("utf-8"), re.MULTILINE)]
+    assert len(names) > 1500
+    assert [
+        name for name in names if WORDS.search(name.replace("_", " ")) or re.match(r"test_(?:what|who)_", name)
+    ] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_pages_avoid_these_words(page: Path) -> None:
     prose = re.sub(r"^(?:    .*|```.*?^```)$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
