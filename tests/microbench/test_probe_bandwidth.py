@@ -392,7 +392,7 @@ def test_the_probe_measures_every_kernel_and_load(monkeypatch: pytest.MonkeyPatc
         assert 0.01 < row["GBps"] <= row["GBps_write_allocate"] < 10_000
         assert (row["GBps"] == row["GBps_write_allocate"]) == (row["kernel"] == "read"), "it writes nothing"
         assert row["verified"]
-        assert row["repeats"] == 3
+        assert 1 <= row["repeats"] <= 3, "all but the first, less those during which the host moved the CPUs"
     assert [(row["processors"], row["kernel"]) for row in data["private"]] == [(p, k) for p in counts for k in KERNELS]
     assert all(row["verified"] for row in data["private"])
     assert len(samples["bandwidth_stream"]) == 2 * 4 * len(KERNELS) * sum(counts), "each block is one piece"
