@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from support.machines import ROOT, Emulated, Machines, Script, state
 
 import smp
@@ -27,6 +28,13 @@ from smp._runtime.host import launcher, looking
 
 os.environ["SMP_DATA_DIR"] = tempfile.mkdtemp(prefix="smp-tests-")
 """A folder for the tests, so that no test reads or replaces the user's own profile or models."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give tests of properties half of the usual number of inputs, unless campaigns are run."""
+    settings.register_profile("ordinary", max_examples=50)
+    if config.option.markexpr == "not slow":
+        settings.load_profile("ordinary")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,6 +2,8 @@
 
 import importlib
 import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from pathlib import Path
 
@@ -78,14 +80,27 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def printed(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], list[str]]:
+    """The outputs of a page's programs.  Two pages run at a time, since most of each is the start of a process."""
+
+    def run(page: Path) -> list[str]:
+        folder = folders[page]
+        (folder / "examples").symlink_to(ROOT / "examples")  # stored results that some pages show
+        return outputs_of(page.read_text(encoding="utf-8"), folder, SMP_DATA_DIR=str(data))
+
+    folders = {page: tmp_path_factory.mktemp(page.stem) for page in PROGRAMS}
+    with ThreadPoolExecutor(2) as pool:
+        running = {page: pool.submit(run, page) for page in PROGRAMS}
+    return lambda page: running[page].result()
+
+
 @pytest.mark.parametrize("page", PROGRAMS, ids=name_of)
-def test_every_program_runs_and_prints_what_the_page_shows(page: Path, data: Path, tmp_path: Path) -> None:
-    """If an output holds measurements, only its columns and labels are compared."""
-    (tmp_path / "examples").symlink_to(ROOT / "examples")  # some pages show results that are stored there
+def test_every_program_runs_and_prints_what_the_page_shows(page: Path, printed: Callable[[Path], list[str]]) -> None:
+    """Of the output of a measurement only the columns and labels are compared."""
     text = page.read_text(encoding="utf-8")
-    printed = outputs_of(text, tmp_path, SMP_DATA_DIR=str(data))
     shown = re.split(r"^```python\n", text, flags=re.MULTILINE)[1:]
-    for block, output in zip(shown, printed, strict=True):
+    for block, output in zip(shown, printed(page), strict=True):
         if found := re.search(r"<!-- output(.*) -->\n\n((?:    .*\n|\n(?=    ))+)", block):
             printed_there = "".join(line.removeprefix("    ") + "\n" for line in found[2].rstrip().splitlines())
             compared = columns_of if found[1] else str.rstrip

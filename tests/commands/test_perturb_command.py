@@ -280,7 +280,7 @@ def test_ctrl_c_saves_the_trials_and_the_same_command_continues(tmp_path: Path) 
     script = tmp_path / "slow.py"
     script.write_text("import time\nfrom smp.perturb import delay\ndelay('a')\ndelay('b')\ntime.sleep(0.1)\n")
     kept = tmp_path / "smp-perturb" / "interrupted.json"
-    line = [sys.executable, "-m", "smp.perturb", "slow.py", "--replicates", "10", "--no-plots"]
+    line = [sys.executable, "-m", "smp.perturb", "slow.py", "--replicates", "7", "--no-plots"]
     root = str(Path(command.__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}
     process = subprocess.Popen(
@@ -296,10 +296,10 @@ def test_ctrl_c_saves_the_trials_and_the_same_command_continues(tmp_path: Path) 
     assert process.returncode == 130, err
     assert "run the same command again to continue" in " ".join(err.split())
     rows = json.loads(kept.read_text())["rows"]
-    assert 0 < len(rows) < 40
+    assert 0 < len(rows) < 28
     done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     trials = Trials.load(tmp_path / "smp-perturb" / "trials.json")
     assert trials.table["time"][: len(rows)].tolist() == [row[0] for row in rows]
-    assert len(trials.table) == 40
+    assert len(trials.table) == 28
     assert not kept.exists()

@@ -242,7 +242,8 @@ def explored(guard: str, keys: list[int], bound: int, limit: int = 100_000, inli
 
 
 @pytest.mark.parametrize(
-    ("guard", "inline_swap"), [("lock", False), ("cell", False), pytest.param("lock", True, marks=pytest.mark.slow)]
+    ("guard", "inline_swap"),
+    [("lock", False), *(pytest.param(*case, marks=pytest.mark.slow) for case in (("cell", False), ("lock", True)))],
 )
 def test_every_schedule_of_a_tiny_sort_ends_with_all_keys_in_place(guard: str, inline_swap: bool) -> None:
     found = explored(guard, [2, 4, 1, 3], 2, inline_swap=inline_swap)

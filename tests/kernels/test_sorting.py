@@ -91,7 +91,7 @@ def assert_order(order: Array, keys: Array) -> None:
 
 @pytest.mark.parametrize("algorithm", ["auto", "numpy", "halves", "partition"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_keys_are_sorted_as_numpy_sorts_them(dtype: np.dtype[Any], algorithm: str, data: st.DataObject) -> None:
     keys = laid_out(data.draw(keys_of(dtype)), data.draw(st.sampled_from(LAYOUTS)))

@@ -221,7 +221,7 @@ def test_radix_sort_sorts_narrow_keys_at_the_predicted_cost(
     check_sorted(shared.view, keys)
 
 
-@pytest.mark.parametrize(("p", "r"), [(1, 5), (2, 2), (2, 4), (2, 6), (3, 9)])
+@pytest.mark.parametrize(("p", "r"), [(1, 5), (2, 2), (2, 4), (2, 6), pytest.param(3, 9, marks=pytest.mark.slow)])
 def test_column_sort_sorts_all_zeros_and_ones(p: int, r: int) -> None:
     """Apart from sorting columns, its moves do not depend on keys: if it sorts zeros and ones, it sorts any keys."""
     assert column_length(p * r, p) == r

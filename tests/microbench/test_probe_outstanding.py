@@ -91,7 +91,7 @@ def test_far_loads_go_to_lines_all_over_the_memory() -> None:
 # --- groups of threads (`Crew`)
 
 
-def test_a_crew_does_its_jobs_and_ends() -> None:
+def test_a_group_of_threads_does_its_jobs_and_ends() -> None:
     before = threading.active_count()
     cpus = usable_cpus()[:1]
     with Crew(np.zeros(1 << 12, np.int64), 8, cpus, 3) as crew:
@@ -115,7 +115,7 @@ def test_streams_that_do_not_take_part_are_not_counted() -> None:
         assert crew._spans[1].tolist() == [-1] * 4
 
 
-def test_a_crew_ends_when_its_user_fails() -> None:
+def test_a_group_of_threads_ends_when_its_user_fails() -> None:
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt), Crew(np.zeros(1 << 12, np.int64), 8, usable_cpus(), 2):
         raise KeyboardInterrupt

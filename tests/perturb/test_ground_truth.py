@@ -141,7 +141,7 @@ def test_a_faster_lock_that_all_want_gains_one_pass_for_each_processor(p: int, e
     assert found["after"].gain == pytest.approx(100e-6, rel=1e-3)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_gains_of_random_programs_rank_like_the_true_gains(seed: int) -> None:
     """They rank better than the time spent in the places; ``benchmarks/ground_truth.py`` has a hundred programs."""
     case = studied(seed, "50%", repeats=4, shares=(0.25,))

@@ -44,7 +44,7 @@ def run_with(seed: int, scenario: str) -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_scenarios_hold_under_many_schedules(scenario: str) -> None:
-    for seed in range(SEEDS.get(scenario, 100)):
+    for seed in range(SEEDS.get(scenario, 50)):
         run_with(seed, scenario)
 
 
@@ -54,8 +54,8 @@ LONG = (
     "every_dtype_through_every_operation",
     "a_poller_does_not_starve_the_one_that_fills",
 )
-SEEDS = dict.fromkeys(LONG, 40)
-"""Number of seeds for scenarios that take more steps; every other scenario has 100 in an ordinary run."""
+SEEDS = dict.fromkeys(LONG, 25)
+"""Number of seeds for scenarios that take more steps; every other scenario has 50 in an ordinary run."""
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ import smp
 from smp._runtime.protocols import wait
 from smp.errors import ProcessorDied
 
-ORDINARY, ALL = 25, 500
+ORDINARY, ALL = 15, 500
 
 
 def again_and_again(machine: smp.Machine, *arrays: smp.GlobalArray) -> None:

@@ -249,7 +249,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("jitter", [0, 10])
+@pytest.mark.parametrize("jitter", [10, pytest.param(0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES)
 def test_histories_of_the_host_are_linearizable(
     machines: Machines, record_property: Any, case: str, jitter: int

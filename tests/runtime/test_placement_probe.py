@@ -79,6 +79,7 @@ def test_a_missing_partner_costs_the_reading_and_little_time(machines: Machines,
 
 def out_of_step(proc: Any) -> list[int]:
     """Let processor 0 begin a probe to which processor 1 does not come; return the readings of the probes after it."""
+    handed(proc.sync, PAIRS, 0, 0)  # loads the loop
     if proc.rank == 0:
         handed(proc.sync, 0, 0, 0)
     proc.barrier()
