@@ -454,6 +454,14 @@ def test_valid_sections_have_no_marks(profile):
     assert "!" not in text
 
 
+def test_a_page_walk_below_zero_has_no_number_on_the_first_screen(profile):
+    profile["latency"]["page_walk"][0] |= {"valid": False, "why": ["the rounds differ"]}
+    profile["latency"]["page_walk_ns"] = -12.5
+    text = summary({"latency": profile["latency"]})
+    assert cells(text, "page walk !") == ["-", "-", "-", "-"]
+    assert "! not valid: page walk: the rounds differ" in text
+
+
 def test_single_numbers_that_are_not_valid_are_marked(profile):
     profile["latency"]["page_walk"][0]["valid"] = False
     profile["latency"]["huge"][1] |= {"valid": False, "why": ["2 clean windows of 12"]}

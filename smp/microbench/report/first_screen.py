@@ -148,7 +148,8 @@ def _latency(profile: Profile, notes: Notes) -> Iterator[Table]:
     rows = level_rows(found, lambda name, record: notes.cell(name, name, record)) if found else []
     walk = page_walk(found) if found else None
     if walk:
-        rows.append([notes.cell("page walk", "page walk", walk), walk.ns, walk.cycles, None, None])
+        shown = (walk.ns, walk.cycles) if walk.ns >= 0 else (None, None)  # a difference of two loads that noise exceeds
+        rows.append([notes.cell("page walk", "page walk", walk), *shown, None, None])
     if rows:
         yield Table(f"Memory latency{notes.section('latency', found)}", LEVELS, rows)
 
