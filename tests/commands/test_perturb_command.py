@@ -276,6 +276,7 @@ def test_a_missing_script_is_reported(tmp_path: Path, capsys: pytest.CaptureFixt
     assert run("--trials", tmp_path / "nowhere.json") == 1
 
 
+@pytest.mark.slow
 def test_ctrl_c_saves_the_trials_and_the_same_command_continues(tmp_path: Path) -> None:
     script = tmp_path / "slow.py"
     script.write_text("import time\nfrom smp.perturb import delay\ndelay('a')\ndelay('b')\ntime.sleep(0.1)\n")

@@ -328,7 +328,7 @@ HAMMER = """
 """
 
 
-@pytest.mark.parametrize("where", ["free", "pinned"])
+@pytest.mark.parametrize("where", ["free", pytest.param("pinned", marks=pytest.mark.slow)])
 def test_the_words_withstand_four_threads_for_each_cpu(script: Script, where: str) -> None:
     out, err = script(HAMMER, where).communicate(timeout=100)
     assert out == "well\n", err

@@ -813,6 +813,7 @@ def test_an_invalid_script_is_reported(tmp_path: Path) -> None:
         screen(script(tmp_path, "pass"), machine=machine)
 
 
+@pytest.mark.slow
 def test_machines_of_a_script_are_treated(tmp_path: Path) -> None:
     file = script(
         tmp_path,

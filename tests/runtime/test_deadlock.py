@@ -215,7 +215,7 @@ def test_thousands_of_waits_cause_no_false_alarm(machines: Any) -> None:
                 return rounds
             compiled.writeef(cells, (me + 1) % size, value + 1)
             rounds += 1
-            if rounds == 1:  # all have compiled the loop
+            if rounds == 2:  # the token has come back once, so all have compiled the loop
                 end = compiled.clock() + int(seconds * 1e9)
 
     def program(proc: smp.Processor, cells: Cells) -> int:

@@ -205,6 +205,7 @@ def test_the_main_job_keeps_its_finished_sections_and_resumes(tmp_path: Path, nu
     assert not [file for file in (tmp_path / "out").iterdir() if file.name.startswith(".")]
 
 
+@pytest.mark.slow
 def test_a_complete_measurement_is_not_resumed(tmp_path: Path) -> None:
     (tmp_path / "go").touch()
     for _ in range(2):

@@ -611,6 +611,7 @@ def test_a_killed_fork_server_ends_its_machines_and_is_replaced(script: Script) 
     assert out.splitlines() == [*told, "[]", *told, "[]", "[1]"]
 
 
+@pytest.mark.slow
 def test_a_fork_server_that_has_retired_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork server ends after a while without machines. A machine that is opened at that moment gets another."""
     for root in list(launcher._roots.values()):

@@ -111,6 +111,7 @@ def test_a_deadlock_in_a_loop_is_reported(notebook: Notebook) -> None:
     assert f"Cell In[{notebook.number - 1}], line 2" in text
 
 
+@pytest.mark.slow
 def test_a_thread_of_the_notebook_can_fill_the_cells(notebook: Notebook) -> None:
     notebook.run("cells = machine.cells(2)")
     notebook.run(
