@@ -1,4 +1,4 @@
-"""Make a library of two ways to do the same; they are measured, and a call takes the one predicted to be faster."""
+"""Make a library of two ways to do the same thing; both are timed, and a call takes the one predicted to be faster."""
 
 import numpy as np
 

@@ -1,13 +1,13 @@
 """Climb ladders of delays with one program on two machines, to see how far the answer depends on the delay.
 
-Mesh is a wrapped mesh of 4 x 4 nodes.  In a round each receives the states of its four neighbours and updates its own.
-Two forms compute the same: in shared memory, with a superstep for each round, and by messages, where a message that
-finds its receiver busy is sent again after a time-out.  In each form two places are treated with delays from 2 us to
-200 us.  The question is from which delay on the effect is in proportion.  (Section 4 of Synthetic-perturbation tuning
-of MIMD programs, example 3, figures 3 and 4.)
+The program is a wrapped mesh of 4 x 4 nodes.  In a round, each node receives the states of its four neighbours and
+updates its own.  Two forms compute the same: in shared memory, with a superstep for each round, and by messages, where
+a message that finds its receiver busy is sent again after a time-out.  In each form two places are treated with delays
+from 2 us to 200 us.  The question is from which delay on the effect is in proportion.  (Section 4 of
+Synthetic-perturbation tuning of MIMD programs, example 3, figures 3 and 4.)
 
     --plots DIR     draws the figures
-    --host          does both on two processors of this computer instead: real time, and real noise
+    --host          runs the form in shared memory on two processors of this computer instead: real time and noise
 """
 
 import argparse

@@ -9,7 +9,7 @@ from smp.microbench.predictions.report_impact import impact_report
 
 here, p = opened(Path(__file__).with_suffix(".json")), 4
 
-print("radix sort on 4 processors: time less")
+print("radix sort on 4 processors: time saved")
 for n in (10_000, 4_000_000):
     for what, change in (("barrier", {"barrier": 0.5}), ("memory", {"gh?2": 0.5})):  # tier 1 is the cache
         print(f"  {what} twice as fast, n = {n:,}: {1 - impact(here, 'radix', n, p, change):.1%}")

@@ -7,7 +7,7 @@
     inline      let compiled loops call a function
     compiled    cells, barrier and atomics for such loops
     Cells       words with a full/empty bit             Pool, Thread   streams of a processor, and their work
-    Profile     measurements of a machine               errors      everything that smp raises, also here
+    Profile     measurements of a machine               errors      all exceptions of smp, also imported here
     calibrate   measure a task and fit a Model to it    Specification  what to measure, and which terms to fit
     Library     implementations, and the choice of the one predicted to be the fastest; Implementation, Parameter
     compare     show profiles side by side

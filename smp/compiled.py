@@ -6,12 +6,13 @@
     barrier(sync)                                       of all processors; ``sync`` is ``proc.sync``
     wait(words, i, value, sync)  wake(words, i, count)  block while ``words[i]`` is ``value``; wake waiting threads
     aborted(sync)                                       True if another processor has failed: for spin loops
-    pause prefetch prefetch_write clock thread_clock
+    pause prefetch prefetch_write                       hints to the CPU
+    clock thread_clock                                  nanoseconds: of time, and of this thread on a CPU
     delay(name)                                         a named place, where `smp.perturb` can apply a treatment
 
 Spin only through `load`, because a plain ``a[i]`` in a loop is read once, before the loop.  Wait for another processor
-through cells, `wait` or `barrier`, which end when it fails.  A spin loop of your own must check `aborted`.  Operations
-on cells do not check the index, and neither do those on arrays.
+through cells, `wait` or `barrier`, which raise `Aborted` when it fails.  A spin loop of your own must check `aborted`.
+Operations on cells do not check the index, and neither do those on arrays.
 """
 
 from __future__ import annotations

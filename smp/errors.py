@@ -9,7 +9,7 @@
     │   ├── ProcessorDied       a signal or exit ended one processor
     │   ├── CollectiveMismatch  the processors do not take part in the same collective
     │   ├── DeadlockError       all streams wait, and none is left that could end a wait
-    │   └── LivelockError       an emulated run makes steps without end
+    │   └── LivelockError       an emulated run exceeds its limit of steps
     ├── NotPicklable            (TypeError) a program or argument cannot be sent to the processors
     ├── PhaseError              a global access outside its phase of the superstep
     ├── WaitTimeout             (TimeoutError) a wait reached its deadline
@@ -63,7 +63,7 @@ class ProgramError(SmpError):
 
 
 class ProcessorRaised(ProgramError):
-    """An exception on one processor ended the run; it is the ``__cause__`` if it could be sent."""
+    """An exception on one processor ended the run; that exception is the ``__cause__`` if it could be sent."""
 
 
 class ProcessorDied(ProgramError):

@@ -29,7 +29,7 @@ GAP_NS = 100_000
 GIVEN, STOLEN, TAKEN, CLOCK, LOAD = 0.95, 0.02, 0.2, 0.9, 1.25
 """Limits beyond which a computer counts as busy: a CPU gives the loop a smaller share than GIVEN, the hypervisor takes
 a larger one than STOLEN, another process takes more of a CPU than TAKEN, a CPU's clock is slower than CLOCK times the
-fastest, or others run and the load is above LOAD times the number of CPUs."""
+fastest, or other threads run and the load is above LOAD times the number of CPUs."""
 NAMED, SEEN = 3, 0.05
 """Number of processes that are named, and the share of a CPU that each of them exceeded."""
 
@@ -48,10 +48,10 @@ def look(rate: Callable[[], float] | None = None, root: Path = ROOT) -> dict[str
     -------
     dict
         Plain JSON. ``load`` is the load average of the last minute, ``runnable`` the average number of other threads
-        that wanted a CPU, and ``stolen_fraction`` the fraction of time that the hypervisor took.  ``cpus`` has the
-        share of its time that each CPU gave the loop, and its clock rate in GHz.  ``processes`` has the busiest other
-        processes, with the share of a CPU that each took.  ``busy`` names what disturbs a measurement, in one clause
-        each.
+        that wanted a CPU, and ``stolen_fraction`` the fraction of time that the hypervisor took.  ``cpus`` has, for
+        each CPU that was tested (at most `MOST_CPUS`), the share of its time that it gave the loop, and its clock rate
+        in GHz.  ``processes`` has the busiest other processes, with the share of a CPU that each took.  ``busy`` has
+        one clause for each observation that disturbs a measurement.
 
     Notes
     -----

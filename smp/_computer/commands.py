@@ -3,7 +3,7 @@
     Ctrl-C while modules are imported    ends the process at once: there is nothing to save yet
     Ctrl-C, SIGTERM, SIGHUP later        a KeyboardInterrupt; the command saves its measurements
     an output that fails                 is dropped from then on, and the command goes on
-    letters that an output cannot show   question marks
+    letters that an output cannot show   become question marks
 
 After a signal, the exit status is 128 + its number, which is 130 for Ctrl-C.  Otherwise it is the command's own status
 if that is not 0.  Otherwise it is 141 (128 + SIGPIPE) if a reader has closed the pipe of the standard output, and 1 if
@@ -56,9 +56,9 @@ def run(module: str) -> NoReturn:
 
 
 def begin() -> None:
-    """Let Ctrl-C end a process that is still importing, and keep the numbers of closed standard files occupied.
+    """Let Ctrl-C end a process that is still importing, and occupy the file descriptors of closed standard streams.
 
-    Otherwise a file that is opened later could take the number of an output.
+    Otherwise a file that is opened later could get the descriptor of an output.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
@@ -66,7 +66,7 @@ def begin() -> None:
         try:
             os.fstat(fd)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest descriptor that is free
             _closed.add(fd)
 
 

@@ -31,7 +31,7 @@ class Cache:
 
 
 DEFAULTS = (Cache(1, 32 << 10, 1, True), Cache(2, 1 << 20, 1, True), Cache(3, 32 << 20, 1, True))
-"""Caches that are assumed of a processor if the system does not report them."""
+"""Caches that a processor is assumed to have if the system does not report them."""
 DEFAULT_LINE = 64
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 HYPERVISORS = ("kvm", "qemu", "vmware", "virtualbox", "xen", "bochs", "parallels", "bhyve", "amazon ec2")

@@ -1,4 +1,4 @@
-"""Folders of this user in which smp keeps files, and files that are written either completely or not at all.
+"""Finds the folders in which smp keeps this user's files, and writes files either completely or not at all.
 
 cache    machine code          $SMP_CACHE_DIR, or the system's folder for caches: $XDG_CACHE_HOME/smp, ~/.cache/smp
 data     measurements, named   $SMP_DATA_DIR, or the system's folder for data: $XDG_DATA_HOME/smp, ~/.local/share/smp
@@ -59,7 +59,7 @@ def fingerprint() -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file completely or not at all: next to its place, then renamed."""
+    """Write a file completely or not at all: under another name in the same folder, then renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -1,8 +1,8 @@
 """A deadline that interrupts the main thread as Ctrl-C would.
 
-    with Deadline(60) as deadline:      deadline.check() raises a KeyboardInterrupt after a minute;
-        measure()                       `GRACE_S` later SIGALRM calls the handler of SIGINT, which raises one,
-    deadline.passed                     or holds it back as it does Ctrl-C
+    with Deadline(60) as deadline:      after a minute, deadline.check() raises a KeyboardInterrupt;
+        measure()                       `GRACE_S` later, SIGALRM calls the handler of SIGINT, which raises one,
+    deadline.passed                     or holds the signal back as it does Ctrl-C
 
 A KeyboardInterrupt from `check` is raised at a place where the code expects it.  One from the signal may be raised in a
 callback from C code, for example a compiler's, which drops it with a message.  The next `check` raises it again.

@@ -26,7 +26,7 @@ class Rate(Protocol):
 
 
 def machine(rate: Rate, root: Path = ROOT) -> dict[str, Any]:
-    """Describe the machine with the names of a profile: its hardware and its clock rate.
+    """Describe the machine's hardware and its clock rate, under the names that a profile uses.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@
                       │       └ an error: access.functions[3].coefficients[1] is 'x'; it should be a valid number
                       └ an error: no file, no text, no JSON
 
-A layout is a class of `Record`s, which names the fields of a document and the values that each may have.  Fields that a
+A layout is a subclass of `Record`. It names the fields of a document and the values that each may have.  Fields that a
 layout does not name are allowed, and kept.
 """
 
@@ -22,10 +22,10 @@ from ..errors import SmpError
 
 LARGEST, SMALLEST = 1e18, 1e-60
 """Bounds of the numbers in a document.  No number is larger than LARGEST, so that a number written as a whole number
-fits a 64-bit integer.  No number that must be above zero is smaller than SMALLEST, so that ratios of two are numbers,
-too."""
+fits a 64-bit integer.  No number that must be above zero is smaller than SMALLEST, so that the ratio of two numbers is
+finite."""
 MOST = 1 << 48
-"""No count is larger, so that products with small numbers are 64-bit integers."""
+"""No count is larger, so that its products with small numbers fit a 64-bit integer."""
 
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 NotNegative = Annotated[float, Field(ge=0, le=LARGEST)]

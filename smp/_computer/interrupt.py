@@ -6,8 +6,8 @@
         ctrl_c.came = function           is called with the frame that a SIGINT interrupts; it may poll, and raise
 
 Python turns Ctrl-C into a call of a handler, and that call into an exception, between any two steps of the main thread.
-If it is held back, it takes effect only where the code looks for it.  That holds for Python's own handler and for a
-handler of the program.  In other threads nothing is done, because they never see the signal.
+While Ctrl-C is held back, it takes effect only where the code looks for it.  That holds for Python's own handler and
+for a handler of the program.  In other threads nothing is done, because they never see the signal.
 """
 
 from __future__ import annotations

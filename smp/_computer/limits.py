@@ -113,7 +113,7 @@ def available_memory(root: Path = ROOT) -> int:
 
 
 def _page_cache(folder: Path) -> int:
-    """Return the bytes of page cache that are charged to a control group but are given up when they are needed."""
+    """Return the bytes of page cache that a control group is charged for, but that the kernel frees when needed."""
     told = (read(folder / "memory.stat") or "").split()
     amounts = dict(zip(told[::2], told[1::2], strict=False))
     return int(amounts.get("total_inactive_file", amounts.get("inactive_file", 0)))
@@ -123,8 +123,8 @@ def groups(controller: str, root: Path = ROOT) -> Iterator[Path]:
     """Yield the folders of this process's control groups for one controller, the innermost first.
 
     Version 1 has one tree for each controller, and version 2 one tree for all of them. If a container does not see a
-    group's folder, the nearest visible folder above it comes first, at the latest the top of the tree. That is then
-    the container's own group.
+    group's folder, the nearest visible folder above it comes first. In the extreme case this is the top of the tree,
+    which is then the container's own group.
     """
     mounts = root / "sys/fs/cgroup"
     for line in (read(root / "proc/self/cgroup") or "").splitlines():

@@ -24,9 +24,9 @@ else:
 _REGION = 1 << 20  # bytes
 
 
-@functools.cache  # so that a run is always described in the same way
+@functools.cache  # so that a run gets the same description every time
 def seconds_of_a_fault(attempts: int = 3) -> float:
-    """Measure the seconds of a first touch per page fault, including the clearing of the memory.
+    """Measure the seconds per page fault when memory is first touched, including the clearing of the memory.
 
     Return 0 if no page fault is seen.
     """

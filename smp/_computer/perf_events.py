@@ -1,9 +1,9 @@
-"""Hardware counters of the calling thread and of the threads that it starts, by the Linux call perf_event_open.
+"""Reads hardware counters of the calling thread and of the threads that it starts, through Linux's perf_event_open.
 
     instructions    cache misses (of the last level)    cycles
 
-The system may refuse them: by its setting ``perf_event_paranoid``, in a container, or if a hypervisor shows none.
-`Counters` then has the reason for each event that is refused, and counts the others.
+The system may refuse them because of its setting ``perf_event_paranoid``, in a container, or because a hypervisor
+provides none.  `Counters` then has the reason for each event that is refused, and counts the others.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ class Counters:
             fcntl.ioctl(file, _ENABLE)
 
     def stop(self) -> dict[str, int]:
-        """Stop counting, and return the number of each event.
+        """Stop counting, and return the count of each event.
 
-        The number is an estimate if there were not enough counters for all events all the time.
+        The count is an estimate if there were not enough counters for all events all the time.
         """
         found = {}
         for name, file in self._files.items():

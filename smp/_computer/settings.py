@@ -53,7 +53,7 @@ def boost(root: Path) -> bool | None:
 
 
 def gigahertz(file: Path) -> float | None:
-    """Return the frequency in a file in GHz; the file has it in kHz."""
+    """Return, in GHz, the frequency that a file gives in kHz."""
     told = number(file)
     return None if told is None else told / 1e6
 

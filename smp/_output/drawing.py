@@ -27,9 +27,9 @@ INCHES, DPI = (12.0, 8.0), 100
 LETTERS = 165
 """Most letters in a line of remarks."""
 LEFT = 0.02
-"""Margin to the left of lines of text, and to their right, in widths of the picture."""
+"""Margin to the left of lines of text, and to their right, as a fraction of the picture's width."""
 MANY_POINTS = 60
-"""Most points of a panel before its markers become small."""
+"""A panel with more points than this has small markers."""
 
 
 def draw(figure: Figure) -> Picture:

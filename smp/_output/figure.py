@@ -81,7 +81,7 @@ class Mark:
     to: float | None = None
     text: str = ""  # in the legend, or above the panel if there is a group
     axis: Literal["x", "y"] = "x"
-    group: str = ""  # the text above the panel at the beginning of the line of the group's texts
+    group: str = ""  # a group's texts share a line above the panel, which begins with the group's name
     colour: int = BLACK
     dash: Dash = "solid"
 
@@ -90,8 +90,8 @@ class Mark:
 class Cells(_Plain):
     """A heat map, with a row of values for each y, a value for each x, and NaN for an empty cell.
 
-    Values are above zero, drawn darker the larger they are, and printed. If ``named`` is set, they are colour indices
-    instead: those of the series with the names.
+    Values are above zero, drawn darker the larger they are, and printed. If ``named`` is set, each value is a colour
+    index instead, and the cell has the colour of the series with this index.
     """
 
     x: ArrayLike  # the middles of the cells

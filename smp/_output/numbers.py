@@ -56,7 +56,7 @@ def size(nbytes: float | None) -> str:
 
 
 def time(value: float | None) -> str:
-    """Return a time with three digits and its unit.
+    """Return a time, given in seconds, with three digits and a suitable unit.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def time(value: float | None) -> str:
 
 
 def percent(fraction: float | None) -> str:
-    """Return a fraction in per cent, without the sign.
+    """Return a fraction in per cent, without the per cent sign.
 
     Examples
     --------

@@ -22,7 +22,8 @@ SHADES = colormaps["viridis_r"]
 SMALL, MIDDLE, LARGE = 4.5, 6.0, 11.0
 """Sizes of markers, in points."""
 MOST_NUMBERS, LARGE_NUMBERS = 500, 100
-"""Most cells of a heat map that shows the number of each, and most cells of one that shows it in larger letters."""
+"""A heat map with more filled cells than MOST_NUMBERS shows no numbers. One with more cells than LARGE_NUMBERS shows
+them in small letters."""
 
 
 def draw_series(axes: Axes, one: Series, size: float) -> None:

@@ -58,7 +58,7 @@ class Column:
     form : str
         One of `numbers.FORMS`; ``text`` is flush left, all others are flush right.
     digits : int, optional
-        Number of significant digits for the form ``number``, and of decimals for the form ``fixed``.
+        Number of significant digits for the forms ``number`` and ``short``, and of decimals for the form ``fixed``.
     scale : float
         Factor by which the values are multiplied to be in the unit.
     """

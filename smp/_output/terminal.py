@@ -94,7 +94,7 @@ def _grid(table: Table, width: int | None, bold: bool) -> Iterator[str]:
 def _folds(columns: Sequence[Column], widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
     """Yield the indices of the columns in each part of a table that is folded to fit.
 
-    The columns that name the rows stand in all parts.
+    The columns that name the rows appear in every part.
     """
     names = [*takewhile(lambda i: columns[i].form in ("text", "count"), range(len(columns)))]
     which = names = names if len(names) < len(columns) else names[:1]

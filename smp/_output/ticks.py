@@ -25,7 +25,7 @@ from .numbers import size
 ROOM = 12
 """Approximate count of numbers that have room along an axis as long as the picture."""
 LARGE, SMALL = 1e6, 1e-4
-"""A logarithmic axis that reaches above LARGE or below SMALL has powers of ten."""
+"""A logarithmic axis that reaches up to LARGE or down to SMALL has powers of ten."""
 CLOSE: tuple[tuple[float, ...], ...] = ((1, 2, 3, 5), (1, 2, 5), (1, 3))
 """Positions of numbers in a decade that has room for more than its power."""
 WIDE = 60

@@ -31,7 +31,7 @@ from .protocols.wait import deadline_after
 if TYPE_CHECKING:
     from .emulated.costs import Charges
 
-_TOUCH = 1 << 20  # bytes from which the processors touch a new array themselves
+_TOUCH = 1 << 20  # bytes; the processors themselves first touch a new array of at least this size
 _entered: ContextVar[tuple[tuple[int, Machine], ...]] = ContextVar("_entered", default=())
 """The machines whose ``with`` blocks the calling thread is in, each with the process that entered it."""
 
@@ -103,7 +103,7 @@ class Machine:
             Arguments of the program.  Global arrays and cells are shared; everything else is copied to each
             processor.  If the program has a parameter with one of the names below, pass its argument by position.
         streams : int, optional
-            Number of streams of each processor's team, ``proc.team``; by default as the machine was opened.
+            Number of streams of each processor's team, ``proc.team``; by default the machine's own number.
         timeout : float, optional
             Seconds after which the run ends with `WaitTimeout`; by default there is no limit.
         helpers : bool, optional
@@ -112,9 +112,9 @@ class Machine:
             default, the run goes on if such a thread or process is seen to hold cells of this machine.  Other threads
             of this process have a second to change a cell before the run ends with `DeadlockError`.
         warmup : int
-            Number of earlier runs without a record, which touch memory and compile loops as a first run has to.
+            Number of unrecorded runs at the start, which touch memory and compile loops, as any first run has to.
         repeat : int
-            Number of recorded runs.  Each finds the arrays as the run before has left them.
+            Number of recorded runs.  Each finds the arrays as the previous run has left them.
         counters : bool
             Whether to count instructions and cache misses with the hardware's counters, if the system allows it.
 
@@ -126,9 +126,10 @@ class Machine:
 
         Raises
         ------
-        NotPicklable
-            Before any work, if the program or an argument cannot be sent.  The message names it.
-        ProcessorRaised, ProcessorDied, CollectiveMismatch, DeadlockError
+        TypeError, ValueError, NotPicklable, MachineError, Unsupported
+            Before any work: if an option is not valid, if the program or an argument cannot be sent (the message names
+            it), if the machine is busy or closed, or if ``helpers`` is True on an emulated machine.
+        ProcessorRaised, ProcessorDied, CollectiveMismatch, DeadlockError, LivelockError
             If the program fails.  All values that it has written to global arrays stay there.
         ProgramError
             If the supersteps of a repeat are not those of the first.  The message shows where they differ.
@@ -175,7 +176,7 @@ class Machine:
         Raises
         ------
         Unsupported, MachineError
-            On the host, whose processors run at the same time; on a machine opened without ``trace=True``.
+            Unsupported on the host, whose processors run at the same time; MachineError if no steps were kept.
         """
         return list(self._processors.trace())
 
@@ -198,7 +199,7 @@ class Machine:
         Returns
         -------
         GlobalArray
-            On the host, each processor touches its own pages of a large array first, so that they lie in its memory.
+            On the host, each processor first touches its own pages of a large array, so that they lie in nearby memory.
 
         Raises
         ------
@@ -228,7 +229,7 @@ class Machine:
         padded : bool
             Whether each cell has a cache line of its own, 64 bytes instead of 16.
         retries : int, optional
-            Number of times a wait looks again before it traps; by default 1024, or 16 for streams that share CPUs.
+            Further looks before a thread sleeps (traps); by default 1024, 16 for streams sharing CPUs, 2 if emulated.
 
         Returns
         -------
@@ -288,9 +289,9 @@ def host(
     Parameters
     ----------
     processors : int, optional
-        Number of processors; by default one for each CPU that this process may use.  If more, they take turns.
+        Number of processors; by default one for each CPU that this process may use.  More than these take turns.
     streams : int
-        Number of streams of each processor's team, ``proc.team``: its threads that run at a time (see `smp.Pool`).
+        Number of streams of each processor's team, ``proc.team``: how many of its threads run at once (see `smp.Pool`).
     start : {"forkserver", "spawn", "fork"}, optional
         How the worker processes are started.  ``forkserver``, the default, forks them from a fresh process that has
         imported the modules that they need.  It is safe with threads and takes about 20 ms for each machine after the
@@ -361,8 +362,8 @@ def emulated(
     Returns
     -------
     Machine
-        The open machine.  Use it in a ``with`` block, or close it.  Only one thread uses it.  Its processors share
-        this process, so the objects in an importable module are the same for all of them.
+        The open machine.  Use it in a ``with`` block, or close it.  Only one thread at a time may use it.  Its
+        processors share this process, so the objects in an importable module are the same for all of them.
 
     Raises
     ------
@@ -374,8 +375,8 @@ def emulated(
     Each stream has a clock of its own in virtual nanoseconds.  ``charges`` gives the cost of each primitive and of
     each byte.  A stream that is woken is at least as late as the stream that wakes it.  ``run.steps`` and
     `smp.compiled.clock` report virtual time.  Only under ``schedule="clock"`` do the clocks agree about the order of
-    events.  Plain Python code, with its reads and writes of shared memory, belongs to the step after which it comes,
-    and costs nothing.  Primitives return NumPy's numbers, which wrap around as those of compiled loops do.
+    events.  Plain Python code, with its reads and writes of shared memory, belongs to the step before it, and costs
+    nothing.  Primitives return NumPy's numbers, which wrap around as those of compiled loops do.
 
     When every stream waits and none has a deadline, the run ends with `DeadlockError`.
 

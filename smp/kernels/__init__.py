@@ -8,8 +8,8 @@
     a ring                                pass_tokens
 
 By default, a function chooses the fastest form and runs it on streams of the calling process.  The caller can also name
-an algorithm.  The module of each program has ``cost(n, p, ...)``, which returns in closed form what its supersteps
-access.
+an algorithm.  The module of each program that has supersteps also has a function ``cost``, which returns in closed form
+what they access.
 """
 
 from .._computer.lazy import handed_on
@@ -66,4 +66,4 @@ __getattr__ = handed_on(
         "sort_quick": ".sorting.quick",
     },
 )
-"""Look up the remaining names.  Their modules are imported on first use, because their loops need Numba at once."""
+"""Look up the remaining names.  Their modules are imported on first use, because importing them also imports Numba."""

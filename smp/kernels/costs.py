@@ -2,7 +2,8 @@
 
     label    h_r, h_w: the most reads, writes of any processor      M: reads and writes of all
 
-Every program has a function that returns its counts in closed form.  Tests compare them with the recorded counts.
+Every program with supersteps has a function ``cost`` that returns its counts in closed form.  Tests compare them with
+the recorded counts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """A form of a kernel: one SPMD program, together with all that the rest of the package needs to know about it.
 
-Each folder of kernels has one table of its forms, by name.  Four parts of the package read these fields of it:
+The folders ``grids``, ``lists`` and ``sorting`` each have a table of forms, by name.  Four parts of the package read
+these fields of a form:
 
-    functions       run the program that a user names            program, options
+    functions       run the program that a user names            program
     the choice      chooses by a model of the program's time     terms, when, parameter
     predictions     charge what the program accesses             cost, work, element_bytes, title
     probes          measure the programs that have a cost        longest
@@ -32,13 +33,14 @@ class Form:
         Name of the form in a sentence.
     program : callable or str
         Program for ``machine.run``.  A string ``module:function`` names a program that is imported on first use,
-        because its loops need Numba at once.
+        because importing its module also imports Numba.
     options : mapping
         Keyword arguments that distinguish this form from other forms of the same program.
     cost : callable, optional
         Function of n and p that returns the supersteps in closed form, as an array of `smp.kernels.costs.COST`.
     work : callable
-        Function of n and p: number of local operations of the processor that has the most, up to a constant factor.
+        Function of n and p that returns the number of local operations of the processor with the most work, up to a
+        constant factor.
     element_bytes : int
         Bytes of each element that the program reads or writes, for predictions.
     longest : int, optional

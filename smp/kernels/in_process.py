@@ -57,7 +57,7 @@ def _cpus(affinity: frozenset[int], second: int) -> int:
 
 
 def opened(machine: Machine | None) -> contextlib.AbstractContextManager[Machine]:
-    """Return a context with the machine for a program: ``machine``, that of the ``with`` block around, or a new one."""
+    """Return a context with ``machine``, with the machine of the enclosing ``with`` block, or with a new machine."""
     chosen = machine or current_machine()
     return host() if chosen is None else contextlib.nullcontext(chosen)
 

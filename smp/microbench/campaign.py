@@ -3,7 +3,7 @@
 A probe measures each section, and the section is saved when it ends.  Until the last section has ended, the profile
 records which sections were asked for and which are done.  The same command therefore resumes the measurement after any
 interruption, SIGKILL included.  After Ctrl-C, the profile also holds the part of the current section that makes sense
-by itself (`Stopped`).  The same is true when a budget of seconds runs out, which is shared out among the sections
+by itself (`Stopped`).  The same is true when a budget of seconds runs out.  The budget is shared out among the sections
 (`share_out`).
 """
 
@@ -236,10 +236,10 @@ class Campaign:
         }
 
     def save(self) -> list[Path]:
-        """Write ``samples.npz`` and ``profile.json``, each whole or not at all; keep the profile for `Profile.find`.
+        """Write ``samples.npz`` and ``profile.json``, each whole or not at all.
 
         The profile is written last, so that the samples of all its sections are already there.  It is also written if
-        the disk is too full for the samples.
+        the disk is too full for the samples.  A profile with cost functions is also kept for `Profile.find`.
         """
         self._close_conditions()
         self._folder.mkdir(parents=True, exist_ok=True)

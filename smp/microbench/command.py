@@ -1,8 +1,8 @@
 """The command ``python -m smp.microbench``: the only module of `smp.microbench` that writes to the standard output.
 
 Exit codes are 0 for success, 2 for wrong usage, 3 if a comparison found a figure that is slower than --fail-above
-allows, 130 if interrupted (the results so far are saved), and 1 otherwise.  For the status of the process see
-`commands`.
+allows, 130 if interrupted (the results so far are saved), and 1 otherwise.  `smp._computer.commands` turns them into
+the exit status of the process.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from .report.facts import part as computer
 from .sections import SECTIONS
 
 WIDTH = 100  # columns of a report that is printed to a file
-MOST_NAMES = 30  # most files that are named; beyond it, the plots are only counted
+MOST_NAMES = 30  # most files that are listed by name; if there are more, the plots are only counted
 
 EXAMPLES = """
 examples:
   python -m smp.microbench --quick             45 seconds: every answer, roughly
-  python -m smp.microbench                     three minutes: answers to rely on
+  python -m smp.microbench                     four minutes: answers to rely on
   python -m smp.microbench --full -p 1,2,4,8   the complete grids of the papers
   python -m smp.microbench --only latency,lists
   python -m smp.microbench --budget 60         what fits into a minute, the most important sections first

@@ -1,6 +1,6 @@
 """Run a measurement for the command, with its options, its progress, and the messages before and after it.
 
-look: is the computer busy?  ─▶  measure, with progress  ─▶  look again  ─▶  what was the budget not enough for?
+look: is the computer busy?  ─▶  measure, with progress  ─▶  look again  ─▶  which sections are missing?
 """
 
 from __future__ import annotations

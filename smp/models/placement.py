@@ -3,10 +3,10 @@
     readings on a logarithmic scale           density         valleys between peaks
        ||||||| ||                ||  |||||   ─▶  ╱╲      ╱╲  ─▶   |   state 0   |   state 1   |
 
-The host of a virtual machine moves its CPUs between cores a few times a minute, and the hand-off of a line between two
-of them then takes a different time. The readings lie close together within each state and far apart between states, so
-the states are the peaks of their density. No constant in this module fixes how many states there are or where they
-lie. A peak that holds next to no readings is not a state.
+The placement is the host's choice of the cores on which a virtual machine's CPUs run. The host moves these CPUs a few
+times a minute, and the hand-off of a line between two of them then takes a different time. The readings lie close
+together within each state and far apart between states, so the states are the peaks of their density. No constant in
+this module fixes how many states there are or where they lie. A peak that holds next to no readings is not a state.
 
 A sample taken between two readings belongs to the state of both, or to none if the two differ.
 """
@@ -45,7 +45,8 @@ class State:
     ns : float
         Median of its readings, in ns: one hand-off, one way.
     low, high : float
-        Bounds of its readings, in ns.
+        Valleys on the two sides of its peak, in ns: readings from ``low`` up to, but not including, ``high`` are in the
+        state. At the two ends of the scale they are 0 and infinity.
     share : float
         Its share of all readings by their weights. This is its share of the time if readings were taken evenly.
     """

@@ -22,7 +22,7 @@ from .placement import Placement, find_states
 
 READING = np.dtype([("p", np.int16), ("at_s", np.float64), ("ns", np.float32)])
 LONGEST = 0.2
-"""Most seconds, from one reading to the next, that a reading counts for in the states' shares of the time."""
+"""Most seconds that a reading counts for in the states' shares of the time. It counts up to the next reading."""
 
 CLEARLY = 2.0
 """Another state becomes the main one when it is this many times as frequent."""
@@ -95,5 +95,5 @@ class PlacementLog:
 
     @property
     def processors(self) -> list[int]:
-        """Return the numbers of processors that there are readings of, ascending."""
+        """Return the numbers of processors for which there are readings, ascending."""
         return sorted({int(p) for part in self._parts for p in np.unique(part["p"])})

@@ -95,7 +95,7 @@ class Off(Record):
 
 
 class Form(Fitted):
-    """A form that was tried for all supersteps of a family, or of one footprint if the family has several."""
+    """A form that was tried for all supersteps of a family, or for those of one footprint if the family has several."""
 
     footprint: Words | None = None
     off: list[Off]

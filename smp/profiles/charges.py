@@ -2,10 +2,10 @@
 
 A superstep is charged as `Profile.interval` charges it: its accesses by the cost function of the family, and the time
 that the runtime adds. Measured computation is added if it is given. If barriers were measured, they are separated from
-the time that the runtime adds. Copy-in and copy-out end with a barrier each, which are part of that time; the compute
-phase ends with a third barrier, which is not. (The cost functions come from compiled loops, whose own barriers are in
-L, the constant of the function. A program's supersteps go through Python, so their barriers are charged the time that a
-barrier takes from Python.)
+the time that the runtime adds. Copy-in and copy-out end with a barrier each, and these two are part of that time; the
+compute phase ends with a third barrier, which is not. (The cost functions come from compiled loops, whose own barriers
+are in L, the constant of the function. A program's supersteps go through Python, so their barriers are charged the time
+that a barrier takes from Python.)
 
     price        for
     L ghr1 ...   accesses of the good family; prices of other families begin with its name: "bad ghr"
@@ -39,13 +39,13 @@ def charged(
     ----------
     profile : Profile
     supersteps : structured array
-        Supersteps as in `Run.summary`, whose measured computation is then charged as "local"; or counts of elements of
-        the type `smp.kernels.costs.COST`.
+        Supersteps as in `Run.summary`, whose measured computation is then charged as "local"; or an array of the dtype
+        `smp.kernels.costs.COST`, which holds counts of elements alone.
     p : int
         Number of processors.
     family : {"good", "bad", "random"}
-        Good is charged by the bytes, and the least time that the runtime adds. The others are charged by the accesses,
-        and the most time that it adds.
+        Good is charged by the bytes, with the least time that the runtime adds. The others are charged by the accesses,
+        with the most time that it adds.
     element_bytes : int
         Bytes that one element occupies, used if the supersteps do not record their bytes.
 
@@ -96,7 +96,7 @@ def accesses(
 
 
 def barrier_seconds(profile: Profile, p: int) -> float:
-    """Return the seconds that a barrier takes a Python program, interpolated in p; 0 if none was measured.
+    """Return the seconds that a barrier takes in a Python program, interpolated in p; 0 if none was measured.
 
     It is at most half of the least time that the runtime adds to a superstep, because two barriers are part of it.
     """

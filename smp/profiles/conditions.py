@@ -23,7 +23,7 @@ class Process(Record):
 
 
 class Look(Record):
-    """One look at the other work on the computer; ``busy`` has a clause for each part of it that disturbs."""
+    """One look at the other work on the computer; ``busy`` has a clause for each cause of disturbance."""
 
     load: NotNegative | None = None
     runnable: NotNegative | None = None

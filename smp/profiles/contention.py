@@ -50,17 +50,17 @@ def contention_parameters(profile: Mapping[str, Any]) -> Contention:
     keeps the line busy.
 
     S_l
-        Time of the hand-off of a line from one CPU to another, one way, by looking and storing: the median over the
-        pairs of CPUs (``synchronisation.handoff_store_ns``).
+        Time of the hand-off of a line from one CPU to another, one way, if the CPUs only load and store: the median
+        over the pairs of CPUs (``synchronisation.handoff_store_ns``).
     S_o
         Time for which one operation keeps the line busy. If p processors do nothing but fetch-and-add on one word, the
-        line is always busy: with one operation of each processor in t, it serves one in t / p. S_o is this t / p for
-        the largest p measured (``synchronisation.fetch_add_ns``). A CPU may do several operations while it has the
-        line, so S_o is the least time that a request takes.
+        line is always busy: if each processor does one operation in a time t, the line serves one in t / p. S_o is
+        this t / p for the largest p measured (``synchronisation.fetch_add_ns``). A CPU may do several operations while
+        it has the line, so S_o is the least time that a request takes.
 
     Both are for shared memory served by hardware: solve with ``protocol_processor=True``. A message that wakes a
-    sleeping thread takes thousands of times longer; for such messages, give the model the times that the sections
-    chain and threads report.
+    sleeping thread takes thousands of times longer; for such messages, give the model the times that the
+    microbenchmarks' sections ``chain`` and ``threads`` report.
 
     Examples
     --------

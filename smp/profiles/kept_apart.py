@@ -88,7 +88,7 @@ def reasons(profile: Profile) -> list[str]:
 
 
 def judge(profile: Profile) -> None:
-    """Mark the section "access" of a profile as not valid if its functions are off, whichever version wrote it."""
+    """Mark a profile's section "access" as not valid if its functions are off, whichever version of smp wrote it."""
     access = profile.data.get("access") or {}
     if not access.get("functions"):
         return
@@ -99,7 +99,7 @@ def judge(profile: Profile) -> None:
 
 
 def _chosen(profile: Profile, family: str, p: int) -> set[tuple[str, str]]:
-    """Return set and name of the functions that predict a family, from the smallest superstep to the largest."""
+    """Return the set (such as "R0") and the name of each function that predicts a family, at any size."""
     try:
         functions = profile.functions(family, p, np.array([0.0, math.inf]))
         return {(function.get("set", ALL), function["name"]) for function, share in functions if share.any()}

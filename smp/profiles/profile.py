@@ -113,7 +113,7 @@ class Profile:
         Raises
         ------
         ProfileError
-            If there is none; the message names the command that makes one.
+            If there is none, or if it cannot be read; the message names the command that makes one.
         """
         file = kept_at(hardware())
         if not file.exists():
@@ -212,9 +212,9 @@ class Profile:
             Number of processors. For a number that was not measured, the prediction is interpolated between its
             neighbours, or taken from the nearest (see `basis`).
         hr, hw, m : array_like (n,)
-            In words: h_r and h_w, the most that any processor reads and writes, and M, the reads plus writes of all.
+            h_r and h_w, the most words that any processor reads and writes, and M, the reads plus writes of all.
         others : Others, optional
-            Words of the processors other than the busiest; by default the most that h_r, h_w and M allow.
+            Words of the processors other than the busiest; by default those of `Others.assumed`.
         footprint : array_like (n,), optional
             Footprint: the words over which the accesses of Random are scattered; by default the largest measured.
 
@@ -265,8 +265,9 @@ class Profile:
     ) -> Iterator[tuple[dict[str, Any], Seconds]]:
         """Return the functions that predict a family for a measured p, each with its share in n supersteps.
 
-        They are the chosen forms: one form, or for Random the forms of the next smaller and the next larger footprint.
-        A profile without forms has functions for the sets R0 and R1, if they were fitted.
+        They are the chosen forms: one form, or for Random one for each footprint that was measured. A superstep is
+        shared between the forms of the next smaller and the next larger footprint. A profile without forms has
+        functions for the sets R0 and R1, if they were fitted.
 
         Parameters
         ----------
@@ -281,7 +282,7 @@ class Profile:
         Yields
         ------
         function : dict
-            A fitted function. One that has no share in any superstep is yielded too, because it names its prices.
+            A fitted function. A form without a share in any superstep is yielded too, so that its prices have a name.
         share : ndarray (n,) float64
             Share of the function in each superstep.
         """

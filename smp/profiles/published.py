@@ -2,7 +2,8 @@
 
 SGI Power Challenge    16 MIPS R10000, of which 2, 4, 8 and 12 were measured (SMP cost study, tables 1 to 8)
 
-Every row of such a profile has its ``source``. The families are those that were published: Good and Bad.
+Every function and error of such a profile names its ``source``. The families are those that were published: Good and
+Bad.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def _all(p: int) -> dict[str, Any]:
 
 
 def _patterns(row: dict[str, Any]) -> int:
-    """Return the number of patterns of an error, by section 4.1; about that many in suite 3, in which h is drawn."""
+    """Return the number of patterns behind an error, by section 4.1; only about right for suite 3, which draws h."""
     below, up_to = {"R0": (0.0, CACHE_WORDS), "R1": (CACHE_WORDS, math.inf), "all": (0.0, math.inf)}[row["set"]]
     each: int = 3 * (row["p"] - 1) + (row["suite"] == 1)  # x = p was measured in suite 1
     return each * sum(below < h <= up_to for h in sizes("full"))

@@ -4,7 +4,7 @@
     copy_in_by(loop, array)    a loop may store nothing                            memory's rate of reading
 
 Most loops do store the words that they read, so Good is normally the price of a loop's reads. If a superstep took less
-time, its loops did not store them. Its good end is then the rate at which the sum of an array reads memory.
+time, its loops did not store them. Its good end is then charged the rate at which the sum of an array reads memory.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def good_end(
     Returns
     -------
     ndarray (n,) float64
-        Good, and the least that the runtime adds. If a superstep took less, the bytes that its loops read are charged
-        the rate of reading instead, provided that this is cheaper.
+        Good plus the least time that the runtime adds. If a superstep took less, the bytes that its loops read are
+        charged the rate of reading instead, provided that this is cheaper.
     """
     size = data["access"]["word_bytes"]
     hr, hw, m = (supersteps[name] / size for name in ("hr_bytes", "hw_bytes", "m_bytes"))

@@ -33,8 +33,8 @@ def latencies(data: Mapping[str, Any], supersteps: NDArray[np.void]) -> Seconds 
     data : mapping
         The document of a profile.
     supersteps : structured array
-        Supersteps as in `Run.summary`. The latency is that of their footprint, the size of their arrays; if it is not
-        known, that of the largest array that was measured.
+        Supersteps as in `Run.summary`. The latency is that of their footprint, the size of their arrays. If the size
+        is not known, it is the latency of the largest array that was measured.
 
     Returns
     -------

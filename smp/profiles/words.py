@@ -11,7 +11,7 @@ Seconds = NDArray[np.float64]
 
 
 def footprints(supersteps: NDArray[np.void], word_bytes: int) -> Seconds | None:
-    """Return the size in words of the arrays of each superstep; infinite for a superstep whose size is not known."""
+    """Return the size in words of each superstep's arrays, infinite if not known; None if no size is recorded."""
     if "footprint" not in (supersteps.dtype.names or ()):
         return None
     nbytes = supersteps["footprint"]
@@ -24,7 +24,10 @@ def element_bytes(nbytes: NDArray[Any], count: NDArray[Any]) -> Seconds:
 
 
 def shares(chosen: list[dict[str, Any]], n: int, footprint: Seconds | None) -> list[Seconds]:
-    """Return the shares of functions, given by ascending footprint, in n supersteps: linear in log footprint."""
+    """Return each function's share in n supersteps, linear in log footprint; without footprints, the last has it all.
+
+    ``chosen`` is in ascending order of the functions' footprints.
+    """
     if len(chosen) == 1 or footprint is None:
         return [np.zeros(n)] * (len(chosen) - 1) + [np.ones(n)]
     known = np.log([row["footprint"] for row in chosen])

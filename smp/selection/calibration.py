@@ -107,7 +107,7 @@ def calibrate(
     Warns
     -----
     ModelWarning
-        If a model has a mean relative error above 10%.
+        If a model has a mean relative error above 10% on the points kept apart.
 
     Notes
     -----

@@ -21,7 +21,7 @@ REDO = "python -m smp.microbench --calibrate makes one"
 
 
 class CalibrationWarning(UserWarning):
-    """The kept models cannot be used, so kernels follow their rules."""
+    """Warns that kept models cannot be used, so that kernels choose by their rules."""
 
 
 def kept_at() -> Path:
@@ -53,7 +53,7 @@ def document(libraries: Iterable[Library]) -> dict[str, Any]:
 
 
 def keep(data: Mapping[str, Any]) -> Path:
-    """Keep a document's models, replacing those of the same libraries, and return the file's path.
+    """Keep a document's models, without samples, in place of those of the same libraries, and return the file's path.
 
     A library that has already recalled its models goes on with them. Later programs find the new ones.
     """

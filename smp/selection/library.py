@@ -130,7 +130,8 @@ class Library:
         arguments are the inputs themselves.
     cleanup : callable, optional
     rule : callable, optional
-        Takes the values of the inputs and returns the name of an implementation.  It decides without a calibration.
+        Takes the values of the inputs and returns the name of an implementation.  It decides if there are no models, or
+        if none of them has a usable prediction.
     points : int, optional
         Most points of the loop nest that are measured.
     loops : mapping of name to text, optional

@@ -24,8 +24,8 @@ from .rounds import in_rounds
 from .trial import Case, Progress, arguments_of, random_cases, told
 
 PATIENCE = 20
-"""Most random cases that are drawn for each case that counts. Some cases are outside the condition, and others have no
-two values to compare."""
+"""Most random cases that are drawn for each case that counts. Some cases are outside the condition, and in others the
+best value has no neighbour to compare it with."""
 
 
 @dataclass(frozen=True)

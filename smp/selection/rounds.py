@@ -4,8 +4,9 @@
     round 2    b 8.3   c 9.1   a 8.4      a slow moment: it affects a and b, and their ratio stays the same
     round 3    a 5.0   b 4.9              c is far slower, and is not timed again
 
-Two calls are compared by the ratio of their times, of which the median over the rounds is taken.  While the interval of
-a ratio lies on both sides of 2%, rounds are added, up to `MOST`.  So noise alone decides little.
+Two calls are compared by the median, over the rounds, of the ratio of their times.  Rounds are added, up to `MOST`,
+while it is open whether another call is more than 2% faster than the chosen one, because the confidence interval of a
+ratio lies on both sides of that limit.  So noise alone decides little.
 """
 
 from __future__ import annotations

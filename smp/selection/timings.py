@@ -33,7 +33,7 @@ SHORT_S, WARM_S, BATCH_S = 2e-4, 1e-2, 5e-4
 """Seconds. Calls shorter than SHORT_S are timed in batches, which take BATCH_S. Calls shorter than WARM_S are timed
 after another call."""
 A_TERM, DRAWS = 3, 10
-"""Number of points for each term of a task whose condition holds at few points, and most draws for each missing one."""
+"""Number of points for each term of a task whose condition holds at few points, and most draws for a missing point."""
 REMEDY = "remove it to measure again"
 Points = dict[str, NDArray[np.float64]]
 Made = tuple[tuple[Any, ...], dict[str, float], dict[str, float]]

@@ -587,8 +587,8 @@ def test_a_plan_that_cannot_be_measured_is_refused() -> None:
     assert Plan("quick", (1, 2), 0, 64).word_bytes == 8
     for arguments, message in (
         (("fast", (1,), 0, 64), "choose one of quick, default, full"),
-        (("quick", (), 0, 64), "name no run"),
-        (("quick", (1, 0), 0, 64), "name no run"),
+        (("quick", (), 0, 64), "a plan needs one number of processors or more"),
+        (("quick", (1, 0), 0, 64), "a plan needs one number of processors or more"),
         (("quick", (1,), 0, 60), "line of 60 bytes"),
         (("quick", (1,), 0, 0), "line of 0 bytes"),
     ):

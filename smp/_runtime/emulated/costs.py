@@ -6,8 +6,8 @@
     compare_exchange, ..._pair          8   a locked instruction, alone on its line: 7 to 9
     pause                              40   some 100 to 140 cycles on cores of that kind
     futex_wake                        200   no thread sleeps
-    futex_wait                      1,000   \\ hand-off and back, really sleeping: 4,000 to 12,000,
-    woken                           2,000   / that is, twice one wait and one being woken, at least
+    futex_wait                      1,000   \\ hand-off and back between threads that sleep: 4,000 to 12,000,
+    woken                           2,000   / for at least two waits, each ended by a wake-up
     clock                              20
     copied_byte, looped_byte          0.1   copying with one CPU: some 10 GB/s
 
@@ -50,7 +50,7 @@ class Charges:
     Raises
     ------
     TypeError, ValueError
-        If a charge is not a number of nanoseconds from 0. All charges except those per byte must be whole.
+        If a charge is not a number of nanoseconds, 0 or more. All charges except those per byte must be whole.
     """
 
     load: int = 2

@@ -13,7 +13,8 @@ only after another stream has made a step, and after every runnable stream has m
 previous pause.  So if several streams wait in loops, none of them keeps the stream that they wait for from its turn.
 (Musuvathi and Qadeer, Fair stateless model checking, section 3, have such a rule.)
 
-When no stream can run, the first deadline comes.  If there is no deadline either, the run is in a deadlock.
+When no stream can run, or when the streams have only paused for a while (`Schedule.patience`), the first deadline
+comes.  If no stream can run and there is no deadline, the run is in a deadlock.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ class Emulator:
     look : callable
         Called at intervals. If it returns an exception, the run ends with it.
     abort : callable or None
-        Stores a mark in a word that the streams' waits look at, which says that the run ends.  The streams are then
-        woken, for example after a deadlock, and have GRACE steps to end by themselves.  If it is None, they are ended
+        Stores in a word, which the streams' waits look at, that the run ends, for example after a deadlock.  The
+        streams are then woken and have GRACE steps to end by themselves.  If ``abort`` is None, the streams are ended
         at once.
     forced : bool
         True if streams had to be ended in the middle of their work.
@@ -169,6 +170,10 @@ class Emulator:
         ------
         DeadlockError, LivelockError
             If the streams cannot go on, or go on for too long.  It is raised after the streams have been ended.
+        ScheduleError
+            If the schedule does not fit the program; raised in the same way.
+        BaseException
+            The exception that ``look`` has returned; raised in the same way.
         """
         before, here.interpreter, self._hub = here.interpreter, self, getcurrent()
         for stream in self.streams:

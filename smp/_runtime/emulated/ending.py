@@ -1,8 +1,8 @@
 """Ends an emulated run from outside its program: on Ctrl-C, at a time limit, or on `Machine.close` in another thread.
 
-a step        the emulator checks at intervals, and at the next step once something has come
-plain code    makes no step, so the handler of a signal checks: of Ctrl-C, or of an alarm that rings again and again
-              it raises `Aborted` if the user's own code is running (see ``lines``); elsewhere a step is near
+a step        the emulator checks at intervals, and at the next step after a signal or an alarm
+plain code    makes no step, so the handler of a signal checks, after Ctrl-C or an alarm that rings repeatedly;
+              it raises `Aborted` if the user's own code is running (see ``lines``); if not, the next step is near
 """
 
 from __future__ import annotations

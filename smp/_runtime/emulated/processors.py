@@ -53,7 +53,7 @@ PATIENCE = 5.0  # seconds that a run stopped by another thread has to end
 
 
 class EmulatedMemory(ProcessorMemory):
-    """One processor's part of the machine's segment."""
+    """The memory of an emulated machine as one processor uses it."""
 
     def sync_here(self) -> NDArray[np.int64]:
         return self.sync  # waits at the barrier need no note: the emulator knows the waiting streams
@@ -91,7 +91,10 @@ class EmulatedPort(SharedMemoryPort):
         return self._processors.emulator.time()
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
-        """Return the block of the k-th allocation. The first processor that comes to it makes it, without a step."""
+        """Return an array on the block of this processor's next allocation, the k-th of the run.
+
+        The first processor that comes to the k-th allocation makes its block, without a step.
+        """
         self.doing = f"allocation of {dtype}{list(shape)}"
         self.diagnosis.here()
         block, first_shape, first_dtype = self._processors.allocation(self._taken, shape, dtype)
@@ -171,6 +174,10 @@ class EmulatedProcessors:
             On Ctrl-C, after the processors have stopped.
         MachineClosed
             If the machine is closed, or is being closed.
+        ScheduleError
+            If the schedule does not fit the program.
+        Unsupported
+            If ``helpers`` is True.
         """
         with self._calling:
             self._must_be_open()
@@ -206,7 +213,7 @@ class EmulatedProcessors:
                 self.close("processors that did not stop were ended in the middle of their work")
             blocks = [block for block, _, _ in self._allocations]
             self._allocations.clear()
-        if emulator.fault is not None:  # it is of a stream that is not its processor's first
+        if emulator.fault is not None:  # raised in a stream that is not its processor's first
             stream, fault = emulator.fault
             failures.append(RaisedBy(stream.rank, raised(ports[stream.rank], fault)))
         if failures:

@@ -1,12 +1,12 @@
 """Runs a small program under all its schedules, those with the fewest preemptions first.
 
     a schedule      a choice at each scheduling point at which several streams could make the next step
-    a preemption    the turn is taken from a stream that could go on; if the stream sleeps, pauses or ends, it is free
+    a preemption    the turn is taken from a stream that could go on, not from one that sleeps, pauses or ends
 
 A schedule is run by replaying its choices.  After the last of them, each stream goes on as long as it can.  Each other
-choice at one of these later points leads to a further schedule, with as many preemptions or with one more.  It is run
-later, in the order of the number of preemptions.  So no schedule is run twice, and all schedules with k preemptions are
-run before the first with k + 1.
+choice at one of these later points leads to a further schedule, with as many preemptions or with one more.  These
+further schedules are run later, in the order of their numbers of preemptions.  So no schedule is run twice, and all
+schedules with k preemptions are run before the first with k + 1.
 
 Most errors show with two preemptions (Musuvathi and Qadeer, Iterative context bounding, section 1).  The number of
 schedules is a polynomial in the number of steps, whose degree is the bound.
@@ -46,8 +46,8 @@ class FailedSchedule:
         The smallest number of preemptions with which the program fails in any way.
     schedule : tuple of int
         The choices, for `replay` and for ``smp.emulated(schedule=...)``.  There is one for each point at which several
-        streams could make the next step: 0 for the stream that goes on, and 1, 2, ... for the others in order.  If no
-        stream goes on, 0 is the first of them.  Zeros at the end are left out.
+        streams could make the next step: 0 for the stream whose turn it was, and 1, 2, ... for the others in order.  If
+        that stream cannot go on, 0 is the first of the others.  Zeros at the end are left out.
     steps : list of (processor, stream, primitive, where)
         The steps of the schedule, in order.
     number : int
@@ -169,7 +169,7 @@ def explore(
     Raises
     ------
     TypeError, ValueError
-        If an argument makes no sense.
+        If an argument is not valid.
 
     Notes
     -----

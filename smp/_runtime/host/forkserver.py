@@ -14,8 +14,8 @@ interpreter that starts each worker as a fresh interpreter too.
 
 The fork server has one thread, so forking it is safe.  It watches the parent through a pidfd, and not through
 PR_SET_PDEATHSIG, which would follow the parent's *thread*; workers follow the fork server's only thread.  Only the
-fork server waits for the workers, so it never kills another process that has got the id of one of them.  With no
-machine left, it ends after a while.
+fork server waits for the workers, so it never kills another process that has been given the id of one of them.  With
+no machine left, it ends after a while.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ForkServer:
             if idle and self.retiring:
                 return
             ready = self.poll.poll(LINGER * 1000 if idle else None)
-            if not ready:  # from now on the parent is refused and starts another; earlier requests are served
+            if not ready:  # the parent's next request fails, and it starts another server; earlier requests are served
                 self.root.shutdown(socket.SHUT_RD)
             for fd, _ in ready:
                 if fd == self.parent_fd:

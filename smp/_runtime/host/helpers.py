@@ -1,8 +1,8 @@
-"""Helpers: threads and processes other than the processors that may still change a cell for which all of them wait.
+"""Helpers: other threads and processes that may still change a cell when all processors wait.
 
-    thread     of the parent: it may if it has operated on cells of the machine, or if its frames hold some;
+    thread     of the parent: a helper if it has operated on cells of the machine, or if its frames hold some;
                any other thread is *open*, because no search of what frames refer to can be complete
-    process    forked by the parent or by a processor: it may if it maps the machine's segment
+    process    forked by the parent or by a processor: a helper if it maps the machine's segment
 
 A frame holds its locals, the globals that a user's code names, and the objects to which these refer in a few steps (a
 closure, a bound method, an attribute, a list of cells).  The search does not follow namespaces of modules, nor the

@@ -123,7 +123,7 @@ def fork_servers() -> set[int]:
 
 
 def copies() -> set[int]:
-    """Return the process ids of fork servers that are copies of this process: they map the memory that it mapped."""
+    """Return the process ids of fork servers that are copies of this process, and thus map its memory."""
     return set(_copies)
 
 
@@ -201,7 +201,7 @@ class Channel:
         _copies.discard(self._own)
 
     def forget(self) -> None:
-        """Close in a forked copy of the process that opened the channel; the copy must not end the workers."""
+        """Close the channel in a forked copy of the process that opened it, without ending the workers."""
         self.socket.close()
         if self._own is not None:
             self._root.close()

@@ -3,9 +3,10 @@
     look │ timed │ look        both in the main state, or not known: the timing counts
     look │ timed │ look        otherwise: it is timed again, while there is time for that
 
-A look takes about 1 ms: it times the hand-off of a line between neighbouring CPUs (`protocols.placement`), with a
-thread on each.  The states last for seconds, so a look that was taken a moment ago is good for both sides of a short
-timing.
+A look takes about 1 ms: it times the hand-off of a cache line between neighbouring CPUs (`protocols.placement`), with
+a thread on each.  The readings form a few states, one for each way in which the host has placed the CPUs; the main
+state is usually the most frequent (`models.placement`).  The states last for seconds, so a look that was taken a
+moment ago is good for both sides of a short timing.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Timed = TypeVar("Timed")
 
 
 def look(cpus: Sequence[int] | None = None) -> float:
-    """Return the time of a hand-off of a line between neighbours of some CPUs, in ns; the longest of them.
+    """Return the longest time, in ns, of a hand-off of a cache line between two neighbours in a list of CPUs.
 
     Parameters
     ----------

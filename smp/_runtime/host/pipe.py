@@ -1,4 +1,4 @@
-"""A line between the parent and a worker: pickled messages on a stream socket, each after its length in 8 bytes.
+"""A line between the parent and a worker: pickled messages on a stream socket, each preceded by its length in 8 bytes.
 
 The parent takes the bytes that have arrived and never waits for the rest.  So a worker that dies or stops in the
 middle of a message delays no other process.

@@ -8,8 +8,8 @@
 
 A worker that has answered `Done` or `Stopped` is idle; it may have reported a failure before that.
 
-When the abort word is set, STOP ends a program in its plain Python code (see ``lines``); its waits see the word by
-themselves.  The module ``answering`` turns a program into an answer.
+When the abort word is set, the signal STOP ends a program that is in plain Python code (see ``lines``).  Waits see the
+word by themselves.  The module ``answering`` runs the program and returns its answer.
 """
 
 from __future__ import annotations
@@ -53,7 +53,11 @@ def prepare() -> None:
 
 
 def start(server: int, fds: Sequence[int]) -> NoReturn:
-    """Run as a worker, in a process of its own that ``server`` has made, with its line, segment, box and outputs."""
+    """Run as a worker, in a process of its own.
+
+    ``server`` is the process id of the fork server.  ``fds`` are the descriptors of the worker's line, of the segment,
+    of the box (a file for the traceback of a crash), and of standard output and error output.
+    """
     die_with(server)
     for number in (signal.SIGINT, signal.SIGPIPE):  # the parent handles Ctrl-C
         signal.signal(number, signal.SIG_IGN)
@@ -166,7 +170,7 @@ class Worker:
         self.line.send(packed(answer))
 
     def _only_here(self) -> None:
-        """End a child that the program forked and that has returned from it: only the worker itself answers."""
+        """End this process if it is a child that the program forked: only the worker itself answers."""
         if os.getpid() != self.pid:
             if sys.exc_info()[0] not in (None, SystemExit):
                 traceback.print_exc()

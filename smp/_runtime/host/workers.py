@@ -8,8 +8,9 @@
 A machine stays open if all its workers have answered, also after an exception.  A machine that has lost a worker is
 closed.
 
-Messages to workers are short enough that sending never waits; long ones lie in the segment.  Messages from workers
-are taken piece by piece.  So the parent waits for nothing but an answer, a death or a deadline.
+Messages to workers are so short that sending never waits; a long call lies in the segment, and only its place is
+sent.  Messages from workers are taken piece by piece.  So the parent waits for nothing but an answer, a death or a
+deadline.
 """
 
 from __future__ import annotations

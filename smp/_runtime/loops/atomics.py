@@ -1,4 +1,4 @@
-"""The primitives, each defined by a Python function; their machine instructions are in ``instructions``.
+"""The primitives of compiled loops, each defined by a Python function; ``instructions`` has their machine code.
 
     load store exchange compare_exchange fetch_add     on one element of a one-dimensional array
     compare_exchange_pair                              on two neighbouring elements at once

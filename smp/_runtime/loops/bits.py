@@ -43,7 +43,7 @@ def sum_of(a: int, b: int) -> int:
 
 @inline
 def added(op: int, a: int, b: int) -> int:
-    """Return the bits of the sum of two values, whose type `op` determines.
+    """Return the bits of the sum of two values; ``op``, one of the codes above, gives their type.
 
     The sum of two bools is true if one of them is true.
     """

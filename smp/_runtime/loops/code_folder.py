@@ -52,7 +52,7 @@ _choosing = threading.Lock()
 
 
 class CacheWarning(UserWarning):
-    """Warns that machine code cannot be kept in the usual folder, so each program compiles it again."""
+    """Warns that machine code is not kept where other programs find it, so each program compiles it again."""
 
 
 def cache_folder() -> Path:
@@ -70,7 +70,7 @@ def cache_folder() -> Path:
     """
     global _folder
     with _choosing:
-        if _folder is None or not _folder.exists() or _flaw(_folder):  # a private one ends with its maker
+        if _folder is None or not _folder.exists() or _flaw(_folder):  # a private folder is removed when its maker ends
             _folder = _chosen()
         return _folder
 
@@ -175,7 +175,7 @@ def _flaw(folder: Path) -> str:
 def _changed_by_others(path: Path) -> str:
     """Describe how others could have written to a file or a folder; empty if they could not.
 
-    Of a folder that others can enter, its content is checked as well.
+    If others can enter a folder, its content is checked as well.
     """
     found = path.lstat()
     if found.st_uid != os.geteuid():

@@ -119,7 +119,7 @@ def when_compiling(do: Callable[[], object]) -> None:
 
 
 def overloads(function: Callable[..., Any], implementation: Callable[..., Any]) -> None:
-    """Compile each call of ``function`` inside loops as a call of what ``implementation`` returns for its types.
+    """Compile each call of ``function`` in a loop as a call of what ``implementation`` returns for the argument types.
 
     The returned function is renamed after ``function``. Numba names machine code after a function's name, a number
     that counts up in each process, and the types. Two functions with the same name, one loaded from disk and one
@@ -143,7 +143,8 @@ def local(function: Callable[P, R]) -> Callable[P, R]:
     Parameters
     ----------
     function : callable
-        Plain Python in Numba's subset.  It may call other loops and the names of `smp.compiled`.
+        Function in the subset of Python that Numba compiles.  It may call other loops and the functions of
+        `smp.compiled`.
 
     Returns
     -------
@@ -247,15 +248,15 @@ def _dispatcher(function: Callable[..., R]) -> Callable[..., R]:
 
 @functools.cache
 def c_function(function: Callable[..., int], arguments: int) -> Any:
-    """Return ``function`` of int64 to int64 compiled for calls from C, at its ``address``.
+    """Compile ``function``, whose arguments and result are int64, for calls from C; return it with its ``address``.
 
-    Its machine code is kept on disk like that of loops.
+    The machine code is kept on disk like that of loops.
     """
     numba()
     return machine_code.c_entry(function, arguments)
 
 
 def object_code(function: Callable[..., int], arguments: int) -> bytes:
-    """Return ``function`` of int64 to int64 as an object file; see `machine_code.object_code`."""
+    """Compile ``function``, whose arguments and result are int64, to an object file (`machine_code.object_code`)."""
     numba()
     return machine_code.object_code(function, arguments)

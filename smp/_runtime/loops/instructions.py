@@ -1,7 +1,7 @@
 """The machine instruction of each primitive in ``atomics``: LLVM atomics, intrinsics and C functions.
 
 It is imported together with Numba, and by nothing else (see `atomics`).  The futex and the clocks are reached
-through libc's ``syscall`` and ``clock_gettime``, declared as external symbols.  Code that holds a ctypes
+through libc's ``syscall`` and ``clock_gettime``, declared as external symbols, because code that holds a ctypes
 pointer could not be cached on disk.
 """
 

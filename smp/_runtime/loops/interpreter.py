@@ -2,7 +2,7 @@
 
 primitive called from Python     -> interpreter.step(meaning, args)       one step of one stream
 loop made by ``stream``          -> its Python source, primitive by primitive
-loop made by ``local``           -> compiled as everywhere, and interpreter.charge(loop, args, options)
+loop made by ``local``           -> interpreter.charge(loop, args, options), then its machine code, as on the host
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Interpreter(Protocol):
     def charge(
         self, loop: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Advance virtual time by what a loop over local data takes; return the arguments for its machine code."""
+        """Advance virtual time by the cost of a loop over local data; return the arguments for its machine code."""
 
 
 class _Here(threading.local):

@@ -115,8 +115,8 @@ class _Walk:
     def enter(self, value: Any, names: Iterable[str] = ()) -> None:
         """Add a value to the digest.
 
-        Of a module, only attributes in ``names`` are added. These are the names that occur in the code; some of them
-        may be attributes of the module.
+        If the value is a module, only its attributes in ``names`` are added. These are the names in the code; some of
+        them may be attributes of the module.
         """
         if id(value) in self._replaced:
             value = self._replaced[id(value)]
@@ -182,7 +182,7 @@ class _Walk:
         inside = list(codes(function.__code__))
         names = [name for code in inside for name in code.co_names]
         self.note(*(_of_code(code, code.co_filename) for code in inside))
-        for name in names:  # a builtin is known by its name; its other meanings depend on the types
+        for name in names:  # if not global, a builtin, or an attribute whose meaning depends on the types
             self.enter(function.__globals__.get(name), names)
         self.enter(function.__defaults__)
         self.enter(tuple((function.__kwdefaults__ or {}).items()))
@@ -193,7 +193,7 @@ class _Walk:
     def _enter_class(self, value: type) -> None:
         """Add a class by its name.
 
-        Of an enumeration, the members are added as well; of a class of Numba types, the functions.
+        For an enumeration, the members are added as well; for a class of Numba types, the functions.
         """
         self.note(value.__module__, value.__qualname__, repr(getattr(value, "_fields", ())))
         if self._is_stable(value.__module__) or self._again(id(value), value):

@@ -67,9 +67,9 @@ def dispatcher(function: Callable[..., Any]) -> Any:
 
 
 def c_entry(function: Callable[..., int], arguments: int) -> Any:
-    """Return ``function`` of int64 to int64 compiled for calls from C, at its ``address``.
+    """Compile ``function``, whose arguments and result are int64, for calls from C; return it with its ``address``.
 
-    Its machine code is kept on disk like that of loops.
+    The machine code is kept on disk like that of loops.
     """
     from numba import types
     from numba.core.ccallback import CFunc
@@ -93,7 +93,7 @@ def _copy(function: Any) -> FunctionType:
 
 
 def object_code(function: Callable[..., Any], arguments: int) -> bytes:
-    """Compile ``function`` of ``arguments`` int64 to int64 into an object file that exports its name.
+    """Compile ``function``, from ``arguments`` int64 to an int64, into an object file that exports it by its name.
 
     The object file refers to nothing outside itself except libc. It uses no reference counts, no exceptions and none
     of Numba's helpers.

@@ -1,6 +1,6 @@
-"""The actions at treated places, as machine code that compiled loops call; Python calls it too, for the same effect.
+"""Carries out the treatments of named places (see `places`), in machine code that compiled loops and Python call.
 
-entry(record, key, name)      of the place: `act`, or `meet` while places are counted
+entry(record, key, name)      called at a place: `act`, or `meet` while places are counted
 
 record    ENTRY     address of the entry                     KIND    which treatment
           KEY       of the name, see `places`                AMOUNT  ns, units, bytes

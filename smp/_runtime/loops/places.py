@@ -7,7 +7,7 @@
 
 The slot and the key are computed from the name, so machine code that is kept on disk contains no address: it refers
 to the table by a symbol of the linker (see ``instructions``).  Names that share a slot have different keys, which are
-compared only once the quick test of the slot has found a record.  Python uses ``actions`` instead, which holds the
+compared only after the quick test of the slot has found a record.  Python uses ``actions`` instead, which holds the
 same treatments by name, and is empty if there are none.
 
 The object `PLACES` holds all of this.  It is private to the process, and shared by all threads of the process.
@@ -190,7 +190,7 @@ class Places:
         return "PLACES"
 
     def after_fork(self) -> None:
-        """Reset, in a forked child, what threads of the parent may have held: those threads do not exist here.
+        """Reset the locks in a forked child: threads of the parent that may have held them do not exist here.
 
         If the parent was counting places, its timer, its actions and its table are cleared.
         """
@@ -265,7 +265,7 @@ class Places:
             _native()(*self._calls[name])
 
     def _act_in_a_loop(self, address: int, key: int, name: int) -> int:
-        """Carry out the treatment of a place that a compiled loop has come to, from Python."""
+        """Carry out, from Python, the treatment of a place that a compiled loop has reached."""
         known = self._names.get(key)  # None if another name of this slot is meant
         with contextlib.suppress(Aborted):  # the loop meets the abort again at its next wait
             if known is not None:
@@ -275,7 +275,7 @@ class Places:
     def carried(self, program: Any, machine: Any) -> Any:
         """Return a program in the form in which it is sent to a machine's processors.
 
-        It is wrapped to count places, or to set treatments, if that is done here.
+        If places are counted here, or ``carrier`` is set, the program is wrapped to do the same on the processors.
         """
         if (timer := self.timer) is not None:  # read once: another thread may reset it
             return timer.carried(program, machine)

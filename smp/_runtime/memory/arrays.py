@@ -43,7 +43,7 @@ class Elements(Protocol):
         """Set ``array[index]``, in the parent."""
 
     def pickled(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Callable[..., GlobalArray], Any]:
-        """Return a function and its arguments, which make the array in the process to which it is sent."""
+        """Return a function and its arguments, with which the process that receives the array makes it again."""
 
 
 def _no_operator(symbol: str) -> Callable[..., NoReturn]:

@@ -182,8 +182,12 @@ class Cells:
         ------
         WaitTimeout
             If the cell did not become full in time.
+        Aborted
+            If another processor fails during the wait.
         IndexError
             If there is no such cell.
+        TypeError, ValueError
+            If the timeout is not a number of seconds, 0 or more.
         """
         return self._do(cell.READFE, i, None, timeout)
 
@@ -211,8 +215,10 @@ class Cells:
         ------
         WaitTimeout
             If the cell did not become empty in time.
+        Aborted
+            If another processor fails during the wait.
         IndexError, TypeError, ValueError, OverflowError
-            If there is no such cell, or the value cannot be converted.
+            If there is no such cell, the value cannot be converted, or the timeout is not a number of seconds.
         """
         self._do(cell.WRITEEF, i, _given(value), timeout)
 

@@ -3,8 +3,9 @@
 A loop is given five integers for the argument: the address of the cells, the address of the calling thread's record,
 words per cell, the retry limit, and the number of cells.
 
-The operations are those of ``cell``, between a conversion of the value to bits and a conversion back.  Their quick
-part becomes part of the loop.  The rest is called in the runtime's own machine code, which takes no time to compile.
+The operations are those of ``cell``.  A value is converted to bits before the operation, and its result back to a
+value afterwards.  The quick part of each operation is compiled into the loop.  The rest is a call of the runtime's own
+machine code, which need not be compiled again.
 """
 
 from __future__ import annotations
@@ -195,7 +196,7 @@ def _fills(cells: Any, i: Any) -> Callable[..., Any]:
 
 
 overloads(len, lambda cells: (lambda cells: cells._count) if isinstance(cells, CellsType) else None)
-# Numba wants a function with the same parameters for each.
+# Numba requires an implementation with the same parameters as the function.
 overloads(functions.readfe, lambda cells, i: lambda cells, i: value_of(cells, _done(cells, i, READFE, 0)))
 overloads(functions.readff, lambda cells, i: lambda cells, i: value_of(cells, _done(cells, i, READFF, 0)))
 overloads(functions.readxx, lambda cells, i: lambda cells, i: value_of(cells, _tried(cells, i, READXX, 0)[1]))

@@ -5,13 +5,14 @@
     └────────────┴──────────────────┴──────────────────────────────────────────────┘
     0            page               HEADER(p)                        physical memory
 
-A memfd has no name: when the last process that maps it dies, however it dies, the kernel frees it.  Every
-process maps the whole segment when it starts, so an array is a pair (offset, shape), and making one sends nothing.
+The segment is a memfd, a file without a name.  When the last process that maps it dies, however it dies, the kernel
+frees it.  Every process maps the whole segment when it starts, so an array is a pair (offset, shape), and making one
+sends nothing.
 Only the parent allocates blocks.  A block and its memory are freed when the last array on it is dropped.
 
 If the system has set aside a pool of huge pages that holds as much as the rest of the memory, the segment can be in
-the pool.  All its pages are then reserved when the segment is made, because touching a page that is not there is
-fatal.  So they belong to the machine until it ends.
+the pool.  Touching a page that the pool cannot provide would be fatal.  All pages of the segment are therefore
+reserved when it is made, and belong to the machine until it ends.
 """
 
 from __future__ import annotations
@@ -211,7 +212,7 @@ class Segment:
 
 
 def _in_ordinary_memory(fd: int | None, header: int) -> tuple[io.FileIO, mmap.mmap]:
-    """Map an inherited memfd, or a new one that reserves as much as the computer has memory."""
+    """Map an inherited memfd, or a new one that reserves address space for all of the computer's memory."""
     file = io.FileIO(os.memfd_create("smp") if fd is None else fd, "r+")
     if fd is None:
         total = header + psutil.virtual_memory().total

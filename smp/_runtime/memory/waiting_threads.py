@@ -33,8 +33,8 @@ _ENTRIES = {
     waiters.PEEKED: "peeked",
 }
 OTHERS = {stream_slots.STREAM_WAIT: "a free stream"}
-_SLICE = 1_000_000_000  # ns: after which a sleeper looks if a signal has swallowed its wake-up
-_ATTENTIVE_SLICE = 50_000_000  # ns: after which Python can handle its signals
+_SLICE = 1_000_000_000  # ns after which a sleeper checks whether a signal has swallowed its wake-up
+_ATTENTIVE_SLICE = 50_000_000  # ns after which a sleep returns to Python, which can then handle its signals
 
 
 class _Mine(threading.local):
@@ -46,7 +46,7 @@ class _Holder:
     """An object that a thread holds until it ends; when it is dropped, the thread's record becomes free."""
 
     def __init__(self, threads: WaitingThreads, stream: Stream) -> None:
-        self._threads, self._stream = weakref.ref(threads), stream  # weak: it holds this object, through its thread
+        self._threads, self._stream = weakref.ref(threads), stream  # weak: `threads` holds this object, in `_mine`
 
     def __del__(self) -> None:
         threads = self._threads()

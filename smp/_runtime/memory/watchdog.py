@@ -1,10 +1,10 @@
 """A worker's watch: a thread that reports to the parent, when asked, whether any thread of the process can go on.
 
-From the records, the parent sees that all streams of all processors wait.  It cannot see a thread that the program
-has started itself, and that has never waited.  So it asks: it raises WATCH, and every watch looks at the threads of
-its interpreter.  Into the record of each stream, the watch writes what the stream waits for, and at which line.  Then
-it writes the new value of WATCH into WATCHED of the record of its processor's first stream: unchanged if each thread
-is a stream that waits, negated if a thread runs.
+The records show the parent that all streams of all processors wait.  They do not show a thread that the program has
+started itself, and that has never waited.  So the parent asks: it raises WATCH, and every watch looks at the threads
+of its interpreter.  The watch writes what each stream waits for, and at which line, into the stream's record.  Then it
+writes the new value of WATCH into the field WATCHED of the record of its processor's first stream: unchanged if each
+thread is a stream that waits, negated if a thread runs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Watch:
     wait : callable
         ``wait(shared, seen)`` waits until WATCH is no longer ``seen``, and returns its value.
     streams : sequence of Waiter
-        Streams of the process, which can become more; the program's own stream is the first.
+        Streams of the process; later ones are appended.  The program's own stream is the first.
     describe : callable
         Returns a text that says what a stream waits for, given its record.
     """

@@ -81,7 +81,7 @@ class Witness:
         return Witnessed(self, array, _described(array), by)
 
     def shown_in(self, thing: Any) -> Any:
-        """Return NumPy arrays as `shown`, also those in tuples; lists and dicts are changed in place."""
+        """Return a thing with `shown` in place of each NumPy array, also in tuples; change lists and dicts in place."""
         if type(thing) is np.ndarray:
             return self.shown(thing, "NumPy")
         if isinstance(thing, tuple):
@@ -125,7 +125,7 @@ def _described(array: NDArray[Any]) -> str:
 
 
 class _Array(np.ndarray[Any, Any]):
-    """The class that a `Witnessed` array claims to be, so that Numba can tell it from other arrays."""
+    """The class that a `Witnessed` array claims to be, so that Numba can distinguish it from other arrays."""
 
 
 class Witnessed:
@@ -188,9 +188,10 @@ def plain(thing: Any) -> Any:
 
 
 def handed(loop: Callable[..., Any], args: Any, options: Any) -> tuple[Any, Any]:
-    """Return the arguments of a compiled loop as plain ones; note the call if it passes witnessed arrays.
+    """Return a compiled loop's arguments with plain arrays for witnessed ones; note the call if there are such arrays.
 
-    It must be called by `Emulator.charge`, which the loop calls.
+    Only `Emulator.charge`, which the loop calls, may call this: the frame that is noted, the caller of the loop, is
+    three frames up.
     """
     arrays = list(_all_of((args, options)))
     for array in arrays:

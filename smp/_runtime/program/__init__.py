@@ -1,1 +1,1 @@
-"""The objects that a program uses, written once over the port; the answers and the failures of its processors."""
+"""The objects that a program uses on every kind of machine, and the answers and failures of its processors."""

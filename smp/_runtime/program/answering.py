@@ -96,8 +96,8 @@ def answer(
         return _STOPPED
 
 
-# A signal may interrupt functions that `answer` calls outside of smp's files.  The constructors of answers are
-# generated and lie in no file, so `answer` calls them through other functions of smp.
+# A signal may raise an exception in a function that `answer` calls and that lies outside of smp's files.  The
+# constructors of answers are generated and lie in no file, so `answer` calls them through other functions of smp.
 
 
 def _done(result: bytes, recorder: Recorder) -> Done:
@@ -131,7 +131,7 @@ def raised(port: Port, error: BaseException) -> Raised:
 
 
 def place(port: Port, trace: TracebackType | None) -> Place:
-    """Return where the innermost frame of the user's code stands in the traceback, and in which superstep."""
+    """Return the line of the innermost frame of the user's code in a traceback, and the superstep."""
     file, line = innermost([(f.f_code.co_filename, number) for f, number in traceback.walk_tb(trace)])
     seen = port.diagnosis.place()
     return replace(seen, file=file or seen.file, line=line or seen.line)

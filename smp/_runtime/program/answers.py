@@ -3,7 +3,7 @@
 A processor may report one failure while its program still runs.  It ends each call with `Done` or `Stopped`:
 
     Done          the program has returned on all processors
-    Stopped       the program has ended, here or elsewhere, by a failure
+    Stopped       a failure, here or on another processor, has ended the program
     Raised        reported: the program has raised an exception
     Mismatched    reported: the program is in another collective than those of other processors
 """
@@ -31,7 +31,7 @@ class Stopped:
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception: its class and text, itself as a pickle (empty if it has none), its traceback and place."""
+    """An exception: its class and text, its pickle (empty if it cannot be sent), its traceback and place."""
 
     kind: str
     text: str

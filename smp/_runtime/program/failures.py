@@ -37,7 +37,7 @@ class Failure(Exception):
     Attributes
     ----------
     kind : int
-        Kind of abort that it writes into the abort word.
+        Kind of abort that stands for the failure in the abort word (see ``wait``).
     rank : int
         Processor that failed; -1 if the failure is not of one processor.
     """
@@ -46,7 +46,7 @@ class Failure(Exception):
     rank: int
 
     def error(self, answers: Mapping[int, Answer], size: int) -> SmpError:
-        """Return the error for the user; ``answers`` has those of the other processors, by rank."""
+        """Return the error for the user; ``answers`` has the answers that have come, by rank."""
         raise NotImplementedError
 
 
@@ -72,7 +72,7 @@ class RaisedBy(Failure):
 
 
 class Death(Failure):
-    """A processor's process ended; ``code`` is its exit status, negative for a signal, None for one that hung."""
+    """A processor's process ended; ``code`` is its exit status, negative for a signal, None if it hung."""
 
     kind = wait.DIED
 

@@ -5,7 +5,7 @@ cloudpickle does the conversion, with three rules of our own:
 - An object that can live in one process only is refused instead of copied (cloudpickle would read an open file).
 - A compiled loop is sent with a name and a fingerprint of all that it calls.  A worker that already has this version
   does not compile it again; a worker that has another version does.
-- Source text that lies in no file is sent after the call:       call │ texts │ bytes of the texts, in _LENGTH bytes
+- Source text that lies in no file is sent after the call:       call │ texts │ length of the texts, in _LENGTH bytes
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The interfaces between programs and the kinds of machines, all in this module.
 
-A program holds a `Processor`.  Its operations are written once, over three contracts, and know nothing else of a
-machine: no view, no segment, no kind.
+A program holds a `Processor`.  Its operations are written once, for all kinds.  They use a machine only through three
+interfaces, and know nothing of its views, its segment or its kind:
 
     Port             every kind       identity, time     rank, size, clock
                                       global arrays      allocate, fill, get, put, fence
@@ -66,10 +66,10 @@ class SharedMemory(Protocol):
         """Return the reads and writes of cells since the last call, and the calls of loops that got cells."""
 
     def placement(self) -> float:
-        """Return the time in ns in which a line passes to a neighbour's CPU; with two neighbours, the longer time.
+        """Return the time in ns in which a cache line passes to a neighbour's CPU.
 
-        The neighbours take part at about the same time.  NaN if none of them does, if processors take turns on a CPU,
-        or if time is virtual.
+        With two neighbours, it is the longer time.  The neighbours take part at about the same time.  NaN if none of
+        them does, if processors take turns on a CPU, or if time is virtual.
         """
 
     def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:

@@ -94,7 +94,7 @@ class Processor:
             pool.close()
 
     def _dismiss(self) -> BaseException | None:
-        """End the streams of a program that has failed; return a thread's exception that was not requested, if any."""
+        """End the streams of a failed program; return the exception of a thread that was not requested, or None."""
         for pool in self._pools:
             pool.dismiss()
         memory = self._port.memory
@@ -119,7 +119,7 @@ class Processor:
         Raises
         ------
         TypeError, ValueError
-            If ``n`` is not a whole number from 0.
+            If ``n`` is not a whole number, 0 or more.
 
         Examples
         --------
@@ -176,8 +176,8 @@ class Processor:
         Raises
         ------
         WaitTimeout
-            If the other processors have not arrived in time.  A program that catches it stays counted in at this
-            barrier.  Its next ``barrier`` goes on waiting there, and the program must call that before any other
+            If the other processors have not arrived in time.  This processor's arrival still counts, so a program
+            that catches the error must call ``barrier`` again, which goes on waiting here, before any other
             collective.
         """
         self._port.synchronise("barrier", timeout)

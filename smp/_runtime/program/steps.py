@@ -3,7 +3,7 @@
 A processor keeps one row of numbers for each superstep that it ends (`Recorder`).  The run joins the rows of all
 processors into the structured array that users see (`STEP`) and into a timeline of phases (`SPAN`).
 
-    began      in_done  in_passed     done  passed       out_done  ended        clock of the seven stamps
+    began      in_done  in_passed     done  passed       out_done  ended        seven stamps of one clock
       ├─ copy-in ─┤ wait ├── compute ───┤ wait ├─ copy-out ─┤ wait ├
       ├──── copy_in ─────┼────── compute ──────┼───── copy_out ────┤            seconds of STEP
 
@@ -69,7 +69,8 @@ SUMMARY = np.dtype(
 _COLUMNS = (
     19  # step, label, four counts, footprint, chain, bytes of loops, seven stamps, page faults of both copies, marks
 )
-UNCOUNTED, FORGOTTEN, LARGE = 1, 2, 4  # marks; LARGE: a loop copies out to an array of WORTH_A_LOOK bytes or more
+# Marks.  FORGOTTEN: `compute` was not called; LARGE: a loop copies out to an array of WORTH_A_LOOK bytes or more.
+UNCOUNTED, FORGOTTEN, LARGE = 1, 2, 4
 
 Exchanges = list[tuple[str | None, str, int, list[float]]]
 Hardware = tuple[dict[str, int], dict[str, str]]
@@ -79,7 +80,7 @@ Placement = tuple[float, float]
 
 
 class Packed(NamedTuple):
-    """The record of a processor as it is sent, as a plain tuple: the pickle of a class instance loads more slowly."""
+    """The record of a processor.  It is sent as a plain tuple, because a class instance unpickles more slowly."""
 
     rows: bytes
     labels: list[str]
@@ -238,7 +239,10 @@ def joined(packs: Sequence[Packed]) -> tuple[NDArray[np.void], NDArray[np.void],
 
 
 def set_others(rows: NDArray[np.void], inverse: NDArray[np.intp], words: NDArray[np.int64], name: str) -> None:
-    """Set the second largest number of words of any processor, and the sum of all but the largest."""
+    """Set the columns ``"next_" + name`` and ``"other_" + name`` in the row of each superstep.
+
+    They are the second largest number of words of any processor, and the sum of all but the largest.
+    """
     order = np.lexsort((-words, inverse))
     step, ordered = inverse[order], words[order]
     place = np.arange(len(step)) - np.searchsorted(step, step)  # among the processors of a superstep, largest first
@@ -251,8 +255,8 @@ def summary(steps: NDArray[np.void], spans: NDArray[np.void]) -> NDArray[np.void
 
     A row also has the elements of the processors other than the busiest (`smp.models.supersteps.cost.Others`).
     Further columns are the footprint (the bytes of all arrays that a processor copies from or to), the chain (the
-    reads of which each waits for the one before), and the bytes that loops read.  Of all three, a row has the largest
-    value of any processor, and of the bytes of loops also the sum over all processors.
+    number of reads that each wait for the one before), and the bytes that loops read.  Each of these three is the
+    largest value of any processor.  Another column has the sum of the bytes of loops over all processors.
 
     A phase takes as long as the slowest processor works in it, plus the time of the barrier, which is the shortest
     wait of any processor.  So processors that come late to a superstep do not lengthen its copy-in.

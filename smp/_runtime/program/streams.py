@@ -1,16 +1,16 @@
-"""Streams, which limit how many threads of a processor run at a time, and threads, the work that is given to them.
+"""Streams limit how many threads of a processor run at a time; threads are the work that is given to them.
 
     pool.start(fn) ─▶ queue ─▶ a stream runs it ─▶ done                      at most n threads run at any moment
                         ▲            │ traps: waits longer than its retry limit, and gives its stream up
                         └── served ◀─┘ its cell has changed: it waits for a stream again, in turn
 
-Any number of threads may be started.  Each thread that has begun is an operating-system thread of this process (a
-*carrier*), whatever it waits for.  A carrier whose thread has ended takes the next thread.  While threads are queued,
-at least one spare carrier waits for a stream on their behalf, so a stream that a trap sets free is never left idle.
+Any number of threads may be started.  Each thread that has begun keeps an operating-system thread of this process (its
+*carrier*), even while it waits.  A carrier whose thread has ended takes the next thread.  While threads are queued, at
+least one spare carrier waits for a stream on their behalf, so a stream that a trap sets free is never left idle.
 
 Compiled loops (`smp.stream`, `smp.local`) run without the interpreter lock: the streams of one processor run them in
-parallel, on all CPUs that the processor may use.  Threads of plain Python work alike, and run as the interpreter lets
-them: alternately, or in parallel if Python is built free-threaded.
+parallel, on all CPUs that the processor may use.  Threads of plain Python use streams in the same way, but the
+interpreter runs them alternately, or in parallel if Python is built free-threaded.
 
 A thread that looks at a cell again and again, retrying or polling, gives its stream to a ready thread at every 64th
 look.  With one stream, a polling thread therefore cannot starve the thread that will fill the cell.
@@ -257,7 +257,7 @@ class Pool:
         return min(len(self._queue), max(1, int(self._team[stream_slots.FREE]))) - self._spare
 
     def _engaged(self) -> list[Stream | None]:
-        """Return a carrier for each one that the queue needs: an idle one, or None for a new one.  Needs the lock."""
+        """Return the further carriers that the queue needs, None for each new one.  The caller holds the lock."""
         wanted = max(0, self._wanted())
         self._spare += wanted
         return [self._idle.pop() if self._idle else None for _ in range(wanted)]

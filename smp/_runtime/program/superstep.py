@@ -145,9 +145,9 @@ class Superstep(Begun):
         loop : callable
             Called as ``loop(array, *args)``, or as ``loop(array, array, ..., *args)`` for a tuple of arrays.  It gets
             them as NumPy arrays and may only read them.  It returns the number of elements that it has read, or a
-            pair of that number and the chain.  The chain is the largest number of these reads of which each waits for
-            the data that the one before has brought.  Since the reads of a chain cannot overlap, an interval charges
-            each of them the latency of memory.
+            pair of that number and the chain.  The chain is the length of the longest sequence of these reads in which
+            each waits for the data that the one before has brought.  Since the reads of a chain cannot overlap, an
+            interval charges each of them the latency of memory.
         array : GlobalArray or tuple of GlobalArray
             The arrays to read.  The dtype of the first one sets the bytes of an element.
 
@@ -192,6 +192,8 @@ class Superstep(Begun):
 
         Raises
         ------
+        PhaseError
+            After the end of the superstep's block.
         IndexError, ValueError, TypeError
             At once, if the index or the values do not fit.
         """

@@ -10,16 +10,16 @@
 
 ``s`` is the signature of the collective, 30 bits.  Because of it, the one atomic addition that a barrier needs anyway
 also shows the processors whether all of them take part in the same collective.  (A wrong sum can come out right by
-chance, once in 2^30.)  The addition of the last processor to arrive is what ends the round.  No second store follows
-it, so with two processors the cache line travels twice, to the last arriver and back.
+chance, once in 2^30.)  The addition by the last processor to arrive ends the round.  No second store follows it,
+so with two processors the cache line travels twice, to the last arriver and back.
 
 There are two words, because a word is read until its round is over, and must not be added to meanwhile.  The word of
 round k is added to again in round k + 2.  No processor arrives in round k + 2 before all have arrived in round k + 1,
 and a processor that has arrived in round k + 1 has left round k.
 
 The addition is sequentially consistent, and comes before SLEEPERS is read.  A waiter adds itself to SLEEPERS before
-the kernel compares the arrivals.  So one of the two sees the other.  The model ``docs/models/barrier.pml`` checks
-this.
+the kernel compares the arrivals.  So the last processor sees the waiter, or the kernel sees the last arrival.  The
+model ``docs/models/barrier.pml`` checks this.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def await_passed(sync: Words, k: int, deadline: int) -> int:
 
 @inline
 def note(sync: Words, i: int, expected: int, deadline: int) -> None:
-    """Note in a record that its stream sleeps here, for the deadlock check; or, if all is 0, that it goes on."""
+    """Note in a record, for the deadlock check, that its stream sleeps here; if all values are 0, that it goes on."""
     if sync[RECORD_AT] != 0:
         own = record_at(sync[RECORD_AT])
         own[BARRIER_AT], own[BARRIER_SUM] = i, expected

@@ -4,10 +4,14 @@ Importing Numba and setting up its compiler takes about half a second; loading f
 LLVM takes some milliseconds.  So these few functions are compiled once, kept in a file with the code of
 loops, and loaded by every process.  Only programs that have loops of their own pay for Numba.
 
-Every argument and result is an int64.  The first argument is the address of what the call works on.  It is that of
-the processor's own words for the barrier and ``probe``, of the shared words for ``abort``, ``join``, ``rouse`` and
-``watch`` (see ``wait``), of the cell for cells, and of the stream's record for streams.  The value of a cell is
-passed in and out through BITS of the record.  The calls release the interpreter lock.
+Every argument and result is an int64.  The first argument is an address:
+
+    barrier, ``probe``                              of the processor's own words (see ``wait``)
+    ``abort``, ``join``, ``rouse``, ``watch``       of the shared words (see ``wait``)
+    cells                                           of the cell
+    streams                                         of the stream's record (see ``waiters``)
+
+The value of a cell is passed in and out through BITS of the record.  The calls release the interpreter lock.
 """
 
 from __future__ import annotations
@@ -205,7 +209,7 @@ def _kept(path: Path) -> list[bytes] | None:
 
 @functools.cache
 def core() -> Core:
-    """Return the entry points; compile them if this is the first time ever on this computer."""
+    """Return the entry points; compile them if no file of this version of their code was kept."""
     import llvmlite.binding as llvm
 
     path = _store_path()

@@ -1,4 +1,4 @@
-"""The streams of one processor: at most STREAMS threads run at a time, and the others wait, first come first served.
+"""The streams (permits to run) of one processor: at most STREAMS threads run at a time, and the others queue in order.
 
     LOCK       the lock of the words, and the queue of threads that wait for a stream (like a word of a cell: ``cell``)
     FREE       number of streams that no thread runs on; above 0 only while no thread waits

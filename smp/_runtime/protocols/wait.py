@@ -24,8 +24,8 @@ one does not disturb the use of another:
 
 ABORT holds 0, or ``kind + 256 * (rank + 1)`` of the first failure; the parent clears it when every processor is idle.
 A stream that waits in a queue stores its status before it looks at ABORT, and `abort` stores ABORT before it looks
-for waiting streams.  So one of the two sees the other.  At the barrier, a waiter that misses the wake-up of an abort
-finds the abort at the end of its slice.
+for waiting streams.  So the stream sees the abort, or `abort` sees the stream.  At the barrier, a waiter that misses
+the wake-up of an abort finds the abort at the end of its slice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records of waiting streams, which each stream keeps in shared memory, and the queues made of them.
+"""Records of what streams wait for, one for each stream, in shared memory; and the queues that consist of records.
 
     table      │ none │ record 1 │ record 2 │ ...          in the machine's segment; a record for each OS thread
 
@@ -10,14 +10,14 @@
     WATCHED    see ``watchdog``
     WAITS      raised when a wait begins and when it ends: a stream that waits at two looks with the same WAITS has
                waited all the time in between
-    OPERATE, ...                                          where the ``entry_points`` are, for compiled loops
-    RETRIED, TRAPS                                        counters        ACTIVE   whether a thread has it
+    OPERATE, ...                                          addresses of ``entry_points``, for compiled loops
+    RETRIED, TRAPS                                        counters        ACTIVE   1 while a thread uses the record
 
-A queue is identified by the number of its first record, which is 0 if it is empty.  Only the holder of the lock of
-its owner (a cell or a team) changes the queue, and the fields NEXT, LAST and BITS of the records in it.  STATUS is
-changed from IDLE to WAITING by the record's own stream, before it queues.  It is changed to SERVED by the stream that
-has taken the record off the queue, after the lock is free again.  An abort adds NUDGE to STATUS.  This changes the
-word but not the status, so a sleep that is about to begin does not begin.
+A queue is identified by the number of its first record, which is 0 if it is empty.  Its owner is a cell or a team.
+Only the holder of the owner's lock changes the queue, and the fields NEXT, LAST and BITS of the records in it.  STATUS
+is changed from IDLE to WAITING by the record's own stream, before it queues.  It is changed to SERVED by the stream
+that has taken the record off the queue, after the lock is free again.  An abort adds NUDGE to STATUS.  This changes
+the word but not the status, so a sleep that is about to begin does not begin.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def unlink(table: Words, first: int, r: int) -> int:
 def tell(table: Words, r: int) -> None:
     """Mark record ``r``, taken off its queue, and all behind it as served, and wake their streams.
 
-    From then on each record belongs to its own stream again, so the number of the next one is read before.
+    A record that is marked belongs to its own stream again, so the number of the next record is read first.
     """
     while r != 0:
         after = table[r * RECORD + NEXT]

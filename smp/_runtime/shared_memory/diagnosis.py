@@ -1,4 +1,4 @@
-"""The notes of a processor with shared memory for the parent: its board, and the abort word."""
+"""Notes that a processor with shared memory leaves for the parent: its board, and the abort word."""
 
 from __future__ import annotations
 

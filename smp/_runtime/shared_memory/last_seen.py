@@ -16,7 +16,7 @@ from ..program.place import Place
 from ..source.lines import is_ours, runs_a_program
 
 BOARD = 1024  # bytes
-_WORDS, _LABEL, _PLACE = 4, 32, 96  # step, phase, line, unused; then label and place as UTF-8, 0-terminated
+_WORDS, _LABEL, _PLACE = 4, 32, 96  # step, phase, line, unused; then label and file name as UTF-8, 0-terminated
 
 
 class Board:
@@ -45,7 +45,7 @@ class Board:
 
     def mark(self, step: int, phase: int, label: str) -> None:
         """Note the superstep, its phase, and the user's line."""
-        if label != self._last_label:  # before the step: a processor killed here shows no step without its label
+        if label != self._last_label:  # before the step, so that a new step is never seen with an old label
             _write(self._label, label)
             self._last_label = label
         self._words[0] = step

@@ -1,4 +1,4 @@
-"""One processor's part of its machine's segment: its own words, its streams, cells, pages."""
+"""The shared memory of a machine as one processor uses it: its words, streams, cells and pages."""
 
 from __future__ import annotations
 

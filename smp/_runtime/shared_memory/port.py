@@ -111,7 +111,7 @@ class SharedMemoryPort:
             )
         self.doing = description
         self.diagnosis.here()
-        if self.memory.shared[_wait.ABORT]:  # see `barrier.synchronise`
+        if self.memory.shared[_wait.ABORT]:  # see `barriers.synchronise`
             self._ended(_wait.ABORTED, None)
         return int(self.core.arrive(self._address, signature(description)))
 

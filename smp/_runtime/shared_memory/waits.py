@@ -47,7 +47,7 @@ class Waits:
         return running
 
     def all_wait(self, records: Records) -> bool:
-        """Return True if every stream of every processor waits, without a deadline."""
+        """Return True if every stream of every processor waits without a deadline, or is parked."""
         ops, status = records[:, waiters.OP], records[:, waiters.STATUS] & waiters.STATE
         queued = (ops != 0) & (status == waiters.WAITING) & ((records[:, waiters.UNTIL] == 0) | (ops == PARKED))
         at = records[:, waiters.BARRIER_AT]
@@ -72,8 +72,8 @@ class Waits:
     def rows(self, records: Records, asked: int) -> list[Row]:
         """Return a row for each stream that shows what it does.
 
-        The watches have noted the operations and lines when they were ``asked``.  If a processor's watch has not
-        answered that, its rows show where the processor was last seen.
+        ``asked`` is the number of the last request to the watches.  A watch that has answered it has noted what the
+        streams of its processor do, and at which line.  The rows of other processors show where they were last seen.
         """
         shown = records[records[:, waiters.OP] != PARKED]
         shown = shown[np.lexsort((shown[:, waiters.STREAM], shown[:, waiters.RANK]))]

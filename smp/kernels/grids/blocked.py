@@ -7,14 +7,14 @@ behind half sweep h - 1, so that the rows between the first and the last of them
           r-1 r        half sweep 1        then the same with r + 2
           r-2 r-1      half sweep 2
 
-Each stream has a strip of rows.  Where two strips meet, at row b, half sweep h of each ends h rows before.  The rows
-that they leave out are done when both have ended, half sweep h on rows b - h to b + h:
+Each stream has a strip of rows.  Where two strips meet, at row b, half sweep h of each leaves out the h rows next to
+this border.  They are done when both strips have ended, half sweep h on rows b - h to b + h - 1:
 
-    strip    h = 3   ====.       .=====        phase 1: =, the strips, side by side
-             h = 2   =====.     .======        phase 2: ., the gaps, side by side
-             h = 1   ======.   .=======
-             h = 0   =======. .========
-                            b
+    strip    h = 3   =====......======        phase 1: =, the strips, side by side
+             h = 2   ======....=======        phase 2: ., the gaps, side by side
+             h = 1   =======..========
+             h = 0   =================
+                             b
 
 A row that half sweep h reads has had all half sweeps before h, and none after it that would change the cells that are
 read.  So the result is that of one iteration after the other, to the last bit.  Narrow grids take more than two rows at

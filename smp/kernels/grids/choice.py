@@ -4,11 +4,12 @@
     one       one stream, ``depth`` iterations a pass
     all       all streams, likewise
 
-The depth is chosen among those that make the passes even.  With fewer passes, the grid is read from memory and the
-streams are started less often.  Deeper passes need more rows in the cache, and leave more to the gaps between the
-streams.
+The depth is chosen among those that make the passes even.  With fewer passes, the grid is read from memory less often,
+and the streams are started less often.  Deeper passes need more rows in the cache, and leave more to the gaps between
+the streams.
 
-Source: Brewer, Portable High-Performance Supercomputing, section 5.3 (a parameter through the number of iterations).
+Source: Brewer, Portable High-Performance Supercomputing, section 5.3 (a parameter chosen through the number of
+iterations).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Choose by a model how many more rows and columns than the others the outermost blocks of a grid should have.
+"""Choose by a model how many extra rows and columns the outermost blocks of a grid should have.
 
     ┌─────┬───┬─────┐
     │     │   │     │     A block at the border of the grid has fewer neighbours to exchange edges with.  If it has
@@ -10,7 +10,7 @@
 
 So one more row at the border must save more time at the edges than it takes to relax.  (The source has no barrier
 between the phases, so there a row need only fill the time that the missing neighbours leave.)  The edges of strips have
-one length however many rows a strip has, so strips are best shared out evenly.
+the same length however many rows a strip has, so strips are best shared out evenly.
 
 Source: Brewer, Portable High-Performance Supercomputing, section 5.2.
 """

@@ -125,7 +125,8 @@ def relax(
     NotConverged
         The limit of iterations is reached, or a cell has become NaN; ``out`` then holds the last iterate.
     TypeError, ValueError
-        The grid is complex or not two-dimensional, ``out`` does not fit, or a number is out of range.
+        The grid is complex or not two-dimensional, ``out`` does not fit, there is no such layout, ``blocks`` or
+        ``depth`` does not go with the layout, or a number is out of range.
 
     Notes
     -----

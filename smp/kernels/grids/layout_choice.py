@@ -109,9 +109,9 @@ def _relax(machine: Machine, grid: GlobalArray, iterations: int, **layout: Any) 
 
 
 def _on_machine(kind: str, p: int, rows: int, columns: int, iterations: int) -> tuple[Machine, GlobalArray, int]:
-    """Return a machine (that of the ``with`` block around, if it fits) and a grid that all its processors have touched.
+    """Return a machine, a grid that all its processors have touched, and the number of iterations as it is.
 
-    The number of iterations is returned as it is.
+    The machine is that of the enclosing ``with`` block, if it has p processors.
     """
     around = current_machine()
     machine = around if around is not None and around.size == p else _machine(p)

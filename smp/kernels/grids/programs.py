@@ -187,7 +187,7 @@ def relax_red_black(
 
 
 def check_grid(grid: GlobalArray) -> None:
-    """Raise an error, on all processors alike, for a global array that is no grid."""
+    """Raise an error, on all processors alike, for a global array that is not a grid."""
     if grid.dtype not in (np.float32, np.float64):
         raise TypeError(
             f"the grid is a global array of {grid.dtype}, but relaxation takes float32 and float64: convert the data "

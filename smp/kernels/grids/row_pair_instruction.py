@@ -1,7 +1,7 @@
 """Vector loop of `row_pair.relax_row_pair`, in LLVM's own vectors; imported together with Numba.
 
 Explicit vectors of 64 bytes are used as such if the CPU has them, and split if it does not.  For a loop over elements,
-the compiler would use half of that at most.  No operation is contracted or reordered.
+the compiler would use vectors of at most half that length.  No operation is contracted or reordered.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _relax(context: Any, builder: Any, grid: Any, args: Any) -> Any:
         masked = cgutils.get_or_insert_function(builder.module, function, f"llvm.masked.store.{kind}.p0")
         builder.call(masked, [value, place, _I32(size), chosen])
 
-    # In row b, lane 0 has the colour.  If that is so in the lower of the two rows, b is that one, and a is below it.
+    # Row b is the row in which lane 0 has the colour.  If that is the lower of the two rows, a is the row below it.
     parity = builder.and_(builder.add(builder.add(row, left), colour), index(1))
     down = builder.sub(index(1), builder.mul(parity, index(2)))
     row_of_b = builder.add(row, parity)

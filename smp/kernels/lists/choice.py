@@ -102,7 +102,7 @@ def shuffled(n: int, width: int, run: float, window: float, seed: int = 0) -> No
     width : {4, 8}
         Bytes of a node.
     run, window : float
-        Exponents: a run or a window has n to this power nodes, at least 1 and at most n.  So the list is random if
+        Exponents: a run has n**run nodes, and a window n**window, at least 1 and at most n.  So the list is random if
         ``run`` is 0 and ``window`` is 1.  It is in memory order if ``run`` is at least 1, or above ``window``.
     seed : int
         Seed of the order, and of the random choice to reverse the list.

@@ -15,10 +15,10 @@ soon as the node is known.  With as many cursors as a core can have misses in fl
 independent random loads.
 
 No stream disturbs another.  A word that is not a start belongs to one sublist, and only the walker of that sublist
-reads and writes it.  The word of a start is written before the walk, and the walker of the sublist before reads it.  If
-the successors form no list, two walkers may meet; each then finds a successor in range or a marked word, so both end.
-A walk that ends where another sublist begins has followed the successors.  So has a chain of such walks, and if it
-comes to the tail it has visited no node twice (see `lists`).
+reads and writes it.  The word of a start is written before all walks, and read by the walker of the preceding sublist.
+If the successors form no list, two walkers may meet; each then finds a successor in range or a marked word, so both
+end.  A walk that ends where another sublist begins has followed the successors.  So has a chain of such walks, and if
+it comes to the tail it has visited no node twice (see `lists`).
 
 Source: Helman and JaJa, Prefix computations on symmetric multiprocessors, for the sublists.  The words are packed
 because a random store in addition to each load was observed to cost more than the load.
@@ -197,6 +197,7 @@ def rank_fast(
     Raises
     ------
     InvalidList
+        The successors form no list.
     ValueError
         The number of sublists or of cursors is out of range.
 

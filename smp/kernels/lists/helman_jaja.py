@@ -137,6 +137,8 @@ def rank_helman_jaja(
     ------
     InvalidList
         Raised on all processors; ``ranks`` then holds nothing useful.
+    TypeError, ValueError
+        Raised on all processors, for unsuitable arrays or numbers out of range.
 
     Notes
     -----

@@ -5,9 +5,9 @@
 
 No kernel looks for double or unreached nodes beforehand, because a count is enough.  A walk from any node to a tail
 visits no node twice, or it would go round for ever.  So a walk from the head to the tail that visits n nodes visits all
-of them, and the array is a list.  The check takes one pass in memory order, which sees that no successor is out of
-range and also finds the head, and the count with which each kernel ends.  Only after a wrong count does `fault` look
-for the reason.
+of them, and the array is a list.  The check consists of one pass in memory order, which finds the head and notices any
+successor that is out of range, and of the count with which each kernel ends.  Only after a wrong count does `fault`
+look for the reason.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def survey_block(successor: Nodes, start: int, n: int, found: NDArray[np.int64])
 
 @local
 def survey(successor: Nodes, start: int, stop: int, found: NDArray[np.int64]) -> int:
-    """Sum the successors of the nodes ``start:stop`` except for tails; count strays and tails; return the reads.
+    """Sum the successors of the nodes ``start:stop`` except tails; count strays and tails; return how many it read.
 
     The sum and the two counts go into ``found``.  A stray is a successor that is out of range.
     """
@@ -97,7 +97,7 @@ def survey(successor: Nodes, start: int, stop: int, found: NDArray[np.int64]) ->
 
 
 def head_from(n: int, found: NDArray[np.int64]) -> int:
-    """Return the head, which is the one node missing in the sum of all successors, or -1 if no node can be."""
+    """Return the head, which is the one node missing in the sum of all successors, or -1 if no node can be the head."""
     head = n * (n - 1) // 2 - int(found[0])
     return head if found[1] == 0 and 0 <= head < n else -1
 

@@ -1,7 +1,7 @@
 """List ranking by explicit streams: two-list Wyllie and Reid-Miller, shared out to s streams of each processor.
 
     wyllie         every stream has a block of nodes          a barrier of all streams after each round
-    reid-miller    every stream has every s-th sublist        walk │ barrier │ stream 0 scans │ barrier │ walk again
+    reid-miller    every stream has every (s p)-th sublist    walk │ barrier │ stream 0 scans │ barrier │ walk again
 
 All streams work on the list in place at the same time, instead of copying it in and out by supersteps.  Only
 `stream_barrier` synchronises them.  Source: the study of the Tera MTA, sections 4.4.2 and 4.4.3, figures 19 and 20.
@@ -111,6 +111,8 @@ def rank_wyllie_streams(
     ------
     InvalidList
         Raised on all processors; ``ranks`` is then unchanged.
+    TypeError, ValueError
+        Raised on all processors, for unsuitable arrays or a number of streams out of range.
 
     Notes
     -----
@@ -153,7 +155,7 @@ def rank_sublists(
     ----------
     successor, ranks : integer arrays, shape (n,)
     key, count, first
-        How the list is cut, and the number of the head's sublist.
+        Cut of the list, and number of the head's sublist; see `Sublists`.
     from_tail : bool
     numbers, starts : int64 arrays, shape (m,)
         Numbers and first nodes of this stream's sublists.
@@ -224,6 +226,8 @@ def rank_reid_miller_streams(
     ------
     InvalidList
         Raised on all processors; ``ranks`` is then unchanged.
+    TypeError, ValueError
+        Raised on all processors, for unsuitable arrays or numbers out of range.
 
     Notes
     -----

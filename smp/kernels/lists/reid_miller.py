@@ -193,6 +193,8 @@ def rank_reid_miller(
     ------
     InvalidList
         Raised on all processors; ``ranks`` then holds nothing useful.
+    TypeError, ValueError
+        Raised on all processors, for unsuitable arrays or numbers out of range.
 
     Notes
     -----
@@ -301,8 +303,8 @@ def lockstep(lengths: Counts, p: int, pack: int, rebalance: int) -> tuple[Counts
     Returns
     -------
     links, ended, taken, dealt : int arrays of shape (supersteps, p)
-        For each processor: links that its cursors take, sublists that end there, cursors that it takes from the pool
-        before, and cursors that it puts into the pool after.
+        For each processor: links that its cursors take, cursors that finish, cursors that it takes from the pool at
+        the beginning, and cursors that it puts into the pool at the end.
     """
     left = [mine[mine > 0] for mine in (lengths[rank::p] for rank in range(p))]
     rows, nothing = [], np.zeros(p, np.int64)

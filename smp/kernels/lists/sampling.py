@@ -4,8 +4,8 @@
     jump          1  1  1  7,918  1  1  4,304  1 ...      far: 1/4 of the links;  span: 14.5 doublings of a byte
 
 A link to a node within a kilobyte is followed at the rate of the nearest cache.  The length of any other link shows in
-which cache the nodes of that neighbourhood stay, and so how long such a link takes.  It takes about as long in a long
-list in which every window of 10,000 nodes is shuffled as in a random list of 10,000 nodes.
+which cache the nodes of that neighbourhood stay, and so how long such a link takes.  In a long list in which every
+window of 10,000 nodes is shuffled, it takes about as long as in a random list of 10,000 nodes.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from .lists import Nodes, check_arrays, describe, find_head, head_cost, head_fro
 
 @local
 def walk(successor: Nodes, head: int, first: int, sign: int, ranks: Nodes) -> tuple[int, int]:
-    """Rank the nodes from the head on as ``first``, ``first + sign``, ...; return the number of reads, and their chain.
+    """Rank the nodes from the head on as ``first``, ``first + sign``, ...; return (reads, length of their chain).
 
     The number of reads is n exactly if the array is a list (see `lists`); n + 1 stands for a walk that does not end.
     Each read waits for the one before, so the chain is as long as the walk.
@@ -41,6 +41,7 @@ def rank_here(successor: Nodes, from_tail: bool = False) -> Nodes:
     Raises
     ------
     InvalidList
+        The successors form no list.
     """
     n = len(successor)
     ranks = np.empty_like(successor)
@@ -70,6 +71,8 @@ def rank_serial(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, 
     ------
     InvalidList
         Raised on all processors; ``ranks`` is then unchanged.
+    TypeError, ValueError
+        Raised on all processors, for unsuitable arrays.
 
     Notes
     -----

@@ -49,7 +49,7 @@ def meeting(proc: Processor, streams: int) -> Meeting:
 
 @inline
 def meet(at: Meeting, turn: int) -> None:
-    """Wait until all streams have arrived for this turn; turns are counted from 0.
+    """Wait until all streams have arrived in round ``turn``; rounds are counted from 0.
 
     Raises
     ------

@@ -10,7 +10,7 @@ starts are the images of 0 to count - 1 under the inverse.  (A bitmap of the sta
 marks in the list would have to be written.)
 
 The bijection is two rounds of x ^= x >> h and x *= odd (mod 2^k), followed by x ^= x >> h.  Each step is invertible.
-The lengths of the sublists are distributed as with truly random cuts, exponentially, on ordered and strided lists too.
+The lengths of the sublists are distributed exponentially, as with truly random cuts, on ordered and strided lists too.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Sublists:
     head : int
         First node of the list.
     count : int
-        The nodes on places below ``count`` start a sublist.  A place without a node starts none, so there are at least
-        about half as many sublists.
+        The nodes on places below ``count`` start a sublist.  A place without a node starts none, so there are about
+        ``count`` / 2 sublists or more.
     key : tuple
         Constants of the bijection.
     """

@@ -44,6 +44,8 @@ def rank_wyllie(proc: Processor, successor: GlobalArray, ranks: GlobalArray, *, 
     ------
     InvalidList
         Raised on all processors; ``ranks`` is then unchanged.
+    TypeError, ValueError
+        Raised on all processors, for unsuitable arrays.
 
     Notes
     -----

@@ -101,8 +101,8 @@ def rank_wyllie_cells(
     ------
     InvalidList
         Raised on all processors; ``ranks`` is then unchanged.
-    ValueError
-        There are more than 2^31 - 1 nodes.
+    TypeError, ValueError
+        Raised on all processors, for unsuitable arrays, more than 2^31 - 1 nodes, or a number of streams out of range.
 
     Notes
     -----

@@ -11,11 +11,11 @@
                    so failures cause more failures
     node           takes messages out of its buffer while it waits for a message or for a time-out, and keeps those that
                    it does not want yet; while it computes or sends, the buffer stays full.  A sleeping node takes a
-                   moment to wake, so a second message right after a first fails
+                   moment to wake, so a second message right after the first fails
 
 So it does not pay to send to a node that is busy.  If nodes send as soon as they can, delays can make them quicker.
 
-A port, in shared memory, belongs to a node:
+Every node has a port, which is made of words in shared memory:
 
     word           written by                                          read by
     INPUT          FREE -> ARRIVING: compare_exchange, by a sender     senders; the node, which sleeps on it

@@ -8,13 +8,13 @@
                        │ south
                      (2,1)
 
-    a round     receive the four neighbours' states ─▶ update it ─▶ send one's own
+    a round     receive the four neighbours' states ─▶ update one's own ─▶ send it
 
 Each node is a processor, and each round is a superstep.  `smp.kernels.messages.mesh_cells` does the same without a
 barrier, and `smp.kernels.messages.mesh_messages` by messages.
 
-Places, for perturbation tuning: `main_loop`, `receive` and `send`, when each of them begins, once per round; and
-`update`, before each unit of its work.
+Places where perturbation tuning inserts delays: `main_loop`, `receive` and `send`, when each of them begins, once per
+round; and `update`, before each unit of its work.
 
 Source: Synthetic-perturbation tuning of MIMD programs, section 4, example 3; there on 4 x 4 processors.
 """
@@ -154,7 +154,7 @@ def relax_mesh(proc: Processor, state: GlobalArray, *, rounds: int, grain: int =
     Notes
     -----
     Supersteps: ``start`` (``words`` reads per processor), then ``rounds`` of ``round`` (4 ``words`` reads and ``words``
-    writes per processor); see `cost`.  A node that is the neighbour in two directions is read twice.
+    writes per processor); see `cost`.  A node that is a neighbour in two directions is read twice.
 
     Examples
     --------

@@ -6,10 +6,10 @@
 
 A node sends before it receives, and a cell is empty again once its node has received.  So a node is at most one round
 ahead of its neighbours, and nodes never wait in a circle.  The sends of round r wait for the receives of round r - 1,
-and those for the sends of round r - 1.
+and those receives wait for the sends of round r - 1.
 
-Places, for perturbation tuning: those of `relax_mesh`, but `send` and `receive` for each neighbour, so four times per
-round.
+Places where perturbation tuning inserts delays: those of `relax_mesh`, but `send` and `receive` for each neighbour, so
+four times per round.
 
 Source: that of `relax_mesh`, whose form for distributed memory passes messages between neighbours.
 """

@@ -6,8 +6,8 @@ The kind of a message is the direction that it comes from, and messages of one k
 were sent.  So a message from a neighbour that is a round ahead is not taken for another, and in a mesh of one or two
 rows the directions are kept apart.
 
-Places, for perturbation tuning: those of `relax_mesh`, but `send` and `receive` for each neighbour, so four times per
-round.
+Places where perturbation tuning inserts delays: those of `relax_mesh`, but `send` and `receive` for each neighbour, so
+four times per round.
 
 Source: Synthetic-perturbation tuning of MIMD programs, section 4.2, example 3-DM.  The network is `congestion`.
 """
@@ -55,7 +55,7 @@ def relax_mesh_messages(
     ----------
     proc, state, rounds, grain, shape
         As for `smp.kernels.messages.mesh.relax_mesh`; the result is the same, bit for bit.
-    timing : Timing
+    timing : Timing, optional
         Times of the network; by default those of `Timing`.
 
     Returns

@@ -21,8 +21,8 @@ The letters are places for delays.  F1 to F6 are those of figure 2, a to h other
 
 A node sends again only after its successor has taken the message before.  Both kinds of messages arrive at one input,
 on a network that congests (`congestion`).  The token decides which branch a node takes, and how long {code A} is.  A
-node that is ready before the next one finds its input taken, and has to try again later.  Delays can keep nodes in
-step.
+node that is ready earlier than its successor finds the successor's input taken, and has to try again later.  Delays can
+keep nodes in step.
 
 The computed values are the same with any delays and on any network; `tokens` computes them without a network.
 

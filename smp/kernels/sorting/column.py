@@ -122,7 +122,10 @@ def cost(n: int, p: int) -> Costs:
 
 
 def _windows(rank: int, p: int, r: int) -> list[slice]:
-    """Return a processor's part of the matrix shifted by half a column; the first has both ends, already in order."""
+    """Return the slices of a processor's part of the matrix shifted by half a column.
+
+    Processor 0 has both ends of the matrix, each of which is already in order.
+    """
     half = r // 2
     if rank == 0:
         return [slice(0, r - half), slice(p * r - half, p * r)]

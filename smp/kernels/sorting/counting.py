@@ -65,7 +65,7 @@ def write_runs(ends: NDArray[np.int64], lowest: int, start: int, stop: int, out:
 
 
 def range_around(sample: Keys) -> tuple[int, int] | None:
-    """Return (lowest, width) of a range that all keys may be in; None if it is wide, or if the keys are not integers.
+    """Return (lowest, width) of a range that may hold all keys; None if it is wider than `WIDEST`, or for floats.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def sort_by_counting(keys: Keys, lowest: int, width: int, out: Keys, streams: in
     """
     counts, few = np.zeros((streams, width), np.uint32), np.zeros((streams, width), np.uint8)
     blocks = [share(len(keys), k, streams) for k in range(streams)]
-    low = lowest if lowest <= np.iinfo(np.int64).max else lowest - (1 << 64)  # the same word
+    low = lowest if lowest <= np.iinfo(np.int64).max else lowest - (1 << 64)  # the same 64 bits
 
     def count_block(k: int) -> bool:
         return all(count(some, low, few[k], counts[k]) for _, some in pieces(keys, blocks[k]))

@@ -45,7 +45,7 @@ def sort_data(dtype: np.dtype[Any], n: int, shape: int, span: float, seed: int =
         drawn: Keys = rng.integers(0, int(wide), n, dtype)
         return drawn
     if SHAPES[shape] == "few":
-        ranks = np.arange(1, 2.0 ** min(span / 4, 16) + 1)  # each of these is drawn as often as it occurs in a table
+        ranks = np.arange(1, 2.0 ** min(span / 4, 16) + 1)  # a table holds each in its share; draws are uniform
         shares = np.cumsum(1 / ranks) / np.sum(1 / ranks)
         places = np.searchsorted(shares, (np.arange(1 << 16) + 0.5) / (1 << 16))
         table: Keys = np.asarray(ranks * 0.618 % 1.0 * wide, dtype)[places]

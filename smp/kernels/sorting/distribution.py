@@ -1,8 +1,8 @@
 """Deal keys out into parts: find the part of each key, count the keys of each part, and move every key to its place.
 
     keys     6 2 9 4 8 1
-    parts    1 0 2 1 2 0      of keys from 0, from 3 and from 7 on: two each
-    dealt    2 1 6 4 9 8      from the places 0, 2 and 4 on
+    parts    1 0 2 1 2 0      parts 0, 1 and 2 take the keys from 0, from 3 and from 7 on
+    dealt    2 1 6 4 9 8      the parts begin at the places 0, 2 and 4
 
 Radix sort deals by a digit, sample sort by size.
 """
@@ -109,7 +109,7 @@ def _count_up_to(images: Images, splitters: Images, parts: Parts) -> None:
 
 @local
 def _take_turns(images: Images, floors: Images, least: NDArray[np.uint64], parts: Parts) -> None:
-    """Spread the keys that equal the floor of their part over the parts from ``least`` of that floor on."""
+    """Spread the keys that equal the floor of their part over the parts from ``least`` of that part up to it."""
     turns = np.zeros(len(floors), np.uint64)
     for i in range(len(images)):
         part = np.uint64(parts[i])

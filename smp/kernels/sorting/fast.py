@@ -33,7 +33,7 @@ PART_BYTES = 1 << 17
 MOST_KEYS = (1 << 32) - 1
 """Largest number of keys that the counters can hold."""
 LEAST_BITS = 6.0
-"""Entropy of a sample, which is at most 10 bits, below which NumPy's sort gains as much from equal keys."""
+"""Entropy of a sample (10 bits at most) below which equal keys speed up NumPy's sort as much as parts would."""
 MOST_IN_A_CELL = 0.25
 """Share of the keys in one cell above which moving them would leave too much to sort."""
 
@@ -43,8 +43,8 @@ def sort_fast(keys: Keys, out: Keys, streams: int, algorithm: str = "auto", samp
 
     Parameters
     ----------
-    keys : ndarray of shape (n,) and one of `smp.kernels.sorting.keys.DTYPES`, or such in the other byte order
-    out : ndarray of shape (n,) of that type, in either byte order
+    keys : ndarray of shape (n,) and one of `smp.kernels.sorting.keys.DTYPES`, in either byte order
+    out : ndarray of shape (n,) and that dtype, in either byte order
         Receives the result; it may share memory with the keys.
     streams : int
         Number of streams.

@@ -73,7 +73,8 @@ def sort(
     Raises
     ------
     TypeError
-        The keys or ``out`` have another dtype, or the keys are floats and the algorithm is "counting".
+        The keys have none of the listed dtypes, ``out`` is not an ndarray of their dtype, or the keys are floats and
+        the algorithm is "counting".
     ValueError
         The keys are not one-dimensional, there is no such algorithm, ``out`` has another length or is read-only, or the
         range of the keys is too wide for "counting".

@@ -1,7 +1,8 @@
 """Split keys in two by a pivot: the first step of the fast form of sort for arrays that are too short for many parts.
 
     count    every stream counts the keys of its block that are below the pivot
-    move     every stream moves them behind those of the streams before it; all others go behind all keys below
+    move     every stream moves those keys behind those of the streams before it, and its other keys, in the same way,
+             behind all keys that are below the pivot
 
              block 0    block 1          pivot 5
              7 2 9 4    1 8 3 6          2 4 │ 1 3 │ 7 9 │ 8 6
@@ -46,7 +47,7 @@ def move_to_halves(keys: Keys, pivot: float, into: Keys, low: int, high: int) ->
     a, b = np.uint64(low), np.uint64(high)
     for i in range(len(keys)):
         below = np.uint64(keys[i] < pivot)
-        into[b + below * (a - b)] = keys[i]  # without a branch, half of which would be mispredicted
+        into[b + below * (a - b)] = keys[i]  # without a branch, which would be mispredicted half of the time
         a += below
         b += np.uint64(1) - below
 

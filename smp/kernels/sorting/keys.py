@@ -6,7 +6,7 @@
 
                    NaN with sign │ -inf … -0.0  0.0 … inf │ NaN
 
-               that is then turned until -inf is 0: a NaN with sign goes round to the end, behind the others
+               the circle is then turned until -inf is 0: a NaN with sign goes round to the end, behind the others
 
 So the order is that of NumPy, with every NaN last, and -0.0 comes before 0.0.  The mapping is a bijection: keys come
 back bit for bit.

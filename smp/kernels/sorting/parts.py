@@ -10,8 +10,8 @@ No key of a part is less than a key of the part before, so each part is sorted o
 keys would share a few cells, the steps are taken on the bits of the keys as floating-point numbers, which grow about
 like the logarithm.
 
-Moving is bound by memory: a key is read twice, and written once into a line that is read first.  A CPU has too few
-entries for the pages and lines of that many places to write to, so the next line of each place is prefetched.
+Moving is bound by memory: a key is read twice, and written once into a line that is read first.  A CPU keeps track of
+fewer pages and lines than there are places to write to, so the next line of each place is prefetched.
 
 Sources: Helman, JaJa and Bader's sample sort, for the two steps; Sanders and Winkel, Super scalar sample sort, for
 finding the part of a key without a branch.
@@ -38,7 +38,7 @@ CELLS = 4096
 """Number of cells; two counters for each fit a core's first-level cache."""
 MOST_PARTS = 128
 EVEN = 1 / 64
-"""Share of the keys that a cell may have, at most, in a scale that is good enough."""
+"""A scale is good enough if every cell has less than this share of the keys."""
 _AHEAD = 16  # keys between the prefetch of a line and the write into it
 _AT_ONCE = 1024  # keys whose cells are found at once, by vector instructions
 _APART = 32  # words between the places of two streams: no line is written by both, or fetched with its neighbour
@@ -196,7 +196,7 @@ def partition(
     every = held.sum(axis=0)
     table = ((np.cumsum(every) - every) * parts // max(1, len(keys))).clip(max=parts - 1).astype(np.uint8)
     sizes = np.stack([np.bincount(table, each, parts) for each in held], axis=1).astype(np.int64)
-    ends = np.cumsum(sizes).reshape(sizes.shape)  # part after part, and in each stream after stream
+    ends = np.cumsum(sizes).reshape(sizes.shape)  # part after part, and within a part stream after stream
     starts = np.zeros((streams, parts + _APART), np.uint64)
     starts[:, :parts] = (ends - sizes).T
     side_by_side(*(partial(move_all, k) for k in range(streams)))

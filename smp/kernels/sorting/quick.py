@@ -18,8 +18,8 @@ the stack is empty and all processors wait at it.
 Exchanges of keys are made by `swap` or, as an improvement, by the loops themselves.  In that case `bubble_sort` carries
 the greater key on (`carry`), and `partition_list` exchanges the two keys that it has just read.
 
-Places, for perturbation tuning: `swap` and `bubble_sort`, each when it is called; `code1`, each time that the loop of
-`main` divides a sublist; and those of the stack.
+Places where perturbation tuning inserts delays: `swap` and `bubble_sort`, each when it is called; `code1`, each time
+that the loop of `main` divides a sublist; and those of the stack.
 
 Every key is read by the primitive `load` and written by `store_release`.  On the host machine these are the plain
 instructions; the emulated machine makes a step of each.

@@ -2,7 +2,7 @@
 
     count        each processor counts its keys of each digit value       counts[digit, processor]
     prefix sum   each sums up an even share of the counts in that order, regardless of digit and processor
-    offsets      each adds the sum of all shares before its own: a count is now the place where the counted keys go
+    offsets      each adds the sum of all shares before its own: a count is now the place of the first counted key
     move         each puts its keys there, one after another
 
 Two arrays change roles after every digit.  Of the digit sizes that take equally many rounds, the smallest is used.
@@ -35,8 +35,8 @@ def sort_radix(proc: Processor, keys: GlobalArray, *, digit: int = DIGIT, bits: 
     digit : int
         Largest number of bits to sort by in a round, 1 to 16.
     bits : int, optional
-        Number of bits of integers that are known to be from 0 to 2**bits - 1, which need fewer rounds.  By default the
-        width of the keys.
+        Number of bits to sort by, if all keys are known to be integers from 0 to 2**bits - 1.  Fewer bits take fewer
+        rounds.  By default the width of the keys.
 
     Raises
     ------

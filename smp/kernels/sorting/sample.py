@@ -127,8 +127,8 @@ def cost(n: int, p: int, *, oversampling: int = OVERSAMPLING, restarts: int = 0,
     Returns
     -------
     array of `COST`
-        Counts as in table 10 of the SMP cost study.  Its p for the splitters is right, because it includes the floor of
-        the first bucket.  The array is empty if there are no keys.
+        Counts as in table 10 of the SMP cost study.  The table counts p splitters, which is right, because the floor of
+        the first bucket is one of them.  The array is empty if there are no keys.
     """
     if n == 0:
         return costs_of([])

@@ -2,9 +2,9 @@
 
     sample   up to 1024 keys from anywhere, in ascending order
     bits     the entropy of the keys: log2 of the number of different keys, if all are equally frequent
-    rare     the share of keys that have few equals
+    rare     the share of keys to which few others are equal
     uneven   how far keys are from being equally frequent
-    order    0 if keys ascend as often as they descend, 1 if they run one way: then neighbours go the same way
+    order    0 if keys ascend as often as they descend, 1 if they run one way: then neighbours go to the same part
     below    the share of the keys below the sample's median, at which they are halved
 
 A look at n keys takes n / 1024 of them, at least 256 and at most 1024, so that it costs little of the time that sorting
@@ -93,7 +93,7 @@ def distinct_bits(sample: Keys) -> float:
     Returns
     -------
     float
-        From 0 to 2 log2(s) + 1, which stands for a sample in which no two keys are equal.
+        From 0 to 2 log2(s) + 1, which is the result for a sample in which no two keys are equal.
 
     Examples
     --------
@@ -117,11 +117,11 @@ def unevenness(sample: Keys) -> float:
 
 
 def rare_share(sample: Keys, n: int) -> float:
-    """Return the estimated share of n keys that have fewer than about `FEW` equals.
+    """Return the estimated share of n keys that occur fewer than about `FEW` times each.
 
     NumPy's sort takes such keys through to its last step, and finishes with more frequent ones at once.  If a sample
-    contains f keys once and g keys twice, then each of those f keys is expected 2 g / f times in as many keys (Good,
-    Turing).
+    contains f keys once and g keys twice, then each of those f keys is expected to occur 2 g / f times among as many
+    keys as the sample has (Good, Turing).
     """
     runs = _runs(sample)
     once, twice = int(np.count_nonzero(runs == 1)), int(np.count_nonzero(runs == 2))

@@ -7,26 +7,28 @@
     word                 written by                          read by
     LOCK                 all, to take and to free the guard  all
     BALANCE              the holder of the guard             the holder
-    top, a cell          the same two in one, if the cell is the guard: readfe takes it, with the balance in it, and
-                         writeef puts it back
+    top, a cell          LOCK and BALANCE in one, if the cell is the guard: readfe takes it, with the balance in it,
+                         and writeef puts it back
     sublists[2k], [+1]   push, holding the guard: k is the   pop, holding the guard: k + 1 is the balance
                          balance
-    waiting[k]           pop, holding the guard: -k is the   push, holding the guard: -k - 1 is the balance; the last of
-                         balance                             all processors
+    waiting[k]           pop, holding the guard: -k is the   push, holding the guard: -k - 1 is the balance; the last
+                         balance                             processor, once all others wait
     orders[2w], [2w+1]   the only processor that has taken   processor w, readfe: the only one, once it has put itself
                          w off the waiting list, writeef     on the waiting list
 
-Data written under the guard is read under it: freeing the guard is a release, taking it an acquire.  An order is a pair
-of cells, each of which is a fence.  So a processor that gets a sublist, from the stack or by an order, sees all earlier
-changes of the keys in it, and a processor that learns that nothing is left sees all changes of any key.  A processor is
-taken off the waiting list once for each time that it has put itself there, and it puts itself there again only after
-it has read its order.  So its two cells are empty when they are written, and no writer waits.
+The guard is either LOCK or the cell ``top``.  Data written under the guard is read under it: freeing the guard is a
+release, taking it an acquire.  An order is a pair of cells, each of which is a fence.  So a processor that gets a
+sublist, from the stack or by an order, sees all earlier changes of the keys in it, and a processor that learns that
+nothing is left sees all changes of any key.  A processor is taken off the waiting list once for each time that it has
+put itself there, and it puts itself there again only after it has read its order.  So its two cells are empty when they
+are written, and no writer waits.
 
 LOCK is FREE, HELD, or AWAITED, which means held while another processor may sleep until it is free.  A processor that
 has to wait writes AWAITED, and takes the lock with AWAITED as well, because others may still sleep.  Every wait ends
 when a processor fails.
 
-Places, for perturbation tuning: `s_lock`, `push` and `pop`, each when it is called, so before it asks for the guard.
+Places where perturbation tuning inserts delays: `s_lock`, `push` and `pop`, each when it is called, and so before it
+tries to take the guard.
 
 Source: Synthetic-perturbation tuning of MIMD programs, section 3.1; the names are those of its table 1.  The lock of
 three states: Drepper, Futexes are tricky.
@@ -106,7 +108,7 @@ def stack_on(words: NDArray[np.int64], top: Cells, orders: Cells, guard: str, pr
 
 @inline
 def s_lock(stack: Stack) -> tuple[int, int]:
-    """Take the guard; return the balance and the number of waits for it, 0 or 1."""
+    """Take the guard; return the balance, and the number of waits for the guard, 0 or 1."""
     delay("s_lock")
     if stack.by_cell:
         done, balance = try_readfe(stack.top, 0)

@@ -3,7 +3,8 @@
     calibration.json    every model with the timings it was made from, and whether the calibration is complete
     models.py  models.c the same models as functions, for other programs
 
-Each library is saved when it ends, and the same command resumes a calibration after any interruption.
+A library is a set of implementations of a kernel, each with a model of its time (`smp.selection.library`).  Each
+library is saved as soon as it is calibrated, and the same command resumes a calibration after any interruption.
 
 Source: Brewer, Portable High-Performance Supercomputing, figure 3-1.
 """

@@ -131,7 +131,7 @@ def median(values: FloatArray) -> float:
 
 
 def middle(given: Input) -> float:
-    """Return the middle of a range, on its own scale."""
+    """Return the value in the middle of an input's grid, which is the middle of its range on its own scale."""
     return given.grid[len(given.grid) // 2]
 
 

@@ -1,7 +1,7 @@
 """The clocks of this computer, and the time that it takes to read them.
 
-The clock rate is an estimate, since no hardware counter is read. A chain of operations is timed, each of which
-needs the result of the one before, and each is taken to last one cycle:
+The clock rate is an estimate, since no hardware counter is read. It comes from the time of a chain of operations. Each
+operation needs the result of the one before, and is assumed to last one cycle:
 
     x ^= a;  x += b;  x ^= a;  x += b; ...
 
@@ -114,7 +114,7 @@ def clock_rate() -> ClockRate:
 class HostClock:
     """The clocks and counters of this computer, for `rounds.measure_points`.
 
-    Making one costs some ms; the first ever compiles two loops. Its counters are those of the thread that uses it.
+    Making one takes a few ms. The first use ever compiles two loops. Its counters are those of the thread that uses it.
     """
 
     def __init__(self) -> None:

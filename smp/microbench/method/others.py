@@ -1,10 +1,10 @@
-"""Measure the share of the CPUs that other processes take during measurements of streams that sleep and take turns.
+"""Measure the share of the CPUs that other processes take while this program measures.
 
     all time of the CPUs  =  idle  +  this program's processes  +  others, the hypervisor among them
 
-A stream's own CPU time does not show that other processes kept it waiting, because the stream sleeps anyway.  Time that
-is neither idle nor used by this program does show it.  The system counts idle time in ticks, so a share is taken over
-some tenths of a second.
+A stream that sleeps, or takes turns on a CPU, is off the CPU anyway, so its own CPU time does not show that other
+processes kept it waiting.  Time that is neither idle nor used by this program does show it.  The system counts idle
+time in ticks, so a share is taken over some tenths of a second.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 
 Each processor runs windows for a fixed time and stamps them with the one clock of the computer. A window
 counts only if all partners ran inside windows of their own. A partner that is off the CPU in the middle of
-its window did not run. The median is quoted: a minimum means that the partner slept.
+its window did not run. The median is quoted, since the minimum would come from a window in which a partner slept.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from .windows import LIMITS, WINDOW, Flag, Limits, MeasurementError, Windows, fl
 
 SPAN = np.dtype([("start", "i8"), ("end", "i8"), ("cpu_ns", "i8"), ("operations", "i8")])
 """A stamped window: start and end in ns of CLOCK_MONOTONIC, CPU time, and operations. These are four int64, so a
-compiled loop fills an int64 array of shape (n, 4) and ``rows.view(SPAN)[:, 0]`` reads it."""
+compiled loop can fill an int64 array ``rows`` of shape (n, 4), which ``rows.view(SPAN)[:, 0]`` then reads."""
 
 
 def overlap(

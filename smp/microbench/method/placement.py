@@ -1,4 +1,4 @@
-"""Observe the placement of the CPUs during a section: take looks, list its states, and give medians for each state."""
+"""Observe the placement of the CPUs during a section: take readings, list its states, give medians for each state."""
 
 from __future__ import annotations
 

@@ -55,7 +55,8 @@ class Plan:
     Raises
     ------
     PlanError
-        When the mode is not known, or a size or a number of processors is below one.
+        When the mode is not known, no number of processors is given or one is below 1, a line does not hold a whole
+        number of words, or the share is not above 0 and at most 1.
     """
 
     mode: str
@@ -71,7 +72,7 @@ class Plan:
         if self.mode not in MODES:
             raise PlanError(f"mode {self.mode!r} is not known: choose one of {', '.join(MODES)}")
         if not self.processors or min(self.processors) < 1:
-            raise PlanError(f"processors {self.processors} name no run: give one count or more, each 1 or above")
+            raise PlanError(f"a plan needs one number of processors or more, each 1 or above, not {self.processors}")
         if self.word_bytes < 1 or self.line_bytes % self.word_bytes or self.line_bytes < self.word_bytes:
             raise PlanError(
                 f"a line of {self.line_bytes} bytes does not hold a whole number of words of "
@@ -102,7 +103,7 @@ class Measurement:
 
 
 class Stopped(KeyboardInterrupt):
-    """Raised on Ctrl-C by a probe that has already measured something that makes sense by itself.
+    """Raised on Ctrl-C, or when a budget runs out, by a probe that has measured something that makes sense by itself.
 
     Parameters
     ----------

@@ -74,7 +74,8 @@ def summarise(
         Windows of the point, with their flags set.
     quote : {"minimum", "median"}
     ignore : Flag
-        Flags that belong to the operation itself: a thread that sleeps is switched away from.
+        Flags that the operation itself causes, which do not make a window unclean: a thread that sleeps, for example,
+        is switched away from.
     limits : Limits
 
     Returns

@@ -72,7 +72,8 @@ def measure_points(
     Raises
     ------
     MeasurementError
-        When the budget or a point's operations are not positive, or when a point does no work.
+        When the budget, the number of rounds or a point's operations are not above zero, when the budget is infinite,
+        or when a point does no work.
 
     Notes
     -----

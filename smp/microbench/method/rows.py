@@ -31,7 +31,7 @@ class Times(Judgement):
 
 
 def key_of(result: Result) -> tuple[Any, ...]:
-    """Return the key of a point whose keys are tuples."""
+    """Return the key of a point whose key is a tuple."""
     return cast("tuple[Any, ...]", result.key)
 
 
@@ -69,9 +69,9 @@ def judged(results: Sequence[Result], why: list[str] | None = None) -> Judgement
     Parameters
     ----------
     results : sequence of Result
-        Results of its points.
+        Results of the section's points.
     why : list of str, optional
-        Reasons against it; default: the `complaints` of its points.
+        Reasons why the section is not valid; by default the `complaints` of its points.
     """
     against = complaints(results) if why is None else why
     clean = float(np.mean([result.clean_fraction for result in results]))

@@ -35,7 +35,7 @@ class Section:
     drawn : bool
         True if it has figures.
     scaled : bool
-        True if fewer repeats can make it shorter than its usual time. The other sections have a grid of sizes.
+        True if fewer repeats can make it shorter than its usual time. The other sections have a fixed grid of sizes.
     """
 
     package: str

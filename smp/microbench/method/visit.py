@@ -150,7 +150,7 @@ def take_visit(point: Point, clock: Clock, repeat: int, share_ns: float, outside
         began = clock.switches()
         wall, cpu, inside = _timed(point.run, clock, repeat)
         window = windows[count]
-        # a switch at the very end of a window leaves cold caches for the next
+        # count from the start of the window before: a switch at its very end leaves cold caches for this window
         window["switches"], previous = clock.switches() - previous, began
         window["wall_ns"], window["cpu_ns"] = wall, cpu
         window["timer_ns"] = clock.timer_ns if inside else outside_ns

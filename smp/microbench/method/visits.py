@@ -1,4 +1,4 @@
-"""Visit streams at work: all tasks in random order, round by round, while there is time.
+"""Measure tasks of streams in visits: all tasks in random order, round by round, while there is time.
 
     round 1    task C   task A   task B          a visit: start the streams, set them off, wait until all have reported
     round 2    task B   task C   task A          one window for each, with the retries and traps at cells in it
@@ -37,7 +37,7 @@ FEWEST_ROUNDS = 5
 TURNS = Flag.DESCHEDULED | Flag.SWITCHED
 """Flags that are normal for streams that sleep and that take turns on a CPU."""
 LIMITS = Limits(spread=2.0)
-"""The operating system wakes sleepers, on this CPU or another, so their times spread."""
+"""Limits for streams that sleep. The operating system wakes them, on this CPU or another, so their times spread."""
 
 Task = TypeVar("Task")
 Take = Callable[[list[Task], int], Sequence[Windows]]
@@ -67,7 +67,7 @@ def rounds(
     tick : callable
     others : Others, optional
         Gives the share of the CPUs that other processes took in each round. The ``overlap`` of the round's windows is
-        at most the rest. For streams that sleep, or that any CPU may run.
+        limited to the rest. Needed for streams that sleep, or that any CPU may run.
     log : PlacementLog, optional
         Receives a look at the CPUs before and after each round. Windows outside the main state of the placement are
         flagged.
@@ -122,7 +122,7 @@ def rounds(
 
 
 def result_of(key: Hashable, windows: Windows, limits: Limits = LIMITS, ignore: Flag = TURNS) -> Result:
-    """Return the statistics of a task whose streams take turns; if other processes spoiled it, they are the reason.
+    """Return the statistics of a task whose streams take turns; if other processes made it invalid, that is the reason.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def counts_of(result: Result) -> Counts:
 
 
 def elsewhere_of(result: Result, log: PlacementLog) -> list[float | None] | None:
-    """Return the median time of an operation in each state but the main one, of the CPUs that streams run on."""
+    """Return the median time of an operation in each state of the CPUs that streams run on, except the main one."""
     return elsewhere_ns(result.windows, log.placement(looked_at()), TURNS)
 
 

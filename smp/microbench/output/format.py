@@ -18,7 +18,7 @@ REASONS = 3
 """Number of different reasons against the points of a table that are printed below it."""
 UNKNOWN = "no reason was recorded"
 FEW = 3
-"""Number of items that there is room for."""
+"""Number of items that `few` keeps unless another number is given."""
 STATES = "hand-off of a line, and share of the time"
 """End of a table's title that explains the columns of `by_state`."""
 
@@ -130,7 +130,7 @@ def by_placement(
     states: Sequence[PlacementState] | None,
     unit: str = "ns",
 ) -> Iterator[Table]:
-    """Yield a table of figures in several states of the placement; nothing if they were not measured there.
+    """Yield a table of figures in several states of the placement; nothing if no figure has values in other states.
 
     Parameters
     ----------

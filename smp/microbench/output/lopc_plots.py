@@ -1,7 +1,7 @@
-"""Figures of the LoPC model and its simulation, after figures 5-1, 5-2, 5-3 and 6-2 of the thesis.
+"""Figures of LoPC, a model of contention, and of its simulation, after figures 5-1, 5-2, 5-3 and 6-2 of the thesis.
 
 Solid lines are the model, and points the simulation with its 95% intervals. Dashed and dotted lines are bounds and
-simpler models.
+simpler models. See `smp.models.lopc` for the model and for the thesis.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from smp.models.lopc.patterns import Pattern
 PROCESSORS, LATENCY, OCCUPANCY, SERVICE = 32, 40.0, 200.0, 131.0
 """Processors of the machine, and its times in clock cycles: on the wire, in a handler, in a handler of a server."""
 WORKS = (0, 32, 64, 128, 256, 512, 768, 1024, 1536, 2048)
-"""W of the simulated points, in cycles."""
+"""Work W of a thread between two requests, at the simulated points, in cycles."""
 LINE = np.linspace(0.0, WORKS[-1], 129).tolist()
 """W of the points of the model's lines, in cycles."""
 WORK = Axis("work between two requests, W", "cycles")
@@ -88,7 +88,7 @@ def responses(found: Sequence[Any], simulated: Sequence[Simulated]) -> Figure:
 
 
 def components(found: Sequence[Any], simulated: Sequence[Simulated]) -> Figure:
-    """Return the figure of the waiting times in a cycle, in handlers, by work (figure 5-3)."""
+    """Return the figure of the waiting times in a cycle, in units of a handler's time, by work (figure 5-3)."""
     parts: dict[str, tuple[list[float], Callable[[Simulated], Estimate], int]] = {
         "all": ([one.contention for one in found], lambda one: one.contention, BLACK),
         "the thread": ([one.work - w for one, w in zip(found, LINE, strict=True)], lambda one: one.thread_wait, 0),

@@ -13,7 +13,7 @@ from smp._output.figure import Axis, Cells, Panel, Series
 from .curves import reasons
 
 RING = (0.36, 0.32)
-"""Position of a cell's ring relative to the middle of the cell, where its number is printed, in cells."""
+"""Position of a cell's ring relative to the middle of the cell, in cells; the number is printed in the middle."""
 
 
 def heat_map(

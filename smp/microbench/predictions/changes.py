@@ -40,7 +40,7 @@ class Prediction:
     seconds : float
         Seconds by the hybrid model; NaN without one.
     notes : tuple of str
-        Basis of the prediction, if it is not the one that was asked for.
+        Note on the numbers of processors from which p is predicted; empty if p itself was measured.
     """
 
     good: float
@@ -130,8 +130,10 @@ def impact(
     ------
     FitError
         The model has no such price.
+    ValueError
+        As for `model_of`.
     ProfileError
-        The profile lacks measurements of the price; the message says what to measure.
+        As for `model_of`, or the profile does not separate the barrier; the message then says what to measure.
     """
     model = model_of(profile, kernel, n, p, loc=loc, hybrid=hybrid)
     if "barrier" in change and "barrier" not in model.terms:

@@ -1,7 +1,7 @@
 """Compare machines: their measured figures side by side, and which of them would run a program faster.
 
 profile a ── figures ──┐
-profile b ── figures ──┼── those that two have: a row each, different or not       those that one lacks: listed
+profile b ── figures ──┼── those that a and b have: a row each, different or not      those that one lacks: listed
     ...                └── factored models of a few kernels: which machine would be faster
 
 The first profile is the base, with which each of the others is compared.
@@ -33,7 +33,7 @@ from .rows import Foretold, Measured, Row
 
 KERNELS = ("radix", "sample", "helman-jaja", "vertical")
 SIZES = (10_000, 1_000_000)
-"""Sizes of the predictions."""
+"""Problem sizes n at which the times of the kernels are predicted."""
 WIDTH = 100
 """Columns of a comparison that is printed."""
 NAMES = string.ascii_lowercase
@@ -79,7 +79,7 @@ class Comparison:
         return [row for row in self.rows if row.told == "slower" and 1 / row.gain > 1 + percent / 100]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
+        """Return the comparison as plain JSON."""
         return {
             **{each.name: each.what for each in self.profiles},
             "profiles": [each._asdict() for each in self.profiles],
@@ -110,7 +110,7 @@ def compare(
     kernels : sequence of str
         Kernels, of `known_kernels`, whose times are predicted on all machines.
     sizes : sequence of int
-        Sizes of the predictions.
+        Problem sizes n at which their times are predicted.
 
     Returns
     -------

@@ -50,11 +50,11 @@ class Impact:
                 yield each, mine
 
     def saved(self, term: str) -> float:
-        """Return the share of the time that half the price saves."""
+        """Return the share of the time that halving a price saves."""
         return 1 - self.model.impact({term: 0.5})
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON; a share that is not determined is null."""
+        """Return the cost as plain JSON; a share that is not determined is null."""
         prices = [
             each._asdict() | _bounds(self.share_of(each), self.phases is not None) for each in self.model.derivatives()
         ]

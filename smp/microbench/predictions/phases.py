@@ -1,7 +1,8 @@
 """Break a kernel's time down by phase, from the measured runs that a profile holds, with intervals of the shares.
 
-Each label of supersteps is fitted by itself.  Its copies are fitted relative to the good end of their interval, and its
-computation relative to the kernel's own count of local work.  At a size that was measured, the time is that of the run.
+A phase is the copies, or the computation, of all supersteps with one label, and is fitted separately.  The time of the
+copies is fitted relative to the good end of their predicted interval, and that of the computation relative to the
+kernel's own count of local work.  At a size that was measured, the time is that of the run.
 
 The intervals account for the scatter of repeated runs, and for the error of the line between measured sizes.  They also
 account for the time that the runtime adds, from its least to its most, and for the intervals of the prices.
@@ -121,7 +122,7 @@ def by_phase(profile: Source, kernel: str | Kernel | Cost, n: int, p: int) -> By
 
 
 def _runs(profile: Profile, kernel: Kernel, p: int) -> Runs:
-    """Return the times of one superstep of each label, by size; if a layout has several ``blocks``, of the first."""
+    """Return the times of one superstep of each label, by size; of the first ``blocks`` if a layout has several."""
     field, value = kernel.rows
     steps = (profile.data.get(kernel.section) or {}).get("steps", [])
     rows = [row for row in steps if row.get(field) == value and row["p"] == p]
@@ -141,7 +142,7 @@ def _runs(profile: Profile, kernel: Kernel, p: int) -> Runs:
 
 
 def _trends(profile: Profile, kernel: Kernel, p: int, runs: Runs) -> tuple[dict[str, Trend], dict[str, Trend]]:
-    """Return the ratios of copies to the good end and of computation to local work, by label."""
+    """Return, by label, the trends over n of two ratios: copies to the good end, and computation to local work."""
     modelled: dict[int, dict[str, float]] = {}
     for size in {size for each in runs.values() for size in each}:
         supersteps = kernel.cost(size, p)

@@ -35,7 +35,7 @@ class Kernel:
         Function of n and p that returns the local operations of the processor that has most, up to a constant factor,
         which `calibrate` finds.
     element_bytes : int
-        Bytes of an element that it reads and writes.  Wider counters are charged as elements; they are few.
+        Bytes of an element that the program reads and writes.  Wider counters are charged as elements; they are few.
     section : str
         Section of a profile that holds its measured runs; "" for none.
     rows : tuple of (str, str)
@@ -71,7 +71,7 @@ def kernel_of(kernel: str | Kernel | Cost) -> Kernel:
 def known_kernels() -> dict[str, Kernel]:
     """Return the kernels that have a cost in closed form, by name.
 
-    Sorting and list ranking use 32-bit keys and nodes, relaxation uses 64-bit cells.
+    Sorting and list ranking use 32-bit keys and nodes. Relaxation uses 64-bit cells.
     """
     return {
         name: Kernel(form.title, form.cost, form.work, form.element_bytes, section, (field, name))

@@ -48,8 +48,8 @@ MEANING = (
 CHARGES_ONLY = "Local computation is not included; measured runs of the program have it too."
 WITH_RUNS = "Number: the counts times beta, {beta}, of the hybrid model; local computation by its gamma."
 OF_PHASES = (
-    "Shares of the time in supersteps, with 95% intervals. Accesses lie where the runs do between the good and the bad "
-    "end.\nLocal computation includes the cost of a processor's own memory."
+    "Shares of the time in supersteps, with 95% intervals. Accesses are as good or as bad as in the "
+    "runs.\nLocal computation includes the cost of a processor's own memory."
 )
 NOT_DETERMINED = f"{OPEN}: with these runs, the interval of the share is wider than {WIDEST:.0%} of the time."
 

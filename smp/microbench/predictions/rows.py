@@ -99,7 +99,7 @@ class Row(NamedTuple):
         return "faster" if self.low > 1.0 else "slower" if self.high < 1.0 else ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
+        """Return the row as plain JSON."""
         return {**self._asdict(), "gain": self.gain, "told": self.told}
 
 
@@ -133,7 +133,7 @@ class Foretold(NamedTuple):
         return "" if not self.open else self.name if min(good, bad) > 1.0 else "a" if max(good, bad) < 1.0 else ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON, without the values that only a hybrid model gives."""
+        """Return the prediction as plain JSON, without the values that only a hybrid model gives."""
         ends = {name: {"good_s": one.good, "bad_s": one.bad} for name, one in (("a", self.a), (self.name, self.b))}
         return {"kernel": self.kernel, "n": self.n, "p": self.p, **ends, "faster": self.faster}
 

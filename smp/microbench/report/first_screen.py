@@ -128,7 +128,7 @@ def _conditions(profile: Profile) -> Iterator[tuple[str, str]]:
 
 
 def _system(facts: Mapping[str, Any]) -> str:
-    """Return the known ones of the facts that figures depend on most; the end of the report lists all facts."""
+    """Return the facts that figures depend on most, as far as they are known; the end of the report lists all facts."""
     free, boost, smt = facts.get("available_bytes"), facts.get("boost"), facts.get("smt")
     said = (
         ("Linux ", facts.get("kernel")),
@@ -148,7 +148,7 @@ def _latency(profile: Profile, notes: Notes) -> Iterator[Table]:
     rows = level_rows(found, lambda name, record: notes.cell(name, name, record)) if found else []
     walk = page_walk(found) if found else None
     if walk:
-        shown = (walk.ns, walk.cycles) if walk.ns >= 0 else (None, None)  # a difference of two loads that noise exceeds
+        shown = (walk.ns, walk.cycles) if walk.ns >= 0 else (None, None)  # a difference of two loads: noise if negative
         rows.append([notes.cell("page walk", "page walk", walk), *shown, None, None])
     if rows:
         yield Table(f"Memory latency{notes.section('latency', found)}", LEVELS, rows)

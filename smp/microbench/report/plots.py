@@ -19,7 +19,8 @@ from ..output.format import Data
 from ..sections import SECTIONS
 
 EACH, MOST = 4, 4
-"""Least number of figures per processor, which takes half a second to import the drawing code; most processors."""
+"""Fewest figures for each processor that draws, since it takes half a second to import the drawing code, and most
+processors."""
 
 
 def figures(profile: Data, samples: Mapping[str, NDArray[Any]] | None = None) -> Iterator[Figure]:
@@ -30,7 +31,7 @@ def figures(profile: Data, samples: Mapping[str, NDArray[Any]] | None = None) ->
     profile : mapping
         The profile as a JSON document.
     samples : mapping of str to ndarray, optional
-        Raw samples by section; they show how far its measurements spread.
+        Raw samples by section; they show how far the section's measurements spread.
 
     Yields
     ------

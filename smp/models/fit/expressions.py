@@ -1,12 +1,12 @@
 """Expressions of a model's inputs as text, checked once and turned into Python, NumPy and C.
 
-    "n * log2(n)"    ->  n * log2(n)                 of numbers, in Python
-                         multiply(n, np.log2(n))     of arrays
-                         n * log2(n)                 in C
+    "n * log2(n)"    ->  n * log2(n)       for numbers, in Python
+                         n * np.log2(n)    for arrays
+                         n * log2(n)       for doubles, in C
 
 Text can be stored, printed and compared. An expression may hold only numbers, the inputs, ``+ - * / **``, comparisons,
 ``and or not`` between them, ``a if c else b`` and the functions of `FUNCTIONS`. A comparison counts as 1 if it holds,
-and as 0 otherwise. Powers are powers of floats everywhere: powers of Python's integers have no bound, and ``9**9**9``
+and as 0 otherwise. Powers are always computed with floats: powers of Python's integers have no bound, and ``9**9**9``
 would not end.
 """
 
@@ -78,7 +78,7 @@ class Expression:
     Attributes
     ----------
     python, c : str
-        The expression of numbers in Python, and of doubles in C.
+        The expression as Python text for numbers, and as C text for doubles.
     shown : str
         The expression for readers, with ``**``.
     names, calls : frozenset of str
@@ -87,8 +87,8 @@ class Expression:
     Raises
     ------
     ModelError
-        The text does not parse, is too long, uses a name that is not an input, holds syntax that no expression may
-        hold, or a power of numbers that is larger than a float can be.
+        The text is not a str, does not parse, is too long or nested too deeply, uses a name that is not an input, holds
+        syntax that no expression may hold, or holds a number or a power of numbers that is larger than a float can be.
 
     Examples
     --------
@@ -150,13 +150,13 @@ class Expression:
 
 
 def python_function(name: str, parameters: Sequence[str], body: str) -> Callable[..., float]:
-    """Compile a function of numbers that returns the value of an expression's `python` text, or of a sum of them."""
+    """Compile a function of numbers that returns ``body``: an expression's `python` text, or a sum of such texts."""
     made: Callable[..., float] = compiled_function(name, parameters, f"return {body}", {})
     return made
 
 
 def compiled_function(name: str, parameters: Sequence[str], body: str, space: Mapping[str, Any]) -> Callable[..., Any]:
-    """Compile a Python function from its lines of checked expressions; ``space`` holds further names to call."""
+    """Compile a Python function from its body, made of checked expressions; ``space`` holds further names to call."""
     known: dict[str, Any] = {"__builtins__": {}, "inf": math.inf, "pow": math.pow, **FUNCTIONS, **space}
     exec(f"def {name}({', '.join(parameters)}):\n    {body}", known)
     made: Callable[..., Any] = known[name]
@@ -224,7 +224,7 @@ class _Powers(ast.NodeTransformer):
 
 
 def _is_condition(node: ast.expr) -> bool:
-    """Return True if the value of a node is true or false."""
+    """Return True if a node is a condition, whose value is a truth value and not a number."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return True
     return isinstance(node, ast.Compare | ast.BoolOp)
@@ -235,7 +235,7 @@ def _emit(node: ast.expr, in_c: bool) -> str:
     emit = functools.partial(_emit, in_c=in_c)
 
     def number(part: ast.expr) -> str:
-        """Return a part as a number: as conditions, NumPy would add two to one, and C would divide them as integers."""
+        """Return a part as a number: in NumPy, True + True is True, and C would divide conditions as integers."""
         return f"(1.0 * {emit(part)})" if _is_condition(part) else emit(part)
 
     match node:

@@ -6,7 +6,7 @@
     "4, 8, 64"              these values
 
 Random values come from the whole range, uniform on the scale of the grid: if the grid is geometric, their logarithms
-are uniform.
+are uniform. Random powers and listed values come from the grid itself.
 
 Source: Brewer, Portable High-Performance Supercomputing, section 3.2 (loop nest, iteration variables).
 """
@@ -44,7 +44,7 @@ class Input:
     ----------
     name : str
     text : str
-        The range as it was written: `parse` reads it.
+        The range as it was written, in the form that `parse` reads.
     spacing : {"geometric", "linear", "powers", "listed"}
     grid : tuple of float
         The values of the loop nest, ascending.
@@ -71,7 +71,8 @@ class Input:
         Raises
         ------
         ModelError
-            The text has another form, the range is empty, or the name is not allowed in a Python or C function.
+            The text has another form, the range is empty or has too few or too many values, or the name is not allowed
+            in a Python or C function.
 
         Examples
         --------

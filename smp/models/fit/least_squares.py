@@ -19,7 +19,7 @@ from smp.errors import FitError
 
 from .._types import BoolArray, FloatArray
 
-CUTOFF = 1e-10  # singular values up to this share are rounding, not data; NIST's hardest set, Filip, reaches 2e-10
+CUTOFF = 1e-10  # singular values up to this share of the largest are rounding; NIST's hardest set, Filip, reaches 2e-10
 CONDITION = 1e3  # beyond this ratio of singular values, three digits of data leave no digit of a coefficient
 _TOUCHED = 1e-6  # a component above this is weight of a term in a null space: rounding leaves about 1e-10
 _SUPPORT = 0.1  # a component of a unit vector above this makes a term part of a nearly null combination
@@ -29,7 +29,7 @@ _RIDGE = 1e-8  # its square is one rounding error, see `free_terms`
 def checked_system(
     columns: ArrayLike, y: ArrayLike, terms: Sequence[str], relative: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the columns (n, k) and y (n,) as float64, or raise `FitError` for what cannot be fitted."""
+    """Return the columns (n, k) and y (n,) as float64, or raise `FitError` if they cannot be fitted."""
     matrix, measured = np.asarray(columns, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if matrix.ndim != 2 or measured.ndim != 1 or matrix.shape != (len(measured), len(terms)):
         raise FitError(
@@ -94,7 +94,7 @@ def solve(scaled: FloatArray, target: FloatArray) -> Solution:
 
 
 def touches(rows: FloatArray, null: FloatArray) -> BoolArray:
-    """Return True for rows (m, k) that a move along a null direction (k, j) changes: they cannot be predicted."""
+    """Return True for rows (m, k) that a move along a null direction (k, j) changes; such rows cannot be predicted."""
     return np.asarray((np.abs(rows @ null) > _TOUCHED * (np.abs(rows) @ np.abs(null))).any(axis=1))
 
 
@@ -122,7 +122,8 @@ def identify(scaled: FloatArray) -> tuple[float, BoolArray, BoolArray]:
     left_open = np.linalg.norm(right[lost], axis=0) > _TOUCHED
     condition = np.inf if lost.any() else float(values[0] / values[-1])
     unidentified = left_open | (np.abs(right[weak & ~lost]) > _SUPPORT).any(axis=0)
-    # Vectors of equal singular values may turn within their space, which mixes pairs; the projector on it is unique.
+    # Singular vectors of equal singular values are determined only up to a rotation, which mixes pairs of terms. The
+    # projector onto their space is unique.
     projector = np.abs(right[weak].T @ right[weak])
     linked = (projector > _SUPPORT**2) & np.outer(unidentified, unidentified)
     return condition, unidentified, linked | np.diag(unidentified)
@@ -169,7 +170,10 @@ def free_terms(scaled: FloatArray, target: FloatArray, bounded: BoolArray) -> Bo
 
 
 def r_squared(matrix: FloatArray, measured: FloatArray, weights: FloatArray, squares: float) -> float:
-    """Return the share explained beyond the best constant, or beyond zero when no column is constant."""
+    """Return R²: the share that the fit explains of the squares about the best constant, or about zero.
+
+    Zero is taken if no column is constant. ``squares`` is the sum of the squares that the fit leaves.
+    """
     constant = bool(((np.ptp(matrix, axis=0) == 0.0) & (matrix[0] != 0.0)).any())
     base = np.average(measured, weights=weights**2) if constant else 0.0
     around = weights * (measured - base)

@@ -24,7 +24,7 @@ from .least_squares import checked_system, free_terms, identify, r_squared, solv
 CONFIDENCE = 0.95
 
 _REWEIGHTINGS = 2
-_FAR = 2.0  # largest factor by which a prediction may change a weight, as it may be far off, or below zero
+_FAR = 2.0  # largest factor by which a prediction may change a weight: a prediction can be far off, or below zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,8 @@ class Fit:
         Names of the k terms.
     coefficients : ndarray (k,) float64
         Coefficients in units of y per unit of the term. If terms are unidentified, this is the smallest of the
-        equivalent solutions (in the equilibrated columns): their sum predicts, and each alone means nothing.
+        equivalent solutions (in the equilibrated columns): such coefficients predict together, but one of them alone
+        means nothing.
     errors : ndarray (k,) float64
         Standard errors; 0 for held terms, infinite if the data leave a coefficient open.
     low, high : ndarray (k,) float64
@@ -51,17 +52,18 @@ class Fit:
         Pairs of unidentified terms that cannot be separated from each other, alone or together with further terms;
         each such term is paired with itself.
     condition : float
-        Largest over smallest singular value of the equilibrated columns; infinite below the cut-off.
+        Largest over smallest singular value of the equilibrated columns; infinite if the smallest is rounding.
     count : int
         Number of rows n.
     freedom : int
-        Degrees of freedom of the residuals: n less the rank of the free columns.
+        Degrees of freedom of the residuals: n less the rank of the columns that are not held.
     relative : bool
         True if the fit is on the relative error.
     residual : float
         Residual standard deviation on the scale of the fit (0.03 is 3% if the fit is relative).
     r_squared : float
-        Share explained beyond the best constant, or beyond zero if no term is constant, on the scale of the fit.
+        R² on the scale of the fit: the share of the squares about the best constant, or about zero if no term is
+        constant, that the fit explains.
     average, maximum : float
         Average and largest absolute relative error.
     mre : float
@@ -217,11 +219,11 @@ def fit(
     O(n k^2), about 0.15 ms for 100 rows of 5 terms.
 
     Dividing by a measured value that is off by a random share s pulls all coefficients down by about 2 s^2: 0.02% at
-    s = 1%, 2% at s = 10%. That is little for medians. The result has the least error relative to the measurements, by
-    which models are judged, so this is the default. But the bias does not shrink with more rows as the intervals do:
-    with 60 rows, the 95% interval of a coefficient covers it in 84% of cases at s = 10%, and in 49% at s = 20%. A
-    reweighted fit keeps 95%. The rows are reweighted twice, the second time for the sake of the residual. No weight
-    changes by more than a factor of two.
+    s = 1%, 2% at s = 10%. For medians, which scatter less than single timings, that is little. The result has the least
+    error relative to the measurements, by which models are judged, so this is the default. But the bias does not shrink
+    with more rows as the intervals do: with 60 rows, the 95% interval of a coefficient covers it in 84% of cases at
+    s = 10%, and in 49% at s = 20%. A reweighted fit keeps 95%. The rows are reweighted twice, the second time for the
+    sake of the residual. No weight changes by more than a factor of two.
 
     The intervals hold for the terms that are kept: if a constraint chooses the terms, it narrows the intervals.
 
@@ -258,7 +260,7 @@ def _fitted(
 ) -> Fit:
     rows, target = matrix * weights[:, None], measured * weights
     norms = np.linalg.norm(rows, axis=0)
-    norms[norms == 0.0] = 1.0  # a column of zeros stays one, and its term is found to be unidentified
+    norms[norms == 0.0] = 1.0  # a column of zeros stays zero, and its term is found to be unidentified
     scaled = rows / norms
 
     condition, unidentified, linked = identify(scaled)

@@ -3,8 +3,8 @@
     sort(n) = 1.2e-06 + 4.5e-10 n*log2(n)          s, for n = 100..1e6
               └ coefficients, with covariance      └ measured range
 
-The model predicts single numbers with a compiled closed function and arrays with NumPy, and it gives an interval. It
-can be written as JSON, as a formula, and as a function in Python or C.
+The model predicts the time for single numbers with a compiled function, and for arrays with NumPy. It also gives an
+interval for a new measurement. It can be written as JSON, as a formula, and as a function in Python or C.
 
 Source: Brewer, Portable High-Performance Supercomputing, sections 2.2 and 3.6.
 """
@@ -35,7 +35,7 @@ class Quality:
     Attributes
     ----------
     count, verified : int
-        Number of points that it was fitted to, and of other points that it was verified on.
+        Number of points that the model was fitted to, and of other points that it was verified on.
     r_squared : float
         R² of the fit, on the relative scale.
     mre_fit, mre : float
@@ -103,8 +103,9 @@ class Model:
         The computer on which the model was calibrated, with versions of the software.
     samples : Samples or None
     predict : callable
-        ``predict(n, ...)`` of numbers, by position or name: seconds, or infinity if the condition does not hold. Takes
-        about 0.2 us. If a term is not defined, it raises the error that Python raises (``log2(0)``: ValueError).
+        ``predict(n, ...)`` takes numbers, by position or name, and returns seconds, or infinity if the condition does
+        not hold. It takes about 0.2 us. If a term is not defined, it raises the error that Python raises
+        (``log2(0)``: ValueError).
 
     Examples
     --------

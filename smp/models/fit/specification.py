@@ -42,7 +42,7 @@ class Specification:
         Called with the inputs, by name, before each timing; with a machine, the machine comes first. Returns a tuple
         of arguments.
     cleanup : callable, optional
-        Called with the same arguments after each timing.
+        Called after each timing, with the arguments that were made for it.
     when : text, optional
         Condition on the inputs. If it does not hold, the task is neither measured nor predicted.
     keywords : sequence of str, optional
@@ -58,7 +58,8 @@ class Specification:
     Raises
     ------
     ModelError
-        A range, a term or the condition that cannot be read, or a keyword that is not an input.
+        A range, a term or the condition cannot be read, a keyword is not among the inputs or the loops, the task cannot
+        be called, ``points`` is below 2, or only one of ``loops`` and ``of`` is given.
 
     Examples
     --------

@@ -4,10 +4,10 @@
      ^                                   | no
      +--  without the least relevant  <--+
 
-A term's relevance is its coefficient divided by half the width of its 95% interval. The term of the least relevance is
-also the term whose removal raises the squares of the residuals least. Removing a term changes the others: of two terms
-that say nearly the same, both can look irrelevant while they are in the model together, and one becomes relevant once
-the other is gone.
+A term's relevance is its coefficient divided by half the width of its 95% interval. The term with the least relevance
+is also the term whose removal raises the sum of the squared residuals least. Removing a term changes the others: of two
+terms that say nearly the same, both can look irrelevant while they are in the model together, and one becomes relevant
+once the other is gone.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def select(
     Notes
     -----
     At most k fits. Chance plays a part: an irrelevant term stays in about 5% of cases, and a term whose true
-    coefficient is just twice half its interval is removed in about 2.5%.
+    relevance is just 2 is removed in about 2.5%.
 
     Source: Brewer, Portable High-Performance Supercomputing, section 3.6.2 and figure 3-9. There the variance is that
     of the absolute residuals even if the weights are relative (equations 12 and 28). Here it is on the scale of the

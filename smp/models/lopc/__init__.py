@@ -4,8 +4,9 @@
     LoPC    R_w + S_l + R_q + S_l + R_y               each R with its waits for others; C is the difference
 
 The parameters of LogP are W, the work of a thread between two requests; S_l, the latency of a trip over the wire; S_o,
-the time that a handler occupies its node; and P, the number of nodes. LoPC replaces the times of the work, the request
-handler and the reply handler by their response times R_w, R_q and R_y, which include waiting. C is the contention.
+the time that a handler occupies its node; and P, the number of nodes. A node is a processor, and a handler is the code
+that it runs for a request or a reply that arrives. LoPC replaces the times of the work, the request handler and the
+reply handler by their response times R_w, R_q and R_y, which include waiting. C is the contention.
 
 Handlers interrupt the thread of their node, and wait for each other in a FIFO. From W, S_l, S_o and P, and optionally
 C², the squared coefficient of variation of the handlers' times, mean value analysis gives the throughput, the response
@@ -18,8 +19,8 @@ time and its parts, utilisations and queues. All times are in the same unit, whi
     matrix_vector     a worked example (chapter 3)
     simulate          the same machine, event by event, with confidence intervals
 
-A protocol processor runs the handlers while the thread continues its work. It is the thesis' model of shared memory:
-R_w = W.
+A protocol processor runs the handlers while the thread continues its work, so R_w = W. Nodes with one are the thesis'
+model of shared memory.
 
 Source: M. Frank, "LoPC: Modeling Contention in Parallel Algorithms", MIT, 1997. docs/lopc.md reports how far the model
 is from the simulation.

@@ -1,7 +1,7 @@
 """Homogeneous all-to-all communication in the LoPC model (chapter 5): every node sends to every other alike.
 
-R is the time of a cycle, S_o that of a handler, S_l that of the wire. Requests load a node by u = S_o / R, and replies
-by as much, so the model is one equation for u,
+R is the time of a cycle, from one request of a thread to its next, S_o that of a handler, and S_l that of a trip over
+the wire. Requests load a node by u = S_o / R, and replies by as much, so the model is one equation for u,
 
     R(u) = R_w(u) + 2 S_l + R_q(u) + R_y(u) = S_o / u        falling on the right, rising on the left: one solution
 
@@ -93,8 +93,8 @@ def all_to_all(
 
     Notes
     -----
-    All times are in the same unit, which may be any. The number of processors P does not matter: a node gets one in P
-    of each thread's requests, from P threads. Takes 0.2 ms.
+    All times are in the same unit, which may be any. The number of processors P does not matter: a node gets one in
+    P - 1 of the requests of each of P - 1 threads. Takes 0.2 ms.
 
     With L = W + 2 S_l + 2 S_o, without a protocol processor and for every C² >= 0,
 
@@ -103,7 +103,7 @@ def all_to_all(
     where k S_o is R for W = S_l = 0. For C² = 0, k is 3.452, and the thesis has 3.46; for C² = 1 it is 3.94, for
     C² = 2 it is 4.31. Both bounds follow from C / S_o = (1 - u) (R_w' + R_q + R_y) / S_o - 1 - 2 u S_l / S_o, where
     R_w' is R_w for W = 0: the first term grows with u from 2, and u is largest without work and wire. The lower bound
-    is tight for much work and for much wire; LogP's L, the thesis' bound, lies below it. With a protocol processor,
+    is tight if W or S_l is large; LogP's L, the thesis' bound, lies below it. With a protocol processor,
     L <= R <= L + (k - 2) S_o, with a k of its own.
 
     Source: M. Frank, "LoPC: Modeling Contention in Parallel Algorithms", 1997, equations 4.1 to 5.12.
@@ -174,7 +174,7 @@ def _bounds(logp: float, s_l: float, s_o: float, c2: float, protocol_processor: 
 
 
 def _rising_root(f: Callable[[float], float]) -> float:
-    """Return the root, by bisection, of a function that rises from below 0 to infinity from u = 0 to `SATURATED`."""
+    """Return by bisection the root of a function that rises from below 0 to infinity between u = 0 and `SATURATED`."""
     low, high = 0.0, SATURATED
     while low < (middle := (low + high) / 2.0) < high:
         if f(middle) < 0.0:

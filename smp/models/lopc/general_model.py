@@ -1,6 +1,6 @@
 """The general LoPC model (appendix A): any work, any pattern of requests, any number of hops.
 
-    thread c ── W_c ──► S_l ──► node k, V_ck visits in all, S_l each ──► S_l ──► reply at home ──┐
+    thread c ── W_c ──► V_ck visits at each node k, S_l before each ───► S_l ──► reply at home ──┐
        ▲                                                                                         │
        └─────────────────────────────────────────────────────────────────────────────────────────┘
 
@@ -24,7 +24,7 @@ from .node import handlers
 from .setting import Setting, checked_setting
 
 TOLERANCE, ROUNDING = 1e-13, 1e-10
-"""Relative residuals of X_c R_c = 1: the one asked for, and the one accepted if rounding allows no better."""
+"""Relative residuals of X_c R_c = 1: the goal, and the largest that is accepted if rounding allows no better."""
 STEPS = 200
 CUTS = 0.5 ** np.arange(30)
 """Fractions of Newton's step that are tried in turn."""
@@ -108,7 +108,7 @@ def general(
     ValueError
         Shapes that do not agree, numbers that are negative or NaN, or a thread whose cycle takes no time.
     NotConverged
-        No fixed point was found; the message gives the residual.
+        No solution was found; the message gives the residual.
 
     Notes
     -----
@@ -149,7 +149,7 @@ class _Equations:
             return self.s_o * (throughput @ self.v), self.s_o * y
 
     def responses(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return R of each thread and its derivative by each x; R is infinite if a queue has no average."""
+        """Return R of each thread and its derivatives with respect to x; R is infinite if a queue has no average."""
         u, y = self.loads(x)
         count = len(self.threads)
         if not ((u * (1.0 + y) < 1.0) & np.isfinite(y)).all():

@@ -1,6 +1,6 @@
 """The simulated machine: its nodes and threads between two events, and the loop over the events.
 
-Each thread has one coming event, so the heap holds one entry per thread, and the thread's next event replaces it:
+Each thread has one pending event, so the heap holds one entry per thread, and the thread's next event replaces it:
 
     its work ends (unless handlers have come in between: then later)  ──►  request arrives  ──► ...
     ──►  reply arrives  ──►  its work ends
@@ -50,7 +50,7 @@ class State:
 
 
 class Machine:
-    """Nodes and threads between two events; arguments as `simulate` takes them."""
+    """Nodes and threads between two events; `work_variation` and `seed` are those of `simulate`."""
 
     def __init__(self, setting: Setting, work_variation: float, seed: int) -> None:
         nodes = range(len(setting.work))
@@ -63,7 +63,7 @@ class Machine:
         self.ready = [0.0 for _ in nodes]
         self.ends = [self.work[c] * self.draw_work[c]() if c in self.routes else inf for c in nodes]
         self.alone = list(self.ends)  # when the work would have ended without handlers in between
-        self.put_off = [0.0 for _ in nodes] if setting.protocol_processor else self.ends  # by handlers that come
+        self.put_off = [0.0 for _ in nodes] if setting.protocol_processor else self.ends  # by request handlers
         self.heap = [(self.ends[c], c, -1, c) for c in threads]
         heapify(self.heap)
         self.now = 0.0

@@ -3,7 +3,7 @@
     y = A x, A of N x N with its rows dealt out to P processors in turn, x on all of them
 
 Each processor takes the dot products of its N / P rows, and puts each result to the P - 1 others, one at a time. Each
-put is a request that is answered. So there are n = N / P (P - 1) requests with W = N / (P - 1) multiply-adds between
+put is a request that is answered. So there are n = (N / P) (P - 1) requests with W = N / (P - 1) multiply-adds between
 them.
 """
 

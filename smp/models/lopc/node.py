@@ -1,13 +1,13 @@
 """One node of the LoPC model: the times of its handlers under a load, and the checks of arguments.
 
     requests  u = S_o * (requests a unit of time)  ─┐
-                                                    ├─► FIFO of handlers, each S_o ─► the thread, if there is none
+                                                    ├─► FIFO of handlers, each S_o ─► the thread, if no handler is left
     replies   y = S_o * (replies a unit of time)   ─┘
 
-By Bard's approximation, an arriving message finds the average queue. The term a = (C² - 1) / 2 corrects for the rest of
-the handler in service (section 5.2); C² is the squared coefficient of variation of the handlers' times. R_q and R_y are
-the response times of a request and of a reply, Q_q and Q_y the queues of requests and of replies. In units of S_o, the
-time of a handler,
+By Bard's approximation, an arriving message finds the average queue. The term a = (C² - 1) / 2 corrects for the time
+that the handler in service has left (section 5.2); C² is the squared coefficient of variation of the handlers' times.
+R_q and R_y are the response times of a request and of a reply, Q_q and Q_y the queues of requests and of replies. In
+units of S_o, the time of a handler,
 
     R_q = 1 + Q_q + Q_y + a (u + y)        Q_q = u R_q        Q_y = y R_y
     R_y = 1 + Q_q + a u
@@ -36,9 +36,9 @@ class Handlers:
     request, reply : float or ndarray
         R_q / S_o and R_y / S_o.
     request_u, request_y : float or ndarray
-        Derivatives of `request` by u and by y.
+        Derivatives of `request` with respect to u and y.
     reply_u, reply_y : float or ndarray
-        Derivatives of `reply` by u and by y.
+        Derivatives of `reply` with respect to u and y.
     """
 
     request: Any

@@ -126,7 +126,7 @@ def arrival_curve(
     queue, busy, found = (np.zeros(processors - 1) for _ in range(3))
     for clients in range(1, processors):
         request = s_o * (1.0 + queue + a * busy)
-        request = np.maximum(request, clients * s_o / servers - away)  # for C² < 1: or utilisations would exceed 1
+        request = np.maximum(request, clients * s_o / servers - away)  # for C² < 1 utilisations could exceed 1
         throughput = clients / (away + request)
         queue, busy = throughput * request / servers, throughput * s_o / servers
         found[processors - clients - 1] = throughput[processors - clients - 1]

@@ -24,7 +24,7 @@ class Setting:
     latency : float
         S_l, the time of each trip through the network.
     occupancy : ndarray (P,)
-        S_o, the time of a handler, of each node.
+        S_o, the time of a handler at each node.
     variation : float
         C², the squared coefficient of variation of the handlers' times.
     protocol_processor : bool

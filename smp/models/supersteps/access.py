@@ -69,9 +69,9 @@ def fit_family(
 ) -> tuple[list[Row], list[Row]]:
     """Fit the cost functions of a family on one suite and validate them on the others.
 
-    If the usual suite leaves more terms unidentified than suite 3 does, suite 3 is fitted instead: with one processor,
-    reads equal writes throughout suites 1 and 2. With one processor M is h_r + h_w in every superstep, so HrHwM and
-    HrHwM-c have no term for M.
+    If the usual suite leaves more terms unidentified than suite 3 does, suite 3 is fitted instead. This happens with
+    one processor, whose reads equal its writes throughout suites 1 and 2. With one processor M is h_r + h_w in every
+    superstep, so HrHwM and HrHwM-c have no term for M.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def fit_family(
 
     Notes
     -----
-    A set with fewer than k + 2 supersteps of the usual suite, for k terms, is left out: there may be no
-    size above a cache.
+    A set with fewer than k + 2 supersteps of the usual suite, for k terms, is left out. This can happen
+    if few sizes, or none, are above a cache.
     """
     if family not in FUNCTIONS:
         raise FitError(f"there is no access family {family!r}: choose one of {', '.join(FUNCTIONS)}")

@@ -4,8 +4,8 @@
     HM        L + gh h + gM M
     HrHw      L + ghr h_r + ghw h_w
     HrHwM     L + ghr h_r + ghw h_w + gM M
-    HrHwN     L + ghr h_r + ghw h_w + gnr n_r + gnw n_w         n: the second most of any processor
-    HrHwO     L + ghr h_r + ghw h_w + gor o_r + gow o_w         o: of all other processors together
+    HrHwN     L + ghr h_r + ghw h_w + gnr n_r + gnw n_w         n: second-largest count of any processor
+    HrHwO     L + ghr h_r + ghw h_w + gor o_r + gow o_w         o: words of all processors but the busiest
     ...-c     every h_r and h_w, n or o of the function split at knees
 
 h_r and h_w are the most words that any processor reads and writes, and M is the reads plus the writes of all
@@ -53,14 +53,14 @@ NAMES: tuple[Name, ...] = get_args(Name)
 
 
 class Others(NamedTuple):
-    """Words of the processors other than the busiest, of n supersteps.
+    """Words of the processors other than the busiest, in n supersteps.
 
     Attributes
     ----------
     next_reads, next_writes : ndarray (n,) float64
-        The second-largest number of words that any processor reads, writes: n_r and n_w.
+        The second-largest number of words that any processor reads and writes: n_r and n_w.
     other_reads, other_writes : ndarray (n,) float64
-        Words that all processors together read, write, except for the one that reads, writes most: o_r and o_w.
+        Words read (written) by all processors together, except for the one that reads (writes) most: o_r and o_w.
     """
 
     next_reads: FloatArray
@@ -70,27 +70,28 @@ class Others(NamedTuple):
 
     @classmethod
     def of(cls, reads: ArrayLike, writes: ArrayLike) -> Others:
-        """Count them from the words of every processor.
+        """Return these counts, given the words of every processor.
 
         Parameters
         ----------
         reads, writes : array_like (n, p)
-            Words that every processor reads, writes in every superstep.
+            Words that each processor reads and writes in each superstep.
         """
         counts = [np.sort(np.atleast_2d(np.asarray(words, np.float64)), axis=1)[:, ::-1] for words in (reads, writes)]
         second = [words[:, 1] if words.shape[1] > 1 else np.zeros(len(words)) for words in counts]
         return cls(*second, *(words[:, 1:].sum(1) for words in counts))
 
     def times(self, factor: ArrayLike) -> Others:
-        """Return the words times a factor, as when they are counted in another unit."""
+        """Return the words times a factor, for example to count them in another unit."""
         return Others(*(words * np.asarray(factor, np.float64) for words in self))
 
     @classmethod
     def assumed(cls, hr: ArrayLike, hw: ArrayLike, m: ArrayLike) -> Others:
-        """Return the largest counts possible if only h_r, h_w and M are known.
+        """Return assumed counts if only h_r, h_w and M are known.
 
-        The words of the other processors are split into reads and writes in proportion to h_r and h_w. The counts are
-        exact if all processors do the same, and for two processors of which one does a fraction of what the other does.
+        The words of the other processors are split into reads and writes in proportion to h_r and h_w. The
+        second-largest counts are the largest that this split allows. All counts are exact if all processors do the
+        same, and for two processors of which one does a fraction of what the other does.
         """
         reads, writes, total = (np.asarray(words, np.float64) for words in (hr, hw, m))
         rest, both = np.maximum(total - reads - writes, 0.0), np.maximum(reads + writes, 1.0)
@@ -153,7 +154,7 @@ def columns(
     hr, hw, m : array_like (n,)
         h_r, h_w and M of each superstep, in words.
     tiers : sequence of float
-        The knees in words, ascending, and infinity. Only functions with knees read them; an empty one is one level.
+        The knees in words, ascending, and infinity. Only functions with knees use them; an empty sequence is one level.
     others : Others, optional
         Words of the processors other than the busiest; by default those of `Others.assumed`.
 
@@ -215,7 +216,7 @@ def matrix_of(
 
 
 def levels_of(function: Mapping[str, Any], tiers: Sequence[float] = ()) -> Sequence[float]:
-    """Return the knees of a fitted function, and infinity; ``tiers`` if it has no knees of its own."""
+    """Return the knees of a fitted function, followed by infinity; ``tiers`` if it has no knees of its own."""
     knees = function.get("knees")
     return tiers if knees is None else (*knees, np.inf)
 
@@ -238,7 +239,7 @@ def predict(
     hr, hw, m : array_like (n,)
         h_r, h_w and M of each superstep, in words.
     tiers : sequence of float
-        The tiers that it was fitted with, if it has no knees of its own.
+        The tiers that the function was fitted with, if it has no knees of its own.
     others : Others, optional
         Words of the processors other than the busiest; by default those of `Others.assumed`.
 

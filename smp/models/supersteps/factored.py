@@ -34,7 +34,7 @@ Change = Mapping[str, float]
 
 
 class Derivative(NamedTuple):
-    """Derivative of a program's time by one price.
+    """Derivative of a program's time with respect to one price.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ class Factored:
         return float(self.seconds(change).sum())
 
     def impact(self, change: Change) -> float:
-        """Return the time after a change over the time before: 0.96 is 4% less; see `seconds`.
+        """Return the time after a change divided by the time before: 0.96 is 4% less; see `seconds`.
 
         Raises
         ------
@@ -195,7 +195,7 @@ class Factored:
         return self.total(change) / before
 
     def derivatives(self) -> list[Derivative]:
-        """Return the derivative of the time by each price, the largest share first.
+        """Return the derivative of the time with respect to each price, the largest share first.
 
         Returns
         -------

@@ -1,14 +1,14 @@
-"""Choice of the form of cost function: fitted on one suite, chosen by another, its error found on the third.
+"""Choice of the form of the cost function: fitted on one suite, chosen by another, its error found on the third.
 
     fit      choose    error printed
     2        1         on suite 3            a turn: its error is on data that neither fitted nor chose the form
     2        3         on suite 1            another turn
     2        1 and 3   none                  the form that predicts
 
-All forms are fitted on suite 2, whose patterns are drawn at random. Suite 1 is not suitable: in it the second-largest
-count of any processor is zero, equal to the largest, or a fixed fraction of it, so its price cannot be separated from
-the other prices.
-
+The forms are the functions of `cost`, and the suites are the access patterns of `suites`. All forms are fitted on suite
+2, whose patterns are drawn at random (with one processor on suite 3, see `fit_forms`). Suite 1 is not suitable: in it
+the second-largest count of any processor is zero, equal to the largest, or a fixed fraction of it, so its price cannot
+be separated from the other prices.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def names_for(p: int) -> tuple[Name, ...]:
 
 
 def fit_forms(p: int, suites: Mapping[int, Measured]) -> list[Form]:
-    """Fit every form on suite 2 and find its errors on the others.
+    """Fit every form on suite 2, or with one processor on suite 3, and find its errors on the others.
 
     Parameters
     ----------
@@ -102,12 +102,13 @@ def fit_forms(p: int, suites: Mapping[int, Measured]) -> list[Form]:
     Raises
     ------
     FitError
-        No measurements of suite 2, or numbers that cannot be fitted.
+        No measurements of the suite to fit on, or numbers that cannot be fitted.
 
     Notes
     -----
-    With one processor M is h_r + h_w, so the functions have no term for M. Its reads equal its writes in suite 2, so
-    suite 3 is fitted instead. A form with knees takes a few hundred small least-squares problems: about 0.1 s.
+    With one processor M is h_r + h_w, so the functions have no term for M. The processor's reads equal its writes in
+    suite 2, so suite 3 is fitted instead. A form with knees takes about two hundred small least-squares problems: about
+    0.02 s.
     """
     on = FITTED_ON if p > 1 else 3
     if on not in suites:
@@ -147,7 +148,7 @@ def chosen(forms: list[Form], *by: int) -> Form:
 
 
 def turns(forms: list[Form]) -> list[Turn]:
-    """Return the errors of the choice: one suite chooses the form, and the error is its error on another suite.
+    """Return the errors of the choice: one suite chooses the form, and the error is that of this form on another suite.
 
     Parameters
     ----------

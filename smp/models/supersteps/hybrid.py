@@ -4,7 +4,7 @@
 
 A factored model leaves out effects that arise where its parts meet: loops, caches that one superstep leaves warm for
 the next, local computation. The coefficients are fitted to measured runs. Alpha and beta are those of the thesis.
-Gamma is the seconds of local computation for each unit of work, as the kernel counts it. Without gamma, beta would have
+Gamma is the seconds of local computation for each unit of work, which the kernel counts. Without gamma, beta would have
 to cover accesses and computation together, and their ratio changes with n and p. For another machine the same
 coefficients are used.
 

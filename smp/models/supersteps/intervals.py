@@ -38,7 +38,7 @@ class Accesses:
     Attributes
     ----------
     hr, hw : ndarray (n,)
-        h_r and h_w: the most that any processor reads, writes.
+        h_r and h_w: the most that any processor reads and writes.
     m : ndarray (n,)
         M: the reads plus the writes of all processors.
     """
@@ -49,7 +49,7 @@ class Accesses:
 
 
 class Whole(NamedTuple):
-    """Seconds of a whole program; each includes its measured local computation (figure 3 of the SMP paper).
+    """Seconds of a whole program, all with the measured local computation (figure 3 of the SMP paper).
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Interval:
     Attributes
     ----------
     step : ndarray (n,) int64
-        Number of the superstep; -1 in a total, and of a program as a whole.
+        Number of the superstep; -1 in a total, and for a program that is recorded as a whole.
     label : ndarray (n,) str
     elements, bytes : Accesses
         h_r, h_w and M in elements and in bytes.
@@ -86,8 +86,9 @@ class Interval:
         `smp.models.supersteps.locality.place`.
     inside : ndarray (n,) bool
     verdict : ndarray (n,) str
-        As the functions of these names return them, with the larger of `bad` and `random` as the bad end:
-        a machine that prefetches along lines can charge more for scattered words than for the bad pattern.
+        As the functions of these names in `smp.models.supersteps.locality` return them. The bad end, also for `loc`, is
+        the larger of `bad` and `random`: a machine that prefetches along lines can charge more for scattered words than
+        for the bad pattern.
     notes : tuple of str
         The basis of the predictions, if it is not the one that was asked for, and other explanations of the times.
     samples : ndarray (r, n) float64, optional
@@ -223,7 +224,7 @@ class Interval:
 
 
 def _few(rows: list[Any], gap: Any) -> list[Any]:
-    """Leave out the middle of many rows."""
+    """Return the rows; of more than `_ROWS`, only the first and the last, with a gap between them."""
     return rows if len(rows) <= _ROWS else [*rows[: _ROWS // 2], gap, *rows[-_ROWS // 2 :]]
 
 
@@ -259,7 +260,7 @@ def interval(
     Raises
     ------
     FitError
-        Arrays that are not all of the same length, or a time that is negative or NaN.
+        Arrays that are not all of the same length, or a time, except for `random`, that is negative or NaN.
     """
     steps = np.asarray(step, dtype=np.int64)
     times = {

@@ -21,7 +21,7 @@ from .measured import Measured
 
 MOST_KNEES = 2
 CANDIDATES = 20
-"""Numbers of words at which a knee is tried, spread geometrically over those measured."""
+"""Number of places at which a knee is tried, spread geometrically between the least and the largest h measured."""
 SPARE = 2  # supersteps needed beyond the number of terms: with fewer, nothing is fitted, as the error is unknown
 
 

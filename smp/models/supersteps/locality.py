@@ -31,7 +31,7 @@ class Place(NamedTuple):
     Attributes
     ----------
     loc, m_over_g : ndarray (n,) float64
-        NaN where M < 10^4.
+        As the functions of these names return them, but NaN where M < 10^4.
     inside : ndarray (n,) bool
     verdict : ndarray (n,) str
     """

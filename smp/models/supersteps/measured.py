@@ -28,7 +28,7 @@ class Measured:
     Raises
     ------
     FitError
-        Shapes that do not agree, or numbers that no superstep has.
+        Shapes that do not agree, a time that is not above zero, a negative count, or a number that is not finite.
     """
 
     hr: FloatArray

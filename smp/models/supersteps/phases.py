@@ -1,7 +1,7 @@
 """Correction of a phase's modelled time at one size by its measured times at other sizes.
 
 measured over modelled, log
-    |        o          at a measured size: the measured ratio, as exact as runs repeat
+    |        o          at a measured size: the measured ratio, exact up to the noise of runs
     |   o  ,' `  o      between measured sizes: on the line. It may be off by as much as the
     | ,'                inner ratios lie off the line between their own neighbours
     +----------------   beyond them: the ratio at the nearest size. It may be off by more,
@@ -52,11 +52,14 @@ class Trend:
     ratios: FloatArray
 
     def at(self, size: float) -> float:
-        """Return the logarithm of the ratio at the logarithm of a size."""
+        """Return the logarithm of the ratio at a size, given the logarithm of the size."""
         return float(np.interp(size, self.sizes, self.ratios))
 
     def misfits(self) -> list[float]:
-        """Return each inner ratio's distance from the line between its neighbours; of two, half their difference."""
+        """Return the distance of each inner ratio from the line between its neighbours.
+
+        If there are only two ratios, return half their difference.
+        """
         if len(self.sizes) == 2:
             return [float(np.diff(self.ratios)[0]) / 2]
         found = []

@@ -5,8 +5,8 @@
 
 The time that the runtime adds is known as an interval, from its least to its most. The copies spend the rest of their
 time on accesses. The good and the bad cost function price the accesses together: their time lies between the two ends,
-at the run's own Loc (1 at the good end, 0 at the bad one). If few words move, the time that the runtime adds hides
-theirs; it is then known only to lie between the ends.
+at the run's own Loc (1 at the good end, 0 at the bad one). If few words move, the time that the runtime adds hides the
+time of the accesses, which is then known only to lie between the ends.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Share(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Seconds spent on accesses, barriers, runtime and computation; the last axis of each array is n supersteps."""
+    """Seconds spent on accesses, barriers, runtime and computation; the last axis of each array has n supersteps."""
 
     memory: FloatArray
     barrier: FloatArray
@@ -161,7 +161,7 @@ class Machine:
 
 
 def share(part: float, of: float, drawn: FloatArray) -> Share:
-    """Return a share with its 95% interval, from values drawn for that share."""
+    """Return the share of a part in the whole ``of``, with its 95% interval from values drawn for the share."""
     low, high = np.percentile(drawn, PERCENTILES)
     value = part / of
     return Share(value, min(float(low), value), max(float(high), value))

@@ -6,8 +6,9 @@
     vary            h on the first x, else 0       h on the first x, else 0
 
 Suite 1 is these patterns for 1 <= x < p, and one pattern for x = p, for which the three coincide. Here p is the number
-of processors and h the size in words. Suites 2 and 3 have a pattern for each pattern of suite 1. Suite 2 keeps the most
-reads and the most writes of any processor and draws the rest at random; suite 3 keeps the total.
+of processors, x the number of those that read or write h words each, and h the size in words. Suites 2 and 3 have a
+pattern for each pattern of suite 1. Suite 2 keeps the most reads and the most writes of any processor and draws the
+rest at random; suite 3 keeps the total.
 """
 
 from collections.abc import Iterable, Iterator
@@ -52,7 +53,7 @@ class Pattern:
     x, h : int
         Parameters of that pattern.
     reads, writes : ndarray (p,) int64
-        Words that each processor reads, writes.
+        Words that each processor reads and writes.
     """
 
     kind: str

@@ -34,11 +34,11 @@ class Repeat:
         Seconds from the call to the last answer.
     steps : structured array
         A row for each superstep and processor: ``step, label, rank, reads, writes, bytes_read, bytes_written``.
-        ``footprint`` is the bytes of all arrays that it copies from or to.  ``chain`` is the number of loops' reads
-        of which each waits for the one before (`Superstep.copy_in_by`), and ``loop_bytes`` the bytes that loops read.
-        ``copy_in, compute, copy_out`` are seconds, each with its barrier.  ``faults_in, faults_out`` are the page
-        faults of copies of 64 KiB and more.  ``computed`` is True if the program called ``compute()``, and
-        ``counted`` if the counts hold all accesses.
+        ``footprint`` is the bytes of all arrays that the processor copies from or to.  ``chain`` is the number of
+        reads by loops that each wait for the one before (`Superstep.copy_in_by`), and ``loop_bytes`` the bytes that
+        loops read.  ``copy_in, compute, copy_out`` are seconds, each with its barrier.  ``faults_in, faults_out`` are
+        the page faults of copies of 64 KiB and more.  ``computed`` is True if the program called ``compute()``, and
+        ``counted`` is True if all accesses were counted.
     collectives : structured array
         A row for each collective and processor: ``phase`` ("compute", or "outside" of supersteps), the superstep's
         ``label``, ``name, rank, times``, the same counts, and ``seconds``.  A collective in a copy-in has no row
@@ -51,9 +51,9 @@ class Repeat:
     loops_with_cells : int
         Number of calls of compiled loops that got cells.  The loops' operations on the cells are not counted.
     placement : tuple of 2 float
-        Placement of the CPUs before and after the program: the ns in which a line passes from one processor's CPU to
-        the next one's, for the farthest pair.  NaN if it is not known: with one processor, with more processors than
-        CPUs, or in virtual time.
+        Placement of the CPUs before and after the program: the ns in which a cache line passes from one processor's
+        CPU to the next one's, for the slowest pair.  NaN if it is not known: with one processor, with more
+        processors than CPUs, or in virtual time.
     hardware : list
         For each processor, the events that ``counters=True`` has counted, and why others were not; None without it.
     dropped : int

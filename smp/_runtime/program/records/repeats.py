@@ -25,6 +25,7 @@ def prepared(
     Raises
     ------
     TypeError, ValueError
+        If an option is not valid, or if the program has a parameter of the same name without a value.
     """
     if (warmup, repeat, counters) == (0, 1, False):
         return program
@@ -58,7 +59,7 @@ def _must_match(first: Repeat, other: Repeat, number: int) -> None:
     Raises
     ------
     ProgramError
-        If they differ.  The message names the first superstep that does.
+        If they differ.  The message names the first superstep that differs.
     """
     one, two = (sequence(repeat.packs[0]) for repeat in (first, other))
     shared = min(len(one), len(two))
@@ -79,7 +80,7 @@ def _must_match(first: Repeat, other: Repeat, number: int) -> None:
 def repeated(
     once: Callable[[], tuple[list[Done], object]], warmup: int, repeat: int
 ) -> tuple[list[Done], object, list[Repeat]]:
-    """Run a call without a record, and then with one.
+    """Run a call without a record to warm up, and then with a record of each run.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Table of the cost of a word in the states of the placement that no function is fitted to."""
+"""Tables of the cost of a word in every state of the placement; the functions are fitted to the first state only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from smp.profiles.access import Access, Pattern
 def in_other_states(found: Access) -> Iterator[Table]:
     """Yield a table for each p whose CPUs had several states of placement: the cost of a word by family and state.
 
-    The pattern of a family is the largest of suite 1, x = p, among those that were measured in the most states.
+    The pattern of a family is one of suite 1 with x = p: the largest of those that were measured in the most states.
     """
     for p, states in (found.placement or {}).items():
         rows: list[list[Cell]] = []

@@ -29,7 +29,7 @@ PRICES = {
     "gow": "a word written by the other processors",
 }
 WORDS = (10_000, 1_000_000)
-"""Words that each processor reads, and writes as many, when whole cost functions are compared."""
+"""Numbers h of words when whole cost functions are compared: each processor reads h words and writes h words."""
 
 
 def price_name(term: str, profile: Profile) -> str:

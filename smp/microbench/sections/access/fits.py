@@ -1,9 +1,12 @@
 """Turn measured access patterns into times, into fitted and validated functions, and into the profile's "access".
 
-supersteps that count       no processor off its CPU, the CPUs in the main state of their placement
-a pattern's time            the mean of the middle half of them
+pieces that count           no processor off its CPU, the CPUs in the main state of their placement
+a pattern's time            the sum over its pieces: for each, the mean of the middle half of its times that count
 functions, validation       those of the SMP cost study, fitted and validated as there
 forms, turns                those that predict: see `models.supersteps.forms`
+
+Two pieces of a phase are alike if each processor copies the same number of words in both. A piece without times that
+count is assumed to take the mean of those alike.
 """
 
 from __future__ import annotations
@@ -148,7 +151,7 @@ def counting(taken: Samples, placement: Placement) -> NDArray[np.bool_]:
 
 
 def middle(values: NDArray[np.int64]) -> float:
-    """Return the mean of the middle half; if times scatter around two values, it is between them, by their shares.
+    """Return the mean of the middle half; if times scatter around two values, it is nearer to the more frequent one.
 
     Examples
     --------
@@ -207,7 +210,7 @@ def least(rows: Samples, counts: NDArray[np.bool_]) -> int:
 
 
 def seconds_of(rows: Samples, counts: NDArray[np.bool_]) -> float:
-    """Return the time of a pattern from its samples that count; alike pieces without any are taken with all samples."""
+    """Return the seconds of a pattern, from samples that count, or from all samples of alike pieces if none counts."""
     total = 0.0
     for mine in alike(rows):
         used = rows[mine & counts if (mine & counts).any() else mine]
@@ -217,7 +220,7 @@ def seconds_of(rows: Samples, counts: NDArray[np.bool_]) -> float:
 
 
 def _elsewhere(rows: Samples, placement: Placement) -> list[float | None]:
-    """Return the time of a pattern in each other state; None if some alike pieces were never clean in it."""
+    """Return the time of a pattern in each other state; None if a group of alike pieces was never clean in it."""
     labels = placement.between(rows["before_ns"], rows["after_ns"])
     inside = [rows["clean"] & (labels == k) for k in range(1, len(placement.states))]
     return [seconds_of(rows, mine) if least(rows, mine) else None for mine in inside]
@@ -228,7 +231,7 @@ def _summary(
 ) -> tuple[dict[int, access.Measured], list[Row]]:
     """Return the time of each pattern from the pieces that count, for the fit and for the report.
 
-    A pattern is reported, but not fitted, if some of its alike pieces never count.
+    A pattern is reported, but not fitted, if one of its groups of alike pieces has no sample that counts.
     """
     measured: dict[int, access.Measured] = {}
     rows: list[Row] = []

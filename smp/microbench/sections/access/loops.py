@@ -5,7 +5,7 @@
                                                                    in cache; one superstep precedes those that count
     bad      i + k t_line   one word of every line, next to those  the lines are flushed from all caches; before
                             of the other processors                copy-out the caches are filled with other, changed
-                                                                   lines, which have to go first
+                                                                   lines, which must be written back first
     random   uniform over a footprint, the first words             nothing
 
 Copy-in copies ``reads`` words of the shared array into a local array, and copy-out copies ``writes`` words back.  Good
@@ -116,7 +116,7 @@ def _write(
 
 @inline
 def _prime(shared: Int64s, local: Int64s, count: int, base: int) -> int:
-    """Touch both runs backwards, so that their first words end up nearest."""
+    """Touch both runs backwards, so that their first words end up in the nearest cache."""
     total = 0
     for k in range(count - 1, -1, -1):
         total += shared[base + k] + local[k]
@@ -235,7 +235,7 @@ def supersteps(
     """
     total = 0
     for r in range(-1 if family == GOOD else 0, copy_in.shape[0]):
-        row = max(r, 0)  # the superstep before the first leaves its stamps to it
+        row = max(r, 0)  # the first superstep overwrites the stamps of the one before it
         if family == GOOD:
             total += _prime(shared, local, reads, base)
         elif family == BAD:

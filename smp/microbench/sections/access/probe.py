@@ -34,13 +34,13 @@ SUPERSTEPS, RUNS = 300, 100
 LEAST, MOST = 3, 40  # fewest and most rounds; between them, as many as there is time for
 BUDGET = {"quick": 8.0, "default": 78.0, "full": 600.0}  # seconds for all p together
 EXTRA = 8  # further rounds, in up to half the budget on top, of the patterns with too few samples that count
-ENOUGH = 3  # samples that count of alike pieces, with which a pattern is not measured again
+ENOUGH = 3  # samples that must count in every group of alike pieces; otherwise a pattern is visited again
 CLEAN_CPU = 0.02  # wall may exceed CPU time by this fraction of it, plus SLACK ns
 SLACK = 3_000
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
-    """Measure the suites for every p of the plan, fit and validate the cost functions.
+    """Measure the suites for every p of the plan, and fit and validate the cost functions.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     Returns
     -------
     Measurement
-        ``data`` is the profile's "access"; ``samples`` has every superstep (SAMPLE).
+        ``data`` is the profile's "access"; ``samples`` has every piece of every superstep (SAMPLE).
 
     Raises
     ------

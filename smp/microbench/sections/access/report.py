@@ -130,7 +130,7 @@ def example(profile: Profile, found: Access) -> str:
 
 
 def cost_table(costs: Sequence[WordCost], sign: str = "") -> Table:
-    """Return a table of `word_costs`, of which there is at least one."""
+    """Return a table of the costs from `word_costs`, which must not be empty."""
     good = {row.p: row.measured for row in costs if row.family == "good"}
     rows: list[list[Cell]] = []
     for row in costs:

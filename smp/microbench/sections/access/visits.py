@@ -1,7 +1,7 @@
 """The patterns measured for one number of processors: the suites of every group, and the costs of visits to them.
 
 group       suites of patterns                                     words that a random access falls on
-good, bad   1, 2 and 3, at all sizes of the mode, the same ones
+good, bad   1, 2 and 3, at all sizes of the mode, the same for both
 good        1, 2 and 3, at larger sizes, those of whole arrays
 random      1, 2 and 3, at a few sizes, drawn for each footprint   a footprint: from a processor's cache to memory
 """
@@ -88,7 +88,7 @@ class Visit:
 
     @property
     def alike(self) -> list[NDArray[np.int64]]:
-        """For each piece of copy-in and of copy-out, the first piece in which each processor copies as many words."""
+        """For each piece of copy-in and of copy-out, the number of the first piece that is alike (see `fits`)."""
         found = []
         for words in (self.pattern.reads, self.pattern.writes):
             starts = self.piece * np.arange(max(1, -(-int(words.max()) // self.piece)))
@@ -101,8 +101,8 @@ class Visit:
 def groups_of(plan: Plan, p: int, rng: np.random.Generator) -> list[Group]:
     """Draw the suites of all groups for p processors.
 
-    One processor has one pattern of each size, and two have four.  One processor therefore gets more sizes, so that
-    there is enough to fit.
+    One processor has one pattern of each size, and two have four.  In the quick and default modes, one processor
+    therefore gets more sizes, so that there is enough to fit.
     """
     heights = sizes(DENSER[plan.mode] if p == 1 else plan.mode)
     few = RANDOM_SIZES[DENSER[plan.mode] if p == 1 else plan.mode]

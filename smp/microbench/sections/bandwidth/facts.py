@@ -25,7 +25,7 @@ def compared(found: Bandwidth, samples: Samples) -> Iterator[Figure]:
 
 
 def _spread(row: Stream, samples: Samples) -> Spread | None:
-    """Return the distance of the second best of all repeats but the first from the best."""
+    """Return the spread of the best of all repeats but the first, by `of_best`; None without samples."""
     stamps = select(samples, "bandwidth_stream", processors=row.processors, kernel=row.kernel)
     if stamps is None:
         return None

@@ -37,7 +37,7 @@ from .loops import BYTES, chase_until, placed, triad_until
 TURN_SECONDS = 0.03
 WINDOW_NS = 400_000
 SHORTEST_NS = 50_000
-"""Shortest windows that a turn has room for."""
+"""Shortest window: the array of spans has room for as many of them as fit into a turn."""
 TRIAD = -1
 FEW_CLEAN = Limits(clean_fraction=0.05)
 """On a busy computer few windows are undisturbed on all processors at once, but those few are right."""
@@ -62,7 +62,7 @@ class Traffic:
     steps: int = 0
 
     def bytes(self, line_bytes: int) -> float:
-        """Return the bytes moved by an operation: of an element as STREAM counts it, or of a line, twice if written."""
+        """Return the bytes that one operation moves: an element's, as STREAM counts, or a line's, twice if written."""
         return BYTES[3] if self.written == TRIAD else line_bytes * (1 + self.written / OF)
 
 

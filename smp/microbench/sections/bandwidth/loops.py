@@ -192,9 +192,9 @@ def triad_until(a: Floats, b: Floats, c: Floats, scalar: float, chunk: int, seco
 
 @local
 def chase_until(at: int, repeat: int, operations: int, seconds: float, spans: Words) -> tuple[int, int]:
-    """Chase for a fixed time in windows of ``repeat``; return the place of the end and the number of windows.
+    """Chase for a fixed time, in windows; return the address reached and the number of windows.
 
-    ``operations`` is the number of loads in a window; ``spans`` is as for `triad_until`.
+    A window is ``chase(at, repeat)``, and ``operations`` is the number of its loads. ``spans`` is as for `triad_until`.
     """
     deadline = clock() + np.int64(seconds * 1e9)
     count = 0

@@ -37,14 +37,14 @@ FOLDER = "sys/devices/system/node"
 LINES = 16_384
 """Lines that a window reads: 1 MB."""
 SHORTEST_NS = 20_000
-"""Shortest windows that there is room for."""
+"""Shortest window: the array of spans has room for as many of them as fit into the time."""
 
 Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Results of one node's CPUs with another node's memory: ns of a load, and ns per line that each CPU reads."""
+    """Results of one node's CPUs with the memory of a node: ns of a load, and ns per line that each CPU reads."""
 
     cpus: int
     memory: int
@@ -83,7 +83,7 @@ def measure_nodes(
     found : mapping of int to sequence of int
         CPUs of each node.
     nbytes : int
-        Bytes of the chased array, and of the arrays that the CPUs of a node read, taken together.
+        Bytes of the chased array. The arrays that the CPUs of a node read have as many bytes together.
     line_bytes : int
     seconds : float
         Seconds for all pairs of nodes.

@@ -69,7 +69,7 @@ def load(found: Bandwidth) -> Figure:
     return Figure(
         "bandwidth-loaded",
         said[0] if said else "What does a load cost while other processors move data?",
-        f"each point has another delay after each line that the others read or write; {VALID_BAND}; ringed: not valid",
+        f"points differ in the delay after each line that the others read or write; {VALID_BAND}; ringed: not valid",
         [Panel(Axis("traffic of the other processors", "GB/s", "log"), LATENCY, lines, marks=marks)],
     )
 

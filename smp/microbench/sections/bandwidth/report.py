@@ -102,7 +102,7 @@ def _compared(found: Bandwidth) -> Iterator[str]:
 
 
 def under_load(found: Bandwidth) -> Iterator[str]:
-    """Yield a clause that compares the latency under the heaviest load with that of idle memory, by valid points."""
+    """Yield a clause that compares the latency under the heaviest load with that of idle memory, from valid points."""
     points = [row for row in found.load_curve if row.valid is not False]
     idle = next((row for row in found.loaded_latency if not row.loading_processors and row.valid is not False), None)
     if points and idle:

@@ -37,13 +37,13 @@ Memory = Literal["shared", "private"]
 MEMORIES: tuple[Memory, ...] = ("shared", "private")
 """Global arrays, and each processor's private arrays, in huge pages if the system grants them."""
 PIECE = 1 << 19
-"""Elements of a piece: 8 to 13 MB, which a processor moves in 0.2 to 2 ms."""
+"""Elements of a piece: 4 to 13 MB, which a processor moves in 0.2 to 2 ms."""
 MOST_PIECES = 64
 """Most pieces of a processor's block."""
 UNPLACED = Placement()
 """A placement without known states, with which all times count."""
 TOLERANCE = 1e-13
-"""Largest relative error of a STREAM value."""
+"""Largest relative error with which a value of STREAM counts as right."""
 LIMITS = Limits(clean_fraction=0.05, spread=1.5)
 """Limits of the pieces: on a busy computer few are undisturbed on all processors at once, but those few are right."""
 STAMP = np.dtype(

@@ -3,8 +3,8 @@
 program     make lists, cells and streams │ start them │ sleep                                  │ wake
 stream                                    │ come to the line │ note the time │ rank │ note the time │ the last wakes
 
-The streams wait for one another at a starting line.  The time goes from the line to the end of the last stream, which
-wakes the program.
+The streams wait for one another at a starting line.  The measured time runs from when the first stream leaves the line
+until the last one is done.  This one wakes the program.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from smp.kernels.lists.wyllie_cells import rank_nodes
 
 Words = NDArray[np.int64]
 COME, OPEN, DONE, ENDED = 0, 16, 32, 48
-"""Words of a line: the number of streams that have come, 1 if all have; the number that are done, 1 if all are."""
+"""Words of a starting line: number of streams that have come; 1 if all have; number that are done; 1 if all are."""
 LINE_WORDS = 64
 SPINS, FEW = 1 << 20, 1 << 10
 """Looks at the line before a stream sleeps: if each stream has a CPU, and if streams take turns."""
 SLICE_NS = 20_000_000
-"""Longest sleep between two looks."""
+"""Longest sleep between two looks, in ns."""
 
 
 @inline

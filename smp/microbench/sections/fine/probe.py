@@ -9,7 +9,7 @@ timed, from when the first stream goes on until the last is done.  Lists, cells 
 The rest of a run, which makes and starts all that, is kept separately as the set-up.  Speed-ups are over the compiled
 serial loop in private memory, and every result is compared with the ranks of that loop.  A time is the median of the
 repeats, which are done in random order.  Of the repeats by streams, only those in the main state of the CPUs' placement
-count.
+count, or all if none was in it.
 """
 
 from __future__ import annotations
@@ -92,6 +92,8 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     ------
     Stopped
         On Ctrl-C, with the lengths that were finished.
+    WrongRanks
+        If the ranks of an algorithm differ from those of the serial loop.
     """
     effort = EFFORTS[plan.mode]
     rng = np.random.default_rng([plan.seed, 9])

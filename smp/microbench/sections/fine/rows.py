@@ -32,7 +32,7 @@ class RankedByStreams(Ranked):
 
 
 class Setup(Record):
-    """Seconds that a run of two nodes takes, in profiles whose times include the set-up."""
+    """Seconds that a run on a list of two nodes takes, in profiles whose times include the set-up."""
 
     algorithm: str
     streams: Size | None = None

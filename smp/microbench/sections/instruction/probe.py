@@ -6,11 +6,11 @@
 The streams are threads of one processor that is pinned to one CPU.  They sleep at a cell until it is filled, and each
 then does the same number of instructions.  A stream's time runs from the fill to its own last instruction, so it
 includes the turns of the others.  The MTA switched between streams at every clock and kept its pipeline busy with 21 of
-them.  Here the system switches some hundred times a second, and s streams take s times as long from the first on.
+them.  Here the system switches some hundred times a second, so s streams take s times as long as one, for any s.
 
-From the fill to the last instruction the CPU always runs one of these streams.  If their CPU times sum to less than
-that time, other processes had the rest, and the visit does not count.  A visit does not count either if the clock rate
-had changed.
+From the fill to the last instruction the CPU always runs one of these streams.  If their CPU times sum to less than 95%
+of that time, other processes had the rest, and the visit does not count.  A visit does not count either if the clock
+rate had changed.
 
 Source: the study of the Tera MTA, section 3.1.2.
 """
@@ -54,7 +54,8 @@ TRIAL = 1 << 15
 SETTLE = 2e-4
 """Seconds between two checks that all streams have fallen asleep."""
 LIMITS = Limits(overlap=0.95, spread=2.0)
-"""Streams that take turns on a CPU end one after the other: their times may spread, but their CPU's share may not."""
+"""Streams that take turns on a CPU end one after the other, so their times may spread; but together they must have the
+CPU."""
 KEY = {"what": "U5", "streams": "i4"}
 Words = NDArray[np.int64]
 
@@ -84,7 +85,7 @@ class Task:
 
 
 def measure(plan: Plan, tick: Tick) -> Measurement:
-    """Measure the time of an instruction while others take turns with it on one CPU.
+    """Measure the time of an instruction while the streams that do it take turns on one CPU.
 
     Parameters
     ----------

@@ -9,8 +9,9 @@
 
 The curve is cut into runs so that the sum of the absolute deviations of log ns from the median of each run is
 smallest.  Each size is weighted by the octaves that it stands for.  A further level is accepted only if it reduces
-this sum by more than one octave of sizes that are off by a factor of two would add, and if its latency is at least
-`RISE` times that of the level before.  Medians and absolute values keep the influence of single bad points small.
+this sum by more than `GAIN`, which is what one octave of sizes adds if they are off by a factor of two, and if its
+latency is at least `RISE` times that of the level before.  Medians and absolute values keep the influence of single bad
+points small.
 """
 
 from __future__ import annotations

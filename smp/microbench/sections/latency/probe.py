@@ -124,7 +124,7 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
 
 
 def undisturbed(result: Result, plan: Plan) -> Result:
-    """Return a point, with further reasons against it if it measures the last cache and other programs used it too.
+    """Return a point, with further reasons against it if it measures the last cache and other programs use that cache.
 
     The time of a load from the last cache depends on how much of the cache other programs leave, even in undisturbed
     windows. Under load, such a point may come out ten times as slow, and yet as steady as on a quiet computer. Or it is
@@ -148,7 +148,7 @@ def undisturbed(result: Result, plan: Plan) -> Result:
 
 
 def beyond_own_caches(plan: Plan, key: Any) -> bool:
-    """Return True if the lines of a point do not fit into the caches before the last, which no other CPU uses."""
+    """Return True if the lines of a point do not fit into a CPU's own caches, which are those before the last."""
     *inner, _ = (0, *(cache.bytes for cache in plan.caches or DEFAULTS))
     return inner[-1] <= _touched(plan, key)
 

@@ -69,8 +69,8 @@ def largest_array(plan: Plan, available: int | None) -> tuple[int, str | None]:
         return largest, None
     reason = f"{available or 0:,} bytes of memory are available" if fits < cap else f"the mode is {plan.mode}"
     return largest, (
-        f"the largest array should have four times the last cache that the system reports ({cache:,} bytes), which is "
-        f"{wanted:,} bytes; it has {largest:,} bytes, since {reason}"
+        f"the largest array should have four times the last cache that the system reports ({cache:,} bytes) or more, "
+        f"here {wanted:,} bytes; it has {largest:,} bytes, since {reason}"
     )
 
 

@@ -15,7 +15,7 @@ from .facts import title_of
 from .rows import ListRun, Lists
 
 MOST_ROWS = 3
-"""Most numbers of processors that the figure of intervals shows; it shows the largest."""
+"""Largest number of rows in the figure of intervals, which has a row for each of the largest p."""
 
 
 def figures(found: Lists, samples: Samples = None) -> Iterator[Figure]:

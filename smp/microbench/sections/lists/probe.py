@@ -74,6 +74,8 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
     ------
     Stopped
         On Ctrl-C, with the rows measured so far.
+    WrongRanks
+        If the ranks of an algorithm differ from those of the serial loop.
     """
     found = _Found(profile, plan.placement)
     lengths = LENGTHS[plan.mode]

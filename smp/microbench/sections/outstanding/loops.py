@@ -56,7 +56,7 @@ def chase_chains(at: Words, repeat: int) -> tuple[int, int]:
 
 @inline
 def far(position: np.uint64, lines: np.uint64, per_line: np.uint64) -> np.uint64:
-    """Return the first word of a pseudo-random line; ``lines`` is a power of two."""
+    """Return the index of the first word of a pseudo-random line; ``lines`` is a power of two."""
     x = (position ^ (position >> np.uint64(31))) * np.uint64(MIX)
     x = (x ^ (x >> np.uint64(29))) * np.uint64(MIX)
     return ((x >> np.uint64(32)) & (lines - np.uint64(1))) * per_line
@@ -64,7 +64,7 @@ def far(position: np.uint64, lines: np.uint64, per_line: np.uint64) -> np.uint64
 
 @inline
 def word(words: Words, position: np.uint64, far_apart: bool, per_line: np.uint64) -> np.int64:
-    """Return the word at a position, either of the pseudo-random order or of the words counted cyclically."""
+    """Return the word at a position, either in the pseudo-random order or in the words, counted cyclically."""
     size = np.uint64(words.size)
     at = far(position, size // per_line, per_line) if far_apart else position & (size - np.uint64(1))
     return np.int64(words[at])
@@ -80,7 +80,7 @@ def worked(x: np.int64, work: int, factor: np.int64) -> np.int64:
 
 @local
 def gather(words: Words, per_line: int, first: int, groups: int, depth: int, work: int, far_apart: bool) -> int:
-    """Load ``groups`` times ``depth`` words and multiply each ``work`` times; return the position after the last load.
+    """Load groups of words, do the work on each group, and return the position after the last load.
 
     Parameters
     ----------

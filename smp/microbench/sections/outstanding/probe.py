@@ -50,7 +50,7 @@ FEWEST_ROUNDS = 7
 SHORTEST_NS, LONGEST_NS = 2_500_000, 20_000_000
 """Shortest and longest visit of a crew, in ns."""
 LIMITS = Limits(off_cpu=0.05)
-"""A visit of several streams may spend more time off the CPU: it begins when the first of them is awake, and the others
+"""A visit of several streams may spend more time off the CPU: it begins when the first of them is awake but the others
 are not yet."""
 NEARLY = 1.05
 """Ratio to the best within which a value counts as reaching it (the paper's 5%)."""

@@ -1,4 +1,4 @@
-"""Look of a second at the placement of the CPUs, for users who are about to measure something."""
+"""A short look at the placement of the CPUs, for users who are about to measure something."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class PlacementNow:
     ----------
     states : tuple of Seen
         States of the placement, the most frequent first. Each has ``ns``, the hand-off of a line between neighbouring
-        CPUs. A look belongs to the state if its hand-off lies between ``low_ns`` and ``high_ns``. ``share`` is the
-        state's share of the looks. ``clock_GHz``, ``slowest_GHz`` and ``together`` are medians of the looks in it.
+        CPUs. A look belongs to the state if its hand-off lies between ``low_ns`` and ``high_ns`` (None: no upper
+        bound). ``share`` is the state's share of the time. ``clock_GHz``, ``slowest_GHz`` and ``together`` are medians
+        of the looks in it; notes below the printed table explain them.
     at_s, ns : ndarray (n,) float64
         Time of each look, in seconds from the first, and its hand-off; NaN if a neighbour was off its CPU.
     """
@@ -50,7 +51,7 @@ def placement(processors: int | None = None, seconds: float = 1.0) -> PlacementN
     processors : int, optional
         Number of processors; by default the number of usable CPUs, at most 8.
     seconds : float
-        Seconds to look for.  One look takes a twentieth of a millisecond, and there is one every 5 ms.
+        Length of the observation.  One look takes a twentieth of a millisecond, and there is one every 5 ms.
 
     Returns
     -------

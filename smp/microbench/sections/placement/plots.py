@@ -1,4 +1,4 @@
-"""Figure of the placement over time, with every reading of a campaign and the states."""
+"""Figure of the placement over time, with the readings of a campaign and the states."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Looks at the placement of the CPUs, some milliseconds apart, on a machine that does nothing else.
 
-    look ── pause ── look ── pause ── look       each: hand-off, clock, a core's work alone and on all
+    look ── pause ── look ── pause ── look       each: hand-off, clock, a loop on one CPU and on all CPUs
 
 The other sections take further readings of the hand-off next to their samples.  When a campaign ends, the states are
 found in all readings.  None of the papers has this section, since in the 1990s a CPU stayed where it was.
@@ -32,7 +32,7 @@ from .rows import Placement, Seen
 SECONDS = {"quick": 0.6, "default": 2.0, "full": 16.0}
 """Seconds for all numbers of processors together, by mode."""
 PAUSE = 0.005  # seconds between two looks
-SPINS = 1 << 40  # looks at a barrier before a processor blocks: it never does, since it would come late to the look
+SPINS = 1 << 40  # polls of a barrier before a processor blocks: in effect never, as it would be late for the look
 
 SAMPLE = np.dtype(
     [
@@ -115,7 +115,7 @@ def look_around(p: int, seconds: float, log: PlacementLog) -> Looks:
 
 
 def _looks(proc: Processor, seconds: float) -> NDArray[np.int64]:
-    """Take looks until the time is over on processor 0, at least one."""
+    """Take looks, at least one, until the time is over on processor 0."""
     found: list[NDArray[np.int64]] = []
     usual = int(proc.sync[RETRIES])
     end = time.monotonic() + seconds

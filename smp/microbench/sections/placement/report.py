@@ -12,7 +12,7 @@ from smp.profiles.records import PlacementState
 from .rows import Placement, Seen
 
 SEVERAL = 1.5
-"""Smallest ratio of a loop's time on all CPUs to its time on one that shows that two CPUs share a core."""
+"""Two CPUs share a core if a loop takes at least this many times as long on all CPUs at once as on one alone."""
 COLUMNS = (
     counted("p"),
     Column("hand-off", "ns"),

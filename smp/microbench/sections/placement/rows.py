@@ -22,4 +22,4 @@ class Placement(Judged):
     looks: dict[ByProcessors, Count]
     stolen_fraction: Number | None = None
     states: dict[ByProcessors, list[PlacementState]] | None = None
-    """States found in all readings of the campaign, also those that the other sections take."""
+    """States found in all readings of the campaign, including those that the other sections took."""

@@ -3,13 +3,14 @@
     the bandwidth-bound stream   |triad triad triad triad triad ... for a fixed time| fill
     k others                   readff: look, look, ... limit reached: asleep          go on
 
-    apart      they are on the other CPUs, and share those when there are more of them than CPUs
-    beside     they are on its own CPU: a poller takes turns with it
+    apart      the pollers are on the other CPUs, and share those if there are more pollers than CPUs
+    beside     the pollers are on the stream's own CPU and take turns with it
 
-The limit is the number of looks after which a wait traps: 0, at once; the Tera's 1,024; for ever.  A look at a line
-that no stream writes is served from the poller's own cache.  With coherent caches, polling should therefore cost time
-of the CPU but not of the interconnect; the MTA, without caches, would have paid for each look.  This is the
-measurement that the paper left undone.
+Triad, the loop a = b + s c of STREAM, is bound by bandwidth.  The limit is the number of looks after which a wait
+traps, such as 0 (at once), the Tera's 1,024, or none (for ever).  A look at a line that no stream writes is served from
+the poller's own cache.  With coherent caches, polling should therefore cost time of the CPU but not of the
+interconnect; the MTA, without caches, would have paid for each look.  This is the measurement that the paper left
+undone.
 
 A stream that polls for ever keeps its CPU.  A visit in which other processes had a part of that CPU does not count:
 with pollers apart, there was less polling; with pollers beside it, triad took turns with more than the pollers.
@@ -84,7 +85,7 @@ EFFORTS = {
 }
 """Extent of each mode."""
 VISIT_NS, TURN_NS = 6_000_000, 20_000_000
-"""Length of a visit; if streams take turns on a CPU, the length for each of them, so that each has several turns."""
+"""Length of a visit, and its length per stream if streams take turns on a CPU, so that each has several turns."""
 
 
 @dataclass(frozen=True)
@@ -124,9 +125,10 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     -------
     Measurement
         ``data.rows`` has a row for each place, limit (None: for ever) and number of pollers, from 0. A row has ``ns``
-        an element, ``GBps``, and ``slowdown``, the ratio to the row without pollers in the same place, with its two
-        ends. ``retries`` and ``traps`` are those of all pollers in a visit; all numbers are medians. ``data.look_ns``
-        is the time of one look. ``samples`` has every visit as one window.
+        an element, ``GBps``, and ``slowdown``, the ratio to the row without pollers in the same place, with its bounds
+        ``slowdown_low`` and ``slowdown_high``. ``retries`` and ``traps`` are those of all pollers in a visit; all
+        numbers but the bounds are medians. ``data.look_ns`` is the time of one look. ``samples`` has every visit as one
+        window.
 
     Notes
     -----

@@ -41,7 +41,7 @@ def _times(row: Poll) -> str:
 
 
 def told_apart(row: Poll) -> bool:
-    """Return True if the time of triad next to pollers differs from that alone: their quartiles do not overlap."""
+    """Return True if triad takes a different time next to pollers than alone: the quartiles do not overlap."""
     low, high = row.slowdown_low, row.slowdown_high
     return low is None or high is None or not low <= 1.0 <= high
 

@@ -1,7 +1,8 @@
 """Table of the supersteps that lie outside their interval, each with an explanation.
 
-below good     it stores nothing, whereas Good copies; at the good end, within the error of the functions
-beyond bad     page faults; at the bad end; a loop that does more than read; more words than were measured
+below good     at the good end, within the error of the functions; it stores nothing, whereas Good copies
+beyond bad     at the bad end, likewise; page faults; a loop that does more than read
+either         more words than were measured
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Explanation:
         self._most = {family: max(ends) for family, ends in ranges.items()}
 
     def of(self, step: Counted) -> str:
-        """Return a clause that explains why a superstep lies outside its interval."""
+        """Return a clause that explains why a superstep lies outside its interval, or "not explained"."""
         measured, good = step.measured_s or 0.0, step.good_s or 0.0
         worst = max(step.bad_s or 0.0, step.random_s or 0.0)
         if measured < good:
@@ -65,7 +66,9 @@ class Explanation:
 
 
 def outside(steps: Sequence[Counted], profile: Profile, name: Any) -> Iterator[Table]:
-    """Yield a table of the supersteps of a section that lie outside their interval; nothing if all lie inside.
+    """Yield a table of the supersteps with M of at least `SMALL` that lie outside their interval.
+
+    It yields nothing if all of them lie inside, or if the profile has no cost functions.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ Timed = tuple[Figure, int, NDArray[Any] | None]
 
 
 def judged(programs: Iterable[Timed]) -> Iterator[Figure]:
-    """Yield the numbers with their spreads and their validity; a number without repeats counts as steady."""
+    """Yield the numbers with their spreads and their validity; a number with fewer than 3 repeats counts as steady."""
     rows = list(programs)
     steady = [_steady(seconds) for _, _, seconds in rows]
     disturbed = {

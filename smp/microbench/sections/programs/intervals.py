@@ -37,7 +37,7 @@ def remark(rows: Sequence[Any]) -> str:
 
 
 def invalid(rows: Sequence[Any], *families: str) -> list[str]:
-    """Return for each row why the predictions of some families are not valid; empty if they are."""
+    """Return for each row why the predictions of some families are not valid; empty if they are valid."""
     return [OFF if set(families) & set(row.off or ()) else "" for row in rows]
 
 

@@ -18,7 +18,7 @@ BARS = "; bars: the fastest to the slowest"
 TIME = Axis("time per element", "ns", "log")
 UNSTEADY = "Red rings around measured times: the repeats differ too much."
 FARTHEST = 3.0
-"""Bars of repeats are drawn up to this many times the slowest median, and down to the fastest divided by it."""
+"""Bars of repeats are drawn up to this multiple of the slowest median, and down to the fastest median divided by it."""
 
 
 def measured(rows: Sequence[Any]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """Common parts of the probes of whole programs: rows from the repeats of a program, and its supersteps in intervals.
 
 repeat repeat repeat ... -> those in the main state of the placement
-                     -> the one of the median time -> totals of its interval      one row
+                     -> the one nearest the median -> totals of its interval      one row
                                                    -> superstep by superstep      a row each
                         radix sort, six rounds     -> pooled by label             "count", "prefix sum", ...
                         every length               -> averages by label           the paper's tables 9 to 11
@@ -39,7 +39,7 @@ ENDS = ("good_s", "bad_s", "random_s")
 MOST_UNSTEADY = 0.25
 """Largest share of unsteady times with which a section is valid."""
 MORE, MORE_S = 2, 4.0
-"""Most repeats that are added for each one asked for, and most seconds that this may take in a section."""
+"""Most repeats that are added for each requested one, and most seconds that the added ones of a section may take."""
 MOVED = "in none of {} repeats were the CPUs in their most frequent placement throughout"
 NO_FUNCTIONS = (
     "no cost functions, so no intervals: measure the section access too, or give a profile that has it with --profile"
@@ -108,7 +108,7 @@ class Found(Generic[Row, Step]):
     samples : list of tuple
         Key of the row, number of the repeat, and its seconds.
     judgements : list of list of str
-        Reasons why the repeats of each row are not steady; empty if they are.
+        Reasons why the repeats of each row are not steady; empty if they are steady.
     """
 
     def __init__(self, profile: Profile | None, step: type[Step], log: PlacementLog) -> None:
@@ -207,7 +207,7 @@ class Found(Generic[Row, Step]):
 
 
 def unsteady(seconds: Sequence[float] | NDArray[np.float64]) -> list[str]:
-    """Return why the median of some repeats is not reliable; empty if it is."""
+    """Return why the median of some repeats is not reliable; empty if it is reliable."""
     first, third = np.percentile(seconds, [25, 75])
     if third <= LIMITS.spread * first:
         return []
@@ -231,7 +231,10 @@ def families_off(profile: Profile, p: int) -> list[str]:
 
 
 def totals(interval: Interval) -> Totals:
-    """Return the totals of a run, with the number of supersteps large enough to judge and of those that lie inside."""
+    """Return the totals of a run.
+
+    They include the number of supersteps that are large enough to judge, and the number of these that lie inside.
+    """
     total, whole = interval.total, interval.whole
     large = (interval.m >= SMALL) & ~np.isnan(interval.good)
     return {
@@ -282,7 +285,10 @@ def steps_of(run: Run, profile: Profile | None, step: Callable[..., Step]) -> li
 
 
 def pooled(steps: Iterable[Step]) -> list[Step]:
-    """Return one row for each label: the counts of its first superstep, ``times``, and all seconds and faults added."""
+    """Return one row for each label, with the counts of its first superstep and the sums of all seconds and faults.
+
+    ``times`` is the number of its supersteps.
+    """
     labels: dict[str, list[Step]] = {}
     for step in steps:
         labels.setdefault(step.label, []).append(step)
@@ -312,7 +318,7 @@ def averages(steps: Iterable[Step], *by: str) -> list[Step]:
     list of Counted
         ``runs`` is the number of runs. ``loc`` and ``m_over_g`` are the means over the runs in which the superstep is
         significant, that is with M of at least `SMALL`, or None if it never is. The counts and times are those of the
-        run with the largest M, of several the last.
+        run with the largest M, or of the last such run.
     """
     groups: dict[tuple[Any, ...], list[Step]] = {}
     for step in steps:

@@ -52,7 +52,7 @@ def predicted(rows: Sequence[Ran]) -> bool:
 
 
 def each(row: Any, name: str, work: float) -> float | None:
-    """Return a total of a row, in seconds, as ns for each unit of work."""
+    """Return a total of a row, which is stored in seconds, as ns for each unit of work."""
     total = getattr(row, name)
     return None if total is None else float(total) / work * 1e9
 
@@ -81,5 +81,5 @@ def with_computation(row: Placed) -> bool:
 
 
 def counts_text(step: Counted) -> str:
-    """Return h_r, h_w and M in words."""
+    """Return h_r, h_w and M as text."""
     return f"h_r {count(step.hr)}, h_w {count(step.hw)}, M {count(step.m)}"

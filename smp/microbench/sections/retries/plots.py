@@ -1,4 +1,4 @@
-"""Figure of the retries before a trap: counted against set, and their time (after the program of figure 7)."""
+"""Figure of the retries before a trap: their number against the limit, and their time (after figure 7's program)."""
 
 from __future__ import annotations
 

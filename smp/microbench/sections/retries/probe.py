@@ -4,8 +4,8 @@
     main      read the counters     wait until it has trapped │ read them again │ fill
 
 The count has to equal the limit that was set.  The time until a wait traps is measured separately, with a wait whose
-timeout is over before it begins: it still makes all its looks, traps, and withdraws.  The time of a look is its extra
-time over a wait with limit 0, divided by its number of looks.  No other thread is at the cell.
+timeout is over before it begins: it still makes all its looks, traps, and withdraws.  The time of a look is the extra
+time of the longest wait over one with limit 0, divided by its number of looks.  No other thread is at the cell.
 
 Source: the study of the Tera MTA, section 3.2.
 """
@@ -61,10 +61,10 @@ def measure(plan: Plan, tick: Tick) -> Measurement:
     Returns
     -------
     Measurement
-        ``data.rows`` has a row for each limit. It has the fewest and the most retries ``counted`` in the ``waits`` of a
-        stream, and ``equal``, which is True if all counts equal the limit. Its time is that until a wait has trapped
-        and withdrawn, the median of ``windows``. ``look_ns`` is the time of a look. ``samples`` has every timed wait,
-        with its retries and traps.
+        ``data.rows`` has a row for each limit. ``counted_least`` and ``counted_most`` are the fewest and the most
+        retries counted in the ``waits`` of a stream, and ``equal`` is True if all counts equal the limit. ``ns`` is the
+        time until a wait has trapped and withdrawn, the median of ``windows`` timed waits. ``look_ns`` is the time of a
+        look. ``samples`` has every timed wait, with its retries and traps.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def _program(
 
 
 def _timed(proc: Processor, cells: Cells, turn: int, timer_ns: float) -> Windows:
-    """Time a wait that withdraws as soon as it has trapped; the second of two, since a CPU is slow after a sleep."""
+    """Time the second of two waits that withdraw as soon as they have trapped, since a CPU is slow after a sleep."""
     with contextlib.suppress(WaitTimeout):
         cells.readff(0, timeout=0)
     watch = Watch(proc.counters)

@@ -1,4 +1,4 @@
-"""Figure 3 of the SMP paper, from its own coefficients: the communication of the sorts on the paper's machine.
+"""Figure 3 of the SMP paper, redrawn from the paper's coefficients: communication of the sorts on its machine.
 
     counts of a superstep    x  tables 2 and 4    =  good, bad
     good                     x  M/G of its table  =  measured; from Loc if the table has no M/G
@@ -72,7 +72,7 @@ def figure() -> Figure:
     return Figure(
         "sorting-paper",
         f"On the SMP paper's machine communication took {least:.1f} to {most:.1f} times the good prediction",
-        "from its counts and coefficients; measured: by the averages of tables 9 to 11; no computation as in figure 3",
+        "from its counts and coefficients; measured: by the averages of tables 9 to 11; figure 3 also has computation",
         panels,
         columns=2,
         share_x="all",

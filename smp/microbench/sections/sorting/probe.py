@@ -1,7 +1,7 @@
 """Sorting by the paper's three programs for several lengths and numbers of processors, by NumPy, and by the fast form.
 
-The keys are random and have 32 bits.  The time of a program is the sum of its supersteps, as in the paper, and the
-median of the repeats.  Every superstep is compared with its predicted times, and every result with NumPy's.  NumPy's
+The keys are random and have 32 bits.  The time of a program is the sum of its supersteps, as in the paper; the median
+of the repeats is kept.  Every superstep is compared with its predicted times, and every result with NumPy's.  NumPy's
 sort and the fast form sort the same keys, alternately.
 Source: the SMP cost study, section 5, tables 9 to 11, figure 3.
 """
@@ -70,7 +70,7 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
     -------
     Measurement
         ``rows`` has a row for each length, p and algorithm, and ``steps`` has their supersteps, those of one label
-        combined. ``analysis`` has the paper's tables 9 to 11: averages over all lengths by algorithm, p and label,
+        combined. ``analysis`` follows the paper's tables 9 to 11: averages over all lengths by algorithm, p and label,
         with the counts at the longest length and those of the closed form. ``forms`` has NumPy and the fast form by
         length.
 
@@ -78,6 +78,8 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
     ------
     Stopped
         On Ctrl-C, with everything measured so far.
+    WrongOrder
+        If the result of a sort differs from NumPy's.
     """
     found = _Found(profile, plan.placement)
     points = [(p, n) for p in plan.processors for n in lengths_of(plan.mode, p)]

@@ -46,7 +46,7 @@ def title_of(algorithm: str) -> str:
 def line(found: Sorting) -> tuple[str, str] | None:
     """Return the heading and text for the first screen: the sorts and the fast form at the longest length.
 
-    The sorts are those with the number of processors of the fastest one.
+    All sorts are shown for one p, that of the fastest one.
     """
     longest = max((row.n for row in found.rows or found.forms), default=0)
     rows = [row for row in found.rows if row.n == longest]

@@ -1,10 +1,10 @@
 """Red-black relaxation by every layout, for several grids and numbers of processors, and by the fast form.
 
 The grids are square, with random float64, and the number of iterations is fixed.  The time of an iteration is that of
-its two supersteps, the median of the repeats.  The copies of the blocks in and out, which are done once, are reported
+its two supersteps, as a median of the repeats.  The copies of the blocks in and out, which are done once, are reported
 separately.  Every superstep is compared with its predicted times, and every result equals that of one processor bit
-for bit.  The fast form relaxes the same grid, with its iterations blocked in time and one by one.  The streams that it
-uses also copy the grid as often, which moves 16 bytes a cell: the least that an iteration by itself can move.
+for bit.  The fast form relaxes the same grid, with its iterations blocked in time and one by one.  The same streams
+also copy the grid once for each iteration.  A copy moves 16 bytes a cell, the least that a single iteration can move.
 Source: Brewer, Portable High-Performance Supercomputing, sections 4.4 and 5.2.
 """
 
@@ -39,8 +39,8 @@ from .rows import Form, GridForm, GridRun, GridStep, Stencil
 SIDES = {"quick": (256, 1024), "default": (256, 1024, 4096), "full": (256, 512, 1024, 2048, 4096, 8192)}
 """Number of rows, and of columns, of the grids."""
 ROOM = 8
-"""Multiple of a grid's bytes that must be free: for the grids here, the shared ones of all sizes, and the processors'
-own blocks."""
+"""Multiple of a grid's bytes that must be free: for its copies in this process, the shared grids of all sizes, and the
+processors' own blocks."""
 REPEATS, FEWER_FROM, FEWER = 5, 2048, 3
 KEY = {"rows": "i4", "columns": "i4", "p": "i4", "layout": "U16", "blocks": "U8"}
 Grid = NDArray[np.float64]
@@ -61,7 +61,9 @@ class Layout(NamedTuple):
 
 
 def layouts_of(p: int) -> list[Layout]:
-    """Return the layouts for p processors: of several with the same blocks only the first, but always "shared".
+    """Return the layouts for p processors.
+
+    If several divide the grid into the same blocks, only the first is kept. "shared" is always added.
 
     Examples
     --------
@@ -101,14 +103,16 @@ def measure(plan: Plan, tick: Tick, profile: Profile | None = None) -> Measureme
     -------
     Measurement
         ``rows`` has a row for each grid, p and layout, with ``ns_per_cell`` of an iteration and ``around_ns`` of the
-        work that is done once. ``steps`` has their supersteps, all reds combined and all blacks combined, and
-        ``analysis`` has the averages of these over the grids. ``forms`` has the fast form and the copy by grid.
-        ``left_out`` has the grids for which memory is short.
+        work that is done once, per cell. ``steps`` has their supersteps, those of one label (a colour, for instance)
+        combined, and ``analysis`` has the averages of these over the grids. ``forms`` has the fast form and the copy by
+        grid. ``left_out`` has the grids for which memory is short.
 
     Raises
     ------
     Stopped
         On Ctrl-C, with everything measured so far.
+    WrongGrid
+        If the result of a layout or of the fast form differs from that of one processor.
     """
     found = _Found(profile, plan.placement)
     fits = [side for side in SIDES[plan.mode] if ROOM * 8 * side**2 <= available_memory()]

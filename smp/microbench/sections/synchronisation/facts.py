@@ -30,7 +30,7 @@ def operations(found: Synchronisation) -> list[tuple[str, float, Operation | Non
 def barriers(found: Synchronisation) -> list[tuple[int, list[float | None], Operation | None]]:
     """Return the ns of a compiled barrier and of one from Python for each p, ascending.
 
-    The row of one of them is added if it is not valid.
+    The third item is the first of their two rows that is not valid, or None.
     """
     made = []
     for p, us in sorted((found.barrier_us or {}).items(), key=lambda item: int(item[0])):

@@ -60,7 +60,7 @@ def by_exchange(words: Words, turn: int, then: int, sync: Words) -> int:
 
 @local
 def handoffs(words: Words, sync: Words, exchange: bool, side: int, chunk: int, seconds: float, spans: Words) -> int:
-    """Hand a word to and fro until the time is over; TURN is 0 at the start.
+    """Hand a word to and fro until the time is over; TURN must be 0 at the start.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def adds(words: Words, chunk: int, seconds: float, spans: Words) -> int:
 
 @local
 def barriers(words: Words, sync: Words, rank: int, chunk: int, seconds: float, spans: Words) -> int:
-    """Pass barriers in windows of ``chunk`` until the time is over on processor 0; END is 0 at the start.
+    """Pass barriers in windows of ``chunk`` until the time is over on processor 0; END must be 0 at the start.
 
     There is one more barrier between two windows. Processor 0 sets END before that barrier, so all processors stop
     after the same window.  Returns the number of windows.

@@ -13,7 +13,7 @@ from .report import MATRICES, OPERATIONS
 from .rows import Operation, Synchronisation
 
 FEW_NAMES = 24
-"""Largest number of CPUs of a matrix that are all named; of more, only every second, third, ... is."""
+"""Largest number of CPUs that are all named at the axes of a matrix; of more, only every second, third, ... is."""
 STEPS = ("compiled", "python", "superstep")
 
 

@@ -45,7 +45,7 @@ MOST_CPUS = {"quick": 4, "default": 12, "full": 48}
 SHORTEST, LONGEST = 0.015, 0.06
 """Shortest and longest visit, in seconds; a visit is short because time that the hypervisor takes spoils all of it."""
 VISIT_SECONDS = 0.006
-"""Further seconds that a visit takes."""
+"""Seconds that a visit takes in addition to its windows."""
 START_SECONDS = 0.5
 """Seconds that a machine takes to start and to load compiled code."""
 ASLEEP = Flag.DESCHEDULED | Flag.SWITCHED | Flag.APART
@@ -136,7 +136,7 @@ def stages_of(counts: Sequence[int], cpus: tuple[int, ...], chosen: tuple[int, .
     Parameters
     ----------
     counts : sequence of int
-        The p's, ascending.
+        Numbers of processors, ascending.
     cpus, chosen : tuple of int
         CPUs that may be used, and CPUs of the hand-off matrix.
     """

@@ -99,7 +99,7 @@ def _empty_superstep(proc: Processor) -> None:
 def _in_python(
     proc: Processor, words: Words, operation: Callable[[], None], chunk: int, seconds: float, room: Words
 ) -> int:
-    """Take windows like `loops.barriers`, of an operation of all processors that is called from Python."""
+    """Take windows as `loops.barriers` does, but of an operation that all processors call from Python."""
     deadline = time.monotonic_ns() + int(seconds * 1e9)
     count = 0
     while True:

@@ -1,4 +1,4 @@
-"""Loops that note the time at which a thread runs, and a bare part of a remapping: the wake-up of another thread.
+"""Loops that note the time at which a thread runs, and one part of a remapping: the wake-up of another thread.
 
     waker      note BEFORE, GO, wake │ sleep
     sleeper                   asleep │ note WOKEN │ wake the waker
@@ -48,7 +48,7 @@ def write_time(cells: Cells) -> None:
 
 @stream
 def remap(cells: Cells, times: Words) -> None:
-    """Trap on cell 0, which a thread that waits for this stream fills; note when that thread ran and this one goes on.
+    """Wait at cell 0, which a thread that waits for this stream fills; note when that thread ran and this one goes on.
 
     Parameters
     ----------

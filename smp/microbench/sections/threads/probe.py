@@ -2,7 +2,7 @@
 
     stream      pool.start until the thread runs, on a stream that has no thread of the system yet       (table 1)
     thread      the same on an idle stream
-    bare        threading.Thread.start until it runs: what a stream begins with
+    bare        threading.Thread.start until that thread runs: the first step of starting a stream
     remap       a thread waits, and its stream goes to a ready thread: until that thread runs            (table 2)
     at once     the same with retry limit 0, by a trap: the paper's adjusted mean, measured
     back        from then until the first goes on, once the second has filled its cell and ended
@@ -18,8 +18,8 @@ remapping separately, and reports how much of the remapping they explain.  The p
     python      the way of that thread back into Python
     call        the call of its function there, with the cells as an argument
 
-The events above happen on all CPUs of the process, and the system places the threads.  The accounting and its whole
-happen on one CPU, where a woken thread runs as soon as the waker sleeps.
+The events above happen on all CPUs of the process, and the system places the threads.  The parts, and the remapping
+that they make up, happen on one CPU, where a woken thread runs as soon as the waker sleeps.
 
 Source: the study of the Tera MTA, section 3.3.
 """
@@ -177,7 +177,7 @@ def _program(proc: Processor, cells: dict[int, Cells], order: list[str], turn: i
 
 
 class _Bench:
-    """Functions by name that each time one event or part, and return its ns."""
+    """Functions by name, each of which measures one event or part and returns its ns."""
 
     def __init__(self, proc: Processor, cells: dict[int, Cells]) -> None:
         self._proc, self._cells = proc, cells
@@ -222,7 +222,7 @@ class _Bench:
         return int(times[0]) - start
 
     def _bare(self) -> int:
-        """Return the same for a thread of Python's own."""
+        """Return the ns from ``start`` until the thread runs, for a plain thread of Python."""
         times = np.zeros(1, np.int64)
         thread = threading.Thread(target=stamp, args=(times, 0))
         start = time.monotonic_ns()
@@ -231,7 +231,7 @@ class _Bench:
         return int(times[0]) - start
 
     def _remap(self, limit: int) -> tuple[int, int]:
-        """Trap while another thread is ready; return ns until that thread runs, and until this one goes on."""
+        """Wait while another thread is ready; return ns until that thread runs, and until this one goes on."""
         times, cells = np.zeros(2, np.int64), self._cells[limit]
 
         def outer(pool: Pool) -> None:

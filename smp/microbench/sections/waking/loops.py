@@ -4,8 +4,8 @@
     waiter         │ BEGUN + 1 │ readff                  │ DONE + 1; the last one notes the time     many
     waiter         │ BEGUN + 1 │ readfe │ work │ writeef │ DONE + 1; the last one notes the time     one at a time
 
-The main thread sleeps at the end, whereas that of the MTA spun: by spinning, it would keep a CPU from the streams that
-it has just woken.
+The main thread sleeps at the end, whereas that of the MTA spun.  If it spun here, it would keep a CPU from the streams
+that it has just woken.
 
 Source: the study of the Tera MTA, sections 3.2.1 and 3.2.2.
 """
@@ -66,7 +66,7 @@ def report(words: Words) -> None:
 
 @stream
 def pass_by(words: Words, cells: Cells) -> None:
-    """Wait until cell 0 is full, and leave it so."""
+    """Wait until cell 0 is full, and leave it full."""
     begin(words)
     readff(cells, 0)
     report(words)

@@ -18,7 +18,7 @@ Lines = Iterable[tuple[str, list[Any], dict[str, Any]]]
 
 
 def figures(found: Waking, samples: Samples = None) -> Iterator[Figure]:
-    """Describe the figure of the time until all streams go on, in all and per stream, a line for each initial loop."""
+    """Describe the figure of the time until all streams go on, in all and per stream, a line per initial loop."""
     panels = []
     for how in [how for how in TITLES if select(found.rows, "streams", how=how)]:
         loops = sorted({row.initial_ns for row in found.rows if row.how == how})

@@ -145,7 +145,7 @@ def _row(result: Result, GHz: float, log: PlacementLog) -> Woken:
 
 
 class Statistics(Times, Counts):
-    """Fields that rows on streams that pass a cell have in common."""
+    """Fields that the rows of the sections ``waking`` and ``chain`` have in common."""
 
     total_ns: float
 
