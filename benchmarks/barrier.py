@@ -2,9 +2,9 @@
 
     python benchmarks/barrier.py [--rounds 9] [--seconds 0.05]
 
-All figures come from this one run, in which the operations alternate.  The round trip of a line is that of two
-processors that load and store it in turn, as the barrier does; the round trip by compare_exchange is shown next to it.
-``multiprocessing.Barrier`` is passed by two separate processes.
+All figures come from this one run, in which the operations alternate.  The round trip of a cache line is that between
+two processors that load and store it in turn, as the barrier does; the round trip by compare_exchange is shown next to
+it.  ``multiprocessing.Barrier`` is passed by two separate processes.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def in_a_fresh_process(code: str, repeats: int = 3) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--seconds", type=float, default=0.05, help="of each visit (default 0.05)")
+    parser.add_argument("--seconds", type=float, default=0.05, help="length of each measurement (default 0.05)")
     options = parser.parse_args()
     if len(usable_cpus()) < 2:
         print("skipped: this process may use one CPU only, and every figure here is for two")

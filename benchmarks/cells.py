@@ -106,7 +106,7 @@ def futex_to_and_fro(words: Times, me: int, rest: int, n: int, out: Times) -> No
 
 
 def two_processors(proc: smp.Processor, plain: Cells, padded: Cells, asleep: Cells, words: Any, rounds: int) -> Any:
-    """Return the ns of each kind of hand-over and back, and of an operation by one stream; those from Python in us."""
+    """Return the ns of each kind of hand-off and back, and of an operation by one stream; those from Python in us."""
     found: dict[str, float] = {}
 
     def take(name: str, n: int, work: Any, windows: int) -> None:
@@ -184,7 +184,11 @@ def wake_timed(words: Times, sleepers: int, r: int) -> int:
 def many_sleepers(
     proc: smp.Processor, cells: Cells, words: Any, done: Any, rounds: int, seconds: float
 ) -> dict[str, float]:
-    """Return the share of a CPU that 64 waiting streams take, and the ns of a fill, all wakes, and bare wakes."""
+    """Return the share of a CPU that this processor's sleepers take; on processor 0 also the ns of filling and waking.
+
+    ``fill`` is the time to fill a cell for which all sleepers wait, ``wake all`` the time until the last of them has
+    gone on, and ``wake bare`` the time to wake as many threads, each by its own futex.
+    """
     each = SLEEPERS // proc.size
     found: dict[str, float] = {}
     with proc.streams(each) as pool:
@@ -245,7 +249,7 @@ def main() -> None:
     rows = [
         ("bytes of a cell", 8 * PLAIN, "", 16),
         ("readfe + writeef / compare-exchange + store", ns["pair"] / ns["floor"], f"{ns['pair']:.1f} ns", 3),
-        ("hand-over by cells / by a line, spinning", ns["plain"] / ns["line"], f"{ns['plain'] / 2:.0f} ns one way", 2),
+        ("hand-off by cells / by a line, spinning", ns["plain"] / ns["line"], f"{ns['plain'] / 2:.0f} ns one way", 2),
         ("  cells on lines of their own / by a line", ns["padded"] / ns["line"], f"{ns['padded'] / 2:.0f} ns", None),
         (
             "  by cells / by a line, compare-exchange",
@@ -254,7 +258,7 @@ def main() -> None:
             None,
         ),
         (
-            "hand-over by cells / by a futex, asleep",
+            "hand-off by cells / by a futex, asleep",
             ns["asleep"] / ns["futex"],
             f"{ns['asleep'] / 2e3:.1f} us one way",
             2,
@@ -274,7 +278,7 @@ def main() -> None:
             None,
         ),
     ]
-    print(f"{'':<46}{'got':>8}{'asked':>8}")
+    print(f"{'':<46}{'measured':>8}{'target':>8}")
     for name, got, detail, asked in rows:
         print(f"{name:<46}{got:>8.2f}{'' if asked is None else asked:>8}   {detail}")
 

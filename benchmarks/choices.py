@@ -2,9 +2,11 @@
 
     python benchmarks/choices.py [sort] [programs] [lists] [stencil] [--cases 500] [--calibration FILE] [--out FOLDER]
 
-A library is calibrated first, unless its models are kept on this machine (``python -m smp.microbench --calibrate``) or
-are in the file.  A missing file is created.  A choice is right if it is the fastest implementation or within 2% of it,
-by the median over rounds that time all of them in turn; see `smp.selection.trial`.  Ctrl-C prints the results so far.
+A library holds several implementations of one interface, and chooses one by models of their times.  It is calibrated
+first, unless its models are kept on this machine (``python -m smp.microbench --calibrate``).  With --calibration, the
+models are those of the file instead; missing ones are calibrated and added to it.  A choice is right if it is the
+fastest implementation or within 2% of it, by the median over rounds that time all of them in turn; see
+`smp.selection.trial`.  Ctrl-C prints the results so far.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ def progress(share: float, what: str) -> None:
 
 
 def calibrate(libraries: list[Library], file: Path | None) -> None:
-    """Give every library models: those of the file, kept ones, or new ones."""
+    """Give every library models: those of the file, or else new ones; without a file, kept ones or new ones."""
     kept: dict[str, Any] = json.loads(file.read_text())["libraries"] if file and file.exists() else {}
     for library in libraries:
         if library.name in kept:
@@ -95,10 +97,10 @@ def save(folder: Path, trial: Trial) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)}; by default all")
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"some of {', '.join(SECTIONS)}; by default all")
     parser.add_argument("--cases", type=int, default=500, help="random cases for each library")
-    parser.add_argument("--seed", type=int, default=2, help="of the cases")
-    parser.add_argument("--only", default="", help="libraries whose name begins so")
+    parser.add_argument("--seed", type=int, default=2, help="seed of the cases")
+    parser.add_argument("--only", default="", help="only libraries whose name begins with this")
     parser.add_argument("--calibration", type=Path, metavar="FILE", help="models to use, or to make")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to keep the cases")
     asked = parser.parse_args()

@@ -3,9 +3,9 @@
     python benchmarks/extra_rows.py [--cases 100] [--seed 1]
 
 Random grids are relaxed on emulated machines of 3 to 25 processors, on which a barrier costs next to nothing, and an
-element of an edge up to 64 times as much as a cell.  All times are virtual, so they are the same on every computer.
-Each grid is relaxed with the predicted numbers of extra rows and columns of the outermost blocks, and with one more and
-one fewer of either.  A prediction is right if none of those is faster by more than a thousandth.
+element of an edge costs up to 64 times as much as a cell.  All times are virtual, so they are the same on every
+computer.  Each grid is relaxed with the predicted numbers of extra rows and columns of the outermost blocks, and with
+one more and one fewer of either.  A prediction is right if none of those is faster by more than a thousandth.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ LONGEST = {"wyllie": 500_000}
 """Largest n of kernels with n log n work, which would take most of the time beyond it."""
 SMALLEST, SIZES = 3_000, 11
 MODELS = ("factored", "alpha, beta", "and gamma", "from first p")
-"""Good accesses alone; the hybrid of the thesis; that one with local work; the last as calibrated for the first p."""
+"""Good accesses alone; the hybrid of the thesis; the same with local work; the last as calibrated for the first p."""
 Times = NDArray[np.float64]
 
 
@@ -67,7 +67,10 @@ def mre(predicted: Times, seconds: Times) -> float:
 def errors(
     profile: smp.Profile, name: str, p: int, sizes: list[int], seconds: Times, elsewhere: Hybrid | None
 ) -> tuple[list[float], int, Hybrid]:
-    """Return the MRE of each of `MODELS` at sizes between the calibrated ones, their number, and the last hybrid."""
+    """Return the MRE of each of `MODELS` at sizes between the calibrated ones, the number of such sizes, and a hybrid.
+
+    The hybrid is the one with local work, calibrated for this p. ``elsewhere`` is that of the first p, or None.
+    """
     charged = np.array([model_of(profile, name, n, p).total() for n in sizes])
     work = np.array([kernel_of(name).work(n, p) for n in sizes])
     used = np.arange(len(sizes)) % 2 == 0
@@ -83,7 +86,7 @@ def cells(found: Iterable[float]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--profile", type=Path, help="of this machine; by default the one measured last")
+    parser.add_argument("--profile", type=Path, help="profile of this machine; by default the one measured last")
     parser.add_argument("--largest", type=float, default=2e6, help="keys or nodes (default 2e6)")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--processors", default="", help="such as 1,2; by default those of the profile")

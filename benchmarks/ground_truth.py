@@ -156,7 +156,7 @@ def studied(
 
 
 def table(cases: list[Case]) -> str:
-    """Return a table of how good each way to predict is, by share."""
+    """Return a table of the quality of each method's predictions, by share of the work."""
     methods, shares = list(cases[0].predicted), list(cases[0].true)
     lines = []
     for share in shares:
@@ -202,9 +202,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--balanced", type=int, default=25, help="programs of forks with branches of about one length")
-    parser.add_argument("--seed", type=int, default=0, help="of the first program")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first program")
     parser.add_argument("--treatment", default="50%", help="share of the mean time of a pass")
-    parser.add_argument("--repeats", type=int, default=16, help="runs of which a true gain is the mean")
+    parser.add_argument("--repeats", type=int, default=16, help="runs that are averaged for a true gain")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     given = parser.parse_args()
     for draw, count in ((drawn, given.programs), (balanced, given.balanced)):

@@ -4,7 +4,7 @@
 
 Each processor sweeps its rows of an n x n grid of float64, five-point averages, in three ways in turn: on its own
 arrays; in supersteps that read into new arrays; in supersteps that read into one array (``out=``).  A ratio compares
-two neighbouring sweeps.  The first round, which touches the pages, is not counted.
+two sweeps of the same round.  The first round, which touches the pages, is not counted.
 """
 
 from __future__ import annotations

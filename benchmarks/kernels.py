@@ -2,9 +2,9 @@
 
     python benchmarks/kernels.py [lists] [sorting] [stencil] [memory] [--repeats 7] [--quick]
 
-Each ratio is one of medians over the repeats, in which the compared tasks alternate, in this one run on all CPUs; the
-times next to it are medians too.  Installed packages that sort (polars, pyarrow, torch) take part.  ``--quick`` leaves
-out the lengths that take longest.
+All figures come from this one run on all CPUs, in which the compared tasks alternate.  Each ratio is that of two
+medians over the repeats; the times next to it are medians, too.  Installed packages that sort (polars, pyarrow, torch)
+take part.  ``--quick`` leaves out the lengths that take longest.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def row(what: str, got: float, asked: str, detail: str = "") -> None:
 
 
 def heading(what: str) -> None:
-    print(f"\n{what:<58}{'got':>8}  {'asked':<8}", flush=True)
+    print(f"\n{what:<58}{'ratio':>8}  {'target':<8}", flush=True)
 
 
 # ------------------------------------------------------------------------------------------------ lists
@@ -157,7 +157,7 @@ def sorting(repeats: int, quick: bool) -> None:
         tasks = {"smp": partial(sort, keys, out=place), "numpy": partial(sorted_into, other, keys)}
         seconds = in_turns(tasks, repeats)
         detail = ", ".join(f"{peer} {1e9 * taken / n:.2f}" for peer, taken in seconds.items()) + " ns an element"
-        row(f"{n:,} {name}, into an array that is there", seconds["numpy"] / seconds["smp"], "", detail)
+        row(f"{n:,} {name}, into an existing array", seconds["numpy"] / seconds["smp"], "", detail)
     for dtype in (np.uint32, np.float64):
         for n in [*(10**k * m for k in range(7) for m in (1, 3)), *([] if quick else [50_000_000])]:
             keys = (rng.random(n) * (1 << 32)).astype(dtype)

@@ -3,7 +3,7 @@
     python benchmarks/latency_against_c.py [--seconds 2]
 
 The C code is compiled with gcc -O2 in this run.  Both walk one random cycle, half of it apart, in alternating windows.
-The ratio is the median over the pairs of windows that both spent on the CPU.  Target: within 5%.
+The ratio is the median over the pairs of windows in which both stayed on their CPU.  Target: within 5%.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def compared(nbytes: int, seconds: float, chase: ctypes._NamedFuncPointer) -> tu
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each size (default 2)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="time for each size (default 2)")
     options = parser.parse_args()
     chase = library(SOURCE).chase
     print(f"{'array':>10}{'ours':>10}{'C':>10}{'ratio':>8}   clean pairs; target {1 - TARGET:.2f} to {1 + TARGET:.2f}")

@@ -1,12 +1,13 @@
-"""Compare the LoPC model with its simulation: errors by C², work and wire time, and losses of the chosen servers.
+"""Compare the LoPC model with its simulation: errors of the response time, and losses by the choice of servers.
 
     python benchmarks/lopc.py [--quick] [--settings 1000] [--plots FOLDER] [--processes 2]
 
-Errors are (model - simulated) / simulated of the response time, all-to-all, over machines of 2 to 64 processors with
-exponential work. Two processors are listed separately, because constant handlers make them fall in step. A simulated R
-is LogP's plus the contention that was met. Half of its 95% interval is shown next to the errors, to distinguish them
-from those of the simulation. Losses are (best X - X chosen) / best X of a work-pile, where X is simulated for all
-numbers of servers around the choice with the same random numbers. Their interval comes from repeats with other numbers.
+C² is the squared coefficient of variation of the handlers' times, R the response time, and X the throughput. Errors are
+(model - simulated) / simulated of R, all-to-all, over machines of 2 to 64 processors with exponential work. Two
+processors are listed separately, because constant handlers make them fall in step. A simulated R is LogP's plus the
+contention that was met. Half of its 95% interval is shown next to the errors, to distinguish them from those of the
+simulation. Losses are (best X - X chosen) / best X of a work-pile, where X is simulated for all numbers of servers
+around the choice with the same random numbers. Their interval comes from repeats with other numbers.
 """
 
 from __future__ import annotations
@@ -220,7 +221,7 @@ def losses(found: list[Loss]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer settings, shorter runs: 20 s")
-    parser.add_argument("--settings", type=int, help="work-piles (default 1000, quick 40)")
+    parser.add_argument("--settings", type=int, help="number of work-piles (default 1000, quick 40)")
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="draw the plots there")
     parser.add_argument("--processes", type=int, default=len(usable_cpus()))
     options = parser.parse_args()

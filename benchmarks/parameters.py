@@ -1,4 +1,4 @@
-"""Compare optimised parameters with their neighbours: every parameter that a model sets in the shipped libraries.
+"""Compare optimised parameters with neighbouring values: every parameter that a model sets in the shipped libraries.
 
     python benchmarks/parameters.py [sort] [lists] [stencil] [--cases 100] [--calibration FILE] [--out FILE]
 
@@ -55,10 +55,10 @@ def tell(trial: ParameterTrial) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("kernels", nargs="*", choices=[*KERNELS, []], default=[], help="by default all")
-    parser.add_argument("--cases", type=int, default=100, help="of each parameter (default 100)")
-    parser.add_argument("--seed", type=int, default=3, help="of the cases (default 3)")
-    parser.add_argument("--calibration", type=Path, help="a calibration.json whose models are to be taken")
-    parser.add_argument("--out", type=Path, help="a file that gets all cases as JSON")
+    parser.add_argument("--cases", type=int, default=100, help="cases of each parameter (default 100)")
+    parser.add_argument("--seed", type=int, default=3, help="seed of the cases (default 3)")
+    parser.add_argument("--calibration", type=Path, help="calibration.json with the models to use")
+    parser.add_argument("--out", type=Path, help="file to write all cases to, as JSON")
     options = parser.parse_args()
     kept: dict[str, list[Case]] = {}
     try:

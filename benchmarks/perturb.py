@@ -1,4 +1,4 @@
-"""Measure what places of perturbation tuning cost when they are off, and how long a screening takes.
+"""Measure what places of perturbation tuning cost when nothing is treated, and how long a screening takes.
 
     python benchmarks/perturb.py [--only compiled|python|screening]
 
@@ -123,18 +123,18 @@ def tell(what: str, with_: Callable[..., object], without: Callable[..., object]
 
 
 def compiled() -> None:
-    print("Compiled, off")
+    print("Compiled, without treatments")
     a, into = np.ones(LENGTH), np.zeros(64)
-    tell("a place beside a chain of additions", chain_with_a_place, chain, LENGTH, a)
-    tell("a place beside additions in memory", counts_with_a_place, counts, LENGTH, a, into)
-    tell("six places beside these", counts_with_six_places, counts, LENGTH, a, into)
+    tell("a place in a chain of additions", chain_with_a_place, chain, LENGTH, a)
+    tell("a place in additions to memory", counts_with_a_place, counts, LENGTH, a, into)
+    tell("six places in the same loop", counts_with_six_places, counts, LENGTH, a, into)
 
 
 def python() -> None:
-    print("Python, off")
+    print("Python, without treatments")
     tell("with factor(...):", with_block, plain, PASSES, PASSES)
     tell("with a factor that is kept", with_kept_block, plain, PASSES, PASSES)
-    tell("@factor(...), beside the call without", calling_placed, calling, PASSES, PASSES)
+    tell("@factor(...) on a function", calling_placed, calling, PASSES, PASSES)
     tell("delay(...)", with_point, plain, PASSES, PASSES)
 
 

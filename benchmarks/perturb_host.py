@@ -8,8 +8,8 @@ planted    20 programs of 6 places, compiled loops of known lengths: functions o
            gains at least 1.5 times as much as halving it in any other. That place is named if it is the first of
            ``trials.gains()``, and significant. The gains of halving are found exactly, on an emulated machine with as
            many processors. Places where delays cost nothing there, because the processor waits for another anyway, are
-           null factors. While other programs take CPUs away they are not, because a delay then takes time from the
-           processor that the others wait for.
+           null factors. Such places are not null while other programs take CPUs away, because a delay then takes time
+           from the processor that the others wait for.
 nulls      all programs, repeatedly, with treatments of no length: any effect that is called significant is an error.
 gains      four of the programs, alternately as they are and with half the work in the named place: the actual gain.
 
@@ -233,8 +233,8 @@ def machines() -> Iterator[Machines]:
 
 def planted(on: Machines, how: How, _: argparse.Namespace) -> list[dict[str, Any]]:
     raw, named, waiting, called = [], 0, 0, 0
-    print("Half the work in a place brings so many percent of the time: of the place planted, the one next to it;")
-    print("as found, of the first and the second")
+    print("Per cent of the time that halving the work in a place saves: exactly, for the planted place and the next;")
+    print("as found, for the first and the second")
     print(f"{'program':<30}{'ms':>6}{'S/ms':>7}  planted  brings  next   first  brings  next")
     for name, case in CASES.items():
         exact = known(case, how.treatment)
@@ -257,7 +257,7 @@ def planted(on: Machines, how: How, _: argparse.Namespace) -> list[dict[str, Any
         )
         raw.append({"case": name, "planted": first, "known": exact._asdict(), "trials": trials.to_json()})
     print(f"named: {named} of {len(CASES)}")
-    print(f"places where delays cost nothing, for the processor waits: {called} of {waiting} called significant")
+    print(f"places where delays cost nothing, because the processor waits: {called} of {waiting} called significant")
     return raw
 
 
@@ -281,7 +281,7 @@ def nulls(on: Machines, how: How, options: argparse.Namespace) -> list[dict[str,
 
 def gains(on: Machines, how: How, options: argparse.Namespace) -> list[dict[str, Any]]:
     raw = []
-    print(f"{'program':<30}  place  predicted  did bring")
+    print(f"{'program':<30}  place  predicted   measured")
     for name in ("six functions", "the longest place waits", "a lock that is always held", "a slow first stage"):
         case = CASES[name]
         machine = on[case.processors]
@@ -307,11 +307,11 @@ def main() -> None:
     line.add_argument("--only", choices=parts)
     line.add_argument("--replicates", type=int, default=3)
     line.add_argument("--runs", type=int, default=1)
-    line.add_argument("--treatment", default="100%", help="of all places (default: 100%%)")
-    line.add_argument("--sweeps", type=int, default=4, help="over all programs, of 15 null effects each")
-    line.add_argument("--pairs", type=int, default=21, help="of runs with the work and with half of it")
+    line.add_argument("--treatment", default="100%", help="treatment of all places (default: 100%%)")
+    line.add_argument("--sweeps", type=int, default=4, help="sweeps over all programs, of 15 null effects each")
+    line.add_argument("--pairs", type=int, default=21, help="pairs of runs, with the work and with half of it")
     line.add_argument("--seed", type=int, default=0)
-    line.add_argument("--json", type=Path, help="where the raw values go")
+    line.add_argument("--json", type=Path, help="file to write the raw values to")
     options = line.parse_args()
     how = How(options.treatment, options.replicates, options.runs, options.seed)
     raw = {}

@@ -12,8 +12,8 @@ A place is ``with factor(name): burn(ns)``: virtual time passes, nothing else. T
     pool      chunks, each taken by a processor that is free
     chain     each processor waits for the one before it, and hands on to the next by a cell
 
-Work is unequal: passes differ in length, and processors in the number of passes that they have apart. The length of
-each pass varies by a few per cent from run to run.
+Work is unequal: passes differ in length, and in places of the kind ``apart`` processors differ in the number of passes.
+The length of each pass varies by up to 10% either way from run to run.
 
 A balanced program has two forks and joins: one place for each processor, with times within 20% of each other, and a
 barrier. After them comes a place, 5 to 30% as long, which all processors pass.
@@ -37,8 +37,8 @@ _LEAST, _MOST = 20_000, 200_000  # ns for which a place keeps its processors bus
 _PASSES = 5  # most passes of a processor in a place that is apart
 _CHUNKS = 3  # chunks of a pool, for each processor
 _SPREAD = 0.2  # largest share by which a branch of a fork is shorter than its longest possible one
-_SHORT = (0.05, 0.3)  # shares of a branch that the place after the forks takes
-_VARIATION = 0.05  # of a pass, from run to run: a share of at most twice that, either way
+_SHORT = (0.05, 0.3)  # length of the place after the forks, as a share of a branch
+_VARIATION = 0.05  # from run to run, a pass varies by at most twice this share of its length, either way
 _BYTES = 10  # bytes of local data that a loop touches in a nanosecond of virtual time
 _scratch = np.empty(1 << 25, np.uint8)  # never touched
 

@@ -2,9 +2,10 @@
 
     python benchmarks/stream_against_c.py [--mebibytes 64] [--repeats 20] [--options=-O3]
 
-The C code is compiled with gcc -O2 in this run.  Its arrays do not overlap (``restrict``), like STREAM's static ones.
-The best of all repeats but the first is shown, as by STREAM, and next to it the median ratio of the pairs, on which
-other load has the least influence.  The values are verified as in STREAM.  Target: within 5%, by the pairs.
+The C code is compiled with gcc in this run, by default with -O2.  Its arrays do not overlap (``restrict``), like
+STREAM's static ones.  As in STREAM, the best of all repeats except the first is shown.  Next to it is the median ratio
+of the pairs, on which other load has the least influence.  The values are verified as in STREAM.  Target: within 5%, by
+the pairs.
 """
 
 from __future__ import annotations
@@ -78,9 +79,9 @@ def compared(nbytes: int, repeats: int, huge: bool, options: list[str]) -> np.nd
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--mebibytes", type=int, default=64, help="of each array (default 64)")
+    parser.add_argument("--mebibytes", type=int, default=64, help="size of each array (default 64)")
     parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--options", default="-O2", help="of the C compiler (default -O2)")
+    parser.add_argument("--options", default="-O2", help="options of the C compiler (default -O2)")
     options = parser.parse_args()
     nbytes = options.mebibytes << 20
     for huge in (False, True):

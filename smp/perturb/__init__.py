@@ -1,9 +1,12 @@
-"""Perturbation tuning: find by designed experiments which places of a program its response is sensitive to.
+"""Perturbation tuning: find by designed experiments which places of a program its run time is sensitive to.
 
-Delays are set at named places (factors) in patterns (a design), and the responses of all trials are measured. From them
-the effect of each place, and of places together, is computed (G. Lyon, R. Snelick and R. Kacker, NISTIR 5131, 1993).
+Delays are inserted at named places (factors) in planned patterns (a design). A trial is a run of the program with one
+pattern. Its responses are measured: the time, the memory, and the numbers that the program returns. From the responses
+the effect of each place, and of places together, is computed. The method is that of G. Lyon, R. Snelick and R. Kacker,
+Synthetic-Perturbation Tuning of MIMD Programs, NISTIR 5131, 1993 ("the paper", whose sections, tables and figures the
+modules cite).
 
-    with factor("swap"):                  a place of the program: here, @factor on functions, delay() in compiled loops
+    with factor("swap"):                  name a place; also @factor(...) on functions, delay(...) in compiled loops
         ...
     trials = screen(program, "2^(6-2)")   run the experiment
     print(trials.analyse("time"))         show the effect of each place on the time
@@ -12,8 +15,8 @@ the effect of each place, and of places together, is computed (G. Lyon, R. Sneli
 
 places        named places of a program, and the treatments there: Busy, Work, Sleep, Lock, Cell, Message, Buffer
 designs       which places are treated in which trial: 2^p, 2^(p-k), Plackett-Burman, orthogonal arrays
-files         experiments as files
-experiments   trials: planned, run, saved, resumed, searched, climbed
+files         experiments saved in JSON files
+experiments   trials: planned, run, saved and resumed; searches for fast settings; ladders of several delays
 analysis      effects and their uncertainty, gains, the next step, as numbers, text and figures
 command       the command line; results holds the output that it makes of trials and of ladders
 """

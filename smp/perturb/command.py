@@ -96,7 +96,7 @@ def _count(text: str) -> int:
 
 @contextlib.contextmanager
 def _usage() -> Iterator[None]:
-    """Let argparse print the message of an error, not only that there is one."""
+    """Let argparse print the message of an error, instead of its own general one."""
     try:
         yield
     except ValueError as error:
@@ -122,7 +122,7 @@ def parser() -> argparse.ArgumentParser:
         type=_count,
         default=1,
         metavar="N",
-        help="runs of each trial, of which the quickest counts (default: 1)",
+        help="runs of each trial; the quickest counts (default: 1)",
     )
     made.add_argument(
         "--blocks", type=_count, default=1, metavar="N", help="blocks in time in each replicate (default: 1)"
@@ -323,7 +323,7 @@ def _print(found: Result, names: Sequence[str], as_json: bool) -> None:
 
 @contextlib.contextmanager
 def _bar(talk: Console) -> Iterator[Callable[[float, str], None]]:
-    """Show a progress bar with the time left. It has no thread, because a trial is a fork of this process."""
+    """Show a progress bar with the time left. It has no thread, because a script's trials are forked from here."""
     columns = (TextColumn("{task.description:<26.26}"), BarColumn(), TimeElapsedColumn(), TextColumn("left"))
     with Progress(*columns, TimeRemainingColumn(), console=talk, transient=True, auto_refresh=False) as progress:
         task = progress.add_task("", total=1.0)

@@ -17,7 +17,7 @@ from .files.saved import read
 
 
 class Result(Protocol):
-    """An experiment that was run. Its methods take the names of responses."""
+    """An experiment that was run. Its methods, except `save`, take the names of the responses to include."""
 
     @property
     def file(self) -> str:
@@ -33,7 +33,7 @@ class Result(Protocol):
         """Return plain JSON of the whole experiment."""
 
     def analyses(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return plain JSON for separate files, by name."""
+        """Return plain JSON for separate files, by file name without its suffix."""
 
     def figures(self, names: Sequence[str]) -> list[Figure]: ...
 

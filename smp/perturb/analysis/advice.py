@@ -41,7 +41,8 @@ def next_steps(
     more replicates, or how much longer a delay, would decide.
     keep: the factor or one of its interactions is significant. Improve the place, or screen again with finer factors.
     split: the effect is significant, and far larger than all others. Find out which part of the place causes it.
-    fold over: the measured effect may be an interaction, or a different interaction, instead.
+    fold over: the measured effect may be an interaction, or a different interaction, instead. Run the foldover of the
+    design, too, to separate them (`Design.folded`).
     search: the delay makes the program faster. Search over levels (`smp.perturb.experiments.search`).
     smaller delay: the delay hides the effect of another factor. Or its trials scatter so much more than the others that
     small effects are lost.

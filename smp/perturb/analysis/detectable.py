@@ -1,4 +1,4 @@
-"""Effects that an experiment could have shown: those worth having, and what decides about those that do not show.
+"""Effects worth having: does an experiment show or exclude them, and if neither, what would decide?
 
     0           half-width            worth            half-width: of the interval of an effect, `Analysis.expanded`
     ├───────────────┼───────────────────┼──▶ effect    worth: the effect of a place that is just worth improving
@@ -6,7 +6,7 @@
                      effect > half-width               significant
                      neither of the two                undecided
 
-If the half-width is half the worth, nothing is undecided: an effect is either larger than that, or excluded.
+If the half-width is half the worth, nothing is undecided: an effect is either larger than the half-width, or excluded.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ class Power(NamedTuple):
     replicates: float
     """Number of additional replicates that would decide; infinite if none would."""
     times: float
-    """Factor by which a longer delay would decide; infinite if none would, NaN for a treatment without a length."""
+    """Factor by which the delay must grow to decide; infinite if none would, NaN for a treatment without a length."""
 
 
 def worth_having(run: float, delayed: float, spent: float, share: float = WORTH) -> float:
     """Return the effect of a place that would save the given share of a run if it took no time.
 
-    Such a place has a sensitivity of ``share * run / spent``, and its effect is that many times the delay.
+    Such a place has a sensitivity (effect per unit delay) of ``share * run / spent``. Its effect is the sensitivity
+    times the delay.
 
     Parameters
     ----------

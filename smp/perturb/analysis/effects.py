@@ -195,7 +195,7 @@ def analyse(
     order : int
         Interactions of up to this number of factors are named; all are computed.
     blocks : ndarray (trials,) int64, optional
-        The block of each trial within its replication, as in the schedule; by default the halves of a folded design. A
+        The block of each trial within its replication, as in the schedule; by default the parts of a folded design. A
         drift from one block in time to the next is removed from S, and affects only the effects of the blocks.
 
     Returns
@@ -268,7 +268,10 @@ def block_means(responses: FloatArray, block: IntArray) -> FloatArray:
 
 
 def _noise(responses: FloatArray, block: IntArray) -> tuple[float, float]:
-    """Return S from the replications less blocks in time, and its degrees of freedom: 0 without replications."""
+    """Return S from the scatter of the replications, and its degrees of freedom: 0 without replications.
+
+    Differences between blocks in time are removed first.
+    """
     residuals = responses - block_means(responses, block)
     residuals = residuals - residuals.mean(axis=0)
     freedom = (len(responses) - 1) * (len(block) - len(np.unique(block)))

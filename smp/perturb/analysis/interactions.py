@@ -32,7 +32,7 @@ class Saturation(NamedTuple):
     without: float
     beside: float
     aliases: tuple[str, ...]
-    """Other interactions that it may be; `hidden` and `by` are the likeliest pair."""
+    """Other interactions that may be the cause instead; `hidden` and `by` are the likeliest pair."""
 
 
 def conditional(analysis: Analysis, factor: str, given: str) -> Conditional:

@@ -130,14 +130,15 @@ def ladder(
     Rungs agree if the chi-squared of their effects about one slope through zero has a probability above 1%. The part of
     each deviation that is within 1% of the slope does not count, or exact rungs would never agree. In units of an S
     with few degrees of freedom, deviations follow Student's t, so they are first converted to normal deviations of the
-    same probability. If all rungs agree, the ladder is linear. Otherwise the largest number of rungs that agree, at
-    least three, is sought:
+    same probability. If neither any effect nor their common slope exceeds the noise, the verdict is noise. If all rungs
+    agree, the ladder is linear. Otherwise the largest number of rungs that agree, at least three, is sought:
 
     - from the large end, on a line through zero, or on any other line that rises;
     - from the small end, where noise agrees with anything, so two of the rungs must exceed the noise, or the slope must
       be known to 1% of the steepest rung.
 
-    The end with more such rungs is trusted, or the large end if both have the same number.
+    The end with more such rungs is trusted, or the large end if both have the same number. If there are none at either
+    end, neither is trusted.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Predicted gain from making a place faster: its sensitivity times the time that is spent in it.
 
-A delay of one second at a place costs as many seconds of response as its sensitivity. Removing a second that is spent
-there anyway saves as many, as long as the response is in proportion to the delay (see `ladder`).
+The sensitivity of a place is the number of seconds that a delay of one second there adds to the response. Removing a
+second that is spent there anyway saves the same number, if the response is in proportion to the delay (see `ladder`).
 
 Delays in proportion to the time of a pass, such as ``treatment="50%"``, are best. A program in which all places except
 one take half as long again is the program with that one faster by a third, in slow motion. So the effect of a place
@@ -72,8 +72,8 @@ def gains(analysis: Analysis, delayed: Mapping[str, float], spent: Mapping[str, 
     analysis : Analysis
         Effects on a response that is a time.
     delayed : mapping of float
-        For each factor, the delay that its treatment adds to a run: the sum over all visits to the place, in the unit
-        of the response. With several processors, it is the sum over the visits of one processor.
+        For each factor, the delay that its treatment adds to a run: the sum over all passes of the place, in the unit
+        of the response. With several processors, it is the sum over the passes of one processor.
     spent : mapping of float
         For each factor, the time in its place without delays, counted in the same way.
     single : bool

@@ -54,7 +54,7 @@ class Analysis(Protocol):
 def trials_table(analysis: Analysis) -> Printed:
     """Return a table of the signs of the trials and their mean responses, and next to them the effects (table 2).
 
-    Its left and right parts are separate tables: the trials, and the contrasts in Yates order.
+    The two parts of a row do not belong together: on the left are the trials, on the right the effects in Yates order.
     """
     analysis = analysis.readable()
     right = [("mean", analysis.mean), *zip(analysis.sources, _effects(analysis), strict=True)]

@@ -64,7 +64,7 @@ def normalised(analysis: Analysis, baseline: float | None = None) -> dict[str, f
 def compare(
     before: Analysis, after: Analysis, baselines: tuple[float | None, float | None] = (None, None)
 ) -> list[Compared]:
-    """Compare the main effects of two versions, factor by factor, those of the first version first.
+    """Compare the main effects of two versions, factor by factor, the factors of the first version first.
 
     Raises
     ------

@@ -1,10 +1,11 @@
 """Fractional designs beyond the tables: a search for columns that make as few short words as possible.
 
-A column added to a design makes a word of w factors for every set of w - 1 columns whose product it is. So the design
-is grown one column at a time, and for each contrast the search keeps how many sets of one to five columns have it as
-their product. Several designs are grown together (a beam). Those with the fewest words of three factors come first,
-then those with the fewest words of four, and so on. This is the criterion of A. Fries and W. G. Hunter, Technometrics
-22 (1980).
+A word is a set of factors whose columns have a constant product. A short word aliases effects of few factors. A column
+added to a design makes a word of w factors for every set of w - 1 columns whose product it is. So the design is grown
+one column at a time, and for each contrast the search keeps how many sets of one to five columns have it as their
+product. Several designs are grown together (a beam). Those with the fewest words of three factors come first, then
+those with the fewest words of four, and so on. This is the criterion of A. Fries and W. G. Hunter, Technometrics 22
+(1980).
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def word_lengths(levels: Signs, regular: bool) -> tuple[Fraction, ...]:
 
 
 def alias_sets(columns: Sequence[int], signs: Sequence[int], order: int) -> dict[int, list[Effect]]:
-    """Group all effects of up to ``order`` factors by contrast, the smaller effects first.
+    """Group all effects of up to ``order`` factors by contrast, those of fewer factors first.
 
     The contrast 0 is the mean. For 64 factors and order 3 there are 43,744 effects, which takes a tenth of a second.
     """

@@ -50,9 +50,10 @@ def fractional(text: str, factors: Factors = None, generators: Sequence[str] | N
         Names of the factors; see `words.named`.
     generators : sequence of str, optional
         Definitions of the k generated factors, such as ``["e=abc", "f=-bcd"]``: each takes the column of an
-        interaction, or its opposite. By default, up to eleven factors, those of the published tables. Beyond that they
-        come from a search, which matches the published designs up to 15 factors in 8 to 128 trials. The resolution is
-        IV if there are at least twice as many trials as factors, and higher if that is possible.
+        interaction, or its opposite. By default they are those of the published tables, which go up to eleven factors.
+        Designs that are not in the tables come from a search, which matches the published designs up to 15 factors in 8
+        to 128 trials. The resolution is IV if there are at least twice as many trials as factors, and higher if that is
+        possible.
 
     Returns
     -------
@@ -173,7 +174,7 @@ def recognised(levels: ArrayLike, factors: Factors = None) -> tuple[Design, IntA
     bits = trials.bit_length() - 1
     names = words.named(factors, p)
     basic: list[int] = []
-    for i in range(p):  # a factor is basic when it halves all cells that the basic ones before it make
+    for i in range(p):  # a factor is basic if it halves all groups of trials that the basic ones before it make
         if 1 << len(basic) < trials and np.unique(given[:, [*basic, i]], axis=0).shape[0] == 2 << len(basic):
             basic.append(i)
     places = (given[:, basic] > 0) @ (1 << np.arange(len(basic)))

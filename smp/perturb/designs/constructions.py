@@ -61,7 +61,7 @@ def linear(s: int, k: int) -> IntArray:
 def twice(s: int) -> IntArray:
     """Return a difference scheme of 2s x 2s over the integers modulo an odd prime s.
 
-    With n no square modulo s, t = (n - 1) / 4, and rows i and columns j from 0 to s - 1, its four blocks are::
+    With n not a square modulo s, t = (n - 1) / 4, and rows i and columns j from 0 to s - 1, its four blocks are::
 
         i j                      i j + i^2
         i j + (t / n) j^2        n i j + n i^2 + t j^2
@@ -75,14 +75,17 @@ def twice(s: int) -> IntArray:
 
 
 def thrice(scheme: IntArray, s: int) -> IntArray:
-    """Return the Kronecker sum of a scheme and the table of multiplication modulo a prime s; s times as large."""
+    """Return a scheme s times as large: the Kronecker sum with the table of multiplication modulo a prime s."""
     r, c = scheme.shape
     table = np.multiply.outer(np.arange(s), np.arange(s))
     return (scheme[:, None, :, None] + table[None, :, None, :]).reshape(r * s, c * s) % s
 
 
 def of_eight() -> IntArray:
-    """Return a difference scheme of 8 x 8 over the additive group of the field of 4: products in the field of 8."""
+    """Return a difference scheme of 8 x 8 over the additive group of the field of 4.
+
+    Its elements are the products in the field of 8, without their terms in x^2.
+    """
     return field(8)[1] % 4
 
 

@@ -46,7 +46,7 @@ class Design:
     regular : bool
         True if contrasts multiply as their numbers xor, as in all designs except those of Plackett and Burman.
     folds : int
-        How many times the design was folded over. Each time doubled the trials.
+        Number of times that the design was folded over. Each time doubled the trials.
     """
 
     name: str
@@ -130,7 +130,7 @@ class Design:
         return contrast, sign
 
     def alias_sets(self, order: int = 3) -> dict[int, list[Effect]]:
-        """Return the effects of up to ``order`` factors in each contrast, smaller ones first; treat it as read-only."""
+        """Return the effects of up to ``order`` factors by contrast, fewer factors first; treat it as read-only."""
         if order not in self._kept:
             self._kept[order] = aliases.alias_sets(self.columns, self.signs, order if self.regular else 1)
         return self._kept[order]

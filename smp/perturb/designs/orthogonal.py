@@ -40,7 +40,7 @@ def orthogonal_array(name: str) -> IntArray:
     ----------
     name : str
         ``"OA25(5^6)"`` or ``"OA18(6^1 3^6)"``: the number of trials and then, in round or square brackets, levels to
-        the power of factors. Fewer factors than an array has may be asked for.
+        the power of factors. A name may ask for fewer factors than the array has.
 
     Returns
     -------

@@ -22,7 +22,7 @@ def named(factors: str | Sequence[str] | None, count: int | None = None) -> tupl
         ``"abc"`` is three factors, ``"push, pop"`` two. By default ``a``, ``b``, ... without ``i``, and ``f1``, ``f2``,
         ... for more than 25.
     count : int, optional
-        Number of factors that there must be.
+        Required number of factors; by default any.
 
     Raises
     ------

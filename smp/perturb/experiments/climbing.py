@@ -1,4 +1,4 @@
-"""Run a ladder: one design with each of several delays, to see how effects grow with the delay (figure 3).
+"""Run a ladder: one design with each of several delays (the rungs), to see how effects grow with the delay (figure 3).
 
     rung 1us       rung 2us              the trials of all rungs, in one random order
     a   b          a   b                 a    b
@@ -7,7 +7,7 @@
     -   +          -   +                 2us  -        rung 2us, trial 2
     +   +          +   +                 ...
 
-A machine that becomes slower on the way adds to all rungs alike, instead of adding to the effects of the later rungs.
+If the machine becomes slower meanwhile, this adds to all rungs alike, instead of to the effects of the later rungs.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Climb(Saved):
         return replace(whole, plan=plan, table=table, lengths={name: [0.0, self.delays[k]] for name in factors})
 
     def ladders(self, name: str = "time") -> dict[str, Ladder]:
-        """Judge the main effects of each factor on one response at all delays, which are in seconds.
+        """Judge the main effects of each factor on one response at all delays (in seconds).
 
         Raises
         ------
@@ -109,9 +109,11 @@ class Climb(Saved):
         }
 
     def table(self, name: str = "time") -> Printed:
-        """Return the verdict on each ladder and the next step; the largest effect of the longest delay comes first.
+        """Return a table of the verdicts on the ladders and the next steps.
 
-        ``slope`` is the effect per unit delay of the trusted rungs. ``a pass`` is that slope for each pass of a
+        The factor with the largest effect of the longest delay comes first.
+
+        ``slope`` is the effect per unit delay of the trusted rungs. ``per pass`` is that slope for each pass of a
         processor (1 if the run waits for every pass). ``offset`` is what a delay saves or costs whatever its length.
         """
         found, run = self.ladders(name), float(self.trials.responses(name).mean(axis=0).min())
@@ -181,7 +183,7 @@ def climb(
     design : Design or str, optional
         Two-level design; by default the smallest full or fractional one of resolution IV.
     replicates : int
-        How often the trials of all rungs are run, each time in a fresh order. At least two, to know the noise.
+        How often the trials of all rungs are run, each time in a fresh order. At least two, so that the noise is known.
 
     Returns
     -------
@@ -190,7 +192,8 @@ def climb(
     Raises
     ------
     TypeError, ValueError
-        Before the first trial: for delays that are no ladder, a design that is not of two levels, or invalid factors.
+        Before the first trial: for delays that do not make a ladder, a design that is not of two levels, or invalid
+        factors.
     TrialFailed, KeyboardInterrupt
         As `screen` does.
 
@@ -290,7 +293,7 @@ def _next(one: Ladder, name: str, worth: float) -> str:
     trusted = [time(delay) for delay in one.delays[one.trusted].tolist()]
     flat = abs(one.slope) <= one.sigmas * one.slope_uncertainty
     if one.verdict == "linear":
-        above = int(np.flatnonzero(~one.clear).max(initial=-1)) + 1  # the first from which on all are clear
+        above = int(np.flatnonzero(~one.clear).max(initial=-1)) + 1  # the first rung from which on all are clear
         choices = ["screen with any of these", *(f"screen with {delay} or more" for delay in trusted[1:])]
         text = [*choices, "screen with longer delays"][above]
     elif one.verdict == "large delays":

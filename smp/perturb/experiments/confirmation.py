@@ -38,7 +38,7 @@ def confirm(
     Raises
     ------
     ValueError
-        If none of the trials was faster than the program without delays.
+        If the best of the trials is one without delays.
     """
     best = trials.best(name)
     if not best:

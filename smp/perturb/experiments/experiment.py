@@ -67,14 +67,15 @@ def screen(
         or fractional factorial design of resolution IV.
     treatment : Treatment, str, mapping or sequence
         Treatment of the level +1; or one for each factor; or, for an array, one for each level, with None for no
-        treatment. ``"20%"`` is that share of the mean time that a pass of the place takes without treatments, on all
-        processors, with waiting and inner places. Use it for places whose times differ by orders of magnitude.
+        treatment. ``"20%"`` is that share of the mean time of a pass of the place without treatments. The mean is over
+        all processors, and includes waiting and inner places. Use shares for places whose times differ by orders of
+        magnitude.
     factors : str or sequence of str, optional
         ``"push,pop"``, or ``"abc"`` for three. By default the factors of the design, or all that the program passes,
         sorted by name.
     arguments : sequence or callable
-        Arguments of the program, or a function that makes new ones for each run, which is not timed. The arguments of a
-        script are its command line.
+        Arguments of the program, or a function that is called before each run to make new ones, and is not timed. The
+        arguments of a script are its command line.
     machine : Machine, optional
     replicates : int
         How often all trials are run, each time in a fresh order.
@@ -88,7 +89,8 @@ def screen(
     seed : int
         Seed of the random order.
     work : float or str, optional
-        Work that a run does, or the name of the result that holds it. Adds the response ``throughput``, work by time.
+        Work that a run does, or the name of the result that holds it. Adds the response ``throughput``, work divided by
+        time.
     resume : path_like, optional
         A file that holds the trials while the experiment is under way. Trials that it already holds are not run again.
         It is removed at the end.
@@ -103,8 +105,8 @@ def screen(
     Raises
     ------
     TypeError, ValueError
-        Before the first trial: for a factor that the program never passes, an invalid design or treatment, or a share
-        of the time in a place in which no time was measured.
+        Before the first trial: for a factor that the program never passes, an invalid design or treatment, a share of
+        the time in a place in which no time was measured, or a file ``resume`` that does not fit (ExperimentError).
     TrialFailed
         If the program fails in a trial; the message gives the settings.
     KeyboardInterrupt

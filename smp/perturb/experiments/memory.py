@@ -10,7 +10,7 @@ _CLEAR, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 
 def begin() -> None:
-    """Start measuring the peak, if the system lets a process do so; otherwise it counts from the process's start."""
+    """Start measuring the peak, if the system allows this; otherwise the peak is that since the process started."""
     with contextlib.suppress(OSError):
         _CLEAR.write_text("5")
 

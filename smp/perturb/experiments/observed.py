@@ -1,8 +1,8 @@
 """Observed runs of a program: their time and memory, the numbers they return, and the places they pass.
 
-plain function      in this process             time: of the call
-SPMD program        on a machine's processors   time: from the first to begin to the last to end, in virtual time if
-                                                the machine is emulated; memory: of all processors
+plain function      in this process             time: of the call; memory: of this process
+SPMD program        on a machine's processors   time: from the start of the first processor to the end of the last, in
+                                                virtual time if the machine is emulated; memory: of all processors
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Counts(NamedTuple):
 
 
 def numbers(result: Any) -> dict[str, float]:
-    """Return the responses in a program's result: a number is ``result``, the numbers in a mapping have its keys.
+    """Return the responses in a program's result: one number is named ``result``, those in a mapping by their keys.
 
     Raises
     ------
     ValueError
-        For a key that is already the name of a response.
+        For a key that smp uses itself (`RESERVED`), or a number that is larger than a float can be.
     """
     if _is_number(result):
         result = {"result": result}
@@ -136,7 +136,7 @@ class OnMachine:
 
 
 class Seen(NamedTuple):
-    """Record of one processor's run: its result, times, process and memory."""
+    """Record of one processor's run: its result, times in ns, process, and peak memory in bytes."""
 
     result: Any
     began: int

@@ -1,7 +1,7 @@
 """Plan of an experiment: the treatments of each trial.
 
 design "2^(3-1)"        level -1: no treatment         level +1: the factor's treatment
-array "OA25(5^6)"       level 0, 1, 2, ...: the treatments of a ladder, the first of which may be none
+array "OA25(5^6)"       level 0, 1, 2, ...: one treatment for each level, or none
 """
 
 from __future__ import annotations

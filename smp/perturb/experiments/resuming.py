@@ -47,7 +47,7 @@ def taken_up(identity: Mapping[str, Any], plan: Plan, kept: Path) -> tuple[Plan,
     Raises
     ------
     ExperimentError
-        If they are damaged, or belong to another experiment.
+        If the saved data are damaged, or belong to another experiment.
     """
     if not kept.exists():
         return plan, []

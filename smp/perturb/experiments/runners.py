@@ -20,7 +20,7 @@ COUNTED, AGREEING, NEARLY = 12, 3, 1.1
 
 
 class Runner(Protocol):
-    """Runs trials of one program. None removes a treatment that is set outside."""
+    """Runs trials of one program. The treatment None removes one that is set outside."""
 
     def trial(self, treatments: Mapping[str, Treatment | None]) -> Outcome: ...
     def count(self) -> Counts: ...
@@ -60,8 +60,8 @@ def name_of(program: Any) -> str:
 def counted(runner: Runner, most: int) -> Counts:
     """Count the places in several runs, until they agree; on an emulated machine, which has no noise, in one run.
 
-    The least of the times in each place is kept. Other programs on the computer add to the time in one place and not to
-    that in the next.
+    The least time in each place is kept, because other programs on the computer may lengthen the time in one place and
+    not that in the next. ``most`` limits the number of runs, and so does `COUNTED`.
     """
     counts = [runner.count()]
     while not (counts[0].virtual or len(counts) >= min(most, COUNTED) or _agree(counts)):

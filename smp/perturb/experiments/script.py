@@ -8,8 +8,9 @@ Every process of the script is treated: the workers of its machines find the tre
 ends when the script and its threads end. Functions that it registered with atexit are not called, and it must itself
 end the processes that it leaves behind.
 
-``time`` is from the first line to the last, and ``memory`` is that of the trial's process alone. The numbers come from
-a global name ``responses``, which holds a number or a mapping. The output of the script is kept, and shown if it fails.
+``time`` lasts until the script and its threads have ended. ``memory`` is that of the trial's process alone. The numbers
+come from a global name ``responses``, which holds a number or a mapping. The output of the script is kept, and shown if
+the script fails.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Trials of an experiment: the measurements in the order in which they were run, with all that is known of each.
+"""Trials of an experiment: the measurements in the order of the runs, and the settings of each run.
 
 order  replicate  block  trial  run  levels          time    memory   ...
     0          0      0      7    0  [ 1 -1  1  1]   0.213   8.1e7
@@ -168,12 +168,14 @@ class Trials(Saved):
         return next_steps(self.analyse(), self.delayed(), spent, worth)
 
     def search(self, name: str = "time") -> Search:
-        """Return the trials as a search for the least response, with treatments in seconds or, failing that, as levels.
+        """Return the trials as a search for the least response.
+
+        Its settings are the seconds of the treatments, or the levels if the length of a treatment is not known.
 
         Raises
         ------
         ValueError
-            For ``throughput``, of which more is better; search by the time instead.
+            For ``throughput``, whose best value is the largest; search by the time instead.
         """
         self._less_is_better(name)
         lengths = [self.lengths[name] for name in self.plan.factors]

@@ -1,4 +1,4 @@
-"""Layouts of saved trials, ladders and interrupted experiments as JSON; `documents` checks them."""
+"""Layouts of trials, ladders, interrupted experiments and analyses as JSON, which `documents` checks data against."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Saved(ABC):
 
 
 def read(file: Path) -> Any:
-    """Return the JSON in a file; raise ExperimentError if there is none."""
+    """Return the JSON in a file; raise ExperimentError if the file is missing or is not JSON."""
     from smp._computer import documents  # Pydantic takes a while to import, and running an experiment does not need it
 
     return documents.read(file, ExperimentError, "a file of trials", REMEDY)

@@ -64,8 +64,8 @@ class Carried(Enclosing):
 def carried(program: Callable[..., Any], machine: Machine) -> Callable[..., Any]:
     """Return a program that runs on a machine's processors with the treatments that are set in this process.
 
-    ``machine.run`` does so by itself while treatments are set. After a failed run, call `carried` again for a new
-    program: a cell of the old one's treatments may have been left empty.
+    While treatments are set, ``machine.run`` calls `carried` by itself. After a failed run, call `carried` again for a
+    new program: a cell of the old one's treatments may have been left empty.
 
     Parameters
     ----------

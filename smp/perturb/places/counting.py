@@ -32,7 +32,10 @@ class Met(NamedTuple):
 
 _met = np.zeros(MET * MET_WORDS, np.int64)
 _record = np.zeros(RECORD_WORDS, np.int64)
-"""Table in which compiled loops count. It is never freed: another thread's loop may use it after the counting ends."""
+"""Record that leads compiled loops to `_met`, the table in which they count passes.
+
+Neither is ever freed: another thread's loop may use them after the counting ends.
+"""
 
 
 class Counter:
@@ -107,7 +110,10 @@ class Counter:
         self._stack().append((name, now()))
 
     def leave(self, name: str) -> None:
-        """Note that a place is left: the one of this name entered last, since tasks and generators alternate."""
+        """Note that a place is left: this ends the latest entry of its name.
+
+        That need not be the latest entry of all, since tasks and generators alternate.
+        """
         stack, left = self._stack(), now()
         for i in reversed(range(len(stack))):
             if stack[i][0] == name:

@@ -90,12 +90,12 @@ class Factor:
 
 @functools.cache
 def factor(name: str) -> Factor:
-    """Name a place of a program. It does nothing until a treatment is set for this name.
+    """Name a place of a program. A place has no effect until a treatment is set for its name.
 
     Parameters
     ----------
     name : str
-        Name of the factor. Spaces, commas, semicolons, ``&``, ``=`` and ``+`` are not allowed.
+        Name of the factor. Spaces, commas, semicolons, ``&``, ``=``, ``+`` and a minus in front are not allowed.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def treated(treatments: Mapping[str, Treatment | str | None]) -> Iterator[None]:
 
     Parameters
     ----------
-    treatments : mapping of str to Treatment or str
+    treatments : mapping of str to (Treatment, str or None)
         Treatments by factor. Treatments that other blocks set for other factors remain; None removes the treatment of
         a factor. If blocks of several threads, or of processors of an emulated machine, set the same factor, the block
         entered last decides.
@@ -168,6 +168,11 @@ def counted() -> Iterator[dict[str, Met]]:
         Filled when the block ends. ``passes`` and ``inside`` are added up over all threads and processors: ``inside``
         is the seconds between entering and leaving, 0 for the points of `delay`. ``by`` is the number of processors
         that passed the place. Places that were not passed are absent.
+
+    Raises
+    ------
+    RuntimeError
+        If places are being counted already.
     """
     if PLACES.timer is not None:
         raise RuntimeError("places are being counted already: counted() cannot be used inside another counted()")

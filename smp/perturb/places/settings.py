@@ -1,8 +1,8 @@
 """Treatments that are set in this process: those of its environment, and one layer for each block of `treated`.
 
 The processes of a script can be treated from outside, by the environment variable ``SMP_TREATMENTS``, for instance
-``swap=10us;push=work:10``. A process reads it when it imports this module. Importing `smp.perturb` does so, and so does
-the first compiled loop.
+``swap=10us;push=work:10``. A process reads the variable when it imports this module: together with `smp.perturb`, or
+before its first compiled loop.
 """
 
 from __future__ import annotations

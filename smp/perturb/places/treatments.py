@@ -1,4 +1,4 @@
-"""Treatments: what is done at a treated place (section 2.1.1). No treatment changes what the program computes.
+"""Treatments of a place: delays and other disturbances (section 2.1.1). No treatment changes the program's results.
 
     Busy(ns)        "10us"            keeps the CPU busy for this time, by the clock
     Work(units)     "work:10"         does this many dependent floating-point multiplications: the paper's delay(X)
@@ -9,14 +9,14 @@
     Buffer(nbytes)  "buffer:64KiB"    takes a buffer, touches its pages and gives it back
     Share(percent)  "20%"             Busy for this share of the time of one pass of the place; in experiments only
 
-All treatments work in Python and in compiled loops, by the same machine code. In Python, every treatment except a sleep
-keeps the interpreter lock meanwhile, as slower Python code would. Cell and Message need a machine: outside its programs
-they do what Lock does. In its programs, a compiled loop calls back into Python for them, which takes about a
-microsecond and the interpreter lock.
+All treatments work in Python and in compiled loops. Busy, Work, Lock and Buffer run the same machine code in both. In
+Python, these four keep the interpreter lock meanwhile, as slower Python code would. Cell and Message need a machine:
+outside its programs they do what Lock does. In its programs, a compiled loop calls back into Python for them, which
+takes about a microsecond and the interpreter lock.
 
-On an emulated machine Busy, Work, Sleep, Lock and Buffer pass virtual time, exactly the same at every place. Cell and
-Message make the steps of their cell operations there. In a loop over local data, which makes no steps, they pass
-virtual time too.
+On an emulated machine Busy, Work, Sleep, Lock and Buffer take virtual time, exactly the same at every place. Cell and
+Message carry out their cell operations there, step by step. In a loop over local data, which makes no steps, they take
+virtual time instead.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LONGEST = 3600.0
 
 
 class Treatment(Protocol):
-    """A treatment of a place. Its text is what `treatment` reads."""
+    """A treatment of a place. ``str`` converts it to a text that `treatment` reads."""
 
     @property
     def seconds(self) -> float:
@@ -65,7 +65,7 @@ class _Unforeseen:
 
 @dataclass(frozen=True)
 class Busy:
-    """Keep the CPU busy for the given number of nanoseconds by the clock, and about 20 more, the time to read it."""
+    """Keep the CPU busy for the given number of nanoseconds by the clock, and about 20 more to read the clock."""
 
     ns: int
 
