@@ -149,13 +149,5 @@ def _software() -> Iterator[tuple[str, Fact]]:
     yield "environment", _call("environment", "os.environ", settings.environment)
 
 
-def _python() -> str:
-    return f"{platform.python_implementation()} {platform.python_version()}"
-
-
-def _shared() -> int:
-    return shutil.disk_usage("/dev/shm").total
-
-
 FACTS = dict([*_processors(), *_clocks(), *_memory(), *_limits(), *_software()])
 """The facts by name, in the order in which they are shown."""

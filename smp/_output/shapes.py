@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -133,7 +133,7 @@ def draw_cells(axes: Axes, cells: Cells) -> None:
         )
 
 
-def draw_marks(axes: Axes, marks: Iterable[Mark]) -> None:
+def draw_marks(axes: Axes, marks: Sequence[Mark]) -> None:
     """Draw lines across a panel, named in the legend or above it. Names above the panel do not move the axis's ends."""
     groups = {mark.group: PALETTE[mark.colour] for mark in marks if mark.group}
     low, high = axes.get_xlim()

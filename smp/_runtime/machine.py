@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import threading
 import weakref
@@ -74,7 +73,8 @@ class Machine:
     def __repr__(self) -> str:
         state = f"closed: {self._processors.closed}" if self._processors.closed else "ready"
         pages = ", memory in the system's pool of huge pages" if self._processors.pages == "pool" else ""
-        return f"<{self._processors.kind} machine of {self.size} processors{pages}, {state}>"
+        processors = f"{self.size} processor{'s' * (self.size > 1)}"
+        return f"<{self._processors.kind} machine of {processors}{pages}, {state}>"
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklable("a machine cannot be sent to another process; open one inside the program instead")
@@ -393,7 +393,7 @@ def emulated(
 
     size = checked_number("processors", processors)
     team = checked_number("streams", streams)
-    steps = LIMIT if limit is None else operator.index(limit)
+    steps = LIMIT if limit is None else checked_number("limit", limit)
     if charges is not None and not isinstance(charges, Charges):
         raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
     table = Charges() if charges is None else charges

@@ -34,8 +34,6 @@ class Form:
     program : callable or str
         Program for ``machine.run``.  A string ``module:function`` names a program that is imported on first use,
         because importing its module also imports Numba.
-    options : mapping
-        Keyword arguments that distinguish this form from other forms of the same program.
     cost : callable, optional
         Function of n and p that returns the supersteps in closed form, as an array of `smp.kernels.costs.COST`.
     work : callable
@@ -55,7 +53,6 @@ class Form:
 
     title: str
     program: Program | str
-    options: Mapping[str, Any] = field(default_factory=dict)
     cost: Callable[[int, int], Costs] | None = None
     work: Callable[[int, int], float] = longest_block
     element_bytes: int = 8

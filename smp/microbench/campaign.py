@@ -71,6 +71,7 @@ class Campaign:
         self.plan, self.budget_s = plan, budget_s
         self.samples: Samples = {}
         self._share, self._deadline = 1.0, Deadline(budget_s)
+        self._cut: set[str] = set()  # sections that an earlier part of the measurement has begun and not ended
         self._began, self._stolen, self._before_s = time.monotonic(), Stolen(), 0.0
         data: dict[str, Any] = {} if base is None else dict(base.data)
         self._added_to = data.get("created")
@@ -112,6 +113,7 @@ class Campaign:
         self.profile.data["unfinished"] = {"sections": asked, "done": [], "added_to": self._added_to}
         earlier = _earlier(folder)
         if _task(earlier.data) == _task(self.profile.data):
+            self._cut = set(earlier.data) - set(self.profile.data)
             self.profile, self.samples = earlier, samples_of(earlier)
             self.profile.data["conditions"] |= {"budget_s": self.budget_s, "interrupted": True}
             self._before_s = earlier.data["conditions"].get("seconds") or 0.0
@@ -188,7 +190,7 @@ class Campaign:
 
         def place(name: str) -> tuple[bool, int]:
             """Return a section's sort key; one that was cut off earlier comes last, as it would not end now either."""
-            return name in self.profile.data, rank.get(name, len(rank))
+            return name in self._cut, rank.get(name, len(rank))
 
         usual = {name: usual[name] for name in sorted(usual, key=place)}
         fixed = [name for name in usual if not SECTIONS[name].scaled]

@@ -94,7 +94,7 @@ def _program(text: str) -> tuple[str, int, int]:
         raise argparse.ArgumentTypeError(f"no kernel {kernel!r}: choose from {', '.join(known_kernels())}")
     try:
         n, p = (int(float(part)) for part in sizes.split(","))
-    except ValueError:
+    except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError(f"{text!r} is not KERNEL,N,P such as radix,1e5,2") from None
     return kernel, n, p
 

@@ -74,9 +74,8 @@ class PlacementLog:
         """Return the states that all readings so far show for p processors."""
         if p not in self._known:
             mine = self.samples()
-            mine = np.sort(mine[mine["p"] == p], order="at_s")
-            gaps = np.diff(mine["at_s"], append=mine["at_s"][-1:])
-            self._known[p] = self._steady(p, find_states(mine["ns"], np.clip(gaps, 1e-6, LONGEST)))
+            mine = mine[mine["p"] == p]
+            self._known[p] = self._steady(p, find_states(mine["ns"], _seconds(mine["at_s"])))
         return self._known[p]
 
     def _steady(self, p: int, found: Placement) -> Placement:
@@ -97,3 +96,10 @@ class PlacementLog:
     def processors(self) -> list[int]:
         """Return the numbers of processors for which there are readings, ascending."""
         return sorted({int(p) for part in self._parts for p in np.unique(part["p"])})
+
+
+def _seconds(at_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the seconds that each reading counts for; readings of the same moment share its seconds evenly."""
+    moments, inverse, counts = np.unique(at_s, return_inverse=True, return_counts=True)
+    gaps = np.clip(np.diff(moments, append=moments[-1:]), 1e-6, LONGEST)
+    return np.asarray((gaps / counts)[inverse])

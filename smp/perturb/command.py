@@ -222,8 +222,15 @@ def _run(options: argparse.Namespace, talk: Console) -> int:
     if options.list:
         print(places_table(counts.met))
         return 0
-    names = _told(found.trials, options.responses)
     files = [found.file]
+    try:
+        names = _told(found.trials, options.responses)
+    except ValueError as error:
+        found.save(options.out)
+        kept = options.out / found.file
+        raise ValueError(
+            f"{error} (the trials are saved: python -m smp.perturb --trials {kept} analyses them)"
+        ) from None
     try:
         found.save(options.out)
         for file, analysis in found.analyses(names).items():

@@ -24,6 +24,8 @@ from ..models.fit.optimum import integer_minimum
 from ..models.fit.specification import Specification
 
 FORMAT, VERSION = "smp-library", 1
+_UNDEFINED = (ArithmeticError, ValueError)
+"""Errors of a model whose terms are not defined for some inputs, such as the logarithm of zero."""
 
 
 @dataclass(frozen=True)
@@ -288,7 +290,8 @@ class Library:
     def predictions(self, *inputs: float) -> dict[str, Choice]:
         """Return the predicted time of each implementation with its best parameter.
 
-        The time of an implementation that does not apply is infinite.
+        The time of an implementation is infinite if it does not apply, and NaN if a term of its model is not defined
+        for these inputs.
         """
         raised = self.raised(*inputs)
         made = {}
@@ -297,8 +300,11 @@ class Library:
                 made[name] = Choice(name, {}, math.inf)
                 continue
             parameter = self.implementations[name].parameter
-            own = {} if parameter is None else {parameter.name: parameter.best(model.predict, raised)}
-            made[name] = Choice(name, own, model.predict(*raised, *own.values()))
+            try:
+                own = {} if parameter is None else {parameter.name: parameter.best(model.predict, raised)}
+                made[name] = Choice(name, own, model.predict(*raised, *own.values()))
+            except _UNDEFINED:
+                made[name] = Choice(name, {}, math.nan)
         return made
 
     def raised(self, *inputs: float) -> list[float]:
@@ -326,7 +332,7 @@ class Library:
         ranges.  A model with a term that is not defined there, such as the logarithm of zero, predicts nothing.
         """
         names = [each.name for each in self.ranges]
-        given, space = ", ".join(names), dict[str, Any](_undefined=(ArithmeticError, ValueError))
+        given, space = ", ".join(names), dict[str, Any](_undefined=_UNDEFINED)
         asked, tried = list[str](), list[str]()
         for k, (name, model) in enumerate(self.models.items()):
             made, value = [f"_t = {model.body}"], "0"

@@ -309,7 +309,7 @@ def test_the_charges_of_a_program_are_printed_price_by_price(capsys: pytest.Capt
     assert "no profile of this machine" in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.parametrize("text", ["radix", "radix,1e5", "radix,many,2", "bubble,10,2"])
+@pytest.mark.parametrize("text", ["radix", "radix,1e5", "radix,many,2", "radix,inf,2", "bubble,10,2"])
 def test_an_impact_that_cannot_be_parsed_is_a_usage_error(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--impact", text])

@@ -254,13 +254,6 @@ def test_wrong_usage_exits_with_2(arguments: tuple[str, ...]) -> None:
         (("--ladder", "1us,lock,5us", "--replicates", "2"), "lock cannot be a rung"),
         (("--ladder", "1us,none,5us", "--replicates", "2"), "None cannot be a rung"),
         (("--function", "main", "--argument", "many"), "'str' object"),
-        (
-            (
-                "--responses",
-                "weight",
-            ),
-            "there is no response 'weight'",
-        ),
     ],
 )
 def test_requests_that_cannot_be_carried_out_are_reported(
@@ -268,6 +261,16 @@ def test_requests_that_cannot_be_carried_out_are_reported(
 ) -> None:
     assert run(program, "--replicates", "1", *arguments) == 1
     assert message in capsys.readouterr().err
+
+
+def test_the_trials_are_kept_if_a_requested_response_does_not_exist(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(program, "--replicates", "1", "--responses", "weight", "--out", tmp_path) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "there is no response 'weight'; the responses are" in said
+    assert f"python -m smp.perturb --trials {tmp_path / 'trials.json'}" in said
+    assert run("--trials", tmp_path / "trials.json") == 0
 
 
 def test_a_missing_script_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -150,6 +150,22 @@ def test_an_interrupted_section_keeps_its_measured_part_and_the_same_command_con
     assert "unfinished" not in whole.profile.data
 
 
+def test_only_a_section_that_was_cut_off_before_loses_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sections = ("latency", "synchronisation")
+    given = Campaign(Plan("default", (1,), 1, 64), Profile({"synchronisation": {}}), 60.0)
+    given.begin(sections, tmp_path)
+    with given._deadline:
+        assert list(given._chosen(begun=False)) == ["synchronisation", "latency"], "it is complete in another profile"
+    made = campaign(monkeypatch, tmp_path, 0.6, sections, {"synchronisation": 30})
+    made.measure(lambda done, text: None)
+    made.save()
+    again = campaign(monkeypatch, tmp_path, 60.0, sections, {})
+    again.measure(lambda done, text: None)
+    assert list(SHARES) == ["latency", "synchronisation"]
+
+
 def test_a_section_that_is_complete_when_the_time_ends_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = campaign(monkeypatch, tmp_path, 1.0, ("retries", "latency"), {})
 

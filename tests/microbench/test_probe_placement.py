@@ -109,6 +109,14 @@ def test_the_main_state_stays_until_another_is_clearly_more_frequent() -> None:
     assert [state.ns for state in log.placement(2).states] == [280.0, 70.0]
 
 
+def test_readings_that_are_noted_together_count_alike() -> None:
+    log = PlacementLog()
+    for k in range(40):
+        log.note(2, float(k), [70.0] * 9 + [280.0])
+    shares = {state.ns: state.share for state in log.placement(2).states}
+    assert shares == pytest.approx({70.0: 0.9, 280.0: 0.1})
+
+
 @needs_two
 def test_the_function_placement_looks_at_once() -> None:
     seen = smp.placement(2, seconds=0.05)
@@ -119,5 +127,5 @@ def test_the_function_placement_looks_at_once() -> None:
 
 @pytest.mark.parametrize("processors", [1, CPUS + 1])
 def test_a_placement_needs_two_processors_with_a_cpu_each(processors: int) -> None:
-    with pytest.raises(MachineError, match=rf"{processors} processors have no placement on {CPUS} CPU"):
+    with pytest.raises(MachineError, match=rf"{processors} on {CPUS} CPUs? cannot have one"):
         smp.placement(processors)

@@ -175,10 +175,12 @@ def figure(name: str, data: dict[str, Any], samples: dict[str, Any], what: str) 
 
 def test_the_spread_of_bandwidth_comes_from_its_best_repeats() -> None:
     fields = [(name, "i8") for name in ("processors", "rank", "repeat", "start", "end")]
-    stamps = np.zeros(8, [*fields, ("kernel", "U5")])
+    stamps = np.zeros(16, [*fields, ("kernel", "U5"), ("memory", "U7")])
     stamps["processors"], stamps["kernel"] = 2, "triad"
-    stamps["rank"], stamps["repeat"] = np.tile([0, 1], 4), np.repeat(np.arange(4), 2)
-    stamps["end"] = [1, 1, 90, 100, 110, 105, 150, 120]  # the slower one: 100, 110, 150 after the warm-up
+    stamps["memory"], stamps["start"] = np.repeat(["shared", "private"], 8), np.repeat([0, 1_000], 8)
+    stamps["rank"], stamps["repeat"] = np.tile([0, 1], 8), np.tile(np.repeat(np.arange(4), 2), 2)
+    stamps["end"][:8] = [1, 1, 90, 100, 110, 105, 150, 120]  # the slower one: 100, 110, 150 after the warm-up
+    stamps["end"][8:] = 2_000
     row = {"processors": 2, "kernel": "triad", "GBps": 20.0}
     found = figure("bandwidth", {"stream": [row]}, {"bandwidth_stream": stamps}, "triad, p = 2")
     assert found.spread == Spread(pytest.approx(np.log(1.1)), 2)

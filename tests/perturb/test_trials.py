@@ -569,6 +569,8 @@ def test_responses_that_only_some_runs_have_are_reported() -> None:
 
     with pytest.raises(TrialFailed, match="returned memory, time, y, but the first run returned memory, time, x"):
         screen(program, "2^1", treatment="1us", replicates=2)
+    with pytest.raises(TrialFailed, match="returned memory, time, y, but the first run returned memory, throughput, t"):
+        screen(program, "2^1", treatment="1us", replicates=2, work="x")
 
 
 @pytest.mark.parametrize(

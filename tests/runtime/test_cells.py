@@ -519,6 +519,13 @@ def test_cells_of_another_machine_are_refused(pair: smp.Machine) -> None:
             pair.run(lambda proc, cells: cells.peek(0), cells)
 
 
+def test_a_cell_is_not_purged_with_no_number(pair: smp.Machine) -> None:
+    cells = pair.cells(1, np.float64)
+    with pytest.raises(TypeError, match="a cell holds a number, not None"):
+        cells.purge(0, None)
+    assert cells.peek(0) == (False, 0.0)
+
+
 @pytest.mark.parametrize("index", [3, -4, 1 << 60])
 def test_an_index_out_of_bounds_is_refused(pair: smp.Machine, index: int) -> None:
     cells = pair.cells(3)

@@ -385,6 +385,12 @@ def test_a_lost_wake_up_is_reported_at_once() -> None:
         machine.run(program, machine.zeros(1, np.int64))
 
 
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_without_a_step_is_refused(limit: int) -> None:
+    with pytest.raises(ValueError, match="limit"):
+        smp.emulated(2, limit=limit)
+
+
 def test_endless_steps_close_the_machine() -> None:
     def program(proc: smp.Processor, words: smp.GlobalArray) -> None:
         while load(words.view, 0) == 0:

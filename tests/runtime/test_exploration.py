@@ -169,6 +169,7 @@ def test_the_failure_with_the_fewest_preemptions_is_found_first() -> None:
         found.failure.preemptions == 3
     )  # 0, 1, 0, 1, 0: the last switch to 0 is free, and so is the first choice of 0
     assert smp.explore(program, 2, 2, setup=words(1)).failure is None
+    assert found.bound == smp.explore(program, 2, None, setup=words(1)).bound == 2, "all schedules with 2 were run"
 
 
 # The text of a failure, and its replay.

@@ -545,10 +545,10 @@ def test_a_run_prints_as_a_table(pair: smp.Machine) -> None:
 
 def test_a_machine_shows_its_state() -> None:
     machine = smp.host(1)
-    assert repr(machine) == "<host machine of 1 processors, ready>"
+    assert repr(machine) == "<host machine of 1 processor, ready>"
     with machine as same:
         assert same is machine
-    assert repr(machine) == "<host machine of 1 processors, closed: close() was called or its with block has ended>"
+    assert repr(machine) == "<host machine of 1 processor, closed: close() was called or its with block has ended>"
     machine.close()
     with pytest.raises(
         MachineClosed, match=r"this machine is closed: close\(\) was called .*; open a new one with smp\.host\(\)"

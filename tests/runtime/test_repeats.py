@@ -144,6 +144,8 @@ def test_parameters_of_a_program_may_have_the_names_of_options_of_run() -> None:
         ({"repeat": 0}, ValueError, "repeat must be at least 1, not 0"),
         ({"warmup": -1}, ValueError, "warmup must be at least 0, not -1"),
         ({"warmup": 1.5}, TypeError, "warmup must be a whole number of runs, not 1.5"),
+        ({"warmup": 0.0}, TypeError, "warmup must be a whole number of runs, not 0.0"),
+        ({"repeat": True}, TypeError, "repeat must be a whole number of runs, not True"),
         ({"repeat": False}, TypeError, "repeat must be a whole number of runs, not False"),
     ],
 )

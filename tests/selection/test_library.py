@@ -117,6 +117,14 @@ def test_an_input_below_its_range_is_predicted_at_the_lower_end() -> None:
     assert library.raised(10**9) == [10**9]
 
 
+def test_a_model_that_is_not_defined_predicts_nothing() -> None:
+    made = Library("logarithms", {"n": "linear 0..10"}, lambda n: (n,))
+    made.add(Implementation("only", called("only"), ["log2(n)"]))
+    library = use(made, {"only": {"log2(n)": 1e-6}})
+    assert math.isnan(library.best(0).seconds)
+    assert math.isnan(library.predictions(0)["only"].seconds)
+
+
 def test_later_calls_compile_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     library = two()
     library.choose(500)

@@ -218,8 +218,8 @@ def explore(
                     machine.run(choices)
                 except Exception as error:
                     failure = _failure(machine, error, preemptions, choices.taken, count)
-                    bound, seconds = None if most is None else done, time.perf_counter() - start
-                    return Exploration(count, False, bound, failure, seconds, machine.witness.places)
+                    seconds = time.perf_counter() - start
+                    return Exploration(count, False, done, failure, seconds, machine.witness.places)
                 beyond |= _branch(choices, len(prefix), preemptions, most, todo)
             if todo[preemptions]:
                 break

@@ -240,10 +240,10 @@ class Cells:
         int
             Number of writers that it released: 1 or 0.
         """
-        own = self._threads.own()
+        address, given, own = self._at(i), _given(value), self._threads.own()
+        own.value(self.dtype)[0] = given
         own.writes += 1
-        own.value(self.dtype)[0] = value
-        status = self._threads.operate(self._at(i), cell.PURGE, self._limit(own.words), 0)
+        status = self._threads.operate(address, cell.PURGE, self._limit(own.words), 0)
         if status:
             self._ended(status, cell.PURGE, i, None)
         return int(own.words[waiters.BITS])

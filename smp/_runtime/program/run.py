@@ -97,4 +97,8 @@ class Run(Repeated):
 
     def __repr__(self) -> str:
         count = len(np.unique(self.steps["step"]))
-        return f"<run on {self.size} processors, {count} supersteps, {self.wall:.3g} s>"
+        processors, supersteps = (
+            f"{self.size} processor{'s' * (self.size > 1)}",
+            f"{count} superstep{'s' * (count != 1)}",
+        )
+        return f"<run on {processors}, {supersteps}, {self.wall:.3g} s>"

@@ -19,9 +19,7 @@ def _cost(n: int, p: int, layout: str) -> Costs:
 
 
 FORMS = {
-    layout: Form(
-        f"relaxation, {layout}", relax_red_black, options={"layout": layout}, cost=partial(_cost, layout=layout)
-    )
+    layout: Form(f"relaxation, {layout}", relax_red_black, cost=partial(_cost, layout=layout))
     for layout in ("vertical", "horizontal", "square", "shared")
 }
 """Forms by the name that `relax` takes as its ``layout``."""

@@ -80,7 +80,7 @@ def measure_points(
     Each visit takes 4 to 32 windows, as many as fit into its share of the budget.
     """
     if not 0 < budget_s < np.inf or rounds < 1:
-        raise MeasurementError(f"a budget of {budget_s} s and {rounds} rounds: both must be above zero")
+        raise MeasurementError(f"a budget of {budget_s} s and {rounds} rounds: both must be above zero, and finite")
     for point in points:
         if point.operations < 1:
             raise MeasurementError(f"point {point.key!r} has {point.operations} operations, but needs one or more")

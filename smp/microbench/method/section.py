@@ -2,7 +2,7 @@
 
 rows.py      its record, which the probe writes, a profile keeps, and reports and plots read
 probe.py     ``measure(plan, tick)`` measures it
-facts.py     optional: ``compared(record)`` returns the figures to compare with those of another machine
+facts.py     optional: ``compared(found, samples)`` returns the figures to compare with those of another machine
 report.py    ``tables(record, profile)`` yields its tables; ``line(record)`` sums it up for the first screen
 plots.py     optional: ``figures(record, samples)`` describes its figures
 

@@ -103,9 +103,10 @@ def fit_model(
         Samples({name: np.asarray(v) for name, v in points.items()}, seconds, [list(t) for t in raw], verification),
     )
     if quality.mre > TOLERATED:
+        tried = f"{quality.verified} points that it was not fitted to" if quality.verified else "its own points"
         warnings.warn(
-            f"{model.name} predicts with a mean error of {quality.mre:.0%} on {quality.verified} points that it was "
-            "not fitted to: look at its residuals; a term may be missing, or the computer was busy",
+            f"{model.name} predicts with a mean error of {quality.mre:.0%} on {tried}: look at its residuals; a term "
+            "may be missing, or the computer was busy",
             ModelWarning,
             stacklevel=2,
         )

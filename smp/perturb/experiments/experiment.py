@@ -248,11 +248,12 @@ def _run(
 
 def _row(outcome: Outcome, names: Sequence[str], work: float | str | None) -> list[float]:
     found = {**outcome.numbers, "time": outcome.time, "memory": outcome.memory}
-    if work is not None:
-        amount = outcome.numbers[work] if isinstance(work, str) else float(work)
-        found["throughput"] = amount / outcome.time
-    if set(found) != set(names):
+    if {*found, *(("throughput",) if work is not None else ())} != set(names):
         raise SmpError(f"it returned {', '.join(sorted(found))}, but the first run returned {', '.join(sorted(names))}")
+    if work is not None:
+        if outcome.time == 0:
+            raise SmpError("it took no time, so it has no throughput")
+        found["throughput"] = (found[work] if isinstance(work, str) else float(work)) / outcome.time
     return [found[name] for name in names]
 
 

@@ -27,13 +27,13 @@ def prepared(
     TypeError, ValueError
         If an option is not valid, or if the program has a parameter of the same name without a value.
     """
-    if (warmup, repeat, counters) == (0, 1, False):
-        return program
     for name, number, least in (("warmup", warmup, 0), ("repeat", repeat, 1)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer):
             raise TypeError(f"{name} must be a whole number of runs, not {number!r}")
         if number < least:
             raise ValueError(f"{name} must be at least {least}, not {number}")
+    if (warmup, repeat, counters) == (0, 1, False):
+        return program
     for name, given in (("warmup", warmup > 0), ("repeat", repeat > 1), ("counters", counters)):
         if given and _lacks(program, args, name):
             raise TypeError(

@@ -29,5 +29,7 @@ def _spread(row: Stream, samples: Samples) -> Spread | None:
     stamps = select(samples, "bandwidth_stream", processors=row.processors, kernel=row.kernel)
     if stamps is None:
         return None
+    if "memory" in (stamps.dtype.names or ()):
+        stamps = stamps[stamps["memory"] == "shared"]
     repeats = [stamps[stamps["repeat"] == repeat] for repeat in np.unique(stamps["repeat"])[1:]]
     return of_best(np.array([each["end"].max() - each["start"].min() for each in repeats]))

@@ -95,9 +95,10 @@ def _ran(k: int, memory: Memory, answers: Sequence[Answer]) -> Ran:
 
 def note_placement(stamps: NDArray[np.void], p: int, log: PlacementLog) -> None:
     """Log the placement of the CPUs before and after each kernel, at the times that processor 0 stamped."""
-    first = stamps[(stamps["rank"] == 0) & (stamps["piece"] == 0)]
+    mine = stamps[stamps["rank"] == 0]
+    first, last = (mine[mine["piece"] == piece] for piece in (0, mine["piece"].max(initial=0)))
     log.note(p, first["start"] * 1e-9, first["placed_before_ns"])
-    log.note(p, first["end"] * 1e-9, first["placed_after_ns"])
+    log.note(p, last["end"] * 1e-9, last["placed_after_ns"])
 
 
 def stream_rows(ran: Ran, elements: int, placement: Placement = UNPLACED) -> list[Stream]:

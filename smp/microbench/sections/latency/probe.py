@@ -341,7 +341,7 @@ def _not_huge(walks: dict[Key, Walk]) -> str:
 
 def _random(plan: Plan, key: Key, walk: Walk) -> Point:
     """Return a point of a random curve; an array that may fit into a cache is loaded into it before each visit."""
-    last = max((cache.bytes for cache in plan.caches), default=0)
+    last = max(cache.bytes for cache in plan.caches or DEFAULTS)
     lines = walk.pages.words[:: plan.line_bytes // 8]
 
     def touch() -> None:

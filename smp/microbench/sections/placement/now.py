@@ -73,8 +73,8 @@ def placement(processors: int | None = None, seconds: float = 1.0) -> PlacementN
     p = min(cpus, 8) if processors is None else processors
     if not 2 <= p <= cpus:
         raise MachineError(
-            f"{p} processors have no placement on {cpus} CPU{'s' * (cpus != 1)}: a placement needs at least two "
-            "processors, each on a CPU of its own"
+            f"a placement needs at least two processors, each on a CPU of its own: {p} on {cpus} CPU"
+            f"{'s' * (cpus != 1)} cannot have one"
         )
     found = look_around(p, seconds, PlacementLog())
     taken = found.taken

@@ -16,7 +16,7 @@ SEVERAL = 1.5
 COLUMNS = (
     counted("p"),
     Column("hand-off", "ns"),
-    share("share of looks"),
+    share("share of time"),
     counted("looks"),
     Column("clock", "GHz"),
     Column("slowest CPU", "GHz"),

@@ -227,14 +227,13 @@ def _measure_stage(
         for turn in itertools.count():
             for index in rng.permutation(len(taken)):
                 task = stage.tasks[index]
-                taken[task].append(visit(machine, words, task, seconds, timer_ns, turn))
+                taken[task].append(windows := visit(machine, words, task, seconds, timer_ns, turn))
+                log.note(stage.p, time.monotonic(), windows[["placed_before_ns", "placed_after_ns"]][:1].tolist())
                 elapsed = time.monotonic() - begun
                 tick(min(1.0, elapsed / whole), f"{task.what}, p = {len(task.ranks)}")
             if turn + 1 >= FEWEST_ROUNDS and elapsed * (turn + 2) / (turn + 1) > whole:
                 break
     tick(1.0, f"p = {stage.p}")
-    ends = [windows[0] for visits in taken.values() for windows in visits if len(windows)]
-    log.note_runs(stage.p, [(end["placed_before_ns"], end["placed_after_ns"]) for end in ends])
     results: list[tuple[Result, list[float | None] | None]] = []
     for task, visits in taken.items():
         every, others = np.concatenate(visits), None
