@@ -2,20 +2,18 @@
 
 import importlib
 import re
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from pathlib import Path
 
 import pytest
+from support.background import Background
 from support.machines import ROOT
-from support.pages import blocks_of, outputs_of
-from support.profiles import charging
+from support.pages import blocks_of
 
 from smp.microbench.sections import SECTIONS
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
-PROGRAMS = [page for page in PAGES if blocks_of(page.read_text(encoding="utf-8"))]
+PROGRAMS = [str(page.relative_to(ROOT)) for page in PAGES if blocks_of(page.read_text(encoding="utf-8"))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NAME = re.compile(r"`(smp(?:\.\w+)+)(?:\([^`]*\))?`")
 FILE = re.compile(r"`((?:benchmarks|docs|examples|scripts|smp|tests)/[\w./-]+)`")
@@ -70,37 +68,11 @@ def resolved(name: str) -> bool:
     return False
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a profile of this computer, from which intervals are predicted."""
-    folder = tmp_path_factory.mktemp("data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SMP_DATA_DIR", str(folder))
-        charging().keep()
-    return folder
-
-
-@pytest.fixture(scope="module")
-def printed(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], list[str]]:
-    """The outputs of a page's programs.  Two pages run at a time, since most of each is the start of a process."""
-
-    def run(page: Path) -> list[str]:
-        folder = folders[page]
-        (folder / "examples").symlink_to(ROOT / "examples")  # stored results that some pages show
-        return outputs_of(page.read_text(encoding="utf-8"), folder, SMP_DATA_DIR=str(data))
-
-    folders = {page: tmp_path_factory.mktemp(page.stem) for page in PROGRAMS}
-    with ThreadPoolExecutor(2) as pool:
-        running = {page: pool.submit(run, page) for page in PROGRAMS}
-    return lambda page: running[page].result()
-
-
-@pytest.mark.parametrize("page", PROGRAMS, ids=name_of)
-def test_every_program_runs_and_prints_what_the_page_shows(page: Path, printed: Callable[[Path], list[str]]) -> None:
+@pytest.mark.parametrize("job", PROGRAMS)
+def test_every_program_runs_and_prints_what_the_page_shows(job: str, background: Background) -> None:
     """Of the output of a measurement only the columns and labels are compared."""
-    text = page.read_text(encoding="utf-8")
-    shown = re.split(r"^```python\n", text, flags=re.MULTILINE)[1:]
-    for block, output in zip(shown, printed(page), strict=True):
+    shown = re.split(r"^```python\n", (ROOT / job).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    for block, output in zip(shown, background.result(job), strict=True):
         if found := re.search(r"<!-- output(.*) -->\n\n((?:    .*\n|\n(?=    ))+)", block):
             printed_there = "".join(line.removeprefix("    ") + "\n" for line in found[2].rstrip().splitlines())
             compared = columns_of if found[1] else str.rstrip

@@ -2,9 +2,9 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from support.background import Background
 from support.machines import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -15,14 +15,14 @@ LONG = ("perturb_mesh", "perturb_quicksort", "perturb_ring")
 
 
 @pytest.mark.parametrize(
-    "example",
-    [pytest.param(path, marks=[pytest.mark.slow] * (path.stem in LONG)) for path in EXAMPLES],
-    ids=lambda path: path.stem,
+    "job",
+    [
+        pytest.param(str(path.relative_to(ROOT)), marks=[pytest.mark.slow] * (path.stem in LONG), id=path.stem)
+        for path in EXAMPLES
+    ],
 )
-def test_each_example_prints_the_contents_of_its_text_file(example: Path) -> None:
-    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == example.with_suffix(".txt").read_text()
+def test_each_example_prints_the_contents_of_its_text_file(job: str, background: Background) -> None:
+    assert background.result(job) == (ROOT / job).with_suffix(".txt").read_text()
 
 
 def test_every_benchmark_can_be_imported_and_finds_its_libraries() -> None:

@@ -89,7 +89,7 @@ def test_measuring_one_section_adds_it_to_the_given_profile(measured: Path, tmp_
         str(file),
         "--quick",
         "--only",
-        "bandwidth",
+        "retries",
         "-p",
         "1",
         "--out",
@@ -100,7 +100,7 @@ def test_measuring_one_section_adds_it_to_the_given_profile(measured: Path, tmp_
     assert done.returncode == 0, done.stderr
     added = json.loads((tmp_path / "profile.json").read_text())
     assert added["synchronisation"] == json.loads(file.read_text())["synchronisation"]
-    assert added["bandwidth"]
+    assert added["retries"]
 
 
 @pytest.mark.parametrize(

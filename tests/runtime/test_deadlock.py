@@ -221,7 +221,7 @@ def test_thousands_of_waits_cause_no_false_alarm(machines: Any) -> None:
     def program(proc: smp.Processor, cells: Cells) -> int:
         if proc.rank == 0:
             cells.writeef(0, 0)
-        return ring(cells, proc.rank, proc.size, 2.5)
+        return ring(cells, proc.rank, proc.size, 1.5)
 
     rounds = machine.run(program, machine.cells(4)).results
     assert np.ptp(rounds) <= 1

@@ -12,13 +12,20 @@ import pytest
 from support.machines import HARD
 
 import smp
-from smp._runtime.host import helpers
+from smp._runtime.host import deadlock, helpers
 from smp._runtime.memory.cells import Cells
 from smp.errors import DeadlockError
 
 LATE = 1.0  # seconds: longer than a deadlock without a helper takes to be reported
-LATER = 1.8  # the same if there are open threads, which may or may not be helpers
+LATER = 1.1  # the same if there are open threads, which may or may not be helpers, for which it waits for PATIENCE
 LATEST = 2.0
+PATIENCE = 0.3
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let open threads have little time, so that tests need not wait for long to show that a helper has more."""
+    monkeypatch.setattr(deadlock, "OPEN", PATIENCE)
 
 
 def take(proc: smp.Processor, cells: Cells) -> Any:
@@ -51,6 +58,7 @@ def test_a_deadlock_is_reported_despite_an_idle_thread(pair: smp.Machine, idle: 
     assert pair.run(lambda proc: proc.rank).results == [0, 1]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_without_helpers_the_deadlock_is_reported_at_once(pair: smp.Machine) -> None:
     cells = pair.cells(2)
     timer = threading.Timer(LATER, fill, (cells,))
@@ -100,6 +108,7 @@ def by_a_global(cells: Cells) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("helper", [by_a_closure, by_a_method, by_a_global])
+@pytest.mark.usefixtures("impatient")
 def test_a_thread_that_holds_the_cells_may_help(pair: smp.Machine, idle: threading.Thread, helper: Any) -> None:
     cells = pair.cells(2)
     thread = threading.Thread(target=helper(cells), name="helping")
@@ -111,6 +120,7 @@ def test_a_thread_that_holds_the_cells_may_help(pair: smp.Machine, idle: threadi
     thread.join()
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_thread_that_has_used_the_cells_may_help(pair: smp.Machine) -> None:
     """A thread of a pool is idle and holds no cells until it is given more work."""
     cells = pair.cells(2)
@@ -145,6 +155,7 @@ def unhide() -> None:
     fill(globals()["hid" + "den"]["cells"])
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_helper_that_cannot_be_found_can_be_announced(pair: smp.Machine) -> None:
     cells = hidden["cells"] = pair.cells(2)
     thread = threading.Thread(target=unhide)
@@ -155,6 +166,7 @@ def test_a_helper_that_cannot_be_found_can_be_announced(pair: smp.Machine) -> No
     thread.join()
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_thread_that_holds_cells_of_another_machine_is_not_a_helper(pair: smp.Machine) -> None:
     with smp.host(1) as other:
         thread = threading.Thread(target=by_a_closure(other.cells(2)))

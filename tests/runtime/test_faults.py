@@ -5,6 +5,7 @@ to a processor is ignored by design: Ctrl-C in a terminal reaches the whole proc
 """
 
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,12 @@ PATIENT = ("waiting", "deaf", "cell", "cell in a loop")
 """Waits that the victim ends before it returns normally."""
 
 
+def crossed(first: Sequence[str], second: Sequence[str]) -> list[Any]:
+    """Return all pairs; every second one is slow, as on a chessboard, so that each value is in an ordinary run."""
+    pairs = itertools.product(enumerate(first), enumerate(second))
+    return [pytest.param(a, b, marks=[pytest.mark.slow] * ((i + j) % 2)) for (i, a), (j, b) in pairs]
+
+
 MARK = 'raise Guilty("because")'
 KILL = "os.kill(os.getpid(), SIGNALS[how])"
 
@@ -76,8 +83,7 @@ def line_of(text: str) -> int:
 
 
 @pytest.mark.parametrize("victims", ["one", pytest.param("each", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("others", OTHERS)
-@pytest.mark.parametrize("how", EXITS)
+@pytest.mark.parametrize(("how", "others"), crossed(EXITS, OTHERS))
 def test_every_exit_is_reported_whatever_the_others_do(
     nothing_left: None, record_property: Record, how: str, others: str, victims: str
 ) -> None:
@@ -150,8 +156,9 @@ def check(error: ProgramError, how: str, victim: int, size: int) -> None:
     assert re.fullmatch(told, said), said
 
 
-@pytest.mark.parametrize("others", ["barrier", "cell"])
-@pytest.mark.parametrize("how", [*EXITS, "crash in a loop", "raise in a loop"])
+@pytest.mark.parametrize(
+    ("how", "others"), crossed([*EXITS, "crash in a loop", "raise in a loop"], ["barrier", "cell"])
+)
 def test_an_exit_in_a_thread_is_reported(nothing_left: None, how: str, others: str) -> None:
     """One stream ends while another of its processor waits on a cell, and others wait on the cell or at a barrier."""
     died = {"_exit": r"ended with status 4, by os\._exit", "crash in a loop": r"was killed by SIGSEGV \(11\)"}

@@ -11,7 +11,7 @@ from support.machines import Emulated, Machines
 import smp
 
 WORDS = 1 << 21  # 16 MB of float64
-STEPS = 200
+STEPS = 80
 
 
 def private_bytes() -> int:
