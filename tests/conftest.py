@@ -26,6 +26,7 @@ from support.machines import ROOT, Emulated, Machines, Script, state
 import smp
 from smp._runtime.host import launcher, looking
 
+pytest_plugins = ["support.background"]
 os.environ["SMP_DATA_DIR"] = tempfile.mkdtemp(prefix="smp-tests-")
 """A folder for the tests, so that no test reads or replaces the user's own profile or models."""
 

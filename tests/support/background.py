@@ -1,9 +1,10 @@
-"""Runs programs whose time does not matter, pages and examples, in the background while other tests run.
+"""Plugin that runs programs whose time does not matter, pages and examples, in the background of other tests.
 
     collection ends ─▶ start(jobs) ─▶ runner ─▶ a process for each job        two at a time, with a low priority
     a test ─────────▶ result(job)  ◀── JOB.json                               waits until the job is done
 
-The runner is not a child of the process of the tests, because tests count the children that machines leave behind.
+The tests of these programs, which use the fixture `background`, come last.  The runner is not a child of the process of
+the tests, because tests count the children that machines leave behind.
 """
 
 import contextlib
@@ -13,12 +14,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+import pytest
 
 from support.machines import ROOT
 from support.pages import outputs_of
@@ -27,20 +31,19 @@ from support.profiles import charging
 PRIORITY = 10
 PATIENCE = 300.0
 """Seconds that a test waits for a job."""
-LAUNCH = "import subprocess, sys; subprocess.Popen(sys.argv[1:], start_new_session=True, stdin=subprocess.DEVNULL)"
+LAUNCH = "import subprocess, sys; print(subprocess.Popen(sys.argv[1:], start_new_session=True, stdout=2).pid)"
 
 
 class Background:
     """Jobs, named by the paths of pages and examples from the root of the repository; a folder gets the results."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def start(self, jobs: Sequence[str]) -> None:
-        """Start the runner, which outlives the process that starts it."""
-        command = [sys.executable, "-m", "support.background", str(self.folder), *jobs]
+    def __init__(self, jobs: Sequence[str]) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="smp-background-"))
+        runner = [sys.executable, "-m", "support.background", str(self.folder), *jobs]
         path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-        subprocess.run([sys.executable, "-c", LAUNCH, *command], env={**os.environ, "PYTHONPATH": path}, check=True)
+        command = [sys.executable, "-c", LAUNCH, *runner]  # a process that ends, and leaves the runner behind
+        started = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, check=True)
+        self._runner = int(started.stdout)
 
     def result(self, job: str) -> Any:
         """Return the result of a job: the outputs of a page's blocks, or the output of an example.
@@ -60,9 +63,37 @@ class Background:
 
     def stop(self) -> None:
         """End the runner and its jobs, if they have not ended, and remove the folder."""
-        with contextlib.suppress(OSError, ValueError):
-            os.killpg(int((self.folder / "runner").read_text()), signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            os.killpg(self._runner, signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_started: list[Background] = []
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Move the tests of programs that run in the background to the end."""
+    items.sort(key=lambda item: "background" in getattr(item, "fixturenames", ()))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Start the programs of the selected tests."""
+    chosen = [each for each in session.items if isinstance(each, pytest.Function) and "background" in each.fixturenames]
+    if chosen and not session.testsfailed and not session.config.option.collectonly:
+        _started.append(Background([each.callspec.params["job"] for each in chosen]))
+
+
+def pytest_sessionfinish() -> None:
+    """End the programs that are still running, after Ctrl-C for example."""
+    for one in _started:
+        one.stop()
+
+
+@pytest.fixture(scope="session")
+def background() -> Background:
+    """The programs that run in the background."""
+    return _started[0]
 
 
 def _file(folder: Path, job: str) -> Path:
@@ -93,7 +124,6 @@ def _run_and_write(folder: Path, job: str) -> None:
 
 def main(folder: Path, jobs: Sequence[str]) -> None:
     """Run the jobs, with a profile of this computer in their data folder, from which intervals are predicted."""
-    (folder / "runner").write_text(str(os.getpid()))
     os.nice(PRIORITY)
     os.environ["SMP_DATA_DIR"] = str(folder / "data")
     charging().keep()
