@@ -3,16 +3,17 @@
     readfe readff readxx writeef writeff writexf        on cell ``i`` of a `Cells` given to the loop (see `smp.Cells`)
     purge fill fetch_add peek, and try_* of the operations that wait
     load store exchange compare_exchange fetch_add      on an element of a one-dimensional array, shared or not
-    barrier(sync)                                       of all processors; ``sync`` is ``proc.sync``
+    barrier(sync)  count(sync, vote)                    of all processors; count returns the number of votes
+    any_flag(sync)                                      True if the flag of a processor is up (see `Processor.flag`)
     wait(words, i, value, sync)  wake(words, i, count)  block while ``words[i]`` is ``value``; wake waiting threads
     aborted(sync)                                       True if another processor has failed: for spin loops
     pause prefetch prefetch_write                       hints to the CPU
     clock thread_clock                                  nanoseconds: of time, and of this thread on a CPU
     delay(name)                                         a named place, where `smp.perturb` can apply a treatment
 
-Spin only through `load`, because a plain ``a[i]`` in a loop is read once, before the loop.  Wait for another processor
-through cells, `wait` or `barrier`, which raise `Aborted` when it fails.  A spin loop of your own must check `aborted`.
-Operations on cells do not check the index, and neither do those on arrays.
+``sync`` is ``proc.sync``.  Spin only through `load`, because a plain ``a[i]`` in a loop is read once, before the loop.
+Wait for another processor through cells, `wait`, `barrier` or `count`, which raise `Aborted` when it fails.  A spin
+loop of your own must check `aborted`.  Operations on cells do not check the index, and neither do those on arrays.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ from ._runtime.memory.cell_functions import (
     writeff,
     writexf,
 )
-from ._runtime.protocols.barriers import barrier
+from ._runtime.protocols.barriers import barrier, count
+from ._runtime.protocols.flags import any_flag
 from ._runtime.protocols.wait import OK, aborted, wait_while
 from .errors import Aborted
 
@@ -84,9 +86,11 @@ def wake(words: Words, i: int, count: int) -> int:
 
 __all__ = [
     "aborted",
+    "any_flag",
     "barrier",
     "clock",
     "compare_exchange",
+    "count",
     "delay",
     "exchange",
     "fetch_add",

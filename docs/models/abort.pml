@@ -132,9 +132,9 @@ inline program() {
 }
 
 proctype Processor(byte me) {
-    byte number, round, sign, status, overdue, k;
+    byte number, round, sign, status, overdue, k, vote;
     bool last;
-    short expected[2], seen, sleepers;
+    short expected[TURNS], seen, sleepers;
 
     {
         do

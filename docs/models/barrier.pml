@@ -4,15 +4,18 @@
  *   here                          in the code
  *   ----------------------------  ----------------------------------------------------------------
  *   word[ABORT]                   0, or the first cause; each word lies on a cache line of its own
- *   word[BARRIER], one more       the two words of the barrier, by turns: arrivals in the low bits
- *                                 (SHIFT of them here, 32 there), above them the sum of the
- *                                 signatures; also the futexes on which waiters sleep
+ *   word[BARRIER], ...            the words of the barrier, used in turn (TURNS of them): arrivals in
+ *                                 the low bits (SHIFT of them here, 16 there), above them the votes
+ *                                 (4 bits here, 16 there), and then the sum of the signatures; also
+ *                                 the futexes on which waiters sleep
  *   word[SLEEPERS]                how many are about to sleep, asleep, or just woken
- *   k, expected[2]                ROUND and EXPECTED, private to each processor
- *   P, me, sign                   SIZE, rank, the signature of the collective
- *   synchronise = arrive, then    the same names, the same order of loads and additions; `status` is
- *   await_passed = spun, blocked  what they return
- *   W, due                        in round k - 1, the last entered: its word, and what is expected
+ *   k, left, expected[]           ROUND, LEFT and EXPECTED, private to each processor
+ *   P, me, sign, vote             SIZE, rank, the signature of the collective, the vote
+ *   synchronise = arrive, then    the same order of loads and additions; `status` is what they
+ *   await_passed = spun, blocked  return; await_passed is _leave_one there
+ *   W, due                        of the round that is left: its word, and what is expected
+ *   OPENS                         OPEN, the most rounds that are open; by default 1, in which case
+ *                                 left is k - 1 while a processor waits
  *   overdue                       HostPort._overdue of smp/_runtime/shared_memory/port.py: a wait has expired, its arrival
  *                                 stands, and the next call goes on waiting with the same ticket
  *   load fetch_add futex_wait     the same names in smp/_runtime/loops/atomics.py
@@ -35,7 +38,7 @@
  * has slices.
  *
  * Checked: P processors pass ROUNDS rounds over the same words; nobody leaves a round that some
- * have not entered; every status is OK; everyone ends.
+ * have not entered; everybody learns the number of votes; every status is OK; everyone ends.
  * Planted bugs: the macros BUG_*, one at a time; those about aborts are for abort.pml.
  */
 
@@ -48,12 +51,20 @@
 #ifndef SHIFT
 #define SHIFT 4
 #endif
+#ifndef OPENS
+#define OPENS 1
+#endif
+#ifdef BUG_FEW_WORDS
+#define TURNS (OPENS + 1)
+#else
+#define TURNS (2 * OPENS)
+#endif
 
 /* The shared words, and what an empty store buffer holds. */
 #define ABORT     0
-#define BARRIER   1             /* and 2 */
-#define SLEEPERS  3
-#define NOTHING   4
+#define BARRIER   1             /* and the TURNS - 1 after it */
+#define SLEEPERS  (TURNS + 1)
+#define NOTHING   (TURNS + 2)
 
 #define OK        0
 #define ABORTED   1
@@ -67,16 +78,23 @@
 
 #define BIT(n)         (1 << (n))
 #define ARRIVALS(w)    ((w) & (BIT(SHIFT) - 1))
-#define ARRIVAL(sign)  (1 + ((sign) << SHIFT))
+#define VOTE           BIT(SHIFT)
+#define ARRIVAL(sign)  (1 + ((sign) << (SHIFT + 4)))
 
 #ifdef BUG_ONE_WORD
 #define TURN(k)  0
 #else
-#define TURN(k)  ((k) & 1)
+#define TURN(k)  ((k) % TURNS)
 #endif
-#define turn     TURN(k - 1)
+#if OPENS == 1
+#define LEAVING  (k - 1)
+#else
+#define LEAVING  left
+#endif
+#define turn     TURN(LEAVING)
 #define W        (BARRIER + turn)
 #define due      expected[turn]
+#define entry    TURN(k - 1)    /* of the round entered last */
 
 #ifdef BUG_WHOLE_WORD_AWAITED
 #define OVER(w)          ((w) == due)
@@ -84,15 +102,16 @@
 #define OVER(w)          (ARRIVALS((w) - due) == 0)
 #endif
 
-short word[4];
+short word[TURNS + 2];
 byte  held[P + 1] = NOTHING;    /* the store buffers, the parent's last: the word held back */
 short value[P + 1];             /* and the value that it will get */
-byte  asleep[2];                /* the kernel's queues of the barrier's words: a bit for each rank */
+byte  asleep[TURNS];            /* the kernel's queues of the barrier's words: a bit for each rank */
 byte  finished;                 /* how many processors have come to their end */
 
 /* For the assertions only. A round is the n-th collective of a program. */
 byte  entered[ROUNDS + 2];      /* how many have arrived in the round */
 byte  total[ROUNDS + 2];        /* the sum of their signatures */
+byte  voted[ROUNDS + 2];        /* the number of their votes */
 byte  mixed;                    /* a bit for each round in which these differ */
 
 /* ---- the machine -------------------------------------------------------------------------- */
@@ -181,6 +200,10 @@ inline abort(kind) {
 #endif
     futex_wake_all(0);
     futex_wake_all(1)
+#if TURNS > 2
+    ; futex_wake_all(2);
+    futex_wake_all(3)
+#endif
 }
 
 inline look() {                 /* leaves the loop around it when there is something to see */
@@ -230,8 +253,8 @@ inline blocked() {
 /* ---- smp/_runtime/protocols/barriers.py ----------------------------------------------------------------------- */
 
 /*
- * The caller's variables: byte me, round, sign, status, overdue, k; bool last; short expected[2],
- * seen, sleepers.
+ * The caller's variables: byte me, round, sign, vote, status, overdue, k, left; bool last; short
+ * expected[TURNS], seen, sleepers.
  */
 
 inline expect() {               /* private words */
@@ -245,27 +268,33 @@ inline expect() {               /* private words */
 }
 
 inline note_arrival() {
-    last = (ARRIVALS(load(W) - due) == 0);      /* the arrivals of before + 1 are those expected */
+    last = (ARRIVALS(word[BARRIER + entry] - expected[entry]) == 0);    /* before + 1 is as expected */
     mixed = mixed | (total[round] != entered[round] * sign -> BIT(round) : 0);
     entered[round] = entered[round] + 1;
-    total[round] = total[round] + sign
+    total[round] = total[round] + sign;
+    voted[round] = voted[round] + vote
 }
 
-inline add_arrival() {          /* before = fetch_add(W, 1 + 2^SHIFT sign) */
+#define ADDED  (ARRIVAL(sign) + vote * VOTE)
+
+inline add_arrival() {          /* before = fetch_add(BARRIER + entry, ADDED) */
 #if defined(BUG_ARRIVALS_NOT_ATOMIC)
-    seen = load(W);
-    d_step { drain(me); word[W] = seen + ARRIVAL(sign); seen = 0; note_arrival() }
+    seen = load(BARRIER + entry);
+    d_step { drain(me); word[BARRIER + entry] = seen + ADDED; seen = 0; note_arrival() }
 #elif defined(BUG_LAST_ADDS_PLAINLY)
     atomic {
         if
-        :: ARRIVALS(load(W) + 1 - due) == 0 ->          /* nobody else can add any more */
-            drain(me); held[me] = W; value[me] = word[W] + ARRIVAL(sign)
-        :: else -> fetch_add(W, ARRIVAL(sign))
-        fi;
-        note_arrival()
+        :: ARRIVALS(load(BARRIER + entry) + 1 - expected[entry]) == 0 ->    /* nobody else can add any more */
+            drain(me); held[me] = BARRIER + entry; value[me] = word[BARRIER + entry] + ADDED;
+            last = true;
+            entered[round] = entered[round] + 1;
+            total[round] = total[round] + sign;
+            voted[round] = voted[round] + vote
+        :: else -> fetch_add(BARRIER + entry, ADDED); note_arrival()
+        fi
     }
 #else
-    d_step { drain(me); word[W] = word[W] + ARRIVAL(sign); note_arrival() }
+    d_step { drain(me); word[BARRIER + entry] = word[BARRIER + entry] + ADDED; note_arrival() }
 #endif
 }
 
@@ -277,9 +306,9 @@ inline wake_sleepers() {
     :: sleepers > 0 ->
         sleepers = 0;
 #ifdef BUG_WAKES_THE_OTHER_WORD
-        futex_wake_all(1 - turn)
+        futex_wake_all(1 - entry)
 #else
-        futex_wake_all(turn)
+        futex_wake_all(entry)
 #endif
     :: else
     fi
@@ -296,7 +325,7 @@ inline arrive() {               /* after expect() */
     if
     :: last ->
 #ifdef BUG_CLEARED_BY_THE_LAST
-        store(W, 0);
+        store(BARRIER + entry, 0);
 #endif
         wake_sleepers()
     :: else
@@ -334,7 +363,7 @@ inline await_passed() {
     :: else
     fi;
     if
-    :: status == OK && CHECKS && load(W) != due ->
+    :: status == OK && CHECKS && (load(W) - due < 0 || load(W) - due > P * VOTE) ->
 #ifndef BUG_MISMATCH_UNTOLD
         abort(MISMATCHED);
 #endif
@@ -355,6 +384,12 @@ inline await_passed() {
 inline leave() {
     d_step {                    /* OK says that all have entered this round, and mean the same */
         assert(status != OK || (entered[round] == P && (!(mixed & BIT(round)) || MAY_PASS)));
+#ifdef VOTING
+        assert(status != OK || load(W) - due == voted[round] * VOTE);
+#endif
+#ifndef BUG_EXPECTED_WITHOUT_VOTES
+        due = (status == OK -> load(W) : due);
+#endif
         last = false; seen = 0;
         overdue = (status == EXPIRED -> sign : 0)       /* the arrival stands; the ticket is kept */
     }
@@ -407,19 +442,45 @@ ltl everyone_ends { <> (finished == P) }
 
 #ifndef DISTURBED               /* abort.pml has processors of its own */
 
+inline choose_vote() {
+#ifdef VOTING
+    if
+    :: vote = 0
+    :: vote = 1
+    fi
+#else
+    skip
+#endif
+}
+
 proctype Processor(byte me) {
-    byte round, status, overdue, k;
+    byte round, status, overdue, k, vote;
     byte sign = 1;
     bool last;
-    short expected[2], seen, sleepers;
+    short expected[TURNS], seen, sleepers;
+#if OPENS == 1
 
     do
     :: round < ROUNDS ->
-        round++;
+        atomic { round++; choose_vote() };
         synchronise();
         assert(status == OK)
     :: else -> break
     od;
+#else
+    byte left;
+
+    do
+    :: atomic { k < ROUNDS && k - left < OPENS -> round = k + 1; choose_vote(); expect() };
+        arrive()
+    :: atomic { left < k -> round = left + 1; status = CHANGING };
+        await_passed();
+        leave();
+        assert(status == OK);
+        left++
+    :: left == ROUNDS -> break
+    od;
+#endif
     finished++
 }
 

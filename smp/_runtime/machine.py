@@ -388,13 +388,12 @@ def emulated(
     [63, 63, 63]
     """
     from .emulated.costs import Charges
-    from .emulated.processors import LIMIT, EmulatedProcessors
+    from .emulated.processors import EmulatedProcessors, checked_limit
     from .emulated.schedules import scheduler
 
     size = checked_number("processors", processors)
     team = checked_number("streams", streams)
-    steps = LIMIT if limit is None else checked_number("limit", limit)
     if charges is not None and not isinstance(charges, Charges):
         raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
     table = Charges() if charges is None else charges
-    return Machine(EmulatedProcessors(size, scheduler(schedule, seed), steps, trace, table), team)
+    return Machine(EmulatedProcessors(size, scheduler(schedule, seed), checked_limit(limit), trace, table), team)

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from support.loops import early, ping_pong
 from support.machines import Machines
 
@@ -11,6 +12,7 @@ import smp
 from smp._computer.limits import usable_cpus
 from smp._runtime.protocols import wait
 from smp._runtime.protocols.barriers import signature
+from smp.compiled import barrier, count
 from smp.errors import ProcessorRaised, WaitTimeout
 
 CPUS = len(usable_cpus())
@@ -82,6 +84,39 @@ def test_no_sleeper_remains_on_record_after_a_run(pair: smp.Machine) -> None:
     pair.run(program)
     words = pair._processors.segment.words(0, wait.SHARED_WORDS)
     assert [words[wait.ABORT], words[wait.SLEEPERS]] == [0, 0]
+
+
+@smp.stream
+def counted(sync: NDArray[np.int64], rank: int, found: NDArray[np.int64]) -> None:
+    """Vote in every (rank + 1)-th round, with a plain barrier after every third."""
+    for k in range(len(found)):
+        found[k] = count(sync, k % (rank + 1) == 0)
+        if k % 3 == 0:
+            barrier(sync)
+
+
+@pytest.mark.parametrize("processors", [1, 2, 3, 4 * CPUS])
+def test_compiled_loops_count_votes(machines: Machines, processors: int) -> None:
+    rounds = 1000 if processors <= CPUS else 100
+
+    def program(proc: smp.Processor) -> tuple[list[int], int]:
+        found = np.zeros(rounds, np.int64)
+        counted(proc.sync, proc.rank, found)
+        return found.tolist(), proc.count(proc.rank > 0)
+
+    expected = [sum(k % (rank + 1) == 0 for rank in range(processors)) for k in range(rounds)]
+    assert machines(processors).run(program).results == [(expected, processors - 1)] * processors
+
+
+@pytest.mark.parametrize(("processors", "rounds", "preemptions"), [(2, 10, 1), (2, 3, 2), (3, 3, 1)])
+def test_votes_are_counted_under_every_schedule(processors: int, rounds: int, preemptions: int) -> None:
+    def program(proc: smp.Processor) -> list[int]:
+        return [proc.count((k + proc.rank) % 2 == 0) for k in range(rounds)]
+
+    expected = [sum((k + rank) % 2 == 0 for rank in range(processors)) for k in range(rounds)]
+    found = smp.explore(program, processors, preemptions, check=lambda run: run.results == [expected] * processors)
+    assert found.failure is None, str(found)
+    assert found.bound == preemptions or found.complete
 
 
 def test_signatures_are_the_same_in_every_process(pair: smp.Machine) -> None:

@@ -98,7 +98,7 @@ def streams(proc: smp.Processor, data: smp.GlobalArray) -> float:
     mine, view = proc.block(len(data)), data.view
     ends = np.linspace(mine.start, mine.stop, 5).astype(int)
     total = sum(proc.team.map(lambda k: summed(view, ends[k], ends[k + 1]), range(4)))
-    proc.count(reads=mine.stop - mine.start, itemsize=data.dtype.itemsize)
+    proc.count_accesses(reads=mine.stop - mine.start, itemsize=data.dtype.itemsize)
     return float(proc.reduce(total))
 
 
@@ -132,7 +132,7 @@ def test_relaxation_in_the_shared_grid_has_an_interval_as_a_whole() -> None:
 
 def test_a_note_says_how_much_of_a_time_beyond_the_bad_end_accesses_explain() -> None:
     with smp.host(1) as machine:
-        run = machine.run(lambda proc: (proc.count(reads=1000), sum(range(100_000)))[1])
+        run = machine.run(lambda proc: (proc.count_accesses(reads=1000), sum(range(100_000)))[1])
     assert (
         run.interval(linear())
         .notes[0]
@@ -152,7 +152,7 @@ def test_hardware_counters_are_reported_or_a_reason_is_given() -> None:
         with pytest.raises(TypeError, match=r"counters= is an option of machine\.run"):
             machine.run(lambda proc, counters=1: counters, counters=True)
     with smp.emulated(2) as machine:
-        run = machine.run(lambda proc: proc.count(reads=1), counters=True)
+        run = machine.run(lambda proc: proc.count_accesses(reads=1), counters=True)
         assert "not counted: virtual time has no hardware counters" in run.interval(linear("emulated")).notes[-1]
     with message_machine(2) as machine:
         assert machine.run(lambda proc: 1, counters=True).hardware == [None, None]

@@ -13,6 +13,7 @@ texts.
 from __future__ import annotations
 
 import math
+import operator
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -52,6 +53,15 @@ LIMIT = 10_000_000
 PATIENCE = 5.0  # seconds that a run stopped by another thread has to end
 
 
+def checked_limit(limit: int | None) -> int:
+    """Return the largest number of steps of a run, or raise an error that says why it is not valid."""
+    if limit is None:
+        return LIMIT
+    if operator.index(limit) < 1:
+        raise ValueError(f"limit must be a number of steps, 1 or more, not {limit}")
+    return operator.index(limit)
+
+
 class EmulatedMemory(ProcessorMemory):
     """The memory of an emulated machine as one processor uses it."""
 
@@ -79,7 +89,7 @@ class EmulatedPort(SharedMemoryPort):
     """One processor's connection to its emulated machine."""
 
     def __init__(self, processors: EmulatedProcessors, rank: int) -> None:
-        memory = EmulatedMemory(processors.segment, rank, processors.size, RETRIES)
+        memory = EmulatedMemory(processors.segment, rank, processors.size, RETRIES, entry_points)
         memory.sync[wait.SLICE] = wait.EVER  # sleeps have no time limit, so that a lost wake-up shows
         super().__init__(memory, rank, processors.size, lambda nbytes: 0, entry_points)
         self._processors = processors

@@ -5,9 +5,9 @@ interfaces, and know nothing of its views, its segment or its kind:
 
     Port             every kind       identity, time     rank, size, clock
                                       global arrays      allocate, fill, get, put, fence
-                                      synchronisation    synchronise, exchange
+                                      synchronisation    synchronise, count, exchange
                                       a loop             call
-    SharedMemory     kinds with it    words for compiled loops, cells, streams, the pages of an array
+    SharedMemory     kinds with it    words for compiled loops, flags, cells, streams, the pages of an array
     Diagnosis        as far as a      begin, mark, place          where the processor is
                      kind can         fail, cause, counters       how the run ends, and what waits have cost
 
@@ -71,6 +71,12 @@ class SharedMemory(Protocol):
         With two neighbours, it is the longer time.  The neighbours take part at about the same time.  NaN if none of
         them does, if processors take turns on a CPU, or if time is virtual.
         """
+
+    def raise_flag(self, up: bool) -> None:
+        """Raise this processor's flag, or lower it; it was the other way before."""
+
+    def any_flag(self) -> bool:
+        """Return True if the flag of any processor is up."""
 
     def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
         """Return cells in the words of a new array."""
@@ -154,6 +160,9 @@ class Port(Protocol):
         WaitTimeout
             If the others have not come in time.  The processor stays counted in: the same call again goes on waiting.
         """
+
+    def count(self, description: str, vote: bool, timeout: float | None = None) -> int:
+        """Synchronise, and return the number of processors that voted; raises the errors of `synchronise`."""
 
     def exchange(self, description: str, block: bytes) -> list[bytes]:
         """Give every processor the blocks of all, by rank; raises the errors of `synchronise`."""
@@ -254,6 +263,7 @@ _WAYS_OUT = {
     "a loop on global arrays": "run it on the local array of step.copy_in, and write with step.copy_out",
     "cells": "pass values on with supersteps or collectives",
     "a pool of streams": "use a processor for each stream",
+    "a flag": "ask with proc.any at a point that all processors reach",
     "proc.sync": "wait with proc.barrier(), outside compiled loops",
 }
 

@@ -39,6 +39,7 @@ class Processor:
         self._steps = 0
         self._pools: list[Pool] = []
         self._team: Pool | None = None
+        self._flag = True  # whether this processor's flag is up
 
     @property
     def sync(self) -> NDArray[np.int64]:
@@ -146,7 +147,7 @@ class Processor:
         self._steps += 1
         return Superstep(self._port, self._recorder, self._steps - 1, str(label), counted)
 
-    def count(self, reads: int = 0, writes: int = 0, itemsize: int = 8) -> None:
+    def count_accesses(self, reads: int = 0, writes: int = 0, itemsize: int = 8) -> None:
         """Count accesses that the runtime does not see: those by `array.view`, and those of compiled loops.
 
         They are part of the interval of the program as a whole (``run.interval(whole=True)``), and of no superstep's
@@ -155,7 +156,7 @@ class Processor:
         Parameters
         ----------
         reads, writes : int
-            Elements that this processor has read from and written to global memory since its last call of `count`.
+            Elements that this processor has read from and written to global memory since it last stated accesses.
         itemsize : int
             Bytes of one element.
         """
@@ -181,6 +182,49 @@ class Processor:
             collective.
         """
         self._port.synchronise("barrier", timeout)
+
+    def any(self, x: bool, timeout: float | None = None) -> bool:
+        """Return True on every processor if ``x`` is true on at least one; takes as long as `barrier`.
+
+        Parameters
+        ----------
+        x : bool
+            This processor's truth value.
+        timeout : float, optional
+            Longest time to wait, in seconds; see `barrier`.
+
+        Raises
+        ------
+        ValueError
+            If ``x`` is an array of several elements, which has no truth value.
+        WaitTimeout
+            As for `barrier`.
+        """
+        return self._port.count("any", _truth("any", x), timeout) > 0
+
+    def all(self, x: bool, timeout: float | None = None) -> bool:
+        """Return True on every processor if ``x`` is true on all; see `any`."""
+        return self._port.count("all", _truth("all", x), timeout) == self.size
+
+    def count(self, x: bool, timeout: float | None = None) -> int:
+        """Return the number of processors on which ``x`` is true; see `any`."""
+        return self._port.count("count", _truth("count", x), timeout)
+
+    def flag(self, up: bool) -> bool:
+        """Raise or lower this processor's flag without waiting; return True if it was up before.
+
+        All flags are up when a program starts.  Processors can thus agree that no work is left without stopping at a
+        barrier: each lowers its flag when it is idle, and stops when `any_flag` is false.
+        """
+        memory, before = self._shared_memory("a flag"), self._flag
+        if _truth("flag", up) != before:
+            self._flag = not before
+            memory.raise_flag(self._flag)
+        return before
+
+    def any_flag(self) -> bool:
+        """Return True if the flag of at least one processor is up, at one moment during the call; do not wait."""
+        return self._shared_memory("a flag").any_flag()
 
     def broadcast(self, value: Any, root: int = 0) -> Any:
         """Return processor ``root``'s value on all processors; the value may be anything that can be pickled."""
@@ -275,6 +319,17 @@ class Processor:
         if memory is None:
             raise without_memory(what)
         return memory
+
+
+def _truth(what: str, x: Any) -> bool:
+    """Return the truth value of an argument, or raise an error for an array that has none."""
+    try:
+        return bool(x)
+    except ValueError:
+        raise ValueError(
+            f"proc.{what} takes one truth value, not an array of shape {np.shape(x)}: reduce it first, for example "
+            f"proc.{what}(x.any())"
+        ) from None
 
 
 def checked_number(what: str, number: Any) -> int:

@@ -1,21 +1,27 @@
-"""The barrier of a machine: two words, used alternately, each of which counts arrivals and sums signatures.
+"""The barrier of a machine: eight words, used in turn, each of which counts arrivals and votes and sums signatures.
 
-    BARRIER, two words  │ sum of the signatures, 32 bits │ arrivals, 32 │     only ever added to, modulo 2^64
+    BARRIER, eight words  │ sum of the signatures, 32 bits │ votes, 16 │ arrivals, 16 │     only ever added to
 
-    arrive in round k                                 wait
-    W         = BARRIER + 16 (k mod 2)                spin, then block, until the arrivals of W
-    EXPECTED += SIZE (1 + 2^32 s)    (private)        are those of EXPECTED; then
-    fetch_add(W, 1 + 2^32 s)                          W != EXPECTED  ->  abort(MISMATCHED):
-    the last: SLEEPERS > 0  ->  wake all              a processor is in another collective
+    arrive in round k, with a vote of 0 or 1               leave round k, the earliest that is open
+    W            = BARRIER + 16 (k mod 8)                  spin, then block, until the arrivals of W
+    EXPECTED[W] += SIZE (1 + 2^32 s)    (private)          are those of EXPECTED; then
+    fetch_add(W, 1 + 2^16 vote + 2^32 s)                   VOTES[W]    = (W - EXPECTED[W]) / 2^16
+    the last: SLEEPERS > 0  ->  wake all                   EXPECTED[W] = W
+                                                           no number of votes  ->  abort(MISMATCHED):
+                                                           a processor is in another collective
 
-``s`` is the signature of the collective, 30 bits.  Because of it, the one atomic addition that a barrier needs anyway
-also shows the processors whether all of them take part in the same collective.  (A wrong sum can come out right by
-chance, once in 2^30.)  The addition by the last processor to arrive ends the round.  No second store follows it,
-so with two processors the cache line travels twice, to the last arriver and back.
+``s`` is the signature of the collective, 30 bits.  All sums are modulo 2^64.  A word is not added to before every
+processor has left its round, so all read the same sum.  They know all of it but the votes: the value at which the word
+stood in its last round, SIZE arrivals, and SIZE signatures.  What remains is a number of votes, from 0 to SIZE, times
+2^16; anything else shows that not all are in the same collective.  (A wrong sum can come out right by chance, once in
+2^30.)  So one atomic addition brings the arrival, the signature and the vote.  The addition by the last processor to
+arrive ends the round.  No second store follows it, so with two processors the cache line travels twice, to the last
+arriver and back.
 
-There are two words, because a word is read until its round is over, and must not be added to meanwhile.  The word of
-round k is added to again in round k + 2.  No processor arrives in round k + 2 before all have arrived in round k + 1,
-and a processor that has arrived in round k + 1 has left round k.
+A processor may have arrived in several rounds that it has not left: they are open.  There are eight words, because at
+most OPEN = 3 rounds may be open, and twice as many words are needed.  Suppose that a processor has left round k - 1 and
+not round k.  It has arrived in k + 2 at the latest, so no other processor can have left a later round than k + 2, or
+have arrived in a later round than k + 5.  The word of round k is added to again in round k + 8.
 
 The addition is sequentially consistent, and comes before SLEEPERS is read.  A waiter adds itself to SLEEPERS before
 the kernel compares the arrivals.  So the last processor sees the waiter, or the kernel sees the last arrival.  The
@@ -36,6 +42,7 @@ from .wait import (
     BARRIER,
     CHANGING,
     EXPECTED,
+    LEFT,
     MISMATCHED,
     OK,
     RECORD_AT,
@@ -43,6 +50,8 @@ from .wait import (
     SHARED,
     SIZE,
     SLEEPERS,
+    TURNS,
+    VOTES,
     abort,
     aborted,
     blocked,
@@ -51,7 +60,11 @@ from .wait import (
 )
 from .waiters import BARRIER_AT, BARRIER_SINCE, BARRIER_SUM, BARRIER_UNTIL, WAITS, record_at
 
-ARRIVALS = 0xFFFFFFFF  # mask
+ARRIVALS = 0xFFFF  # mask
+LAST = TURNS - 1  # also a mask: the turn of round k is k modulo TURNS
+VOTE = 16  # bits to the right of the votes
+OPEN = 3
+"""Largest number of rounds in which a processor has arrived and that it has not left."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -61,38 +74,58 @@ def signature(description: str) -> int:
 
 
 IN_A_LOOP = signature("barrier in a compiled loop")
+COUNT_IN_A_LOOP = signature("count in a compiled loop")
 
 
 @inline
-def arrive(sync: Words, sign: int) -> int:
-    """Arrive at the barrier without waiting; return the round, an argument of `passed`."""
+def arrive(sync: Words, sign: int, vote: int) -> int:
+    """Arrive at the barrier without waiting, with a vote of 0 or 1; return the round.
+
+    The caller makes sure that fewer than OPEN rounds are open.
+    """
     shared = shared_of(sync)
     k = sync[ROUND]
+    j = k & LAST
     mine = 1 + (sign << 32)
-    expected = sync[EXPECTED + k % 2] + sync[SIZE] * mine
-    sync[EXPECTED + k % 2] = expected
+    expected = sync[EXPECTED + j] + sync[SIZE] * mine
+    sync[EXPECTED + j] = expected
     sync[ROUND] = k + 1
-    before = fetch_add(shared, BARRIER + 16 * (k % 2), mine)
+    before = fetch_add(shared, BARRIER + 16 * j, mine + (vote << VOTE))
     if (before + 1 - expected) & ARRIVALS == 0 and load(shared, SLEEPERS) > 0:
-        futex_wake(shared, BARRIER + 16 * (k % 2), 1 << 30)
+        futex_wake(shared, BARRIER + 16 * j, 1 << 30)
     return int(k)
 
 
 @inline
 def passed(sync: Words, k: int) -> bool:
-    """Return True if all have arrived in round ``k``, the last round in which this processor has arrived."""
-    word = load(shared_of(sync), BARRIER + 16 * (k % 2))
-    return bool((word - sync[EXPECTED + k % 2]) & ARRIVALS == 0)
+    """Return True if all have arrived in round ``k``, in which this processor has arrived."""
+    if k < sync[LEFT]:
+        return True
+    word = load(shared_of(sync), BARRIER + 16 * (k & LAST))
+    return bool((word - sync[EXPECTED + (k & LAST)]) & ARRIVALS == 0)
 
 
 @inline
-def await_passed(sync: Words, k: int, deadline: int) -> int:
-    """Wait until `passed`; return OK, ABORTED or EXPIRED.
+def leave(sync: Words, k: int, deadline: int) -> int:
+    """Leave all open rounds up to round ``k``, once they have `passed`; return OK, ABORTED or EXPIRED."""
+    status = OK
+    while status == OK and sync[LEFT] <= k:
+        status = _leave_one(sync, deadline)
+    return status
 
-    The result is ABORTED also if not all processors were in the same collective.
-    """
-    shared, i = shared_of(sync), BARRIER + 16 * (k % 2)
-    expected = sync[EXPECTED + k % 2]
+
+@inline
+def votes(sync: Words, k: int) -> int:
+    """Return the number of votes of round ``k``, which this processor has left; at most 7 later ones may be left."""
+    return int(sync[VOTES + (k & LAST)])
+
+
+@inline
+def _leave_one(sync: Words, deadline: int) -> int:
+    """Leave the earliest open round; the result is ABORTED also if not all were in the same collective."""
+    j = sync[LEFT] & LAST
+    shared, i = shared_of(sync), BARRIER + 16 * j
+    expected = sync[EXPECTED + j]
     status = spun(shared, i, ARRIVALS, expected & ARRIVALS, True, sync)
     if status == CHANGING:
         note(sync, i, expected & ARRIVALS, deadline)
@@ -100,9 +133,14 @@ def await_passed(sync: Words, k: int, deadline: int) -> int:
         status = blocked(shared, i, ARRIVALS, expected & ARRIVALS, True, sync, deadline)
         fetch_add(shared, SLEEPERS, -1)
         note(sync, 0, 0, 0)
-    if status == OK and load(shared, i) != expected:
-        abort(sync[SHARED], MISMATCHED, -1)
-        return ABORTED
+    if status == OK:
+        word = load(shared, i)
+        voted = (word - expected) >> VOTE
+        if voted < 0 or voted > sync[SIZE]:
+            abort(sync[SHARED], MISMATCHED, -1)
+            return ABORTED
+        sync[VOTES + j], sync[EXPECTED + j] = voted, word
+        sync[LEFT] += 1
     return status
 
 
@@ -117,15 +155,20 @@ def note(sync: Words, i: int, expected: int, deadline: int) -> None:
 
 
 @inline
-def synchronise(sync: Words, sign: int, deadline: int) -> int:
-    """Arrive and wait; return OK, ABORTED or EXPIRED.
+def synchronise(sync: Words, sign: int, vote: int, deadline: int) -> int:
+    """Leave the rounds that are open, then arrive with a vote and leave; return OK, ABORTED or EXPIRED.
 
     After an abort, no processor arrives any more: a program that went on regardless would be counted twice in a
     round.
     """
     if aborted(sync):
         return ABORTED
-    return await_passed(sync, arrive(sync, sign), deadline)
+    if sync[LEFT] < sync[ROUND]:
+        status = leave(sync, sync[ROUND] - 1, deadline)
+        if status != OK:
+            return status
+    arrive(sync, sign, vote)
+    return _leave_one(sync, deadline)
 
 
 @inline
@@ -142,5 +185,28 @@ def barrier(sync: Words) -> None:
     Aborted
         If another processor fails, or is in another collective.
     """
-    if synchronise(sync, IN_A_LOOP, 0) != OK:
+    if synchronise(sync, IN_A_LOOP, 0, 0) != OK:
         raise Aborted
+
+
+@inline
+def count(sync: Words, vote: bool) -> int:
+    """Wait in a compiled loop until every processor has called this; return how many of them voted.
+
+    It takes as long as `barrier`.
+
+    Parameters
+    ----------
+    sync : int64 array
+        The processor's own words, ``proc.sync``.
+    vote : bool
+        Whether this processor votes.
+
+    Raises
+    ------
+    Aborted
+        If another processor fails, or is in another collective.
+    """
+    if synchronise(sync, COUNT_IN_A_LOOP, 1 if vote else 0, 0) != OK:
+        raise Aborted
+    return votes(sync, sync[ROUND] - 1)

@@ -6,7 +6,7 @@ loops, and loaded by every process.  Only programs that have loops of their own 
 
 Every argument and result is an int64.  The first argument is an address:
 
-    barrier, ``probe``                              of the processor's own words (see ``wait``)
+    barrier, flags, ``probe``                       of the processor's own words (see ``wait``)
     ``abort``, ``join``, ``rouse``, ``watch``       of the shared words (see ``wait``)
     cells                                           of the cell
     streams                                         of the stream's record (see ``waiters``)
@@ -28,23 +28,35 @@ from ..loops.atomics import words_at
 from ..loops.keys import key_without_numba
 from ..loops.machine_code import compile_lock
 from . import barriers as _barrier
-from . import cell, placement, stream_slots, wait, waiters
+from . import cell, flags, placement, stream_slots, wait, waiters
 from .waiters import BITS, record_at
 
 Entry = Callable[..., int]
 _LENGTH = 8  # bytes of the length, little-endian, before each object in the file
 
 
-def arrive(address: int, sign: int) -> int:
-    return _barrier.arrive(words_at(address, wait.PRIVATE_WORDS), sign)
+def arrive(address: int, sign: int, vote: int) -> int:
+    return _barrier.arrive(words_at(address, wait.PRIVATE_WORDS), sign, vote)
 
 
-def await_passed(address: int, k: int, deadline: int) -> int:
-    return _barrier.await_passed(words_at(address, wait.PRIVATE_WORDS), k, deadline)
+def passed(address: int, k: int) -> int:
+    return int(_barrier.passed(words_at(address, wait.PRIVATE_WORDS), k))
 
 
-def synchronise(address: int, sign: int, deadline: int) -> int:
-    return _barrier.synchronise(words_at(address, wait.PRIVATE_WORDS), sign, deadline)
+def leave(address: int, k: int, deadline: int) -> int:
+    return _barrier.leave(words_at(address, wait.PRIVATE_WORDS), k, deadline)
+
+
+def synchronise(address: int, sign: int, vote: int, deadline: int) -> int:
+    return _barrier.synchronise(words_at(address, wait.PRIVATE_WORDS), sign, vote, deadline)
+
+
+def raise_flag(address: int, change: int) -> int:
+    return flags.raise_flag(words_at(address, wait.PRIVATE_WORDS), change)
+
+
+def any_flag(address: int) -> int:
+    return int(flags.any_flag(words_at(address, wait.PRIVATE_WORDS)))
 
 
 def probe(address: int, rank: int, size: int) -> int:
@@ -130,8 +142,11 @@ class Core:
     """The entry points, callable from Python."""
 
     arrive: Entry
-    await_passed: Entry
+    passed: Entry
+    leave: Entry
     synchronise: Entry
+    raise_flag: Entry
+    any_flag: Entry
     probe: Entry
     abort: Entry
     join: Entry
@@ -149,9 +164,12 @@ class Core:
     unpark: Entry
 
     _entries = (
-        (arrive, 2),
-        (await_passed, 3),
-        (synchronise, 3),
+        (arrive, 3),
+        (passed, 2),
+        (leave, 3),
+        (synchronise, 4),
+        (raise_flag, 2),
+        (any_flag, 1),
         (probe, 3),
         (abort, 3),
         (join, 1),

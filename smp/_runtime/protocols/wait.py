@@ -9,8 +9,9 @@ one does not disturb the use of another:
                that reports the first failure
     DEATHS     the parent, when a processor has ended   a waiter for a lock that is not released
                or is about to be killed
-    BARRIER    see ``barriers``: two words, alternately
+    BARRIER    see ``barriers``: TURNS words, in turn
     SLEEPERS   see ``barriers``
+    LOWERED    see ``flags``
     RECORDS    fetch_add, by a stream that joins        `abort`, and the deadlock check
     TABLE      the machine's maker, once: distance in   every stream that joins, all that read records
                bytes from these words to the records
@@ -18,9 +19,9 @@ one does not disturb the use of another:
     WATCH      fetch_add, by the parent that asks       the watches (``watchdog``)
 
     private    SHARED (the address), SIZE (processors), RETRIES (looks before a wait blocks), SLICE (ns of the longest
-               sleep), RECORD_AT (address of the record in which a wait at the barrier is noted), ROUND and EXPECTED
-               (see ``barriers``), PROBES (see ``placement``); written by the processor itself, between runs, in its
-               barrier or in its probe
+               sleep), RECORD_AT (address of the record in which a wait at the barrier is noted), ROUND, LEFT,
+               EXPECTED and VOTES (see ``barriers``), PROBES (see ``placement``); written by the processor itself,
+               between runs, in its barrier or in its probe
 
 ABORT holds 0, or ``kind + 256 * (rank + 1)`` of the first failure; the parent clears it when every processor is idle.
 A stream that waits in a queue stores its status before it looks at ABORT, and `abort` stores ABORT before it looks
@@ -38,13 +39,17 @@ from .waiters import IDLE, NUDGE, RECORD, STATE, STATUS, TABLE_WORDS, served
 from .waiters import SHARED as SHARED_AT
 from .waiters import SLICE as LONGEST
 
-ABORT, DEATHS, BARRIER, SLEEPERS = 0, 1, 16, 48  # BARRIER and BARRIER + 16, alternately
-RECORDS, TABLE, WATCH = 56, 57, 58
-OF_A_RUN = 56  # the first 56 words are zeroed at the start of each run
-SHARED_WORDS = 64
-SHARED, SIZE, RETRIES, SLICE, RECORD_AT, ROUND, EXPECTED = 0, 1, 2, 3, 4, 5, 6  # EXPECTED and EXPECTED + 1, alternately
-PROBES = 8
-PRIVATE_WORDS = 9
+TURNS = 8  # words of the barrier, a power of two
+ABORT, DEATHS, BARRIER = 0, 1, 16  # BARRIER, BARRIER + 16, ... in turn
+SLEEPERS = BARRIER + 16 * TURNS
+LOWERED = SLEEPERS + 16
+OF_A_RUN = LOWERED + 16  # the words before this one are zeroed at the start of each run
+RECORDS, TABLE, WATCH = OF_A_RUN, OF_A_RUN + 1, OF_A_RUN + 2
+SHARED_WORDS = OF_A_RUN + 8
+SHARED, SIZE, RETRIES, SLICE, RECORD_AT, ROUND, LEFT = 0, 1, 2, 3, 4, 5, 6
+EXPECTED, VOTES = 7, 7 + TURNS  # TURNS words each
+PROBES = VOTES + TURNS
+PRIVATE_WORDS = PROBES + 1
 
 OK, ABORTED, EXPIRED, CHANGING = 0, 1, 2, 3
 RAISED, DIED, MISMATCHED, INTERRUPTED, DEADLOCKED, TIMED_OUT = 1, 2, 3, 4, 5, 6  # kinds of abort
@@ -99,8 +104,8 @@ def abort(address: int, kind: int, rank: int) -> int:
     shared = words_at(address, SHARED_WORDS)
     cause = kind + 256 * (rank + 1)
     before = compare_exchange(shared, ABORT, 0, cause)
-    futex_wake(shared, BARRIER, 1 << 30)
-    futex_wake(shared, BARRIER + 16, 1 << 30)
+    for turn in range(TURNS):
+        futex_wake(shared, BARRIER + 16 * turn, 1 << 30)
     table = words_at(address + shared[TABLE], TABLE_WORDS)
     for r in range(1, load(shared, RECORDS) + 1):
         if load(table, r * RECORD + STATUS) & STATE != IDLE:  # also if SERVED: the server may be dead

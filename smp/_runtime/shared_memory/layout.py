@@ -9,12 +9,13 @@ from ..memory.segment import PAGE
 from ..protocols.waiters import TABLE_WORDS
 from .last_seen import BOARD
 
+SYNC = 2 * PAGE  # bytes of the words of ``wait`` and ``placement``
 SLOT = 1 << 16  # bytes; longer blocks are exchanged in several rounds
 
 
 def boards_at(rank: int) -> int:
     """Return the offset of a processor's board."""
-    return PAGE + rank * BOARD
+    return SYNC + rank * BOARD
 
 
 def slots_at(size: int) -> int:

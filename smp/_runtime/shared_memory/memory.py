@@ -30,6 +30,8 @@ class ProcessorMemory:
         The machine's segment, with the threads of this process.
     retries : int
         Number of looks after which a waiting thread blocks.
+    entries : optional
+        The runtime's entry points: machine code (`entry_points.core`), or a substitute for it.
 
     Attributes
     ----------
@@ -37,8 +39,9 @@ class ProcessorMemory:
         The words that all processors share, and the words of this processor (see ``wait``).
     """
 
-    def __init__(self, segment: Segment, rank: int, size: int, retries: int) -> None:
+    def __init__(self, segment: Segment, rank: int, size: int, retries: int, entries: Any = None) -> None:
         assert segment.threads is not None
+        self._core: Any = core() if entries is None else entries
         self.segment, self.threads = segment, segment.threads
         self._rank, self._size = rank, size
         self.shared = segment.words(0, wait.SHARED_WORDS)
@@ -76,6 +79,12 @@ class ProcessorMemory:
             return math.nan
         found = core().probe(self.sync.ctypes.data, self._rank, self._size)
         return math.nan if found == UNKNOWN else found / 1e3
+
+    def raise_flag(self, up: bool) -> None:
+        self._core.raise_flag(self.sync.ctypes.data, 1 if up else -1)
+
+    def any_flag(self) -> bool:
+        return bool(self._core.any_flag(self.sync.ctypes.data))
 
     def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
         return cells_on(elements_of(array).block, n, dtype, words, retries)

@@ -23,7 +23,7 @@ from ..memory.shared_elements import array_on, elements_of
 from ..program.port import Mismatch, must_agree
 from ..program.processor import share
 from ..protocols import wait as _wait
-from ..protocols.barriers import signature
+from ..protocols.barriers import signature, votes
 from ..protocols.entry_points import core
 from .diagnosis import BoardDiagnosis
 from .layout import SLOT, slots_at
@@ -103,7 +103,7 @@ class SharedMemoryPort:
     def fence(self) -> None:
         """Do nothing: stored values are in place already, and a barrier publishes them."""
 
-    def _arrive(self, description: str) -> int:
+    def _arrive(self, description: str, vote: int) -> int:
         if self._overdue is not None:
             raise WaitTimeout(
                 f"processor {self.rank} timed out at {self.doing!r}, where its arrival still counts, and now comes to "
@@ -113,37 +113,42 @@ class SharedMemoryPort:
         self.diagnosis.here()
         if self.memory.shared[_wait.ABORT]:  # see `barriers.synchronise`
             self._ended(_wait.ABORTED, None)
-        return int(self.core.arrive(self._address, signature(description)))
+        return int(self.core.arrive(self._address, signature(description), vote))
 
-    def _wait_for(self, ticket: int, timeout: float | None = None) -> None:
-        self._ended(self.core.await_passed(self._address, ticket, _wait.deadline_after(timeout, self.now())), timeout)
+    def _leave(self, ticket: int, timeout: float | None = None) -> None:
+        self._ended(self.core.leave(self._address, ticket, _wait.deadline_after(timeout, self.now())), timeout)
 
-    def synchronise(self, description: str, timeout: float | None = None) -> None:
+    def synchronise(self, description: str, timeout: float | None = None, vote: int = 0) -> None:
         if timeout is not None or self._overdue is not None:
-            self._within(timeout, description)
+            self._within(timeout, description, vote)
             return
         self.doing = description
         self.diagnosis.here()
         if self._on_a_stream():
-            status = self._from_a_stream(description)
+            status = self._from_a_stream(description, vote)
         else:
-            status = self.core.synchronise(self._address, signature(description), 0)
+            status = self.core.synchronise(self._address, signature(description), vote, 0)
         if status:
             self._ended(status, timeout)
+
+    def count(self, description: str, vote: bool, timeout: float | None = None) -> int:
+        self.synchronise(description, timeout, int(vote))
+        sync = self.memory.sync
+        return votes(sync, sync[_wait.LEFT] - 1)
 
     def _on_a_stream(self) -> bool:
         """Return True if the calling thread is another than the one that runs the program."""
         return threading.get_ident() != self._main
 
-    def _from_a_stream(self, description: str) -> int:
+    def _from_a_stream(self, description: str, vote: int) -> int:
         """Synchronise for the processor from another of its threads, which gives up its stream meanwhile."""
         own = self.memory.threads.own()
         self.memory.threads.release(own)
         self.memory.sync_here()
-        status = self.core.synchronise(self._address, signature(description), 0)
+        status = self.core.synchronise(self._address, signature(description), vote, 0)
         return int(status or self.memory.threads.acquire(own))
 
-    def _within(self, timeout: float | None, description: str) -> None:
+    def _within(self, timeout: float | None, description: str, vote: int) -> None:
         """Synchronise in time, or leave the arrival for the next call, which goes on waiting."""
         again = self._overdue is not None and description == self.doing
         if again and self.memory.sync[_wait.ROUND] != (self._overdue or 0) + 1:
@@ -151,10 +156,10 @@ class SharedMemoryPort:
                 f"processor {self.rank} timed out at {self.doing!r} and then went through a barrier in a compiled "
                 "loop, which took its place; after a timeout, first call the same collective again"
             )
-        ticket = self._overdue if again and self._overdue is not None else self._arrive(description)
+        ticket = self._overdue if again and self._overdue is not None else self._arrive(description, vote)
         self._overdue = ticket
         try:
-            self._wait_for(ticket, timeout)
+            self._leave(ticket, timeout)
         except Aborted:  # the run has failed: no wait can go on
             self._overdue = None
             raise

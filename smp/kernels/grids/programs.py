@@ -101,7 +101,7 @@ class InTheGrid(Work):
             nonlocal change
             change = relax_rectangle(grid, *self.mine, colour, *self.factors)
             cells = self.mine.of_colour(colour)
-            self.proc.count(reads=5 * cells, itemsize=grid.itemsize)  # each cell and its four neighbours
+            self.proc.count_accesses(reads=5 * cells, itemsize=grid.itemsize)  # each cell and its four neighbours
             return cells
 
         with self.proc.superstep(LABELS[colour], counted=False) as step:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import smp
-from smp.errors import CollectiveMismatch, WaitTimeout
+from smp.errors import CollectiveMismatch, ProcessorRaised, WaitTimeout
 
 Machines = Callable[[int], smp.Machine]
 
@@ -38,6 +38,25 @@ def test_collectives_combine_the_values_of_all_processors(machines: Machines, pr
         assert most == processors - 1
 
 
+@pytest.mark.parametrize("processors", [1, 2, 3, 4])
+def test_votes_are_counted(machines: Machines, processors: int) -> None:
+    """Every vote of the processors, in so many rounds that each word of a barrier is used again and again."""
+    cases = [[bool(mask >> rank & 1) for rank in range(processors)] for mask in range(1 << processors)] * 2
+
+    def program(proc: smp.Processor) -> Any:
+        mine = [case[proc.rank] for case in cases]
+        return [(proc.any(x), proc.all(np.bool_(x)), proc.count(int(x))) for x in mine]
+
+    expected = [(any(case), all(case), sum(case)) for case in cases]
+    assert machines(processors).run(program).results == [expected] * processors
+
+
+@pytest.mark.parametrize("what", ["any", "all", "count"])
+def test_an_array_has_no_vote(machines: Machines, what: str) -> None:
+    with pytest.raises(ProcessorRaised, match=rf"proc.{what} takes one truth value, not an array of shape \(3,\)"):
+        machines(2).run(lambda proc: getattr(proc, what)(np.zeros(3)))
+
+
 def stepping(label: str) -> Callable[[smp.Processor], None]:
     def program(proc: smp.Processor) -> None:
         with proc.superstep(label):
@@ -48,6 +67,7 @@ def stepping(label: str) -> Callable[[smp.Processor], None]:
 
 MISMATCHES: dict[str, tuple[Callable[..., Any], Callable[..., Any], str, str]] = {
     "kind": (lambda p: p.barrier(), lambda p: p.reduce(1), "barrier", "reduce(add) of int64[]"),
+    "vote": (lambda p: p.any(True), lambda p: p.all(True), "any", "all"),
     "shape": (
         lambda p: p.reduce(np.zeros(3)),
         lambda p: p.reduce(np.zeros(4)),

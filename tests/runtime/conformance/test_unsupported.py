@@ -73,6 +73,7 @@ def test_all_these_operations_work_on_machines_with_shared_memory(opened: Callab
             read = step.copy_in_by(np.size, array)
             step.compute()
             step.copy_out_by(np.size, array)
+        assert proc.flag(False)
         return len(cells), read, len(proc.sync), proc.streams(2).streams, proc.team.streams, array.view.tolist()
 
     with opened(2) as machine:

@@ -90,6 +90,9 @@ class MessagePort(Client):
     def synchronise(self, description: str, timeout: float | None = None) -> None:
         self._together(description, b"", timeout)
 
+    def count(self, description: str, vote: bool, timeout: float | None = None) -> int:
+        return sum(block == b"1" for block in self._together(description, b"01"[vote : vote + 1], timeout))
+
     def exchange(self, description: str, block: bytes) -> list[bytes]:
         return self._together(description, block, None)
 

@@ -47,7 +47,7 @@ class Repeat:
         Time that the program took on each processor.
     accesses : structured array
         A row for each processor and ``source`` of counts, "supersteps", "collectives", "cells" (operations from
-        Python) and "stated" (by ``proc.count``): ``rank, source, reads, writes, bytes_read, bytes_written``.
+        Python) and "stated" (by ``proc.count_accesses``): ``rank, source, reads, writes, bytes_read, bytes_written``.
     loops_with_cells : int
         Number of calls of compiled loops that got cells.  The loops' operations on the cells are not counted.
     placement : tuple of 2 float

@@ -72,7 +72,7 @@ def _unseen(run: Repeated) -> str:
     calls = f"{run.loops_with_cells:,} call{'s' * (run.loops_with_cells != 1)}"
     loops = f"operations on cells in {calls} of compiled loops, " if run.loops_with_cells else ""
     half = "the reads of supersteps with counted=False, " if not run.steps["counted"].all() else ""
-    return f"not counted: {loops}{half}accesses through array.view; a program can state them with proc.count"
+    return f"not counted: {loops}{half}accesses through array.view; a program can state them with proc.count_accesses"
 
 
 def _hardware(run: Repeat) -> str:
