@@ -11,7 +11,7 @@
     │   ├── DeadlockError       all streams wait, and none is left that could end a wait
     │   └── LivelockError       an emulated run exceeds its limit of steps
     ├── NotPicklable            (TypeError) a program or argument cannot be sent to the processors
-    ├── PhaseError              a global access outside its phase of the superstep
+    ├── PhaseError              a global access outside its phase of the superstep, or a collective out of turn
     ├── WaitTimeout             (TimeoutError) a wait reached its deadline
     ├── ScheduleError           (ValueError) a schedule does not fit the program it is replayed with
     ├── CheckFailed             (AssertionError) the outcome of a schedule is not what the check wants
@@ -87,7 +87,7 @@ class NotPicklable(SmpError, TypeError):
 
 
 class PhaseError(SmpError):
-    """A global access outside its phase of the superstep."""
+    """A global access outside its phase of the superstep, or a collective while another one is not ended."""
 
 
 class WaitTimeout(SmpError, TimeoutError):

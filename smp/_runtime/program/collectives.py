@@ -26,11 +26,12 @@ WORD = 8
 class Exchange:
     """A port's ``exchange`` that records its traffic: the processor writes its own block and reads those of all."""
 
-    def __init__(self, port: Port, recorder: Recorder) -> None:
-        self.rank, self.size = port.rank, port.size
+    def __init__(self, port: Port, recorder: Recorder, settle: Callable[[], None]) -> None:
+        self.rank, self.size, self._settle = port.rank, port.size, settle
         self._clock, self._exchange, self._recorder = port.clock, port.exchange, recorder
 
     def __call__(self, name: str, block: bytes, agreed: str = "", itemsize: int = WORD) -> list[bytes]:
+        self._settle()
         began = self._clock()
         blocks = self._exchange(name + agreed, block)
         seconds = self._clock() - began

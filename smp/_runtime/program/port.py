@@ -5,7 +5,7 @@ interfaces, and know nothing of its views, its segment or its kind:
 
     Port             every kind       identity, time     rank, size, clock
                                       global arrays      allocate, fill, get, put, fence
-                                      synchronisation    synchronise, count, exchange
+                                      synchronisation    synchronise, count, exchange; arrive, passed, leave
                                       a loop             call
     SharedMemory     kinds with it    words for compiled loops, flags, cells, streams, the pages of an array
     Diagnosis        as far as a      begin, mark, place          where the processor is
@@ -159,6 +159,24 @@ class Port(Protocol):
             If another processor has failed.
         WaitTimeout
             If the others have not come in time.  The processor stays counted in: the same call again goes on waiting.
+        """
+
+    def arrive(self, description: str, vote: bool) -> int:
+        """Begin a collective without waiting; return a ticket.  At most three may be open, which the caller checks.
+
+        Raises
+        ------
+        Aborted
+            If another processor has failed.
+        """
+
+    def passed(self, ticket: int) -> bool:
+        """Return True if all processors have begun the collective of a ticket; raises `Aborted` as `arrive` does."""
+
+    def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
+        """Wait until all have begun the collective of a ticket, the earliest that is open; return the votes.
+
+        It raises the errors of `synchronise`.  After `WaitTimeout`, the ticket remains open.
         """
 
     def count(self, description: str, vote: bool, timeout: float | None = None) -> int:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from smp.errors import NotPicklable
+from smp.errors import NotPicklable, PhaseError
 
 from ..memory.arrays import GlobalArray, Shape, checked
 from ..memory.cells import Cells, checked_cells, make_full
@@ -18,6 +18,7 @@ from .port import Port, SharedMemory, without_memory
 from .steps import Recorder
 from .streams import CEILING, Pool
 from .superstep import Superstep
+from .tickets import Split, Tickets
 
 MOST = 1024
 """Largest number of processors of one machine, and of streams of one processor."""
@@ -35,7 +36,9 @@ class Processor:
     def __init__(self, port: Port, recorder: Recorder, streams: int = 1) -> None:
         self._port, self._recorder, self._streams = port, recorder, streams
         self.rank, self.size = port.rank, port.size
-        self._exchange = Exchange(port, recorder)
+        self._tickets = Tickets(port)
+        self._exchange = Exchange(port, recorder, self._tickets.settle)
+        self._split = Split(self._tickets, port.size, _truth)
         self._steps = 0
         self._pools: list[Pool] = []
         self._team: Pool | None = None
@@ -89,8 +92,14 @@ class Processor:
         self._pools.append(pool)
         return pool
 
+    @property
+    def split(self) -> Split:
+        """Collectives that this processor begins now and waits for later; see `Ticket`."""
+        return self._split
+
     def _finish(self) -> None:
-        """Wait for all threads of all pools; raise an exception of a thread whose result was not requested."""
+        """Wait for all open collectives and all threads; raise an exception of a thread that was not requested."""
+        self._tickets.settle()
         for pool in self._pools:
             pool.close()
 
@@ -143,7 +152,17 @@ class Processor:
         counted : bool
             Whether ``step`` counts all accesses of its copies.  If False, the superstep has no interval.  Give False
             if loops also read the words that they write, or if they use ``array.view``.
+
+        Raises
+        ------
+        PhaseError
+            If a collective that was begun with `split` is open.
         """
+        if self._tickets.open:
+            raise PhaseError(
+                f"superstep {label!r} cannot begin while a collective is open, {self._tickets.open[0]}: wait for its "
+                "ticket first"
+            )
         self._steps += 1
         return Superstep(self._port, self._recorder, self._steps - 1, str(label), counted)
 
@@ -181,6 +200,7 @@ class Processor:
             that catches the error must call ``barrier`` again, which goes on waiting here, before any other
             collective.
         """
+        self._tickets.settle(timeout)
         self._port.synchronise("barrier", timeout)
 
     def any(self, x: bool, timeout: float | None = None) -> bool:
@@ -200,15 +220,20 @@ class Processor:
         WaitTimeout
             As for `barrier`.
         """
-        return self._port.count("any", _truth("any", x), timeout) > 0
+        return self._count("any", x, timeout) > 0
 
     def all(self, x: bool, timeout: float | None = None) -> bool:
         """Return True on every processor if ``x`` is true on all; see `any`."""
-        return self._port.count("all", _truth("all", x), timeout) == self.size
+        return self._count("all", x, timeout) == self.size
 
     def count(self, x: bool, timeout: float | None = None) -> int:
         """Return the number of processors on which ``x`` is true; see `any`."""
-        return self._port.count("count", _truth("count", x), timeout)
+        return self._count("count", x, timeout)
+
+    def _count(self, what: str, x: bool, timeout: float | None) -> int:
+        vote = _truth(what, x)
+        self._tickets.settle(timeout)
+        return self._port.count(what, vote, timeout)
 
     def flag(self, up: bool) -> bool:
         """Raise or lower this processor's flag without waiting; return True if it was up before.
@@ -260,7 +285,9 @@ class Processor:
 
         The array lives until the run ends, or longer if the program returns it.
         """
-        array = self._port.allocate(*checked(shape, dtype))
+        made = checked(shape, dtype)
+        self._tickets.settle()
+        array = self._port.allocate(*made)
         self._touch(array)
         self._port.synchronise("end of allocation")
         return array
@@ -276,6 +303,7 @@ class Processor:
         """Make cells.  All processors make the same call and get the same cells.  See `Machine.cells`."""
         memory = self._shared_memory("cells")
         count, made, words, limit = checked_cells(n, dtype, padded, retries)
+        self._tickets.settle()
         array = self._port.allocate((words * count,), np.dtype(np.int64))
         cells = memory.cells(array, count, made, words, limit)
         if full:

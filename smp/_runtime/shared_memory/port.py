@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smp.errors import Aborted, WaitTimeout
+from smp.errors import Aborted, PhaseError, WaitTimeout
 
 from ..memory.arrays import GlobalArray
 from ..memory.shared_elements import array_on, elements_of
@@ -103,7 +103,7 @@ class SharedMemoryPort:
     def fence(self) -> None:
         """Do nothing: stored values are in place already, and a barrier publishes them."""
 
-    def _arrive(self, description: str, vote: int) -> int:
+    def arrive(self, description: str, vote: bool) -> int:
         if self._overdue is not None:
             raise WaitTimeout(
                 f"processor {self.rank} timed out at {self.doing!r}, where its arrival still counts, and now comes to "
@@ -113,10 +113,26 @@ class SharedMemoryPort:
         self.diagnosis.here()
         if self.memory.shared[_wait.ABORT]:  # see `barriers.synchronise`
             self._ended(_wait.ABORTED, None)
-        return int(self.core.arrive(self._address, signature(description), vote))
+        return int(self.core.arrive(self._address, signature(description), int(vote)))
 
-    def _leave(self, ticket: int, timeout: float | None = None) -> None:
-        self._ended(self.core.leave(self._address, ticket, _wait.deadline_after(timeout, self.now())), timeout)
+    def passed(self, ticket: int) -> bool:
+        if self.core.passed(self._address, ticket):
+            return True
+        if self.memory.shared[_wait.ABORT]:
+            self._ended(_wait.ABORTED, None)
+        return False
+
+    def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
+        sync, self.doing = self.memory.sync, description
+        if sync[_wait.LEFT] > ticket + _wait.TURNS:
+            raise PhaseError(
+                f"the result of {description!r} is lost, because {sync[_wait.LEFT] - ticket - 1} barriers in compiled "
+                f"loops or supersteps have followed it, more than {_wait.TURNS - 1}: wait for a ticket before them"
+            )
+        self.diagnosis.here()
+        deadline = _wait.deadline_after(timeout, self.now())
+        self._ended(self._on_any_thread(lambda: self.core.leave(self._address, ticket, deadline)), timeout)
+        return votes(sync, ticket)
 
     def synchronise(self, description: str, timeout: float | None = None, vote: int = 0) -> None:
         if timeout is not None or self._overdue is not None:
@@ -124,10 +140,11 @@ class SharedMemoryPort:
             return
         self.doing = description
         self.diagnosis.here()
+        sign = signature(description)
         if self._on_a_stream():
-            status = self._from_a_stream(description, vote)
+            status = self._on_any_thread(lambda: self.core.synchronise(self._address, sign, vote, 0))
         else:
-            status = self.core.synchronise(self._address, signature(description), vote, 0)
+            status = self.core.synchronise(self._address, sign, vote, 0)
         if status:
             self._ended(status, timeout)
 
@@ -140,13 +157,14 @@ class SharedMemoryPort:
         """Return True if the calling thread is another than the one that runs the program."""
         return threading.get_ident() != self._main
 
-    def _from_a_stream(self, description: str, vote: int) -> int:
-        """Synchronise for the processor from another of its threads, which gives up its stream meanwhile."""
+    def _on_any_thread(self, wait: Callable[[], int]) -> int:
+        """Wait for the processor; another of its threads than that of the program gives up its stream meanwhile."""
+        if not self._on_a_stream():
+            return wait()
         own = self.memory.threads.own()
         self.memory.threads.release(own)
         self.memory.sync_here()
-        status = self.core.synchronise(self._address, signature(description), vote, 0)
-        return int(status or self.memory.threads.acquire(own))
+        return int(wait() or self.memory.threads.acquire(own))
 
     def _within(self, timeout: float | None, description: str, vote: int) -> None:
         """Synchronise in time, or leave the arrival for the next call, which goes on waiting."""
@@ -156,10 +174,10 @@ class SharedMemoryPort:
                 f"processor {self.rank} timed out at {self.doing!r} and then went through a barrier in a compiled "
                 "loop, which took its place; after a timeout, first call the same collective again"
             )
-        ticket = self._overdue if again and self._overdue is not None else self._arrive(description, vote)
+        ticket = self._overdue if again and self._overdue is not None else self.arrive(description, bool(vote))
         self._overdue = ticket
         try:
-            self._leave(ticket, timeout)
+            self.leave(ticket, description, timeout)
         except Aborted:  # the run has failed: no wait can go on
             self._overdue = None
             raise

@@ -90,6 +90,23 @@ class MessagePort(Client):
     def synchronise(self, description: str, timeout: float | None = None) -> None:
         self._together(description, b"", timeout)
 
+    def arrive(self, description: str, vote: bool) -> int:
+        return self._begin(description, b"01"[vote : vote + 1])
+
+    def passed(self, ticket: int) -> bool:
+        if self.diagnosis.kind:
+            raise Aborted
+        arrived = self._arrived.setdefault(ticket, {})
+        while len(arrived) < self.size:
+            try:
+                self.take(0.0)
+            except queue.Empty:
+                return False
+        return True
+
+    def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
+        return sum(block == b"1" for block in self._end(ticket, description, timeout))
+
     def count(self, description: str, vote: bool, timeout: float | None = None) -> int:
         return sum(block == b"1" for block in self._together(description, b"01"[vote : vote + 1], timeout))
 
@@ -99,18 +116,28 @@ class MessagePort(Client):
     def call(self, loop: Callable[..., Any], arrays: Sequence[GlobalArray], args: Sequence[Any]) -> Any:
         raise without_memory("a loop on global arrays")
 
+    def _begin(self, description: str, block: bytes) -> int:
+        if self.diagnosis.kind:
+            raise Aborted
+        if self._overdue:
+            raise WaitTimeout(f"processor {self.rank} timed out at {self._overdue!r} and now comes to {description!r}")
+        self._collectives += 1
+        for rank in range(self.size):
+            self.network.send(("program", rank), Arrived(self._collectives, self.rank, description, block))
+        return self._collectives
+
     def _together(self, description: str, block: bytes, timeout: float | None) -> list[bytes]:
+        number = self._collectives if self._overdue == description else self._begin(description, block)
+        self._overdue = description
+        blocks = self._end(number, description, timeout)
+        self._overdue = ""
+        return blocks
+
+    def _end(self, number: int, description: str, timeout: float | None) -> list[bytes]:
         if self.diagnosis.kind:
             raise Aborted
         deadline = wait.deadline_after(timeout, time.monotonic_ns())
-        if not self._overdue:
-            self._collectives += 1
-            for rank in range(self.size):
-                self.network.send(("program", rank), Arrived(self._collectives, self.rank, description, block))
-        elif self._overdue != description:
-            raise WaitTimeout(f"processor {self.rank} timed out at {self._overdue!r} and now comes to {description!r}")
-        self._overdue = description
-        arrived = self._arrived.setdefault(self._collectives, {})
+        arrived = self._arrived.setdefault(number, {})
         while len(arrived) < self.size:
             try:
                 self.take(None if timeout is None else max(0.0, (deadline - time.monotonic_ns()) * 1e-9))
@@ -119,8 +146,7 @@ class MessagePort(Client):
                     f"processor {self.rank} waited {timeout} s at {description!r} and not all of the {self.size} "
                     "processors arrived"
                 ) from None
-        self._overdue = ""
-        del self._arrived[self._collectives]
+        del self._arrived[number]
         if any(one.description != description for one in arrived.values()):
             self.diagnosis.kind = wait.MISMATCHED
             raise Mismatch(description)
