@@ -72,6 +72,9 @@ class SharedMemory(Protocol):
         them does, if processors take turns on a CPU, or if time is virtual.
         """
 
+    def slots(self) -> NDArray[np.uint8]:
+        """Return the slots of all processors, rows of bytes, for the next collective: one of two sets, in turn."""
+
     def raise_flag(self, up: bool) -> None:
         """Raise this processor's flag, or lower it; it was the other way before."""
 

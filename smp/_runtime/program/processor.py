@@ -13,7 +13,8 @@ from smp.errors import NotPicklable, PhaseError
 from ..memory.arrays import GlobalArray, Shape, checked
 from ..memory.cells import Cells, checked_cells, make_full
 from . import collectives
-from .collectives import Exchange, Operator
+from .collectives import Exchange
+from .combining import Operator
 from .port import Port, SharedMemory, without_memory
 from .steps import Recorder
 from .streams import CEILING, Pool
@@ -255,7 +256,7 @@ class Processor:
         """Return processor ``root``'s value on all processors; the value may be anything that can be pickled."""
         return collectives.broadcast(self._exchange, value, root)
 
-    def reduce(self, value: Any, op: Operator = np.add) -> Any:
+    def reduce(self, value: Any, op: Operator = np.add, *, out: NDArray[Any] | None = None) -> Any:
         """Return the values of all processors, combined in rank order, on every processor.
 
         Parameters
@@ -264,17 +265,30 @@ class Processor:
             This processor's value, of the same dtype and shape on all processors.
         op : NumPy ufunc or callable of two arguments
             Associative operator.  Integers wrap around as NumPy's do.
+        out : ndarray, optional
+            Receives the result; an array like ``value``, which may be ``value`` itself.  It saves a new array, whose
+            pages the system would have to map and clear.
 
         Returns
         -------
         number or ndarray
-            The combined value, with the same bits on every processor and in every repeat.
-        """
-        return collectives.reduce(self._exchange, value, op)
+            The combined value, with the same bits on every processor and in every repeat; ``out`` if it was given.
 
-    def scan(self, value: Any, op: Operator = np.add) -> Any:
+        Raises
+        ------
+        TypeError, ValueError
+            If the value is not a number or an array of numbers, or ``out`` does not fit.
+
+        Notes
+        -----
+        Processors that share memory combine long arrays by parts, if ``op`` is a ufunc: each moves its array about
+        three times, whatever their number.
+        """
+        return collectives.reduce(self._exchange, value, op, out)
+
+    def scan(self, value: Any, op: Operator = np.add, *, out: NDArray[Any] | None = None) -> Any:
         """Return the values of processors 0 to this one, combined in rank order; see `reduce`."""
-        return collectives.scan(self._exchange, value, op)
+        return collectives.scan(self._exchange, value, op, out)
 
     def gather(self, value: Any) -> list[Any]:
         """Return the values of all processors, by rank, on all; the values may be anything that can be pickled."""

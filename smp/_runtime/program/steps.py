@@ -155,8 +155,13 @@ class Recorder:
         number = self.labels.setdefault(label, len(self.labels))
         self._rows.extend((step, number, *counts, *stamps, *seen))
 
-    def exchanged(self, name: str, itemsize: int, bytes_read: int, bytes_written: int, seconds: float) -> None:
-        """Record a collective.  Its words count where its seconds do: in a copy-in, or in a row of its own."""
+    def exchanged(
+        self, name: str, itemsize: int, bytes_read: int, bytes_written: int, seconds: float, calls: int = 1
+    ) -> None:
+        """Record a collective, or a part of it as 0 calls.
+
+        Its words count where its seconds do: in a copy-in, or in a row of its own.
+        """
         within = self.going_on
         if within is not None and within._phase == COPY_IN:
             within._reads += -(-bytes_read // itemsize)
@@ -168,7 +173,7 @@ class Recorder:
         row = self._exchanges.get(key)
         if row is None:
             row = self._exchanges[key] = [0, 0, 0, 0.0]
-        row[0] += 1
+        row[0] += calls
         row[1] += bytes_read
         row[2] += bytes_written
         row[3] += seconds

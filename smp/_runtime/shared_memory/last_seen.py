@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FrameType
 
 from ..memory.segment import Segment
 from ..program.place import Place
@@ -28,6 +28,7 @@ class Board:
         self._place = segment.bytes_at(offset + _PLACE, BOARD - _PLACE)
         self._last_label = ""
         self._last_code: CodeType | None = None
+        self._ours: dict[int, CodeType] = {}  # code of smp's own, by id: hashing a code object is slow
 
     def clear(self) -> None:
         """Forget the previous run."""
@@ -54,15 +55,22 @@ class Board:
 
     def here(self) -> None:
         """Note the line of the innermost frame that is not smp's own."""
-        frame = sys._getframe(1)
-        while is_ours(frame.f_code.co_filename):
-            if frame.f_back is None or runs_a_program(frame):
-                return
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and (id(frame.f_code) in self._ours or self._is_ours(frame)):
             frame = frame.f_back
+        if frame is None or runs_a_program(frame):
+            return
         if frame.f_code is not self._last_code:
             _write(self._place, frame.f_code.co_filename)
             self._last_code = frame.f_code
         self._words[2] = frame.f_lineno
+
+    def _is_ours(self, frame: FrameType) -> bool:
+        """Return True for a frame of smp's own that does not call a program; remember its code."""
+        if runs_a_program(frame) or not is_ours(frame.f_code.co_filename):
+            return False
+        self._ours[id(frame.f_code)] = frame.f_code
+        return True
 
     def seen(self) -> Place:
         """Return where the processor was last seen."""

@@ -19,6 +19,7 @@ from ..program.processor import share
 from ..protocols import wait, waiters
 from ..protocols.entry_points import core
 from ..protocols.placement import UNKNOWN
+from .layout import SLOT, slots_at
 
 
 class ProcessorMemory:
@@ -48,6 +49,9 @@ class ProcessorMemory:
         self.sync = np.zeros(wait.PRIVATE_WORDS, np.int64)
         self.sync[[wait.SHARED, wait.SIZE, wait.RETRIES]] = segment.address, size, retries
         self.sync[wait.SLICE] = wait.MOMENT
+        slots = np.frombuffer(segment.bytes_at(slots_at(size), 2 * size * SLOT), np.uint8)
+        self._slots: list[NDArray[np.uint8]] = list(slots.reshape(2, size, SLOT))
+        self._turn = 0
 
     def sync_here(self) -> NDArray[np.int64]:
         self.sync[wait.RECORD_AT] = self.threads.own().address
@@ -80,6 +84,10 @@ class ProcessorMemory:
         found = core().probe(self.sync.ctypes.data, self._rank, self._size)
         return math.nan if found == UNKNOWN else found / 1e3
 
+    def slots(self) -> NDArray[np.uint8]:
+        self._turn = 1 - self._turn
+        return self._slots[self._turn]
+
     def raise_flag(self, up: bool) -> None:
         self._core.raise_flag(self.sync.ctypes.data, 1 if up else -1)
 
@@ -93,3 +101,4 @@ class ProcessorMemory:
         """Forget the previous run; the parent has cleared the barrier."""
         self.sync_here()
         self.sync[wait.ROUND :] = 0
+        self._turn = 0

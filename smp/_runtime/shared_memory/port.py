@@ -1,8 +1,8 @@
 """Port of all machines with shared memory: one segment holds the arrays and all words that the processors wait for.
 
-``exchange`` uses the two slots of each processor alternately.  Round k is written to slot k % 2, published by a
-barrier and read.  The slot is written again in round k + 2.  This is after the barrier of round k + 1, at which all
-processors have read round k.
+Each processor has two slots, which collectives use alternately (`SharedMemory.slots`).  A slot is written, published by
+a barrier and read.  It is written again in the second collective after that.  This is after the barrier of the one in
+between, at which all processors have read the slot.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..protocols import wait as _wait
 from ..protocols.barriers import signature, votes
 from ..protocols.entry_points import core
 from .diagnosis import BoardDiagnosis
-from .layout import SLOT, slots_at
+from .layout import SLOT
 from .memory import ProcessorMemory
 
 _LENGTH = 8  # bytes at the start of a slot, which hold the length of the whole block
@@ -49,9 +49,6 @@ class SharedMemoryPort:
         self.memory, self.rank, self.size, self._ask = memory, rank, size, ask
         self.core: Any = core() if entries is None else entries
         self.diagnosis = BoardDiagnosis(memory, rank, self.core)
-        slots = memory.segment.bytes_at(slots_at(size), 2 * size * SLOT)
-        self._slots = [[slots[(k * size + r) * SLOT :][:SLOT] for r in range(size)] for k in (0, 1)]
-        self._round = 0
         self._address = memory.sync.ctypes.data
         self._main = threading.get_ident()  # the thread that runs the program
         self.doing = ""
@@ -198,8 +195,7 @@ class SharedMemoryPort:
         room = SLOT - _LENGTH
         done, longest = 0, 1
         while done < longest:
-            slots = self._slots[self._round % 2]
-            self._round += 1
+            slots = [row.data for row in self.memory.slots()]
             chunk = block[done : done + room]
             mine = slots[self.rank]
             mine[:_LENGTH] = len(block).to_bytes(_LENGTH, "little")
@@ -218,6 +214,5 @@ class SharedMemoryPort:
     def new_run(self) -> None:
         """Forget the previous run; the parent has cleared the barrier."""
         self.memory.new_run()
-        self._round = 0
         self._overdue = None
         self.diagnosis.clear()
