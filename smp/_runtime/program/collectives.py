@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .combining import Operator, Out, Stage
+from .combining import Operator, Out, Stage, folded
 from .pickling import dumps, loads
 from .port import Port
 from .steps import Recorder
@@ -131,9 +131,9 @@ def _combined(exchange: Exchange, name: str, value: Any, op: Operator, out: Out,
     else:
         blocks = exchange(name, mine.tobytes(), agreed, mine.itemsize)
         arrays = [np.frombuffer(block, mine.dtype).reshape(mine.shape) for block in blocks]
-        total = _fold(op, arrays[: exchange.rank + 1] if scanned else arrays)
+        total = folded(op, arrays[: exchange.rank + 1] if scanned else arrays)
     if out is not None:
-        out[...] = total
+        np.copyto(out, total)  # refuses a result of another kind, such as a quotient of integers
         return out
     return _as_given(value, total)
 
@@ -146,14 +146,6 @@ def _check_out(name: str, mine: NDArray[Any], out: Any) -> None:
             f"out= of {name} must be a writeable array of {mine.dtype}{list(mine.shape)}, like the value, not of "
             f"{out.dtype}{list(out.shape)}"
         )
-
-
-def _fold(op: Operator, blocks: list[NDArray[Any]]) -> Any:
-    total: Any = blocks[0].copy()
-    with np.errstate(over="ignore"):  # integers wrap around, as NumPy's arrays do
-        for block in blocks[1:]:
-            total = op(total, block)
-    return total
 
 
 def _as_given(value: Any, total: Any) -> Any:

@@ -26,7 +26,7 @@ Source: E. A. Brewer, Portable High-Performance Supercomputing, section 6.1, for
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,11 +79,7 @@ class Stage:
             rows = self._short[key] = [views[rank, ...] for rank in range(self._port.size)]
         rows[self._port.rank][...] = mine
         self._port.synchronise(description)
-        total: Any = rows[0].copy()
-        with np.errstate(over="ignore"):  # integers wrap around, as NumPy's arrays do
-            for row in rows[1 : self._port.rank + 1 if scanned else None]:
-                total = op(total, row)
-        return total
+        return folded(op, rows[: self._port.rank + 1] if scanned else rows)
 
     def combine(
         self, description: str, mine: NDArray[Any], op: np.ufunc, scanned: bool, out: Out = None
@@ -146,6 +142,15 @@ class Stage:
             self._rows = elements_of(self._kept).all
         rows = self._rows[:, :nbytes].view(array.dtype)
         return rows[:size], rows[size]
+
+
+def folded(op: Operator, arrays: Sequence[NDArray[Any]]) -> Any:
+    """Return arrays combined from the first to the last, in memory of their own."""
+    total: Any = arrays[0].copy()
+    with np.errstate(over="ignore"):  # integers wrap around, as NumPy's arrays do
+        for array in arrays[1:]:
+            total = op(total, array)
+    return total
 
 
 def keeps_dtype(op: np.ufunc, dtype: np.dtype[Any]) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 
 from smp.errors import PhaseError
 
-from ..source.lines import where
+from ..source.titles import place
 from .port import Port
 
 MOST = 3
@@ -27,15 +27,15 @@ MOST = 3
 
 
 class _Round:
-    """A round that this processor has begun: its number, the collective, the line that began it, and its votes."""
+    """A round that this processor has begun: its number, the collective, where it was begun, and its votes."""
 
-    def __init__(self, number: int, description: str, line: str) -> None:
-        self.number, self.description, self.line = number, description, line
+    def __init__(self, number: int, description: str, file: str, line: int) -> None:
+        self.number, self.description, self._file, self._line = number, description, file, line
         self.votes: int | None = None
         self.ticket: Callable[[], Ticket | None] = lambda: None
 
     def __str__(self) -> str:
-        return f"{self.description!r}, begun at {self.line}"
+        return f"{self.description!r}, begun at {place(self._file, self._line)}"
 
 
 class Ticket:
@@ -102,8 +102,8 @@ class Tickets:
                 f"{MOST} collectives are open, and no more can be: {'; '.join(map(str, self.open))}. Wait for the "
                 f"ticket of the first before {description!r}"
             )
-        line = where(sys._getframe(2)) or "an unknown line"
-        begun = _Round(self._port.arrive(description, vote), description, line)
+        caller = sys._getframe(2)
+        begun = _Round(self._port.arrive(description, vote), description, caller.f_code.co_filename, caller.f_lineno)
         self.open.append(begun)
         ticket = Ticket(self, begun, result)
         begun.ticket = weakref.ref(ticket)

@@ -127,3 +127,9 @@ def test_roots_may_follow_one_another(machines: Machines) -> None:
         return found
 
     assert machines(3).run(program).results == [[(LONG // 8 + k % 3, k, k) for k in range(60)]] * 3
+
+
+@pytest.mark.parametrize("n", [3, LONG])
+def test_a_result_of_another_kind_does_not_go_into_out(machines: Machines, n: int) -> None:
+    with pytest.raises(ProcessorRaised, match="Cannot cast"):
+        machines(2).run(lambda proc: proc.reduce(np.ones(n, np.int64), np.true_divide, out=np.ones(n, np.int64)))
