@@ -19,11 +19,9 @@ from typing import Any
 
 from smp.errors import PhaseError
 
+from ..protocols.barriers import OPEN
 from ..source.titles import place
 from .port import Port
-
-MOST = 3
-"""Largest number of open rounds."""
 
 
 class _Round:
@@ -97,9 +95,9 @@ class Tickets:
             Returns the result of the collective, given the number of votes.
         """
         self.check()
-        if len(self.open) == MOST:
+        if len(self.open) == OPEN:
             raise PhaseError(
-                f"{MOST} collectives are open, and no more can be: {'; '.join(map(str, self.open))}. Wait for the "
+                f"{OPEN} collectives are open, and no more can be: {'; '.join(map(str, self.open))}. Wait for the "
                 f"ticket of the first before {description!r}"
             )
         caller = sys._getframe(2)
