@@ -47,9 +47,8 @@ class Stage:
 
     def __init__(self, port: Port) -> None:
         self._port = port
-        self._short: dict[tuple[int, np.dtype[Any], tuple[int, ...]], list[NDArray[Any]]] = {}
+        self._short: dict[tuple[int, np.dtype[Any], tuple[int, ...]], tuple[NDArray[Any], list[NDArray[Any]]]] = {}
         self._rows: NDArray[np.uint8] | None = None  # of P + 1 arrays
-        self._kept: Any = None  # the global array that holds them
 
     def holds(self, array: NDArray[Any]) -> bool:
         """Return True if an array is worth staging, and its elements are plain numbers."""
@@ -75,11 +74,14 @@ class Stage:
         key = (id(slots), mine.dtype, mine.shape)
         rows = self._short.get(key)
         if rows is None:
-            views = slots[:, : mine.nbytes].view(mine.dtype).reshape(self._port.size, *mine.shape)
-            rows = self._short[key] = [views[rank, ...] for rank in range(self._port.size)]
-        rows[self._port.rank][...] = mine
+            own = slots[:, : mine.nbytes].view(mine.dtype).reshape(self._port.size, *mine.shape)
+            read = own.view()
+            read.flags.writeable = False  # the operator may be a function that changes its arguments, or returns one
+            rows = self._short[key] = own[self._port.rank, ...], [read[rank, ...] for rank in range(self._port.size)]
+        own, every = rows
+        own[...] = mine
         self._port.synchronise(description)
-        return folded(op, rows[: self._port.rank + 1] if scanned else rows)
+        return folded(op, every[: self._port.rank + 1] if scanned else every)
 
     def combine(
         self, description: str, mine: NDArray[Any], op: np.ufunc, scanned: bool, out: Out = None
@@ -137,11 +139,11 @@ class Stage:
         if self._rows is None or self._rows.shape[1] < nbytes:
             self._port.synchronise(description)  # so that a mismatch names the collective, and not the allocation
             long = -(-nbytes // LINE) * LINE
-            self._kept = self._port.allocate((size + 1, long), np.dtype(np.uint8))
+            rows = self._port.allocate((size + 1, long), np.dtype(np.uint8))
             self._port.synchronise("end of allocation")
-            self._rows = elements_of(self._kept).all
-        rows = self._rows[:, :nbytes].view(array.dtype)
-        return rows[:size], rows[size]
+            self._rows = elements_of(rows).all
+        arrays = self._rows[:, :nbytes].view(array.dtype)
+        return arrays[:size], arrays[size]
 
 
 def folded(op: Operator, arrays: Sequence[NDArray[Any]]) -> Any:

@@ -205,7 +205,7 @@ class Processor:
         self._port.synchronise("barrier", timeout)
 
     def any(self, x: bool, timeout: float | None = None) -> bool:
-        """Return True on every processor if ``x`` is true on at least one; takes as long as `barrier`.
+        """Return True on every processor if ``x`` is true on at least one, after one barrier.
 
         Parameters
         ----------

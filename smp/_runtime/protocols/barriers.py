@@ -193,7 +193,7 @@ def barrier(sync: Words) -> None:
 def count(sync: Words, vote: bool) -> int:
     """Wait in a compiled loop until every processor has called this; return how many of them voted.
 
-    It takes as long as `barrier`.
+    It is one barrier, whose words also count the votes.
 
     Parameters
     ----------

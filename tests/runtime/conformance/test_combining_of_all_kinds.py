@@ -133,3 +133,20 @@ def test_roots_may_follow_one_another(machines: Machines) -> None:
 def test_a_result_of_another_kind_does_not_go_into_out(machines: Machines, n: int) -> None:
     with pytest.raises(ProcessorRaised, match="Cannot cast"):
         machines(2).run(lambda proc: proc.reduce(np.ones(n, np.int64), np.true_divide, out=np.ones(n, np.int64)))
+
+
+def changing(a: Any, b: Any) -> Any:
+    b += a
+    return b
+
+
+def test_a_function_may_return_an_argument_and_may_not_change_the_values_of_others(machines: Machines) -> None:
+    def program(proc: smp.Processor) -> list[Any]:
+        last = proc.reduce(np.full(4, proc.rank), lambda a, b: b)
+        for k in range(4):
+            proc.reduce(np.full(4, 10 + k))
+        return list(last.tolist())
+
+    assert machines(3).run(program).results == [[2] * 4] * 3
+    with pytest.raises(ProcessorRaised, match="read-only"):
+        machines(2).run(lambda proc: proc.reduce(np.arange(3), changing))

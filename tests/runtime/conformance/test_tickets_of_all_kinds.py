@@ -40,7 +40,9 @@ def drawn(proc: smp.Processor, seed: int, rounds: int) -> list[Any]:
             tickets.append((k, getattr(proc.split, name)(*given)))
         else:
             found[k] = getattr(proc, name)(*given)
-            tickets = [(first, ticket) for first, ticket in tickets if found.__setitem__(first, ticket.wait())]
+            for first, ticket in tickets:
+                found[first] = ticket.wait()
+            tickets.clear()
     for first, ticket in tickets:
         found[first] = ticket.wait()
     return found
