@@ -16,7 +16,8 @@ TWO = pytest.mark.skipif(len(usable_cpus()) < 2, reason="one CPU has no placemen
 
 @TWO
 def test_a_look_times_a_hand_off_and_leaves_the_cpus_of_this_thread_unchanged() -> None:
-    assert 1.0 < look() < 1e5
+    looks = (look() for _ in range(100))  # a busy computer loses some
+    assert 1.0 < next(ns for ns in looks if not math.isnan(ns)) < 1e5
     assert len(usable_cpus()) > 1
 
 
