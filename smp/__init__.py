@@ -8,6 +8,7 @@
     compiled    cells, barrier and atomics for such loops
     Cells       words with a full/empty bit             Pool, Thread   streams of a processor, and their work
     Ticket      a collective that is begun now and waited for later
+    NONE, ELEMENT, ARRAY   boundaries between processors, for scans in segments
     Profile     measurements of a machine               errors      all exceptions of smp, also imported here
     calibrate   measure a task and fit a Model to it    Specification  what to measure, and which terms to fit
     Library     implementations, and the choice of the one predicted to be the fastest; Implementation, Parameter
@@ -32,6 +33,7 @@ from ._runtime.memory.arrays import GlobalArray
 from ._runtime.memory.cells import Cells
 from ._runtime.program.processor import Processor
 from ._runtime.program.run import Run
+from ._runtime.program.segments import ARRAY, ELEMENT, NONE, Boundary
 from ._runtime.program.streams import Pool, Thread
 from ._runtime.program.tickets import Ticket
 from .errors import (
@@ -75,7 +77,11 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 __all__ = [
+    "ARRAY",
+    "ELEMENT",
+    "NONE",
     "Aborted",
+    "Boundary",
     "Cells",
     "Charges",
     "CheckFailed",

@@ -17,6 +17,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from smp.errors import PhaseError
 
 from ..protocols.barriers import OPEN
@@ -138,8 +140,8 @@ class Tickets:
 class Split:
     """Collectives that are begun without waiting.  Each takes what the method of `Processor` of its name takes."""
 
-    def __init__(self, tickets: Tickets, size: int, truth: Callable[[str, Any], bool]) -> None:
-        self._begin, self._size, self._truth = tickets.begin, size, truth
+    def __init__(self, tickets: Tickets, size: int) -> None:
+        self._begin, self._size = tickets.begin, size
 
     def barrier(self) -> Ticket:
         """Begin a barrier; the result is None."""
@@ -147,12 +149,23 @@ class Split:
 
     def any(self, x: bool) -> Ticket:
         """Begin a vote; the result is True if ``x`` is true on at least one processor."""
-        return self._begin("any", self._truth("split.any", x), lambda votes: votes > 0)
+        return self._begin("any", truth("split.any", x), lambda votes: votes > 0)
 
     def all(self, x: bool) -> Ticket:
         """Begin a vote; the result is True if ``x`` is true on all processors."""
-        return self._begin("all", self._truth("split.all", x), lambda votes: votes == self._size)
+        return self._begin("all", truth("split.all", x), lambda votes: votes == self._size)
 
     def count(self, x: bool) -> Ticket:
         """Begin a vote; the result is the number of processors on which ``x`` is true."""
-        return self._begin("count", self._truth("split.count", x), lambda votes: votes)
+        return self._begin("count", truth("split.count", x), lambda votes: votes)
+
+
+def truth(what: str, x: Any) -> bool:
+    """Return the truth value of an argument, or raise an error for an array that has none."""
+    try:
+        return bool(x)
+    except ValueError:
+        raise ValueError(
+            f"proc.{what} takes one truth value, not an array of shape {np.shape(x)}: reduce it first, for example "
+            f"proc.{what}(x.any())"
+        ) from None

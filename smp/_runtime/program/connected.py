@@ -1,0 +1,29 @@
+"""What the calls of a processor have in common: its connection to the machine, and its open collectives."""
+
+from __future__ import annotations
+
+from .port import Port, SharedMemory, without_memory
+from .steps import Recorder
+from .tickets import Tickets
+
+
+class Connected:
+    """A processor that is connected to its machine.
+
+    Attributes
+    ----------
+    rank, size : int
+        Number of this processor, from 0, and number of all processors.
+    """
+
+    def __init__(self, port: Port, recorder: Recorder) -> None:
+        self._port, self._recorder = port, recorder
+        self.rank, self.size = port.rank, port.size
+        self._tickets = Tickets(port)
+
+    def _shared_memory(self, what: str) -> SharedMemory:
+        """Return the memory that all processors share, or raise `Unsupported` for ``what``, which needs it."""
+        memory = self._port.memory
+        if memory is None:
+            raise without_memory(what)
+        return memory

@@ -1,0 +1,77 @@
+"""The calls by which a program makes global arrays and cells: all processors make them in the same order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from ..memory.arrays import GlobalArray, Shape, checked
+from ..memory.cells import Cells, checked_cells, make_full
+from .connected import Connected
+
+
+class MemoryCalls(Connected):
+    """The calls of a processor that make global arrays and cells."""
+
+    def empty(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
+        """Make a global array.  All processors make the same call and get the same array.
+
+        The array lives until the run ends, or longer if the program returns it.
+        """
+        made = checked(shape, dtype)
+        self._tickets.settle()
+        array = self._port.allocate(*made)
+        self._touch(array)
+        self._port.synchronise("end of allocation")
+        return array
+
+    def cells(
+        self,
+        n: int,
+        dtype: DTypeLike = np.int64,
+        full: bool = False,
+        padded: bool = False,
+        retries: int | None = None,
+    ) -> Cells:
+        """Make cells.  All processors make the same call and get the same cells.  See `Machine.cells`."""
+        memory = self._shared_memory("cells")
+        count, made, words, limit = checked_cells(n, dtype, padded, retries)
+        self._tickets.settle()
+        array = self._port.allocate((words * count,), np.dtype(np.int64))
+        cells = memory.cells(array, count, made, words, limit)
+        if full:
+            if self.rank == 0:
+                make_full(cells)
+            self._port.synchronise("end of fill")
+        return cells
+
+    def counters(self) -> NDArray[np.void]:
+        """Return the numbers of retries and traps of this processor's streams; see `Cells.counters`."""
+        return self._port.diagnosis.counters()
+
+    def zeros(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
+        """Make a global array of zeros; see `empty`."""
+        return self.empty(shape, dtype)  # the memory of a new block is zero
+
+    def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray:
+        """Make a global array filled with one value; see `empty`."""
+        values = np.asarray(value)
+        return self._filled(self.empty(shape, values.dtype if dtype is None else dtype), values)
+
+    def array(self, data: ArrayLike) -> GlobalArray:
+        """Make a global array with a copy of ``data``, which must be the same on all processors; see `empty`."""
+        local = np.asarray(data)
+        return self._filled(self.empty(local.shape, local.dtype), local)
+
+    def _filled(self, array: GlobalArray, values: NDArray[Any]) -> GlobalArray:
+        self._port.fill(array, values)
+        self._port.synchronise("end of fill")
+        return array
+
+    def _touch(self, array: GlobalArray) -> None:
+        """Touch this processor's share of a new array, if the processors share memory."""
+        memory = self._port.memory
+        if memory is not None:
+            memory.touch(array)
