@@ -31,11 +31,11 @@ from ._runtime.loops.compiler import inline, local, stream
 from ._runtime.machine import Machine, current_machine, emulated, host
 from ._runtime.memory.arrays import GlobalArray
 from ._runtime.memory.cells import Cells
+from ._runtime.program.collectives.segments import ARRAY, ELEMENT, NONE, Boundary
+from ._runtime.program.collectives.tickets import Ticket
 from ._runtime.program.processor import Processor
 from ._runtime.program.run import Run
-from ._runtime.program.segments import ARRAY, ELEMENT, NONE, Boundary
 from ._runtime.program.streams import Pool, Thread
-from ._runtime.program.tickets import Ticket
 from .errors import (
     Aborted,
     CheckFailed,

@@ -8,8 +8,8 @@ from support.machines import CPUS, Machines, guarded
 
 import smp
 from smp._computer.limits import usable_cpus
-from smp._runtime.program import combining
-from smp._runtime.program.combining import LEAST
+from smp._runtime.program.collectives import stage
+from smp._runtime.program.collectives.stage import LEAST
 
 
 def combined(proc: smp.Processor) -> list[Any]:
@@ -30,7 +30,7 @@ def expected(size: int) -> list[list[Any]]:
 @pytest.fixture
 def all_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let arrays of any length be staged."""
-    monkeypatch.setattr(combining, "LEAST", 1)
+    monkeypatch.setattr(stage, "LEAST", 1)
 
 
 @pytest.mark.usefixtures("all_long")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from .collectives.tickets import Tickets
 from .port import Port, SharedMemory, without_memory
 from .steps import Recorder
-from .tickets import Tickets
 
 
 class Connected:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smp.errors import NotPicklable, PhaseError
 
-from .collective_calls import CollectiveCalls
+from .collectives.calls import CollectiveCalls
 from .memory_calls import MemoryCalls
 from .port import Port
 from .steps import Recorder

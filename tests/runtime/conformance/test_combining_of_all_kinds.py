@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import smp
-from smp._runtime.program.combining import LEAST
+from smp._runtime.program.collectives.stage import LEAST
 from smp.errors import CollectiveMismatch, ProcessorRaised
 
 Machines = Callable[[int], smp.Machine]

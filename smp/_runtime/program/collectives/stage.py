@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..memory.shared_elements import elements_of
-from .port import Port
+from ...memory.shared_elements import elements_of
+from ..port import Port
 
 Out = NDArray[Any] | None
 Operator = np.ufunc | Callable[[Any, Any], Any]

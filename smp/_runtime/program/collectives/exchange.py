@@ -1,4 +1,4 @@
-"""Collectives on numbers and arrays, written once over a port's ``exchange``; see `combining` for long arrays.
+"""Collectives on numbers and arrays, written once over a port's ``exchange``; see `stage` for long arrays.
 
 Every processor gets the blocks of all processors and folds them in the order of the ranks.  The same floats therefore
 come out, bit for bit, on every processor and in every repeat.  The operator, dtype, shape and root, on which the
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .combining import Operator, Out, Stage, folded
-from .pickling import dumps, loads
-from .port import Port
-from .steps import Recorder
+from ..pickling import dumps, loads
+from ..port import Port
+from ..steps import Recorder
+from .stage import Operator, Out, Stage, folded
 
 WORD = 8
 """Bytes that count as one element of a value that is sent as a pickle."""

@@ -21,9 +21,9 @@ import numpy as np
 
 from smp.errors import PhaseError
 
-from ..protocols.barriers import OPEN
-from ..source.titles import place
-from .port import Port
+from ...protocols.barriers import OPEN
+from ...source.titles import place
+from ..port import Port
 
 
 class _Round:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import collectives
-from .collectives import Exchange
-from .combining import Operator
-from .connected import Connected
-from .port import Port
-from .steps import Recorder
+from ..connected import Connected
+from ..port import Port
+from ..steps import Recorder
+from . import exchange as collectives
+from .exchange import Exchange
+from .stage import Operator
 from .tickets import Split, truth
 
 
