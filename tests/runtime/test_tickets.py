@@ -1,5 +1,7 @@
 """The split-phase barrier under all schedules, with too few words, four times oversubscribed, and next to loops."""
 
+import os
+import signal
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,9 @@ from support.machines import CPUS, Machines, guarded
 
 import smp
 from smp._runtime.protocols import barriers
+from smp._runtime.shared_memory import slots
 from smp.compiled import barrier, load, store
-from smp.errors import DeadlockError, PhaseError
+from smp.errors import DeadlockError, PhaseError, ProcessorDied, ProcessorRaised
 
 
 def begun(m: smp.Machine) -> NDArray[np.int64]:
@@ -93,3 +96,51 @@ def test_the_result_of_a_ticket_outlives_a_few_barriers_in_loops(pair: smp.Machi
         return 1
 
     assert pair.run(program).results == [1, 1]
+
+
+def sums_ahead(proc: smp.Processor, rounds: int = 12) -> None:
+    """Begin sums as early as possible, and wait for each as late as possible."""
+    tickets: list[Any] = []
+    for k in range(rounds):
+        if len(tickets) == 3:
+            first, ticket = tickets.pop(0)
+            assert ticket.wait() == 10 * (2 * first + 1)
+        tickets.append((k, proc.split.reduce(10 * (k + proc.rank))))
+    for first, ticket in tickets:
+        assert ticket.wait() == 10 * (2 * first + 1)
+
+
+def test_slots_are_read_before_they_are_overwritten() -> None:
+    found = smp.explore(sums_ahead, 2, 1, limit=3000)
+    assert found.failure is None, str(found)
+
+
+def test_five_sets_of_slots_are_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "SETS", 5)
+    failure = smp.explore(sums_ahead, 2, 1, limit=3000).failure
+    assert failure is not None
+    assert isinstance(failure.error, ProcessorRaised)
+
+
+@pytest.mark.parametrize("at", ["begin", "work", "wait", "after"])
+@pytest.mark.parametrize("what", ["reduce", "scan", "broadcast"])
+def test_a_processor_killed_around_a_split_collective_ends_the_run(machines: Machines, what: str, at: str) -> None:
+    def program(proc: smp.Processor) -> None:
+        def here(place: str) -> None:
+            if proc.rank == 1 and at == place:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        for n in (3, 30_000):
+            here("begin")
+            ticket = getattr(proc.split, what)(np.zeros(n))
+            here("work")
+            other = proc.split.count(True)
+            ticket.wait()
+            here("wait")
+            other.wait()
+        proc.barrier()
+        here("after")
+        proc.barrier()
+
+    with guarded(machines(2)) as machine, pytest.raises(ProcessorDied, match="processor 1"):
+        machine.run(program)

@@ -89,9 +89,9 @@ class EmulatedPort(SharedMemoryPort):
     """One processor's connection to its emulated machine."""
 
     def __init__(self, processors: EmulatedProcessors, rank: int) -> None:
-        memory = EmulatedMemory(processors.segment, rank, processors.size, RETRIES, entry_points)
+        memory = EmulatedMemory(processors.segment, rank, processors.size, RETRIES, processors.own_block, entry_points)
         memory.sync[wait.SLICE] = wait.EVER  # sleeps have no time limit, so that a lost wake-up shows
-        super().__init__(memory, rank, processors.size, lambda nbytes: 0, entry_points)
+        super().__init__(memory, rank, processors.size, entry_points)
         self._processors = processors
 
     def clock(self) -> float:
@@ -170,6 +170,7 @@ class EmulatedProcessors:
         self.threads = self.segment.threads = InterpretedThreads(self.segment, self.emulator, RETRIES)
         self.ports = [EmulatedPort(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
+        self._own: list[Block] = []
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
@@ -223,6 +224,7 @@ class EmulatedProcessors:
                 self.close("processors that did not stop were ended in the middle of their work")
             blocks = [block for block, _, _ in self._allocations]
             self._allocations.clear()
+            self._own.clear()
         if emulator.fault is not None:  # raised in a stream that is not its processor's first
             stream, fault = emulator.fault
             failures.append(RaisedBy(stream.rank, raised(ports[stream.rank], fault)))
@@ -279,6 +281,11 @@ class EmulatedProcessors:
         if k == len(self._allocations):
             self._allocations.append((self.allocate(math.prod(shape) * dtype.itemsize), shape, dtype))
         return self._allocations[k]
+
+    def own_block(self, nbytes: int) -> int:
+        """Allocate a block for a processor, which lives until the run ends; return its offset."""
+        self._own.append(self.allocate(nbytes))
+        return self._own[-1].offset
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         """Make a global array of zeros."""

@@ -120,8 +120,8 @@ class Worker:
         self.line, self.rank, self.pid = line, rank, os.getpid()
         segment.rank = rank
         segment.threads = WaitingThreads(segment, rank, retries or FEW)
-        self.memory = ProcessorMemory(segment, rank, size, retries)
-        self.port = SharedMemoryPort(self.memory, rank, size, self._ask)
+        self.memory = ProcessorMemory(segment, rank, size, retries, self._ask)
+        self.port = SharedMemoryPort(self.memory, rank, size)
         signal.signal(STOP, self._stop)
 
     def serve(self) -> None:

@@ -1,4 +1,4 @@
-"""What the calls of a processor have in common: its connection to the machine, and its open collectives."""
+"""A processor's connection to its machine, and its open collectives, which all its calls use."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ interfaces, and know nothing of its views, its segment or its kind:
 
     Port             every kind       identity, time     rank, size, clock
                                       global arrays      allocate, fill, get, put, fence
-                                      synchronisation    synchronise, count, exchange; arrive, passed, leave
+                                      synchronisation    synchronise, exchange; arrive, passed, leave, blocks
                                       a loop             call
     SharedMemory     kinds with it    words for compiled loops, flags, cells, streams, the pages of an array
     Diagnosis        as far as a      begin, mark, place          where the processor is
@@ -19,7 +19,7 @@ that need shared memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -34,9 +34,29 @@ from ..memory.threads import Threads
 from .answers import Done
 from .place import Place
 
+Buffer = bytes | memoryview
+
 
 class Mismatch(Aborted):
     """This processor takes part in another collective than the others; the message names it."""
+
+
+class SlotSet(NamedTuple):
+    """A slot of each processor: rows of bytes, and the kind of each processor's boundary (see ``segments``)."""
+
+    octets: NDArray[np.uint8]
+    boundaries: NDArray[np.uint8]
+
+
+class Slots(Protocol):
+    """The slots of all processors."""
+
+    def next(self) -> SlotSet:
+        """Return the slots for the next collective, in which this processor writes its own before it arrives.
+
+        All processors call this for the same collectives.  They may read the slots after all have arrived, and until
+        they have left the collective and at least two more have begun.
+        """
 
 
 class SharedMemory(Protocol):
@@ -46,9 +66,15 @@ class SharedMemory(Protocol):
     ----------
     threads : Threads
         Threads of this processor: its streams.
+    slots : Slots
+        Memory in which processors leave what they bring to a collective.
     """
 
     threads: Threads
+
+    @property
+    def slots(self) -> Slots:
+        """Return the slots of all processors."""
 
     def sync_here(self) -> NDArray[np.int64]:
         """Return the words of this processor, for compiled loops of the calling thread (see ``wait``)."""
@@ -71,9 +97,6 @@ class SharedMemory(Protocol):
         With two neighbours, it is the longer time.  The neighbours take part at about the same time.  NaN if none of
         them does, if processors take turns on a CPU, or if time is virtual.
         """
-
-    def slots(self) -> NDArray[np.uint8]:
-        """Return the slots of all processors, rows of bytes, for the next collective: one of two sets, in turn."""
 
     def raise_flag(self, up: bool) -> None:
         """Raise this processor's flag, or lower it; it was the other way before."""
@@ -151,8 +174,8 @@ class Port(Protocol):
     def fence(self) -> None:
         """Complete this processor's `put` calls: all their values are in place when this returns."""
 
-    def synchronise(self, description: str, timeout: float | None = None) -> None:
-        """Wait until all processors are here, with the same description.
+    def synchronise(self, description: str, timeout: float | None = None, vote: bool = False) -> int:
+        """Wait until all processors are here, with the same description; return the number of those that voted.
 
         Raises
         ------
@@ -164,8 +187,10 @@ class Port(Protocol):
             If the others have not come in time.  The processor stays counted in: the same call again goes on waiting.
         """
 
-    def arrive(self, description: str, vote: bool) -> int:
+    def arrive(self, description: str, vote: bool = False, block: Sequence[Buffer] | None = None) -> int:
         """Begin a collective without waiting; return a ticket.  At most three may be open, which the caller checks.
+
+        ``block``, in parts, is what this processor brings, if every processor brings something.
 
         Raises
         ------
@@ -182,11 +207,17 @@ class Port(Protocol):
         It raises the errors of `synchronise`.  After `WaitTimeout`, the ticket remains open.
         """
 
-    def count(self, description: str, vote: bool, timeout: float | None = None) -> int:
-        """Synchronise, and return the number of processors that voted; raises the errors of `synchronise`."""
+    def blocks(self, ticket: int) -> list[Buffer]:
+        """Return what all have brought to a collective that this processor has just left, by rank.
 
-    def exchange(self, description: str, block: bytes) -> list[bytes]:
-        """Give every processor the blocks of all, by rank; raises the errors of `synchronise`."""
+        The blocks must be read before this processor begins another collective.
+        """
+
+    def exchange(self, description: str, *parts: Buffer) -> list[Buffer]:
+        """Give every processor the blocks of all, by rank; a block is given in parts.
+
+        It raises the errors of `synchronise`.  The blocks must be read before the next collective.
+        """
 
     def call(self, loop: Callable[..., Any], arrays: Sequence[GlobalArray], args: Sequence[Any]) -> Any:
         """Run an inner loop on global arrays, in the way of this machine, and return the loop's result.

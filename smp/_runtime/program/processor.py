@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smp.errors import NotPicklable, PhaseError
 
-from .collectives.calls import CollectiveCalls
+from .collectives.statistic_calls import StatisticCalls
 from .memory_calls import MemoryCalls
 from .port import Port
 from .steps import Recorder
@@ -21,7 +21,7 @@ MOST = 1024
 """Largest number of processors of one machine, and of streams of one processor."""
 
 
-class Processor(CollectiveCalls, MemoryCalls):
+class Processor(StatisticCalls, MemoryCalls):
     """One processor of a machine, given to the program as its first argument.
 
     Attributes

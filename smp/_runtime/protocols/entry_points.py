@@ -48,7 +48,10 @@ def leave(address: int, k: int, deadline: int) -> int:
 
 
 def synchronise(address: int, sign: int, vote: int, deadline: int) -> int:
-    return _barrier.synchronise(words_at(address, wait.PRIVATE_WORDS), sign, vote, deadline)
+    """Return the number of votes, or the negative status if there is none."""
+    sync = words_at(address, wait.PRIVATE_WORDS)
+    status = _barrier.synchronise(sync, sign, vote, deadline)
+    return _barrier.votes(sync, sync[wait.ROUND] - 1) if status == wait.OK else -status
 
 
 def raise_flag(address: int, change: int) -> int:

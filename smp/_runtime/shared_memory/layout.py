@@ -1,16 +1,19 @@
 """Layout of the header of a machine's segment.
 
-sync words │ a board for each processor │ two slots for each │ records of streams
+sync words │ a board for each processor │ six sets of slots for all │ records of streams
 """
 
 from __future__ import annotations
 
 from ..memory.segment import PAGE
+from ..protocols.barriers import OPEN
 from ..protocols.waiters import TABLE_WORDS
 from .last_seen import BOARD
 
 SYNC = 2 * PAGE  # bytes of the words of ``wait`` and ``placement``
-SLOT = 1 << 16  # bytes; longer blocks are exchanged in several rounds
+SETS = 2 * OPEN
+"""Sets of slots; see `slots`."""
+SLOT = 1 << 16  # bytes
 
 
 def boards_at(rank: int) -> int:
@@ -25,7 +28,7 @@ def slots_at(size: int) -> int:
 
 def records_at(size: int) -> int:
     """Return the offset of the table of records."""
-    return slots_at(size) + 2 * size * SLOT
+    return slots_at(size) + SETS * size * SLOT
 
 
 def header(size: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..program.processor import share
 from ..protocols import wait, waiters
 from ..protocols.entry_points import core
 from ..protocols.placement import UNKNOWN
-from .layout import SLOT, slots_at
+from .slots import Slots
 
 
 class ProcessorMemory:
@@ -31,6 +32,8 @@ class ProcessorMemory:
         The machine's segment, with the threads of this process.
     retries : int
         Number of looks after which a waiting thread blocks.
+    ask : callable
+        ``ask(nbytes) -> offset`` asks the parent for a block of memory.
     entries : optional
         The runtime's entry points: machine code (`entry_points.core`), or a substitute for it.
 
@@ -38,20 +41,22 @@ class ProcessorMemory:
     ----------
     shared, sync : int64 array
         The words that all processors share, and the words of this processor (see ``wait``).
+    slots : Slots
+        The slots of all processors.
     """
 
-    def __init__(self, segment: Segment, rank: int, size: int, retries: int, entries: Any = None) -> None:
+    def __init__(
+        self, segment: Segment, rank: int, size: int, retries: int, ask: Callable[[int], int], entries: Any = None
+    ) -> None:
         assert segment.threads is not None
         self._core: Any = core() if entries is None else entries
         self.segment, self.threads = segment, segment.threads
-        self._rank, self._size = rank, size
+        self.ask, self._rank, self._size = ask, rank, size
         self.shared = segment.words(0, wait.SHARED_WORDS)
         self.sync = np.zeros(wait.PRIVATE_WORDS, np.int64)
         self.sync[[wait.SHARED, wait.SIZE, wait.RETRIES]] = segment.address, size, retries
         self.sync[wait.SLICE] = wait.MOMENT
-        slots = np.frombuffer(segment.bytes_at(slots_at(size), 2 * size * SLOT), np.uint8)
-        self._slots: list[NDArray[np.uint8]] = list(slots.reshape(2, size, SLOT))
-        self._turn = 0
+        self.slots = Slots(segment, rank, size, ask)
 
     def sync_here(self) -> NDArray[np.int64]:
         self.sync[wait.RECORD_AT] = self.threads.own().address
@@ -84,10 +89,6 @@ class ProcessorMemory:
         found = core().probe(self.sync.ctypes.data, self._rank, self._size)
         return math.nan if found == UNKNOWN else found / 1e3
 
-    def slots(self) -> NDArray[np.uint8]:
-        self._turn = 1 - self._turn
-        return self._slots[self._turn]
-
     def raise_flag(self, up: bool) -> None:
         self._core.raise_flag(self.sync.ctypes.data, 1 if up else -1)
 
@@ -101,4 +102,4 @@ class ProcessorMemory:
         """Forget the previous run; the parent has cleared the barrier."""
         self.sync_here()
         self.sync[wait.ROUND :] = 0
-        self._turn = 0
+        self.slots.new_run()

@@ -1,8 +1,7 @@
 """Port of all machines with shared memory: one segment holds the arrays and all words that the processors wait for.
 
-Each processor has two slots, which collectives use alternately (`SharedMemory.slots`).  A slot is written, published by
-a barrier and read.  It is written again in the second collective after that.  This is after the barrier of the one in
-between, at which all processors have read the slot.
+A processor leaves what it brings to a collective in its slot (see ``slots``), and publishes it by its arrival at the
+barrier.
 """
 
 from __future__ import annotations
@@ -20,16 +19,13 @@ from smp.errors import Aborted, PhaseError, WaitTimeout
 
 from ..memory.arrays import GlobalArray
 from ..memory.shared_elements import array_on, elements_of
-from ..program.port import Mismatch, must_agree
+from ..program.port import Buffer, Mismatch, must_agree
 from ..program.processor import share
 from ..protocols import wait as _wait
 from ..protocols.barriers import signature, votes
 from ..protocols.entry_points import core
 from .diagnosis import BoardDiagnosis
-from .layout import SLOT
 from .memory import ProcessorMemory
-
-_LENGTH = 8  # bytes at the start of a slot, which hold the length of the whole block
 
 
 class SharedMemoryPort:
@@ -37,21 +33,18 @@ class SharedMemoryPort:
 
     Parameters
     ----------
-    ask : callable
-        ``ask(nbytes) -> offset`` asks the parent for a block of memory; only processor 0 calls it.
     entries : optional
         The runtime's entry points: machine code (`entry_points.core`), or a substitute for it.
     """
 
-    def __init__(
-        self, memory: ProcessorMemory, rank: int, size: int, ask: Callable[[int], int], entries: Any = None
-    ) -> None:
-        self.memory, self.rank, self.size, self._ask = memory, rank, size, ask
+    def __init__(self, memory: ProcessorMemory, rank: int, size: int, entries: Any = None) -> None:
+        self.memory, self.rank, self.size = memory, rank, size
         self.core: Any = core() if entries is None else entries
         self.diagnosis = BoardDiagnosis(memory, rank, self.core)
         self._address = memory.sync.ctypes.data
         self._main = threading.get_ident()  # the thread that runs the program
         self.doing = ""
+        self._sets: dict[int, int] = {}  # sets of slots of the collectives with blocks that are open, by ticket
         self._overdue: int | None = None  # ticket of a barrier at which a wait timed out: the arrival still counts
 
     def clock(self) -> float:
@@ -63,7 +56,7 @@ class SharedMemoryPort:
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         nbytes = math.prod(shape) * dtype.itemsize
-        offset = self._ask(nbytes) if self.rank == 0 else 0
+        offset = self.memory.ask(nbytes) if self.rank == 0 else 0
         blocks = self.exchange(f"allocation of {dtype}{list(shape)}", offset.to_bytes(8, "little"))
         start = int.from_bytes(blocks[0], "little")
         return array_on(self.memory.segment.block(start, nbytes), shape, dtype)
@@ -100,7 +93,7 @@ class SharedMemoryPort:
     def fence(self) -> None:
         """Do nothing: stored values are in place already, and a barrier publishes them."""
 
-    def arrive(self, description: str, vote: bool) -> int:
+    def arrive(self, description: str, vote: bool = False, block: Sequence[Buffer] | None = None) -> int:
         if self._overdue is not None:
             raise WaitTimeout(
                 f"processor {self.rank} timed out at {self.doing!r}, where its arrival still counts, and now comes to "
@@ -110,7 +103,14 @@ class SharedMemoryPort:
         self.diagnosis.here()
         if self.memory.shared[_wait.ABORT]:  # see `barriers.synchronise`
             self._ended(_wait.ABORTED, None)
-        return int(self.core.arrive(self._address, signature(description), int(vote)))
+        turn = None if block is None else self.memory.slots.put(block)
+        ticket = int(self.core.arrive(self._address, signature(description), int(vote)))
+        if turn is not None:
+            self._sets[ticket] = turn
+        return ticket
+
+    def blocks(self, ticket: int) -> list[Buffer]:
+        return self.memory.slots.get(self._sets.pop(ticket))
 
     def passed(self, ticket: int) -> bool:
         if self.core.passed(self._address, ticket):
@@ -131,24 +131,19 @@ class SharedMemoryPort:
         self._ended(self._on_any_thread(lambda: self.core.leave(self._address, ticket, deadline)), timeout)
         return votes(sync, ticket)
 
-    def synchronise(self, description: str, timeout: float | None = None, vote: int = 0) -> None:
+    def synchronise(self, description: str, timeout: float | None = None, vote: bool = False) -> int:
         if timeout is not None or self._overdue is not None:
-            self._within(timeout, description, vote)
-            return
+            return self._within(timeout, description, vote)
         self.doing = description
         self.diagnosis.here()
         sign = signature(description)
         if self._on_a_stream():
-            status = self._on_any_thread(lambda: self.core.synchronise(self._address, sign, vote, 0))
+            found = self._on_any_thread(lambda: self.core.synchronise(self._address, sign, vote, 0))
         else:
-            status = self.core.synchronise(self._address, sign, vote, 0)
-        if status:
-            self._ended(status, timeout)
-
-    def count(self, description: str, vote: bool, timeout: float | None = None) -> int:
-        self.synchronise(description, timeout, int(vote))
-        sync = self.memory.sync
-        return votes(sync, sync[_wait.LEFT] - 1)
+            found = self.core.synchronise(self._address, sign, vote, 0)
+        if found < 0:
+            self._ended(-found, timeout)
+        return int(found)
 
     def _on_a_stream(self) -> bool:
         """Return True if the calling thread is another than the one that runs the program."""
@@ -163,7 +158,7 @@ class SharedMemoryPort:
         self.memory.sync_here()
         return int(wait() or self.memory.threads.acquire(own))
 
-    def _within(self, timeout: float | None, description: str, vote: int) -> None:
+    def _within(self, timeout: float | None, description: str, vote: bool) -> int:
         """Synchronise in time, or leave the arrival for the next call, which goes on waiting."""
         again = self._overdue is not None and description == self.doing
         if again and self.memory.sync[_wait.ROUND] != (self._overdue or 0) + 1:
@@ -171,14 +166,15 @@ class SharedMemoryPort:
                 f"processor {self.rank} timed out at {self.doing!r} and then went through a barrier in a compiled "
                 "loop, which took its place; after a timeout, first call the same collective again"
             )
-        ticket = self._overdue if again and self._overdue is not None else self.arrive(description, bool(vote))
+        ticket = self._overdue if again and self._overdue is not None else self.arrive(description, vote)
         self._overdue = ticket
         try:
-            self.leave(ticket, description, timeout)
+            found = self.leave(ticket, description, timeout)
         except Aborted:  # the run has failed: no wait can go on
             self._overdue = None
             raise
         self._overdue = None
+        return found
 
     def _ended(self, status: int, timeout: float | None) -> None:
         if status == _wait.EXPIRED:
@@ -190,23 +186,10 @@ class SharedMemoryPort:
             kind = int(self.memory.shared[_wait.ABORT]) % 256
             raise Mismatch(self.doing) if kind == _wait.MISMATCHED else Aborted
 
-    def exchange(self, description: str, block: bytes) -> list[bytes]:
-        parts: list[list[bytes]] = [[] for _ in range(self.size)]
-        room = SLOT - _LENGTH
-        done, longest = 0, 1
-        while done < longest:
-            slots = [row.data for row in self.memory.slots()]
-            chunk = block[done : done + room]
-            mine = slots[self.rank]
-            mine[:_LENGTH] = len(block).to_bytes(_LENGTH, "little")
-            mine[_LENGTH : _LENGTH + len(chunk)] = chunk
-            self.synchronise(description)
-            for part, slot in zip(parts, slots, strict=True):
-                length = int.from_bytes(slot[:_LENGTH], "little")
-                longest = max(longest, length)
-                part.append(bytes(slot[_LENGTH : _LENGTH + max(0, min(room, length - done))]))
-            done += room
-        return [b"".join(part) for part in parts]
+    def exchange(self, description: str, *parts: Buffer) -> list[Buffer]:
+        turn = self.memory.slots.put(parts)
+        self.synchronise(description)
+        return self.memory.slots.get(turn)
 
     def call(self, loop: Callable[..., Any], arrays: Sequence[GlobalArray], args: Sequence[Any]) -> Any:
         return loop(*[array.view for array in arrays], *args)
@@ -214,5 +197,6 @@ class SharedMemoryPort:
     def new_run(self) -> None:
         """Forget the previous run; the parent has cleared the barrier."""
         self.memory.new_run()
+        self._sets.clear()
         self._overdue = None
         self.diagnosis.clear()

@@ -25,6 +25,8 @@ def values(dtype: str, n: int, rank: int) -> Any:
 
 
 def folded(op: Any, arrays: list[Any]) -> Any:
+    if op is np.logical_and:  # truth values, also where there is one value only
+        arrays = [array.astype(bool) for array in arrays]
     with np.errstate(all="ignore"):
         return functools.reduce(op, arrays)
 

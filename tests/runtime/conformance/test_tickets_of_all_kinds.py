@@ -13,16 +13,44 @@ import smp
 from smp.errors import Aborted, CollectiveMismatch, PhaseError, ProcessorRaised, WaitTimeout
 
 Machines = Callable[[int], smp.Machine]
-NAMES = ("barrier", "any", "all", "count")
+NAMES = ("barrier", "any", "all", "count", "reduce", "scan", "along", "broadcast")
 
 
 def vote(k: int, rank: int) -> bool:
     return (5 * k + 3 * rank) % 7 < 3
 
 
-def result(name: str, k: int, size: int) -> Any:
-    votes = [vote(k, rank) for rank in range(size)]
-    return {"barrier": None, "any": any(votes), "all": all(votes), "count": sum(votes)}[name]
+def result(name: str, k: int, size: int, rank: int) -> Any:
+    votes = [vote(k, other) for other in range(size)]
+    first = min(rank, k % 2)  # an odd scan begins anew at processor 1
+    vector = np.cumsum([other for other in range(size) for _ in range(k % 3)])
+    return {
+        "barrier": None,
+        "any": any(votes),
+        "all": all(votes),
+        "count": sum(votes),
+        "reduce": sum(k + other for other in range(size)),
+        "scan": sum(k + other for other in range(first, rank)),
+        "along": vector[rank * (k % 3) : (rank + 1) * (k % 3)].tolist(),
+        "broadcast": {"of": k % size, "k": k},
+    }[name]
+
+
+def call(proc: smp.Processor, name: str, k: int, split: bool) -> Any:
+    """Call a collective, and return its result or its ticket."""
+    calls: Any = proc.split if split else proc
+    if name == "barrier":
+        return calls.barrier()
+    if name == "reduce":
+        return calls.reduce(k + proc.rank)
+    if name == "scan":
+        boundary = smp.ELEMENT if k % 2 and proc.rank == 1 else None
+        return calls.scan(k + proc.rank, exclusive=True, segments=boundary)
+    if name == "along":
+        return calls.scan(np.full(k % 3, proc.rank), along=True)
+    if name == "broadcast":
+        return calls.broadcast({"of": proc.rank, "k": k}, k % proc.size)
+    return getattr(calls, name)(vote(k, proc.rank))
 
 
 def drawn(proc: smp.Processor, seed: int, rounds: int) -> list[Any]:
@@ -32,20 +60,19 @@ def drawn(proc: smp.Processor, seed: int, rounds: int) -> list[Any]:
     tickets: list[tuple[int, Any]] = []
     for k in range(rounds):
         name = same.choice(NAMES)
-        given = () if name == "barrier" else (vote(k, proc.rank),)
         while tickets and (len(tickets) == 3 or own.random() < 0.3):
             first, ticket = tickets.pop(own.randrange(len(tickets)))
             found[first] = ticket.wait()
         if own.random() < 0.7:
-            tickets.append((k, getattr(proc.split, name)(*given)))
+            tickets.append((k, call(proc, name, k, split=True)))
         else:
-            found[k] = getattr(proc, name)(*given)
+            found[k] = call(proc, name, k, split=False)
             for first, ticket in tickets:
                 found[first] = ticket.wait()
             tickets.clear()
     for first, ticket in tickets:
         found[first] = ticket.wait()
-    return found
+    return [each.tolist() if isinstance(each, np.ndarray) else each for each in found]
 
 
 @pytest.mark.parametrize(("processors", "rounds"), [(1, 20), (2, 60), (3, 60)])
@@ -54,8 +81,9 @@ def test_it_makes_no_difference_which_processor_splits_a_collective(
     machines: Machines, processors: int, rounds: int, seed: int
 ) -> None:
     same = random.Random(seed)
-    expected = [result(same.choice(NAMES), k, processors) for k in range(rounds)]
-    assert machines(processors).run(drawn, seed, rounds).results == [expected] * processors
+    names = [same.choice(NAMES) for _ in range(rounds)]
+    expected = [[result(name, k, processors, rank) for k, name in enumerate(names)] for rank in range(processors)]
+    assert machines(processors).run(drawn, seed, rounds).results == expected
 
 
 def test_a_ticket_keeps_its_result(machines: Machines) -> None:
@@ -158,3 +186,51 @@ def test_split_collectives_that_do_not_match_are_reported(machines: Machines) ->
 def test_an_array_has_no_vote_in_a_split_collective_either(machines: Machines) -> None:
     with pytest.raises(ProcessorRaised, match=r"proc\.split\.any takes one truth value, not an array of shape \(2,\)"):
         machines(2).run(lambda proc: proc.split.any(np.zeros(2)))
+
+
+def test_long_arrays_are_split(machines: Machines) -> None:
+    """Arrays that are longer than a slot, three open at a time, and one that is changed after the call."""
+    n = 50_000
+
+    def program(proc: smp.Processor) -> list[Any]:
+        mine, found = np.arange(n) + proc.rank, []
+        out = np.zeros(n, np.int64)
+        for k in range(4):
+            given = mine + k
+            tickets = [proc.split.reduce(given, out=out), proc.split.scan(given, lambda a, b: a + 2 * b)]
+            tickets.append(proc.split.broadcast(given if proc.rank == k % 2 else None, k % 2))
+            given[:] = -1  # the others get what it was; a root keeps its own array
+            total, scanned, sent = (ticket.wait() for ticket in tickets)
+            found.append((total is out, int(total[-1]), int(scanned[5]), len(sent), int(sent[k])))
+        return found
+
+    first, second = machines(2).run(program).results
+    for k in range(4):
+        total, root = 2 * (n - 1 + k) + 1, k % 2
+        assert first[k] == (True, total, 5 + k, n, 2 * k + 1 if root else -1)
+        assert second[k] == (True, total, 5 + k + 2 * (6 + k), n, -1 if root else 2 * k)
+
+
+def test_a_long_reduction_is_split_by_all_or_by_none(messages: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> float:
+        mine = np.ones(100_000)
+        return float((proc.split.reduce(mine).wait() if proc.rank else proc.reduce(mine))[7])
+
+    with smp.host(2) as machine, pytest.raises(CollectiveMismatch, match=r"split reduce\(add\) of float64\[100000\]"):
+        machine.run(program)
+    assert messages.run(program).results == [2.0, 2.0]  # they exchange whole arrays anyway
+
+
+def test_the_error_of_an_operator_is_raised_by_the_wait_for_it(machines: Machines) -> None:
+    def refuses(a: Any, b: Any) -> Any:
+        raise ArithmeticError("never")
+
+    def program(proc: smp.Processor) -> Any:
+        first, second = proc.split.reduce(1, refuses), proc.split.reduce(2)
+        found = second.wait()
+        for _ in range(2):
+            with pytest.raises(ArithmeticError, match="never"):
+                first.wait()
+        return found
+
+    assert machines(2).run(program).results == [4, 4]

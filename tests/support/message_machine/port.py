@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.place import Place
-from smp._runtime.program.port import Diagnosis, Mismatch, must_agree, without_memory
+from smp._runtime.program.port import Buffer, Diagnosis, Mismatch, must_agree, without_memory
 from smp._runtime.program.processor import share
 from smp._runtime.protocols import wait
 from smp.errors import Aborted, WaitTimeout
@@ -57,6 +57,7 @@ class MessagePort(Client):
         self.diagnosis = Noted(network, rank)
         self._made = self._collectives = 0
         self._arrived: dict[int, dict[int, Arrived]] = {}
+        self._left: dict[int, list[Buffer]] = {}  # what all have brought to the collective that was left last
         self._overdue = ""  # the collective at which a wait timed out; the others have the arrival
 
     def clock(self) -> float:
@@ -87,11 +88,14 @@ class MessagePort(Client):
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
         self.write(parts_of(array), index, values)
 
-    def synchronise(self, description: str, timeout: float | None = None) -> None:
-        self._together(description, b"", timeout)
+    def synchronise(self, description: str, timeout: float | None = None, vote: bool = False) -> int:
+        return sum(block == b"1" for block in self._together(description, b"01"[vote : vote + 1], timeout))
 
-    def arrive(self, description: str, vote: bool) -> int:
-        return self._begin(description, b"01"[vote : vote + 1])
+    def arrive(self, description: str, vote: bool = False, block: Sequence[Buffer] | None = None) -> int:
+        return self._begin(description, b"01"[vote : vote + 1] if block is None else b"".join(block))
+
+    def blocks(self, ticket: int) -> list[Buffer]:
+        return self._left.pop(ticket)
 
     def passed(self, ticket: int) -> bool:
         if self.diagnosis.kind:
@@ -105,13 +109,11 @@ class MessagePort(Client):
         return True
 
     def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
-        return sum(block == b"1" for block in self._end(ticket, description, timeout))
+        self._left = {ticket: self._end(ticket, description, timeout)}
+        return sum(block == b"1" for block in self._left[ticket])
 
-    def count(self, description: str, vote: bool, timeout: float | None = None) -> int:
-        return sum(block == b"1" for block in self._together(description, b"01"[vote : vote + 1], timeout))
-
-    def exchange(self, description: str, block: bytes) -> list[bytes]:
-        return self._together(description, block, None)
+    def exchange(self, description: str, *parts: Buffer) -> list[Buffer]:
+        return self._together(description, b"".join(parts), None)
 
     def call(self, loop: Callable[..., Any], arrays: Sequence[GlobalArray], args: Sequence[Any]) -> Any:
         raise without_memory("a loop on global arrays")
@@ -126,14 +128,14 @@ class MessagePort(Client):
             self.network.send(("program", rank), Arrived(self._collectives, self.rank, description, block))
         return self._collectives
 
-    def _together(self, description: str, block: bytes, timeout: float | None) -> list[bytes]:
+    def _together(self, description: str, block: bytes, timeout: float | None) -> list[Buffer]:
         number = self._collectives if self._overdue == description else self._begin(description, block)
         self._overdue = description
         blocks = self._end(number, description, timeout)
         self._overdue = ""
         return blocks
 
-    def _end(self, number: int, description: str, timeout: float | None) -> list[bytes]:
+    def _end(self, number: int, description: str, timeout: float | None) -> list[Buffer]:
         if self.diagnosis.kind:
             raise Aborted
         deadline = wait.deadline_after(timeout, time.monotonic_ns())

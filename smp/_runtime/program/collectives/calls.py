@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from ..connected import Connected
 from ..port import Port
 from ..steps import Recorder
-from . import exchange as collectives
+from .combine import Combining
 from .exchange import Exchange
-from .stage import Operator
-from .tickets import Split, truth
+from .operators import Operator
+from .segments import Boundary, checked_boundary
+from .split import Split
+from .tickets import truth
+from .transport import Transport
 
 
 class CollectiveCalls(Connected):
@@ -21,8 +24,10 @@ class CollectiveCalls(Connected):
 
     def __init__(self, port: Port, recorder: Recorder) -> None:
         super().__init__(port, recorder)
-        self._exchange = Exchange(port, recorder, self._tickets.settle)
-        self._split = Split(self._tickets, port.size)
+        self._exchange = Exchange(port, recorder, self._tickets)
+        self._transport = Transport(self._exchange)
+        self._combining = Combining(self._exchange, self._tickets)
+        self._split = Split(self._tickets, port.size, self._combining, self._transport)
         self._flag = True  # whether this processor's flag is up
 
     @property
@@ -78,7 +83,7 @@ class CollectiveCalls(Connected):
     def _count(self, what: str, x: bool, timeout: float | None) -> int:
         vote = truth(what, x)
         self._tickets.settle(timeout)
-        return self._port.count(what, vote, timeout)
+        return self._port.synchronise(what, timeout, vote)
 
     def flag(self, up: bool) -> bool:
         """Raise or lower this processor's flag without waiting; return True if it was up before.
@@ -96,11 +101,37 @@ class CollectiveCalls(Connected):
         """Return True if the flag of at least one processor is up, at one moment during the call; do not wait."""
         return self._shared_memory("a flag").any_flag()
 
-    def broadcast(self, value: Any, root: int = 0) -> Any:
-        """Return processor ``root``'s value on all processors; the value may be anything that can be pickled."""
-        return collectives.broadcast(self._exchange, value, root)
+    def broadcast(self, value: Any, root: int = 0, *, out: NDArray[Any] | None = None) -> Any:
+        """Return processor ``root``'s value on all processors.
 
-    def reduce(self, value: Any, op: Operator = np.add, *, out: NDArray[Any] | None = None) -> Any:
+        Parameters
+        ----------
+        value : object
+            The value, on processor ``root``: anything that can be pickled; numbers in arrays are not pickled.
+        root : int
+            Processor that gives the value.
+        out : ndarray, optional
+            Receives the value, which must be an array of the same dtype and shape.
+
+        Raises
+        ------
+        ValueError
+            If there is no processor ``root``, or the value does not fit ``out``.
+
+        Notes
+        -----
+        Processor ``root`` may change its value when this returns, which may be before the others have received it.
+        """
+        return self._transport.broadcast(False, value, root, out)
+
+    def reduce(
+        self,
+        value: Any,
+        op: Operator = np.add,
+        *,
+        segments: Boundary | None = None,
+        out: NDArray[Any] | None = None,
+    ) -> Any:
         """Return the values of all processors, combined in rank order, on every processor.
 
         Parameters
@@ -108,7 +139,10 @@ class CollectiveCalls(Connected):
         value : number or ndarray
             This processor's value, of the same dtype and shape on all processors.
         op : NumPy ufunc or callable of two arguments
-            Associative operator.  Integers wrap around as NumPy's do.
+            Associative operator.  Integers wrap around as NumPy's do.  Logical operators combine truth values.
+        segments : Boundary, optional
+            Boundary between the processor before this one and this one, ``smp.ELEMENT`` or ``smp.ARRAY``; by default
+            ``smp.NONE``.  Every processor gets the result of its own segment.
         out : ndarray, optional
             Receives the result; an array like ``value``, which may be ``value`` itself.  It saves a new array, whose
             pages the system would have to map and clear.
@@ -116,24 +150,91 @@ class CollectiveCalls(Connected):
         Returns
         -------
         number or ndarray
-            The combined value, with the same bits on every processor and in every repeat; ``out`` if it was given.
+            The combined value, with the same bits on every processor of the segment and in every repeat; ``out`` if it
+            was given.
 
         Raises
         ------
         TypeError, ValueError
-            If the value is not a number or an array of numbers, or ``out`` does not fit.
+            If the value is not a number or an array of numbers, or an argument does not fit.
 
         Notes
         -----
         Processors that share memory combine long arrays by parts, if ``op`` is a ufunc: each moves its array about
         three times, whatever their number.
         """
-        return collectives.reduce(self._exchange, value, op, out)
+        return self._combining.reduce(False, value, op, segments, out)
 
-    def scan(self, value: Any, op: Operator = np.add, *, out: NDArray[Any] | None = None) -> Any:
-        """Return the values of processors 0 to this one, combined in rank order; see `reduce`."""
-        return collectives.scan(self._exchange, value, op, out)
+    def scan(
+        self,
+        value: Any,
+        op: Operator = np.add,
+        *,
+        exclusive: bool = False,
+        reverse: bool = False,
+        segments: Any = None,
+        identity: Any = None,
+        along: bool = False,
+        out: NDArray[Any] | None = None,
+    ) -> Any:
+        """Return the values of processors 0 to this one, combined in rank order.
+
+        Parameters
+        ----------
+        value, op, out
+            As for `reduce`.
+        exclusive : bool
+            Whether to leave out this processor's own value.  Processor 0 then gets the identity of the operator.
+        reverse : bool
+            Whether to scan from the last processor down to this one.
+        segments : Boundary or bool array, optional
+            Boundary between the previous processor and this one, which the scan does not cross: ``smp.NONE``,
+            ``smp.ELEMENT`` or ``smp.ARRAY``.  By default, it is what `segment` has set.  With ``along``, a boolean
+            array of the length of the part, true where a segment begins.
+        identity : number, optional
+            Number that the operator combines with x into x.  Exclusive scans need it if ``op`` is not a ufunc whose
+            identity is known.
+        along : bool
+            Whether the values are parts of one long vector, which is scanned as a whole.  The parts may differ in
+            length, and be empty.
+
+        Returns
+        -------
+        number or ndarray
+            The combined value, of the dtype and shape of ``value``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `reduce`; also if an exclusive scan needs ``identity``.
+
+        Examples
+        --------
+        >>> import smp
+        >>> def program(proc):
+        ...     return proc.scan(1), proc.scan(1, exclusive=True), proc.scan(1, reverse=True)
+        >>> with smp.host(3) as machine:
+        ...     machine.run(program).results
+        [(1, 0, 3), (2, 1, 2), (3, 2, 1)]
+
+        Notes
+        -----
+        Source: E. A. Brewer, Portable High-Performance Supercomputing, Strata manual, section 4.
+        """
+        return self._combining.scan(False, value, op, exclusive, reverse, segments, identity, along, out)
+
+    def segment(self, kind: Boundary | None = None) -> Boundary:
+        """Return the boundary before this processor that scans take by default; set it first if ``kind`` is given.
+
+        Parameters
+        ----------
+        kind : Boundary, optional
+            ``smp.NONE``, ``smp.ELEMENT`` or ``smp.ARRAY``; see `smp.Boundary`.
+        """
+        if kind is not None:
+            self._combining.boundary = checked_boundary("segment", kind)
+        return self._combining.boundary
 
     def gather(self, value: Any) -> list[Any]:
         """Return the values of all processors, by rank, on all; the values may be anything that can be pickled."""
-        return collectives.gather(self._exchange, value)
+        return self._transport.gather(value)

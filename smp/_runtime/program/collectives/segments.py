@@ -1,4 +1,4 @@
-"""Segments: boundaries between neighbouring processors, at which scans begin anew.
+"""Segments: boundaries between neighbouring processors, over which scans do not pass their values.
 
     processor        0   1   2   3   4   5
     boundary of 3                │                the edge between processors 2 and 3
@@ -8,7 +8,7 @@ A boundary of processor i is the edge between processors i - 1 and i.  What a sc
 kind of the boundary:
 
     NONE       there is no boundary: the value passes
-    ELEMENT    the identity passes in its place: processor i begins anew
+    ELEMENT    the identity passes in its place: processor i begins with its own value
     ARRAY      the value passes, and processor i receives it, but passes on its own value only: its array is a part of a
                longer one, in which a segment begins inside this part
 
@@ -34,10 +34,10 @@ NONE, ELEMENT, ARRAY = Boundary
 
 
 def checked_boundary(name: str, kind: Any) -> Boundary:
-    """Return the kind of a boundary, or raise an error for anything else; ``name`` is the collective."""
+    """Return the kind of a boundary, or raise an error for anything else; ``name`` is what was given."""
     if isinstance(kind, Boundary):
         return kind
-    raise TypeError(f"segments= of {name} must be smp.NONE, smp.ELEMENT or smp.ARRAY, not {kind!r}")
+    raise TypeError(f"{name} must be smp.NONE, smp.ELEMENT or smp.ARRAY, not {kind!r}")
 
 
 def segment_of(edges: Sequence[int], rank: int) -> slice:
@@ -49,6 +49,29 @@ def segment_of(edges: Sequence[int], rank: int) -> slice:
     while stop < len(edges) and edges[stop] == NONE:
         stop += 1
     return slice(start, stop)
+
+
+def scanned(edges: Sequence[int] | None, rank: int, size: int, exclusive: bool, reverse: bool) -> range:
+    """Return the ranks whose values a scan combines for processor ``rank``, in the order in which it combines them.
+
+    Parameters
+    ----------
+    edges : sequence of int, optional
+        Boundary of each processor; by default there is none.
+    rank, size : int
+        The processor, and the number of all.
+    exclusive : bool
+        Whether the processor's own value is left out.  The range may then be empty: the result is the identity.
+    reverse : bool
+        Whether the scan goes from the last processor to the first.
+    """
+    if reverse:
+        there = scanned(None if edges is None else mirrored(edges), size - 1 - rank, size, exclusive, False)
+        return range(size - 1 - there.start, size - 1 - there.stop, -1)
+    start = 0
+    if edges is not None:
+        start = rank if rank == 0 or edges[rank] == ELEMENT else segment_of(edges, rank - 1).start
+    return range(start, rank if exclusive else rank + 1)
 
 
 def mirrored(edges: Sequence[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Collectives on numbers and arrays in shared memory.
+"""Reductions and scans of numbers and arrays in shared memory.
 
 Of short arrays, every processor writes its own into its slot, and combines those of all after one barrier.  Of long
 arrays, every processor stages its own, and combines a part of all:
@@ -14,124 +14,120 @@ Each processor thus moves its array about three times, however many processors t
 the order of the ranks, so the result has the same bits as on machines that send whole arrays.  Only operators that
 combine element by element can be applied to columns: NumPy's ufuncs.
 
+The arrival at the first barrier carries a vote: whether this processor has a boundary (see ``segments``).  If there is
+none, as mostly, no processor looks at the boundaries in the slots.
+
 The stage is kept for the rest of the run, and replaced if a longer array comes.  A row is written again after a barrier
 to which no processor comes before it has read the row:
 
     own row      written by its processor alone; read by others between the two barriers of one collective
-    result row   read after the last barrier of its collective; written again after the first barrier of the next one,
-                 that of the columns, or that at which a broadcast sends the dtype and the shape
+    result row   read after the last barrier of its collective; written again after the first barrier of the next one
 
 Source: E. A. Brewer, Portable High-Performance Supercomputing, section 6.1, for the operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...memory.shared_elements import elements_of
 from ..port import Port
+from .combination import Combination
+from .operators import folds, keeps_dtype
+from .segments import NONE
 
-Out = NDArray[Any] | None
-Operator = np.ufunc | Callable[[Any, Any], Any]
 LEAST = 1 << 15
 """Bytes of all processors' arrays together from which it pays to stage them: it takes one more barrier."""
 LINE = 64
+CHUNK = 1 << 15
+"""Bytes of each row that are combined at a time, so that they stay in the cache, if the results are not their sums."""
+KEPT = 1000  # shapes whose views of the slots are kept
+
+
+class InSlots(NamedTuple):
+    """Short arrays in the slots: views of those of all processors, and of their boundaries."""
+
+    arrays: list[NDArray[Any]]
+    boundaries: NDArray[np.uint8]
 
 
 class Stage:
-    """The shared rows in which the processors of a run combine numbers and arrays."""
+    """The shared memory in which the processors of a run combine numbers and arrays."""
 
     def __init__(self, port: Port) -> None:
         self._port = port
-        self._short: dict[tuple[int, np.dtype[Any], tuple[int, ...]], tuple[NDArray[Any], list[NDArray[Any]]]] = {}
+        self._views: dict[tuple[int, np.dtype[Any], tuple[int, ...]], tuple[NDArray[Any], list[NDArray[Any]]]] = {}
         self._rows: NDArray[np.uint8] | None = None  # of P + 1 arrays
 
-    def holds(self, array: NDArray[Any]) -> bool:
-        """Return True if an array is worth staging, and its elements are plain numbers."""
-        long = array.nbytes * self._port.size >= LEAST
-        return long and self._port.size > 1 and self._port.memory is not None and array.dtype.kind in "biufc"
+    def combines(self, asked: Combination) -> bool:
+        """Return True if the arrays are long, and can be combined by columns."""
+        port, mine = self._port, asked.mine
+        long = mine.nbytes * port.size >= LEAST and port.size > 1 and port.memory is not None
+        return long and mine.dtype.kind in "biufc" and keeps_dtype(asked.op, mine.dtype)
 
-    def combines(self, array: NDArray[Any], op: np.ufunc) -> bool:
-        """Return True if an array is combined by columns."""
-        return self.holds(array) and keeps_dtype(op, array.dtype)
-
-    def fits(self, array: NDArray[Any]) -> bool:
+    def fits(self, asked: Combination) -> bool:
         """Return True if the processors share memory, and an array is short enough for a slot."""
-        return self._port.memory is not None and array.nbytes <= LEAST
+        return self._port.memory is not None and asked.mine.nbytes <= LEAST
 
-    def fold(self, description: str, mine: NDArray[Any], op: Operator, scanned: bool) -> Any:
-        """Return the short arrays of all processors, or of those up to this one, combined; as `combine` does.
-
-        The operator may be any function of two arrays.
-        """
-        memory = self._port.memory
-        assert memory is not None
-        slots = memory.slots()
+    def put(self, asked: Combination) -> InSlots:
+        """Write a short array and the boundary into this processor's slot; return the slots of all."""
+        assert self._port.memory is not None
+        mine, slots = asked.mine, self._port.memory.slots.next()
         key = (id(slots), mine.dtype, mine.shape)
-        rows = self._short.get(key)
-        if rows is None:
-            own = slots[:, : mine.nbytes].view(mine.dtype).reshape(self._port.size, *mine.shape)
+        views = self._views.get(key)
+        if views is None:
+            if len(self._views) == KEPT:
+                self._views.clear()
+            own = slots.octets[:, : mine.nbytes].view(mine.dtype).reshape(self._port.size, *mine.shape)
             read = own.view()
             read.flags.writeable = False  # the operator may be a function that changes its arguments, or returns one
-            rows = self._short[key] = own[self._port.rank, ...], [read[rank, ...] for rank in range(self._port.size)]
-        own, every = rows
-        own[...] = mine
-        self._port.synchronise(description)
-        return folded(op, every[: self._port.rank + 1] if scanned else every)
+            views = own[self._port.rank, ...], [read[rank, ...] for rank in range(self._port.size)]
+            self._views[key] = views
+        views[0][...] = mine
+        slots.boundaries[self._port.rank] = asked.boundary
+        return InSlots(views[1], slots.boundaries)
 
-    def combine(
-        self, description: str, mine: NDArray[Any], op: np.ufunc, scanned: bool, out: Out = None
-    ) -> NDArray[Any]:
-        """Return the arrays of all processors, or of those up to this one, combined element by element.
+    def read(self, asked: Combination, slots: InSlots, boundaries: int) -> Any:
+        """Return the result of short arrays, after all have arrived; ``boundaries`` is the number of votes."""
+        return asked.of(slots.arrays, slots.boundaries.tolist() if boundaries else None, self._port.rank)
 
-        Parameters
-        ----------
-        description : str
-            What the processors must agree on; it names dtype and shape.
-        mine : ndarray
-            Array of this processor.
-        op : ufunc
-            Operator for which the stage `combines` the array.
-        scanned : bool
-            True to combine the arrays of processor 0 up to this one.
-        out : ndarray, optional
-            Receives the result; it may be ``mine``.
-        """
-        port, size = self._port, self._port.size
+    def fold(self, description: str, asked: Combination) -> Any:
+        """Return the result of short arrays.  The operator may be any function of two arrays."""
+        slots = self.put(asked)
+        return self.read(asked, slots, self._port.synchronise(description, vote=asked.boundary != NONE))
+
+    def combine(self, description: str, asked: Combination) -> NDArray[Any]:
+        """Return the result of long arrays: ``asked.out``, or a new array."""
+        port, size, mine = self._port, self._port.size, asked.mine
+        assert port.memory is not None
         rows, result = self._next(description, mine)
         rows[port.rank].reshape(mine.shape)[...] = mine
-        port.synchronise(description)
+        boundaries = port.memory.slots.next().boundaries
+        boundaries[port.rank] = asked.boundary
+        votes = port.synchronise(description, vote=asked.boundary != NONE)
         start, stop = (mine.size * part // size for part in (port.rank, port.rank + 1))
         columns = rows[:, start:stop]
         with np.errstate(over="ignore"):  # integers wrap around, as NumPy's arrays do
-            if scanned:
+            if votes or asked.exclusive or asked.reverse:
+                _by_chunks(asked, columns, boundaries.tolist() if votes else None)
+            elif asked.scan:
                 for rank in range(1, size):
-                    op(columns[rank - 1], columns[rank], out=columns[rank])
+                    asked.op(columns[rank - 1], columns[rank], out=columns[rank])  # type: ignore[call-arg]
             else:
                 total = result[start:stop]
-                op(columns[0], columns[1], out=total)
+                asked.op(columns[0], columns[1], out=total)  # type: ignore[call-arg]
                 for rank in range(2, size):
-                    op(total, columns[rank], out=total)
+                    asked.op(total, columns[rank], out=total)  # type: ignore[call-arg]
         port.synchronise(description)
-        combined = (rows[port.rank] if scanned else result).reshape(mine.shape)
-        if out is None:
+        combined = (rows[port.rank] if asked.scan or votes else result).reshape(mine.shape)
+        if asked.out is None or asked.out.dtype != mine.dtype:
             return combined.copy()
-        out[...] = combined
-        return out
-
-    def share(self, description: str, root: int, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the array of processor ``root``, whose dtype and shape all know; elsewhere ``array`` receives it."""
-        _, result = self._next(description, array)
-        if self._port.rank == root:
-            result.reshape(array.shape)[...] = array
-        self._port.synchronise(description)
-        if self._port.rank != root:
-            array.reshape(-1)[:] = result
-        return array
+        asked.out[...] = combined
+        return asked.out
 
     def _next(self, description: str, array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the rows of all processors, and the result row, for arrays like this one."""
@@ -146,20 +142,12 @@ class Stage:
         return arrays[:size], arrays[size]
 
 
-def folded(op: Operator, arrays: Sequence[NDArray[Any]]) -> Any:
-    """Return arrays combined from the first to the last, in memory of their own."""
-    total: Any = arrays[0].copy()
-    with np.errstate(over="ignore"):  # integers wrap around, as NumPy's arrays do
-        for array in arrays[1:]:
-            total = op(total, array)
-    return total
-
-
-def keeps_dtype(op: np.ufunc, dtype: np.dtype[Any]) -> bool:
-    """Return True if an operator combines two numbers of a dtype into a number of the same dtype."""
-    if (op.nin, op.nout) != (2, 1) or op.signature is not None:
-        return False
-    try:
-        return bool(op.resolve_dtypes((dtype, dtype, None))[2] == dtype)
-    except TypeError:
-        return False
+def _by_chunks(asked: Combination, columns: NDArray[Any], edges: Sequence[int] | None) -> None:
+    """Replace the columns of each row by those of its processor's result."""
+    size, length = columns.shape
+    spans = [asked.span(edges, rank, size) for rank in range(size)]
+    step = max(1, CHUNK // columns.itemsize)
+    for at in range(0, length, step):
+        rows = columns[:, at : at + step]
+        for row, total in zip(rows, folds(asked.op, rows, spans), strict=True):
+            row[...] = asked.identity if total is None else total

@@ -5,7 +5,7 @@
     ticket.done()                   asks whether all have arrived, without waiting
     ticket.wait()                   waits until all have arrived                  the round is left
 
-Rounds are left in the order in which they were begun, so a wait first leaves all earlier ones, and notes their results.
+Rounds are left in the order in which they were begun, so a wait first leaves all earlier ones, and keeps their results.
 A collective that is not split also leaves all open rounds before its own.  It makes no difference to the other
 processors which of them split a collective.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,27 +22,41 @@ import numpy as np
 from smp.errors import PhaseError
 
 from ...protocols.barriers import OPEN
+from ...source.lines import users_line
 from ...source.titles import place
-from ..port import Port
+from ..port import Buffer, Port
+
+Finish = Callable[[int, list[Buffer]], Any]
 
 
 class _Round:
-    """A round that this processor has begun: its number, the collective, where it was begun, and its votes."""
+    """A round that this processor has begun: its number, the collective, where it was begun, and its result."""
 
-    def __init__(self, number: int, description: str, file: str, line: int) -> None:
-        self.number, self.description, self._file, self._line = number, description, file, line
-        self.votes: int | None = None
+    def __init__(self, number: int, description: str, line: tuple[str, int], finish: Finish, brings: bool) -> None:
+        self.number, self.description, self._line = number, description, line
+        self.finish, self.brings = finish, brings
+        self.ended = False
+        self.result: Any = None
+        self.error: Exception | None = None  # of the operator, for example
         self.ticket: Callable[[], Ticket | None] = lambda: None
 
+    def end(self, votes: int, blocks: list[Buffer]) -> None:
+        """Make the result: what the others have brought may be overwritten later."""
+        try:
+            self.result = self.finish(votes, blocks)
+        except Exception as error:
+            self.error = error
+        self.ended = True
+
     def __str__(self) -> str:
-        return f"{self.description!r}, begun at {place(self._file, self._line)}"
+        return f"{self.description!r}, begun at {place(*self._line)}"
 
 
 class Ticket:
     """A collective that this processor has begun with ``proc.split``; wait for it before dropping the ticket."""
 
-    def __init__(self, tickets: Tickets, begun: _Round, result: Callable[[int], Any]) -> None:
-        self._tickets, self._round, self._result = tickets, begun, result
+    def __init__(self, tickets: Tickets, begun: _Round) -> None:
+        self._tickets, self._round = tickets, begun
 
     def done(self) -> bool:
         """Return True if all processors have begun this collective, so that `wait` will not wait.
@@ -52,7 +66,7 @@ class Ticket:
         Aborted
             If another processor has failed.
         """
-        return self._round.votes is not None or self._tickets.passed(self._round)
+        return self._round.ended or self._tickets.passed(self._round)
 
     def wait(self, timeout: float | None = None) -> Any:
         """Wait until all processors have begun this collective; return its result, on each call the same one.
@@ -69,12 +83,14 @@ class Ticket:
         CollectiveMismatch
             Ends the run, if another processor has begun another collective.
         """
-        if self._round.votes is None:
+        if not self._round.ended:
             self._tickets.leave(self._round, timeout)
-        return self._result(self._round.votes or 0)
+        if self._round.error is not None:
+            raise self._round.error
+        return self._round.result
 
     def __repr__(self) -> str:
-        return f"<ticket for {self._round}, {'open' if self._round.votes is None else 'waited for'}>"
+        return f"<ticket for {self._round}, {'waited for' if self._round.ended else 'open'}>"
 
 
 class Tickets:
@@ -84,30 +100,38 @@ class Tickets:
         self._port = port
         self.open: list[_Round] = []
 
-    def begin(self, description: str, vote: bool, result: Callable[[int], Any]) -> Ticket:
+    def begin(
+        self, description: str, finish: Finish, vote: bool = False, block: Sequence[Buffer] | None = None
+    ) -> Ticket:
         """Begin a collective.
 
         Parameters
         ----------
         description : str
             What all processors must agree on.
+        finish : callable
+            ``finish(votes, blocks)`` returns the result, from the number of votes and what all have brought.
         vote : bool
             Vote of this processor.
-        result : callable
-            Returns the result of the collective, given the number of votes.
+        block : sequence of buffers, optional
+            What this processor brings, in parts, if every processor brings something.
         """
+        self.check_room(description)
+        number = self._port.arrive(description, vote, block)
+        begun = _Round(number, description, users_line(sys._getframe(1)), finish, block is not None)
+        self.open.append(begun)
+        ticket = Ticket(self, begun)
+        begun.ticket = weakref.ref(ticket)
+        return ticket
+
+    def check_room(self, description: str) -> None:
+        """Raise an error if a collective cannot be begun now."""
         self.check()
         if len(self.open) == OPEN:
             raise PhaseError(
                 f"{OPEN} collectives are open, and no more can be: {'; '.join(map(str, self.open))}. Wait for the "
                 f"ticket of the first before {description!r}"
             )
-        caller = sys._getframe(2)
-        begun = _Round(self._port.arrive(description, vote), description, caller.f_code.co_filename, caller.f_lineno)
-        self.open.append(begun)
-        ticket = Ticket(self, begun, result)
-        begun.ticket = weakref.ref(ticket)
-        return ticket
 
     def check(self) -> None:
         """Raise an error if the ticket of an open round was dropped: no call can wait for that round any more."""
@@ -124,10 +148,11 @@ class Tickets:
         return self._port.passed(begun.number)
 
     def leave(self, last: _Round, timeout: float | None) -> None:
-        """Leave all open rounds up to one of them, and note their votes."""
+        """Leave all open rounds up to one of them, and make their results."""
         while self.open and self.open[0].number <= last.number:
             first = self.open[0]
-            first.votes = self._port.leave(first.number, first.description, timeout)
+            votes = self._port.leave(first.number, first.description, timeout)
+            first.end(votes, self._port.blocks(first.number) if first.brings else [])
             del self.open[0]
 
     def settle(self, timeout: float | None = None) -> None:
@@ -135,29 +160,6 @@ class Tickets:
         if self.open:
             self.check()
             self.leave(self.open[-1], timeout)
-
-
-class Split:
-    """Collectives that are begun without waiting.  Each takes what the method of `Processor` of its name takes."""
-
-    def __init__(self, tickets: Tickets, size: int) -> None:
-        self._begin, self._size = tickets.begin, size
-
-    def barrier(self) -> Ticket:
-        """Begin a barrier; the result is None."""
-        return self._begin("barrier", False, lambda votes: None)
-
-    def any(self, x: bool) -> Ticket:
-        """Begin a vote; the result is True if ``x`` is true on at least one processor."""
-        return self._begin("any", truth("split.any", x), lambda votes: votes > 0)
-
-    def all(self, x: bool) -> Ticket:
-        """Begin a vote; the result is True if ``x`` is true on all processors."""
-        return self._begin("all", truth("split.all", x), lambda votes: votes == self._size)
-
-    def count(self, x: bool) -> Ticket:
-        """Begin a vote; the result is the number of processors on which ``x`` is true."""
-        return self._begin("count", truth("split.count", x), lambda votes: votes)
 
 
 def truth(what: str, x: Any) -> bool:

@@ -1,0 +1,124 @@
+"""Reductions and scans, written once for all machines: in slots, on the stage, or by an exchange of whole arrays.
+
+    short arrays in shared memory     slots               one barrier     any operator
+    long arrays in shared memory      stage               two barriers    ufuncs; not if the collective is split
+    all others                        exchange of blocks  one barrier     any operator
+
+A collective that is split cannot have a second barrier, so its long arrays are exchanged, and all processors must split
+it: its description differs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..port import Buffer
+from .along import Along
+from .combination import Combination, Out
+from .exchange import Exchange
+from .operators import Operator
+from .segments import NONE, Boundary
+from .stage import Stage
+from .tickets import Ticket, Tickets
+
+
+class Combining:
+    """Reductions and scans of one processor: at once, or as tickets if they are split.
+
+    Attributes
+    ----------
+    boundary : Boundary
+        Boundary before this processor, for scans that are given none.
+    """
+
+    def __init__(self, exchange: Exchange, tickets: Tickets) -> None:
+        self._exchange, self._tickets = exchange, tickets
+        self.stage = Stage(exchange.port)
+        self.boundary = NONE
+
+    def reduce(self, split: bool, value: Any, op: Operator, segments: Boundary | None, out: Out) -> Any:
+        """Reduce; see `Processor.reduce`."""
+        asked = Combination("reduce", value, op, segments, out=out)
+        return self._split(asked) if split else self._result(asked)
+
+    def scan(
+        self,
+        split: bool,
+        value: Any,
+        op: Operator,
+        exclusive: bool,
+        reverse: bool,
+        segments: Any,
+        identity: Any,
+        along: bool,
+        out: Out,
+    ) -> Any:
+        """Scan; see `Processor.scan`."""
+        if along:
+            asked = Combination("scan", value, op, NONE, exclusive, reverse, identity, out)
+            return self._along(split, asked, Along(asked, segments))
+        boundary = self.boundary if segments is None else segments
+        asked = Combination("scan", value, op, boundary, exclusive, reverse, identity, out)
+        return self._split(asked) if split else self._result(asked)
+
+    def _along(self, split: bool, asked: Combination, part: Along) -> Any:
+        exchange, rank = self._exchange, self._exchange.rank
+        name, agreed, itemsize = asked.description, f" along a vector of {asked.mine.dtype}", asked.mine.itemsize
+
+        def made(blocks: list[Buffer]) -> Any:
+            return asked.given_back(part.result(blocks, rank))
+
+        if split:
+            return exchange.split(name, part.block(), made, agreed, itemsize)
+        return made(exchange(name, part.block(), agreed, itemsize))
+
+    def _result(self, asked: Combination) -> Any:
+        """Wait for the values of all processors, and return the result."""
+        exchange, mine = self._exchange, asked.mine
+        agreed = exchange.agreed(mine)
+        if self.stage.fits(asked) and not self.stage.combines(asked):
+            began = exchange.begin()
+            total = self.stage.fold(asked.description + agreed, asked)
+            exchange.record(asked.name, mine.itemsize, exchange.size * mine.nbytes, mine.nbytes, began)
+        elif self.stage.combines(asked):
+            began = exchange.begin()
+            total = self.stage.combine(asked.description + agreed, asked)
+            part = mine.nbytes if asked.scan else mine.nbytes // exchange.size
+            exchange.record(asked.name, mine.itemsize, 2 * mine.nbytes, mine.nbytes + part, began)
+        else:
+            total = self._of_blocks(asked, exchange(asked.description, _block(asked), agreed, mine.itemsize))
+        return asked.given_back(total)
+
+    def _split(self, asked: Combination) -> Ticket:
+        """Begin a reduction or a scan."""
+        exchange, mine = self._exchange, asked.mine
+        agreed = exchange.agreed(mine)
+        if self.stage.fits(asked) and not self.stage.combines(asked):
+            self._tickets.check_room(asked.description + agreed)
+            slots = self.stage.put(asked)
+
+            def finish(votes: int, _: list[Buffer]) -> Any:
+                total = self.stage.read(asked, slots, votes)
+                began = exchange.port.clock()
+                exchange.record(asked.name, mine.itemsize, exchange.size * mine.nbytes, mine.nbytes, began)
+                return asked.given_back(total)
+
+            return self._tickets.begin(asked.description + agreed, finish, vote=asked.boundary != NONE)
+        name = f"split {asked.description}" if self.stage.combines(asked) else asked.description
+        return exchange.split(
+            name, _block(asked), lambda blocks: asked.given_back(self._of_blocks(asked, blocks)), agreed, mine.itemsize
+        )
+
+    def _of_blocks(self, asked: Combination, blocks: list[Buffer]) -> Any:
+        mine = asked.mine
+        views = [memoryview(block) for block in blocks]
+        arrays = [np.frombuffer(view[: mine.nbytes], mine.dtype).reshape(mine.shape) for view in views]
+        edges = [view[mine.nbytes] for view in views]
+        return asked.of(arrays, edges if any(edges) else None, self._exchange.rank)
+
+
+def _block(asked: Combination) -> tuple[Buffer, ...]:
+    """Return the block of an array: its elements, and the boundary in the last byte."""
+    return np.ascontiguousarray(asked.mine).reshape(-1).view(np.uint8).data, bytes([asked.boundary])

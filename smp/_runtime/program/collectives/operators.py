@@ -1,0 +1,79 @@
+"""Operators of reductions and scans: folds in a fixed order, and identities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Operator = np.ufunc | Callable[[Any, Any], Any]
+_LOGICAL = (np.logical_and, np.logical_or, np.logical_xor)
+
+
+def name_of(op: Operator) -> str:
+    """Return the name of an operator, on which all processors must agree."""
+    return str(getattr(op, "__name__", type(op).__name__))
+
+
+def operand(op: Operator, array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as the operator combines it: for a logical operator, the truth values of its elements."""
+    return array.astype(bool) if op in _LOGICAL and array.dtype != bool else array
+
+
+def folded(op: Operator, arrays: Sequence[NDArray[Any]]) -> Any:
+    """Return arrays combined from the first to the last, in memory of their own."""
+    total: Any = arrays[0].copy()
+    with np.errstate(over="ignore"):  # integers wrap around, as NumPy's arrays do
+        for array in arrays[1:]:
+            total = op(total, array)
+    return total
+
+
+def folds(op: Operator, arrays: NDArray[Any], spans: Sequence[range]) -> list[Any]:
+    """Return the fold of each span of rows, or None for an empty span, in memory of its own.
+
+    A span that continues a shorter one continues its fold.
+    """
+    totals: dict[int, tuple[int, Any]] = {}  # by the first row of a span: the number of rows and their fold
+    results: list[Any] = [None] * len(spans)
+    for place in sorted(range(len(spans)), key=lambda place: len(spans[place])):
+        span = spans[place]
+        if span:
+            done, total = totals.get(span[0], (0, None))
+            if done == 0:
+                done, total = 1, arrays[span[0]].copy()
+            with np.errstate(over="ignore"):
+                for other in span[done:]:
+                    total = op(total, arrays[other])
+            totals[span[0]] = len(span), total
+            results[place] = total
+    return results
+
+
+def keeps_dtype(op: Operator, dtype: np.dtype[Any]) -> bool:
+    """Return True if an operator is a ufunc that combines two numbers of a dtype into a number of the same dtype."""
+    if not isinstance(op, np.ufunc) or (op.nin, op.nout) != (2, 1) or op.signature is not None:
+        return False
+    try:
+        return bool(op.resolve_dtypes((dtype, dtype, None))[2] == dtype)
+    except TypeError:
+        return False
+
+
+def identity_of(op: Operator, dtype: np.dtype[Any]) -> Any:
+    """Return the number that an operator combines with x into x, as a scalar of the dtype; None if none is known."""
+    if op in (np.minimum, np.maximum) and dtype.kind in "biuf":
+        return _extreme(dtype, largest=op is np.minimum)
+    if not isinstance(op, np.ufunc) or op.identity is None:
+        return None
+    return np.asarray(op.identity).astype(dtype)[()]
+
+
+def _extreme(dtype: np.dtype[Any], largest: bool) -> Any:
+    if dtype.kind == "b":
+        return np.bool_(largest)
+    if dtype.kind == "f":
+        return dtype.type(np.inf if largest else -np.inf)
+    return dtype.type(np.iinfo(dtype).max if largest else np.iinfo(dtype).min)
