@@ -1,6 +1,7 @@
 """Barrier and collectives on all kinds of machines, and the errors of processors that disagree on them."""
 
 import functools
+import random
 import time
 from collections.abc import Callable
 from typing import Any
@@ -126,3 +127,55 @@ def test_a_barrier_that_has_timed_out_can_be_entered_again(machines: Machines) -
     assert machines(3).run(program).results == [3] * 3
     found = [text for text in machines(2).run(late).results if text]
     assert all(text.startswith("processor 1 waited 0 s at 'barrier' and not all of the 2 processors") for text in found)
+
+
+def test_a_thousand_broadcasts_from_roots_in_turn_come_in_order(machines: Machines) -> None:
+    """Receivers are delayed at random; each gets each value."""
+
+    def program(proc: smp.Processor) -> list[int]:
+        draw, found, tickets = random.Random(proc.rank), [], []
+        for k in range(1000):
+            value = k if proc.rank == k % 3 else None
+            if draw.random() < 0.5:
+                if len(tickets) == 3:
+                    found.append(tickets.pop(0).wait())
+                tickets.append(proc.split.broadcast(value, k % 3))
+            else:
+                found += [ticket.wait() for ticket in tickets]
+                tickets = []
+                found.append(proc.broadcast(value, k % 3))
+            if draw.random() < 0.02:
+                time.sleep(1e-4)
+        return found + [ticket.wait() for ticket in tickets]
+
+    assert machines(3).run(program).results == [list(range(1000))] * 3
+
+
+@pytest.mark.parametrize("dtype", ["b1", "i2", "u8", "f4", "f8", "c16", "M8[s]", [("a", "i4"), ("b", "f8")]])
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0), (7,), (2, 3, 4), (200, 300)])
+def test_arrays_of_any_dtype_and_shape_are_broadcast(machines: Machines, dtype: Any, shape: tuple[int, ...]) -> None:
+    given = np.arange(np.prod(shape, dtype=int)).astype("i8").reshape(shape).astype(dtype)
+
+    def program(proc: smp.Processor) -> tuple[Any, ...]:
+        mine = given.copy(order="F") if proc.rank == 1 else None
+        got, every = proc.broadcast(mine, 1), proc.gather(given)
+        out = np.empty_like(given)
+        assert proc.broadcast(mine, 1, out=out) is out
+        return tuple((str(x.dtype), x.shape, x.tobytes()) for x in (got, out, *every))
+
+    expected = (str(given.dtype), given.shape, given.tobytes())
+    assert machines(2).run(program).results == [(expected,) * 4] * 2
+
+
+@pytest.mark.parametrize(
+    ("value", "out", "said"),
+    [
+        (np.zeros(3), np.zeros(4), r"array of float64\[4\], but the value that came is float64\[3\]"),
+        (np.zeros(3), np.zeros(3, "f4"), r"array of float32\[3\], but the value that came is float64\[3\]"),
+        ("text", np.zeros(3), "but the value that came is a str"),
+        (np.zeros(3), [0, 0, 0], "out= of broadcast must be a writeable NumPy array, not list"),
+    ],
+)
+def test_a_broadcast_that_does_not_fit_out_is_refused(machines: Machines, value: Any, out: Any, said: str) -> None:
+    with pytest.raises(ProcessorRaised, match=said):
+        machines(2).run(lambda proc: proc.broadcast(value, out=out))

@@ -204,12 +204,15 @@ def test_processors_without_a_boundary_need_not_say_so(machines: Machines) -> No
     assert machines(3).run(program).results == [[1, 1], [110, 10], [110, 110]]
 
 
-PARTS = [[3, 0, 5], [0, 0, 4], [0, 0, 0], [1, 200, 7], [200, 1, 0], [70, 65, 64]]
+PARTS = [[2, 4, 4], [3, 0, 5], [0, 0, 4], [0, 0, 0], [1, 200, 7], [200, 1, 0], [70, 65, 64]]
 
 
 def part(n: int, seed: Any) -> tuple[Any, Any]:
     draw = np.random.default_rng(seed)
-    return draw.integers(-9, 9, n), draw.random(n) < (0.02, 0.3, 0.9)[n % 3]
+    starts = draw.random(n) < (0.02, 0.3, 0.9)[n % 3]
+    if n == 4:  # a segment begins inside
+        starts[:] = False, True, False, False
+    return draw.integers(-9, 9, n), starts
 
 
 def along(whole: Any, starts: Any, op: Any, exclusive: bool, reverse: bool, empty: Any) -> list[Any]:
