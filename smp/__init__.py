@@ -9,6 +9,8 @@
     Cells       words with a full/empty bit             Pool, Thread   streams of a processor, and their work
     Ticket      a collective that is begun now and waited for later
     NONE, ELEMENT, ARRAY   boundaries between processors, for scans in segments
+    Message     a message, as its handler gets it
+    LEFT, RIGHT, BOTH, EITHER   networks of messages              ONCE, EMPTY, FIRST_LEFT, FIRST_RIGHT   ways to poll
     Profile     measurements of a machine               errors      all exceptions of smp, also imported here
     calibrate   measure a task and fit a Model to it    Specification  what to measure, and which terms to fit
     Library     implementations, and the choice of the one predicted to be the fastest; Implementation, Parameter
@@ -33,6 +35,8 @@ from ._runtime.memory.arrays import GlobalArray
 from ._runtime.memory.cells import Cells
 from ._runtime.program.collectives.segments import ARRAY, ELEMENT, NONE, Boundary
 from ._runtime.program.collectives.tickets import Ticket
+from ._runtime.program.messages.messenger import Message
+from ._runtime.program.messages.networks import BOTH, EITHER, EMPTY, FIRST_LEFT, FIRST_RIGHT, LEFT, ONCE, RIGHT
 from ._runtime.program.processor import Processor
 from ._runtime.program.run import Run
 from ._runtime.program.streams import Pool, Thread
@@ -43,6 +47,7 @@ from .errors import (
     DeadlockError,
     ExperimentError,
     FitError,
+    HandlerError,
     InvalidList,
     LivelockError,
     MachineClosed,
@@ -78,8 +83,16 @@ if TYPE_CHECKING:
 __version__ = VERSION
 __all__ = [
     "ARRAY",
+    "BOTH",
+    "EITHER",
     "ELEMENT",
+    "EMPTY",
+    "FIRST_LEFT",
+    "FIRST_RIGHT",
+    "LEFT",
     "NONE",
+    "ONCE",
+    "RIGHT",
     "Aborted",
     "Boundary",
     "Cells",
@@ -90,6 +103,7 @@ __all__ = [
     "ExperimentError",
     "FitError",
     "GlobalArray",
+    "HandlerError",
     "Implementation",
     "InvalidList",
     "Library",
@@ -97,6 +111,7 @@ __all__ = [
     "Machine",
     "MachineClosed",
     "MachineError",
+    "Message",
     "Model",
     "ModelError",
     "NotConverged",

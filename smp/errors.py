@@ -90,6 +90,10 @@ class PhaseError(SmpError):
     """A global access outside its phase of the superstep, or a collective while another one is not ended."""
 
 
+class HandlerError(SmpError):
+    """A handler of messages did what no handler may do, or a message was sent where that is not possible."""
+
+
 class WaitTimeout(SmpError, TimeoutError):
     """A wait reached its deadline."""
 

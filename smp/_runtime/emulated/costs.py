@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..loops import atomics
+from . import networks
 from .primitives import PRIMITIVES, meaning_of
 
 
@@ -82,7 +83,8 @@ class Charges:
 
     def of_primitives(self) -> dict[Callable[..., Any], int]:
         """Return the charge of each primitive that touches shared words, keyed by the primitive's Python body."""
-        return {meaning_of(getattr(atomics, name)): getattr(self, name) for name in PRIMITIVES}
+        charges = {meaning_of(getattr(atomics, name)): getattr(self, name) for name in PRIMITIVES}
+        return {**charges, networks.post: self.exchange, networks.poll: self.load, networks.look: self.load}
 
     def copying(self, nbytes: int) -> int:
         """Return the charge for copying the given number of bytes."""

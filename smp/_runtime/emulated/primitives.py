@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from ..loops import atomics
 from ..loops.atomics import Primitive
+from . import networks
 
 PRIMITIVES = (
     "load",
@@ -36,10 +37,12 @@ _compare_exchange_pair = meaning_of(atomics.compare_exchange_pair)
 
 def changed(meaning: Callable[..., Any], args: tuple[Any, ...], result: Any) -> bool:
     """Return True if a primitive changed a word, or may have changed one."""
+    if meaning is networks.poll:
+        return result is not None
     if meaning is _exchange:
         return bool(result != args[2])
     if meaning is _compare_exchange:
         return bool(result == args[2])
     if meaning is _compare_exchange_pair:
         return bool(result)
-    return meaning is not _load
+    return meaning not in (_load, networks.look)

@@ -37,12 +37,14 @@ from ..program.failures import Failure, RaisedBy, Unmatched, first
 from ..program.pickling import load_call
 from ..program.port import Mismatch
 from ..protocols import entry_points, wait
-from ..shared_memory.layout import header, records_at
+from ..shared_memory.layout import clear_messages, header, introduce
 from ..shared_memory.memory import ProcessorMemory
+from ..shared_memory.networks import SleepingNetwork
 from ..shared_memory.port import SharedMemoryPort
 from .costs import Charges
 from .emulator import Emulator, Step
 from .ending import Ending
+from .networks import QueueNetwork, Queues
 from .schedules import Schedule
 from .waiting_threads import InterpretedThreads
 
@@ -106,6 +108,7 @@ class EmulatedPort(SharedMemoryPort):
         The first processor that comes to the k-th allocation makes its block, without a step.
         """
         self.doing = f"allocation of {dtype}{list(shape)}"
+        self._refuse_inside(self.doing)
         self.diagnosis.here()
         block, first_shape, first_dtype = self._processors.allocation(self._taken, shape, dtype)
         self._taken += 1
@@ -126,7 +129,11 @@ class EmulatedPort(SharedMemoryPort):
             witness.copied_out(elements_of(array).all, index, self.rank, int(self.memory.sync[wait.ROUND]))
         self._processors.charge_copy(np.asarray(values).nbytes)
 
-    def _on_a_stream(self) -> bool:
+    def _make_network(self) -> SleepingNetwork:
+        memory, rank = self.memory, self.rank
+        return QueueNetwork(memory, rank, self._processors.queues, self.diagnosis.here, self._aborted)
+
+    def on_a_stream(self) -> bool:
         running = self._processors.emulator.running
         return running is not None and running.index > 0
 
@@ -164,13 +171,14 @@ class EmulatedProcessors:
         self._stopped = False
         self._calling = threading.Lock()
         self.segment = Segment(header=header(size))
-        self.segment.words(0, wait.SHARED_WORDS)[wait.TABLE] = records_at(size)
+        introduce(self.segment.words(0, wait.SHARED_WORDS), size)
         self.emulator = Emulator(self.segment, schedule(), limit, charges)
         self.emulator.abort = self._abort
         self.threads = self.segment.threads = InterpretedThreads(self.segment, self.emulator, RETRIES)
         self.ports = [EmulatedPort(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
         self._own: list[Block] = []
+        self.queues = Queues(size)
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
@@ -245,6 +253,8 @@ class EmulatedProcessors:
     def begin(self) -> None:
         """Set the words of all processors to their values at the beginning of a run."""
         self.segment.words(0, wait.OF_A_RUN)[:] = 0
+        clear_messages(self.segment, self.size)
+        self.queues.clear()
         self.threads.begin()
         for port in self.ports:
             port.new_run()

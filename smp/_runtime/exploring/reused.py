@@ -45,6 +45,7 @@ class _Rewound(EmulatedProcessors):
             self._kept: list[Block] = []
         self._given = 0
         self._allocations.clear()
+        self._own.clear()
 
     def allocate(self, nbytes: int) -> Block:
         if self._given == len(self._kept):

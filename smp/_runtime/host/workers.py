@@ -46,7 +46,7 @@ from ..protocols import wait
 from ..protocols.entry_points import core
 from ..protocols.placement import PLACEMENT_WORDS, TURNS_AT
 from ..shared_memory.last_seen import Board
-from ..shared_memory.layout import boards_at, header, records_at
+from ..shared_memory.layout import boards_at, clear_messages, header, introduce
 from .deadlock import ProgressCheck
 from .launcher import PATIENCE, Channel
 from .pipe import Allocate, Line, Ready
@@ -106,7 +106,7 @@ class Workers:
         self.segment = Segment(header=header(self.size), pool=True)
         self.pages: str = self.segment.pages
         self._words = self.segment.words(0, wait.SHARED_WORDS)
-        self._words[wait.TABLE] = records_at(self.size)
+        introduce(self._words, self.size)
         self._turns = self.segment.words(8 * TURNS_AT, PLACEMENT_WORDS - TURNS_AT)
         self.segment.threads = self._threads = WaitingThreads(self.segment, -1, RETRIES if spin else FEW)
         for rank, cpu in enumerate(cpus):
@@ -151,6 +151,7 @@ class Workers:
     ) -> tuple[list[Done], list[Block]]:
         what, block = self._handed_over(message)
         self._words[: wait.OF_A_RUN] = self._turns[:] = 0
+        clear_messages(self.segment, self.size)
         why = "an exception interrupted a run"
         try:
             check = self._check(timeout, helpers)

@@ -12,6 +12,7 @@ from smp.errors import NotPicklable, PhaseError
 
 from .collectives.statistic_calls import StatisticCalls
 from .memory_calls import MemoryCalls
+from .messages.calls import MessageCalls
 from .port import Port
 from .steps import Recorder
 from .streams import CEILING, Pool
@@ -21,7 +22,7 @@ MOST = 1024
 """Largest number of processors of one machine, and of streams of one processor."""
 
 
-class Processor(StatisticCalls, MemoryCalls):
+class Processor(StatisticCalls, MessageCalls, MemoryCalls):
     """One processor of a machine, given to the program as its first argument.
 
     Attributes
@@ -86,8 +87,9 @@ class Processor(StatisticCalls, MemoryCalls):
         return pool
 
     def _finish(self) -> None:
-        """Wait for all open collectives and all threads; raise an exception of a thread that was not requested."""
+        """Wait for open collectives, messages and threads; raise an exception of a thread that was not requested."""
         self._tickets.settle()
+        self._finish_messages()
         for pool in self._pools:
             pool.close()
 
@@ -146,6 +148,7 @@ class Processor(StatisticCalls, MemoryCalls):
         PhaseError
             If a collective that was begun with `split` is open.
         """
+        self._refuse_inside("superstep")
         if self._tickets.open:
             raise PhaseError(
                 f"superstep {label!r} cannot begin while a collective is open, {self._tickets.open[0]}: wait for its "

@@ -37,11 +37,14 @@ from smp.errors import Aborted
 
 from ..loops.atomics import Words, clock, fetch_add, futex_wake, load
 from ..loops.compiler import inline
+from .inboxes import notify_all
 from .wait import (
     ABORTED,
     BARRIER,
     CHANGING,
     EXPECTED,
+    INBOX,
+    INBOXES,
     LEFT,
     MISMATCHED,
     OK,
@@ -93,6 +96,8 @@ def arrive(sync: Words, sign: int, vote: int) -> int:
     before = fetch_add(shared, BARRIER + 16 * j, mine + (vote << VOTE))
     if (before + 1 - expected) & ARRIVALS == 0 and load(shared, SLEEPERS) > 0:
         futex_wake(shared, BARRIER + 16 * j, 1 << 30)
+        if load(shared, INBOXES) > 0:
+            notify_all(sync[SHARED] + shared[INBOX], sync[SIZE])
     return int(k)
 
 

@@ -11,11 +11,18 @@ one does not disturb the use of another:
                or is about to be killed
     BARRIER    see ``barriers``: TURNS words, in turn
     SLEEPERS   see ``barriers``
+    INBOXES    fetch_add, by a processor that sleeps in    the last processor to arrive at a barrier
+               its inbox for the end of a barrier
     LOWERED    see ``flags``
     RECORDS    fetch_add, by a stream that joins        `abort`, and the deadlock check
     TABLE      the machine's maker, once: distance in   every stream that joins, all that read records
                bytes from these words to the records
                (``waiters``)
+    INBOX      the machine's maker, once: distance in      `abort`, and all that notify an inbox (``inboxes``)
+               bytes to the inboxes
+    PROCESSORS the machine's maker, once: their number     `abort`
+    MESSAGING  1, by a processor that begins to use        the parent, which then clears rings and inboxes before
+               messages                                    the next run
     WATCH      fetch_add, by the parent that asks       the watches (``watchdog``)
 
     private    SHARED (the address), SIZE (processors), RETRIES (looks before a wait blocks), SLICE (ns of the longest
@@ -35,6 +42,7 @@ from numbers import Real
 
 from ..loops.atomics import Words, clock, compare_exchange, fetch_add, futex_wait, futex_wake, load, pause, words_at
 from ..loops.compiler import inline
+from .inboxes import notify_all
 from .waiters import IDLE, NUDGE, RECORD, STATE, STATUS, TABLE_WORDS, served
 from .waiters import SHARED as SHARED_AT
 from .waiters import SLICE as LONGEST
@@ -42,9 +50,10 @@ from .waiters import SLICE as LONGEST
 TURNS = 8  # words of the barrier, a power of two
 ABORT, DEATHS, BARRIER = 0, 1, 16  # BARRIER, BARRIER + 16, ... in turn
 SLEEPERS = BARRIER + 16 * TURNS
+INBOXES = SLEEPERS + 1
 LOWERED = SLEEPERS + 16
 OF_A_RUN = LOWERED + 16  # the words before this one are zeroed at the start of each run
-RECORDS, TABLE, WATCH = OF_A_RUN, OF_A_RUN + 1, OF_A_RUN + 2
+RECORDS, TABLE, WATCH, INBOX, PROCESSORS, MESSAGING = range(OF_A_RUN, OF_A_RUN + 6)
 SHARED_WORDS = OF_A_RUN + 8
 SHARED, SIZE, RETRIES, SLICE, RECORD_AT, ROUND, LEFT = 0, 1, 2, 3, 4, 5, 6
 EXPECTED, VOTES = 7, 7 + TURNS  # TURNS words each
@@ -106,6 +115,7 @@ def abort(address: int, kind: int, rank: int) -> int:
     before = compare_exchange(shared, ABORT, 0, cause)
     for turn in range(TURNS):
         futex_wake(shared, BARRIER + 16 * turn, 1 << 30)
+    notify_all(address + shared[INBOX], shared[PROCESSORS])
     table = words_at(address + shared[TABLE], TABLE_WORDS)
     for r in range(1, load(shared, RECORDS) + 1):
         if load(table, r * RECORD + STATUS) & STATE != IDLE:  # also if SERVED: the server may be dead

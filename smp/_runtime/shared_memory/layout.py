@@ -1,12 +1,18 @@
 """Layout of the header of a machine's segment.
 
-sync words │ a board for each processor │ six sets of slots for all │ records of streams
+sync words │ a board for each processor │ six sets of slots │ inboxes │ rings │ records of streams
 """
 
 from __future__ import annotations
 
-from ..memory.segment import PAGE
+import numpy as np
+from numpy.typing import NDArray
+
+from ..memory.segment import PAGE, Segment
+from ..protocols import wait
 from ..protocols.barriers import OPEN
+from ..protocols.inboxes import LINE
+from ..protocols.rings import ring_words, slots_for
 from ..protocols.waiters import TABLE_WORDS
 from .last_seen import BOARD
 
@@ -28,7 +34,31 @@ def slots_at(size: int) -> int:
 
 def records_at(size: int) -> int:
     """Return the offset of the table of records."""
+    return rings_at(size) + 2 * 8 * ring_words(size, slots_for(size))
+
+
+def inboxes_at(size: int) -> int:
+    """Return the offset of the first inbox."""
     return slots_at(size) + SETS * size * SLOT
+
+
+def rings_at(size: int) -> int:
+    """Return the offset of the rings of the first network."""
+    return -(-(inboxes_at(size) + 8 * LINE * size) // PAGE) * PAGE
+
+
+def introduce(words: NDArray[np.int64], size: int) -> None:
+    """Write where the tables lie into the shared words of a new segment."""
+    words[[wait.TABLE, wait.INBOX, wait.PROCESSORS]] = records_at(size), inboxes_at(size), size
+
+
+def clear_messages(segment: Segment, size: int) -> None:
+    """Empty all rings and inboxes before a run, if the previous one used them."""
+    words = segment.words(0, wait.SHARED_WORDS)
+    if words[wait.MESSAGING]:
+        words[wait.MESSAGING] = 0
+        start, stop = inboxes_at(size), records_at(size)
+        np.frombuffer(segment.bytes_at(start, stop - start), np.uint8).fill(0)
 
 
 def header(size: int) -> int:

@@ -10,12 +10,12 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smp.errors import Aborted, PhaseError, WaitTimeout
+from smp.errors import Aborted, HandlerError, PhaseError, WaitTimeout
 
 from ..memory.arrays import GlobalArray
 from ..memory.shared_elements import array_on, elements_of
@@ -26,6 +26,9 @@ from ..protocols.barriers import signature, votes
 from ..protocols.entry_points import core
 from .diagnosis import BoardDiagnosis
 from .memory import ProcessorMemory
+from .networks import RingNetwork, SleepingNetwork
+
+BOTH = 3  # networks
 
 
 class SharedMemoryPort:
@@ -45,7 +48,19 @@ class SharedMemoryPort:
         self._main = threading.get_ident()  # the thread that runs the program
         self.doing = ""
         self._sets: dict[int, int] = {}  # sets of slots of the collectives with blocks that are open, by ticket
+        self._network: SleepingNetwork | None = None
+        self.serve: Callable[[], object] | None = None
+        self.inside: Callable[[], str] | None = None
         self._overdue: int | None = None  # ticket of a barrier at which a wait timed out: the arrival still counts
+
+    @property
+    def network(self) -> SleepingNetwork:
+        if self._network is None:
+            self._network = self._make_network()
+        return self._network
+
+    def _make_network(self) -> SleepingNetwork:
+        return RingNetwork(self.memory, self.rank, self.size, self.core, self.diagnosis.here, self._aborted)
 
     def clock(self) -> float:
         return time.perf_counter()
@@ -72,6 +87,7 @@ class SharedMemoryPort:
             elements[rows] = np.broadcast_to(values, array.shape)[rows]
 
     def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
+        self._refuse_inside("copy_in")
         elements = elements_of(array).all
         if out is None:
             part = elements[index]
@@ -88,12 +104,14 @@ class SharedMemoryPort:
         return out
 
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
+        self._refuse_inside("copy_out")
         elements_of(array).all[index] = values
 
     def fence(self) -> None:
         """Do nothing: stored values are in place already, and a barrier publishes them."""
 
     def arrive(self, description: str, vote: bool = False, block: Sequence[Buffer] | None = None) -> int:
+        self._refuse_inside(description)
         if self._overdue is not None:
             raise WaitTimeout(
                 f"processor {self.rank} timed out at {self.doing!r}, where its arrival still counts, and now comes to "
@@ -127,17 +145,31 @@ class SharedMemoryPort:
                 f"loops or supersteps have followed it, more than {_wait.TURNS - 1}: wait for a ticket before them"
             )
         self.diagnosis.here()
-        deadline = _wait.deadline_after(timeout, self.now())
-        self._ended(self._on_any_thread(lambda: self.core.leave(self._address, ticket, deadline)), timeout)
+        deadline = self.deadline(timeout)
+        if self.serve is None or self.on_a_stream():
+            status = self._on_any_thread(lambda: self.core.leave(self._address, ticket, deadline))
+        else:
+            status = self._leave_and_serve(self.serve, ticket, deadline)
+        self._ended(status, timeout)
         return votes(sync, ticket)
 
+    def _leave_and_serve(self, serve: Callable[[], object], ticket: int, deadline: int) -> int:
+        """Leave a round as `leave` does, and run the handlers of messages until it has passed."""
+        while True:
+            serve()
+            if self.core.passed(self._address, ticket):
+                return int(self.core.leave(self._address, ticket, deadline))
+            status = self.network.wait_for_all(self.doing, BOTH, (0, 0), ticket, deadline)
+            if status != _wait.OK:
+                return status
+
     def synchronise(self, description: str, timeout: float | None = None, vote: bool = False) -> int:
-        if timeout is not None or self._overdue is not None:
+        if timeout is not None or self._overdue is not None or self.serve is not None:
             return self._within(timeout, description, vote)
         self.doing = description
         self.diagnosis.here()
         sign = signature(description)
-        if self._on_a_stream():
+        if self.on_a_stream():
             found = self._on_any_thread(lambda: self.core.synchronise(self._address, sign, vote, 0))
         else:
             found = self.core.synchronise(self._address, sign, vote, 0)
@@ -145,13 +177,12 @@ class SharedMemoryPort:
             self._ended(-found, timeout)
         return int(found)
 
-    def _on_a_stream(self) -> bool:
-        """Return True if the calling thread is another than the one that runs the program."""
+    def on_a_stream(self) -> bool:
         return threading.get_ident() != self._main
 
     def _on_any_thread(self, wait: Callable[[], int]) -> int:
         """Wait for the processor; another of its threads than that of the program gives up its stream meanwhile."""
-        if not self._on_a_stream():
+        if not self.on_a_stream():
             return wait()
         own = self.memory.threads.own()
         self.memory.threads.release(own)
@@ -183,8 +214,19 @@ class SharedMemoryPort:
                 "arrived; give it longer, or call it again, which goes on waiting"
             )
         if status == _wait.ABORTED:
-            kind = int(self.memory.shared[_wait.ABORT]) % 256
-            raise Mismatch(self.doing) if kind == _wait.MISMATCHED else Aborted
+            self._aborted()
+
+    def _aborted(self) -> NoReturn:
+        kind = int(self.memory.shared[_wait.ABORT]) % 256
+        raise Mismatch(self.doing) if kind == _wait.MISMATCHED else Aborted
+
+    def deadline(self, timeout: float | None) -> int:
+        return _wait.deadline_after(timeout, self.now())
+
+    def _refuse_inside(self, what: str) -> None:
+        """Raise an error if a handler of a message runs."""
+        if self.inside is not None:
+            raise HandlerError(f"{self.inside()} called {what!r}, which no handler may do")
 
     def exchange(self, description: str, *parts: Buffer) -> list[Buffer]:
         turn = self.memory.slots.put(parts)
@@ -198,5 +240,6 @@ class SharedMemoryPort:
         """Forget the previous run; the parent has cleared the barrier."""
         self.memory.new_run()
         self._sets.clear()
+        self._network = self.serve = self.inside = None
         self._overdue = None
         self.diagnosis.clear()

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from smp._runtime.program.port import Packet
+
 Address = tuple[str, int]
 PARENT: Address = ("parent", 0)
 ANSWERS: Address = ("answers", 0)
@@ -62,6 +64,14 @@ class Arrived:
     rank: int
     description: str
     block: bytes
+
+
+@dataclass(frozen=True)
+class Posted:
+    """Message to a processor: a packet of one of the program's two networks."""
+
+    network: int
+    packet: Packet
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class Client:
     _tickets = itertools.count()
 
     def __init__(self, network: Network, address: Address) -> None:
-        self.network, self._address = network, address
+        self.mail, self._address = network, address
         self._awaited: dict[Hashable, Any] = {}  # the reply to the request of each ticket, once it has come
 
     def read(self, parts: Parts, index: Any) -> NDArray[Any]:
@@ -94,7 +94,7 @@ class Client:
         positions = _positions(parts, index)
         found = np.empty(positions.shape, parts.dtype)
         asked = []
-        for rank, chosen, local in _owners(positions, parts, self.network.size):
+        for rank, chosen, local in _owners(positions, parts, self.mail.size):
             asked.append((self._request(rank, Read, parts.name, local), chosen))
         self._await_replies()
         for ticket, chosen in asked:
@@ -113,7 +113,7 @@ class Client:
         self, parts: Parts, positions: NDArray[np.intp], values: NDArray[Any], field: str | None = None
     ) -> None:
         """Set the elements at some positions, or a field of them, to the same number of values; see `write`."""
-        for rank, chosen, local in _owners(positions, parts, self.network.size):
+        for rank, chosen, local in _owners(positions, parts, self.mail.size):
             self._request(rank, Write, parts.name, local, values.reshape(-1)[chosen], field)
 
     def fence(self) -> None:
@@ -123,7 +123,7 @@ class Client:
 
     def take(self, seconds: float | None = None) -> None:
         """Wait for a message and take it."""
-        self.took(self.network.receive(self._address, seconds))
+        self.took(self.mail.receive(self._address, seconds))
 
     def took(self, message: Any) -> None:
         if isinstance(message, Reply) and message.ticket in self._awaited:
@@ -132,7 +132,7 @@ class Client:
     def _request(self, rank: int, kind: type, *what: Any) -> Hashable:
         ticket = next(Client._tickets)
         self._awaited[ticket] = None
-        self.network.send(("owner", rank), kind(ticket, self._address, *what))
+        self.mail.send(("owner", rank), kind(ticket, self._address, *what))
         return ticket
 
     def _await_replies(self) -> None:

@@ -1,7 +1,9 @@
 """The port of a processor that reaches all others by messages only."""
 
+import contextlib
 import queue
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,12 +12,12 @@ from numpy.typing import NDArray
 
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.place import Place
-from smp._runtime.program.port import Buffer, Diagnosis, Mismatch, must_agree, without_memory
+from smp._runtime.program.port import Buffer, Diagnosis, Mismatch, Packet, must_agree, without_memory
 from smp._runtime.program.processor import share
 from smp._runtime.protocols import wait
-from smp.errors import Aborted, WaitTimeout
+from smp.errors import Aborted, HandlerError, WaitTimeout
 
-from .network import Arrived, Failed, Network
+from .network import Arrived, Failed, Network, Posted
 from .parts import Client, in_parts, make, parts_of
 
 
@@ -46,19 +48,57 @@ class Noted(Diagnosis):
         return self.kind
 
 
+class Mailbox:
+    """The two networks of a processor: queues without a limit; see `smp._runtime.program.port.Network`."""
+
+    longest = 20
+
+    def __init__(self, port: "MessagePort", network: Network) -> None:
+        self._port, self._network = port, network
+        self.came: tuple[deque[Packet], deque[Packet]] = deque(), deque()
+
+    def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
+        self._network.send(("program", to), Posted(network, Packet(self._port.rank, head, data)))
+        return True
+
+    def try_poll(self, network: int) -> Packet | None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._port.take(0.0)
+        return self.came[network].popleft() if self.came[network] else None
+
+    def wait(self, doing: str, networks: int, deadline: int = 0, room: tuple[int, int] | None = None) -> bool:
+        while not any(networks >> network & 1 and self.came[network] for network in (0, 1)):
+            left = (deadline - time.monotonic_ns()) * 1e-9 if deadline else None
+            try:
+                self._port.take(None if left is None else max(0.0, left))
+            except queue.Empty:
+                return False
+        return True
+
+
 class MessagePort(Client):
     """Port of a processor for one run; see `smp._runtime.program.port.Port`."""
 
     memory = None
+    serve: Callable[[], object] | None = None
+    inside: Callable[[], str] | None = None
 
     def __init__(self, network: Network, rank: int, run: int) -> None:
         super().__init__(network, ("program", rank))
         self.rank, self.size, self._run = rank, network.size, run
         self.diagnosis = Noted(network, rank)
+        self.network = Mailbox(self, network)
         self._made = self._collectives = 0
         self._arrived: dict[int, dict[int, Arrived]] = {}
         self._left: dict[int, list[Buffer]] = {}  # what all have brought to the collective that was left last
         self._overdue = ""  # the collective at which a wait timed out; the others have the arrival
+
+    def on_a_stream(self) -> bool:
+        return False
+
+    def deadline(self, timeout: float | None) -> int:
+        return wait.deadline_after(timeout, time.monotonic_ns())
 
     def clock(self) -> float:
         return time.perf_counter()
@@ -67,8 +107,8 @@ class MessagePort(Client):
         self.exchange(f"allocation of {dtype}{list(shape)}", b"")
         self._made += 1
         name = (self._run, self._made)
-        make(self.network, name, shape, dtype, self.rank)
-        return in_parts(self.network, name, shape, dtype)
+        make(self.mail, name, shape, dtype, self.rank)
+        return in_parts(self.mail, name, shape, dtype)
 
     def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
         mine = share(array.size, self.rank, self.size)
@@ -77,7 +117,12 @@ class MessagePort(Client):
         self.write_at(parts_of(array), np.arange(array.size)[mine], given.reshape(-1)[mine])
         self.fence()
 
+    def _refuse_inside(self, what: str) -> None:
+        if self.inside is not None:
+            raise HandlerError(f"{self.inside()} called {what!r}, which no handler may do")
+
     def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
+        self._refuse_inside("copy_in")
         found = self.read(parts_of(array), index)
         if out is None:
             return found
@@ -86,6 +131,7 @@ class MessagePort(Client):
         return out
 
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
+        self._refuse_inside("copy_out")
         self.write(parts_of(array), index, values)
 
     def synchronise(self, description: str, timeout: float | None = None, vote: bool = False) -> int:
@@ -121,11 +167,12 @@ class MessagePort(Client):
     def _begin(self, description: str, block: bytes) -> int:
         if self.diagnosis.kind:
             raise Aborted
+        self._refuse_inside(description)
         if self._overdue:
             raise WaitTimeout(f"processor {self.rank} timed out at {self._overdue!r} and now comes to {description!r}")
         self._collectives += 1
         for rank in range(self.size):
-            self.network.send(("program", rank), Arrived(self._collectives, self.rank, description, block))
+            self.mail.send(("program", rank), Arrived(self._collectives, self.rank, description, block))
         return self._collectives
 
     def _together(self, description: str, block: bytes, timeout: float | None) -> list[Buffer]:
@@ -141,6 +188,10 @@ class MessagePort(Client):
         deadline = wait.deadline_after(timeout, time.monotonic_ns())
         arrived = self._arrived.setdefault(number, {})
         while len(arrived) < self.size:
+            if self.serve is not None:
+                self.serve()
+                if len(arrived) == self.size:
+                    break
             try:
                 self.take(None if timeout is None else max(0.0, (deadline - time.monotonic_ns()) * 1e-9))
             except queue.Empty:
@@ -157,6 +208,8 @@ class MessagePort(Client):
     def took(self, message: Any) -> None:
         if isinstance(message, Arrived):
             self._arrived.setdefault(message.number, {})[message.rank] = message
+        elif isinstance(message, Posted):
+            self.network.came[message.network].append(message.packet)
         elif isinstance(message, Failed):
             self.diagnosis.kind, self._overdue = message.cause, ""
             raise Aborted

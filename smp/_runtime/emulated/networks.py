@@ -1,0 +1,140 @@
+"""The networks of an emulated machine: bounded queues, each operation on which is one step.
+
+This is what a network means; the rings of the host are queues like these, made of many steps.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..loops.atomics import load
+from ..loops.interpreter import here as running
+from ..program.port import Packet
+from ..protocols import barriers, message_waits, rings, wait
+from ..protocols.inboxes import EVENTS, notify
+from ..shared_memory.memory import ProcessorMemory
+from ..shared_memory.networks import SleepingNetwork
+
+ROOM = 64
+"""Packets that a queue holds."""
+
+
+class Queues:
+    """The queues of both networks, for all pairs of processors.
+
+    Parameters
+    ----------
+    size, room : int
+        Number of processors, and number of packets that each queue holds.
+    """
+
+    def __init__(self, size: int, room: int = ROOM) -> None:
+        self.size, self.room = size, room
+        self.clear()
+
+    def clear(self) -> None:
+        """Empty all queues."""
+        ranks = range(self.size)
+        self._queues: Any = [[[deque() for _ in ranks] for _ in ranks] for _ in range(message_waits.NETWORKS)]
+        self._next = np.zeros((message_waits.NETWORKS, self.size), np.int64)
+
+    def has_room(self, network: int, sender: int, to: int) -> bool:
+        """Return True if a packet finds room in a queue."""
+        return len(self._queues[network][to][sender]) < self.room
+
+    def has_packet(self, network: int, to: int) -> bool:
+        """Return True if a packet waits for a processor."""
+        return any(self._queues[network][to])
+
+    def append(self, network: int, to: int, packet: Packet) -> bool:
+        """Append a packet if there is room; return True if it was appended."""
+        if not self.has_room(network, packet.source, to):
+            return False
+        self._queues[network][to][packet.source].append(packet)
+        return True
+
+    def take(self, network: int, to: int) -> Packet | None:
+        """Take a packet from the queues of all senders in turn; None if all are empty."""
+        first = int(self._next[network, to])
+        for sender in (*range(first, self.size), *range(first)):
+            queue = self._queues[network][to][sender]
+            if queue:
+                self._next[network, to] = (sender + 1) % self.size
+                packet: Packet = queue.popleft()
+                return packet
+        return None
+
+
+def post(queues: Queues, network: int, to: int, packet: Packet) -> bool:
+    """Append a packet if there is room: one step."""
+    return queues.append(network, to, packet)
+
+
+def poll(queues: Queues, network: int, to: int) -> Packet | None:
+    """Take a packet: one step."""
+    return queues.take(network, to)
+
+
+def look(queues: Queues, rank: int, networks: int, room: int, to: int) -> bool:
+    """Return True if a packet has come on one of the networks, or there is room on one: one step."""
+    return any(
+        (networks >> network & 1 and queues.has_packet(network, rank))
+        or (room >> network & 1 and queues.has_room(network, rank, to))
+        for network in range(message_waits.NETWORKS)
+    )
+
+
+class QueueNetwork(SleepingNetwork):
+    """The queues of one processor; see `Network`."""
+
+    longest = rings.PAYLOAD
+
+    def __init__(
+        self,
+        memory: ProcessorMemory,
+        rank: int,
+        queues: Queues,
+        here: Callable[[], object],
+        aborted: Callable[[], object],
+    ) -> None:
+        super().__init__(here, aborted)
+        self._memory, self._rank, self._queues = memory, rank, queues
+        memory.shared[wait.MESSAGING] = 1
+
+    def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
+        packet = Packet(self._rank, head, data)
+        if not _step(post, self._queues, network, to, packet):
+            return False
+        notify(message_waits.inbox_of(self._memory.sync, to))
+        return True
+
+    def try_poll(self, network: int) -> Packet | None:
+        packet: Packet | None = _step(poll, self._queues, network, self._rank)
+        if packet is not None:
+            notify(message_waits.inbox_of(self._memory.sync, packet.source))
+        return packet
+
+    def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
+        sync, own = self._memory.sync, self._memory.threads.own().words
+        inbox = message_waits.inbox_of(sync, self._rank)
+        message_waits.begin_sleep(sync, inbox, own, ticket, deadline)
+        status = wait.CHANGING
+        while status == wait.CHANGING:
+            seen = load(inbox, EVENTS)
+            ended = ticket >= 0 and barriers.passed(sync, ticket)
+            if ended or _step(look, self._queues, self._rank, networks, *room):
+                status = wait.OK
+            else:
+                status = message_waits.sleep(sync, inbox, seen, deadline)
+        message_waits.end_sleep(sync, inbox, own, ticket)
+        return status
+
+
+def _step(meaning: Any, *args: Any) -> Any:
+    """Carry out an operation on queues as one step."""
+    assert running.interpreter is not None
+    return running.interpreter.step(meaning, args)

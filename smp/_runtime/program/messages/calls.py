@@ -1,0 +1,255 @@
+"""The message calls of a processor: handlers, sends, polls, and waits for messages."""
+
+from __future__ import annotations
+
+import operator
+import struct
+import time
+from collections.abc import Callable
+from typing import Any
+
+from smp.errors import HandlerError, WaitTimeout
+
+from ..collectives.calls import CollectiveCalls
+from ..collectives.tickets import Ticket
+from ..port import Buffer
+from .handlers import Handler
+from .messenger import Messenger
+from .networks import BOTH, EITHER, EMPTY, LEFT, RIGHT, How, On
+
+_TOTALS = struct.Struct("=qq")  # messages sent and handled
+
+
+class MessageCalls(CollectiveCalls):
+    """The message calls of a processor."""
+
+    _messenger: Messenger | None = None
+    _quiet: Ticket | None = None  # a round of `quiet` in which a wait timed out
+
+    def handler(self, function: Callable[..., object], *, replies: bool = False) -> Handler:
+        """Register a function that this processor runs on messages; all register the same ones in the same order.
+
+        A handler runs in calls that poll, and only there: in `poll`, `wait_until` and `quiet`, in `send` and `request`
+        while there is no room, and in every collective, superstep and the end of the program while they wait.  It may
+        change the processor's own data and call ``try_*`` operations of cells.  It may not wait, use global arrays,
+        take part in collectives, poll, or send anything but replies.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(message, *args)``; see `smp.Message`.
+        replies : bool
+            Whether the function calls ``message.reply``.  Only `request` sends to such a handler.
+
+        Returns
+        -------
+        Handler
+            The name of the function in `send`, `request`, `try_send` and ``message.reply``.
+
+        Raises
+        ------
+        TypeError
+            If ``function`` cannot be called.
+
+        Notes
+        -----
+        This call does not wait and does not poll.  The processors do not synchronise: a message that comes before its
+        handler is registered waits for it.
+        Source: E. A. Brewer, Portable High-Performance Supercomputing, Strata manual, section 6.
+        """
+        self._refuse_inside("handler")
+        return self._messages().handlers.add(function, replies)
+
+    def send(
+        self, to: int, handler: Handler, *args: Any, on: On = EITHER, polling: On = BOTH, how: How = EMPTY
+    ) -> None:
+        """Send a message to a processor, which runs a handler on it; the handler sends nothing.
+
+        It polls while there is no room, and returns when the message is on its way.
+
+        Parameters
+        ----------
+        to : int
+            Processor that gets the message, possibly this one.
+        handler : Handler
+            Handler that is registered without ``replies``.
+        *args
+            Arguments of the handler.  Up to seven numbers (int of 64 bits, float) fit into one packet.  Other
+            arguments are pickled, into at most 2 KiB.
+        on : On
+            Network: ``smp.LEFT``, ``smp.RIGHT``, or ``smp.EITHER``, which begins with each of them in turn.
+        polling : On
+            Networks that are polled while there is no room: ``smp.BOTH``, or ``smp.RIGHT`` for a message on RIGHT.
+        how : How
+            ``smp.EMPTY`` or ``smp.ONCE``; see `poll`.
+
+        Raises
+        ------
+        HandlerError
+            If it is called in a handler, or on another stream than the program's.
+        ValueError
+            If there is no processor ``to``, the arguments are too long, or the networks could deadlock.
+        """
+        messenger = self._ready_to_send("send", to, handler)
+        if handler.replies:
+            raise ValueError(f"{handler!r} sends replies: send its messages with proc.request")
+        if polling != BOTH and not (polling == RIGHT and on == RIGHT):
+            raise ValueError(
+                f"a message on {on!r} that polls {polling!r} while there is no room could wait for ever: poll "
+                "smp.BOTH, or smp.RIGHT if it goes on smp.RIGHT"
+            )
+        messenger.send(self._processor(to), handler, args, On(on), polling, how)
+
+    def request(self, to: int, handler: Handler, *args: Any, how: How = EMPTY) -> None:
+        """Send a message whose handler may send replies; it goes on LEFT.
+
+        It polls both networks while there is no room, and returns when the message is on its way.
+
+        Parameters, errors: see `send`.
+        """
+        self._ready_to_send("request", to, handler).send(self._processor(to), handler, args, LEFT, BOTH, how)
+
+    def try_send(self, to: int, handler: Handler, *args: Any, on: On | None = None) -> bool:
+        """Send a message if there is room; return True if it was sent.  It does not wait and does not poll.
+
+        Parameters
+        ----------
+        to, handler, *args
+            See `send`; the message must fit into one packet.  If the handler replies, it goes on LEFT.
+        on : On, optional
+            Network; by default either, or LEFT if the handler replies.
+        """
+        messenger = self._ready_to_send("try_send", to, handler)
+        if handler.replies and on not in (None, LEFT):
+            raise ValueError(f"a request goes on smp.LEFT, not on {on!r}")
+        chosen = LEFT if handler.replies else EITHER if on is None else On(on)
+        return messenger.try_send(self._processor(to), handler, args, chosen)
+
+    def poll(self, networks: On = BOTH, how: How | int = EMPTY) -> int:
+        """Run the handlers of the messages that have come; return how many have run.  It does not wait.
+
+        Parameters
+        ----------
+        networks : On
+            ``smp.LEFT``, ``smp.RIGHT`` or ``smp.BOTH``.
+        how : How or int
+            ``smp.EMPTY`` goes on until no message is left, ``smp.ONCE`` takes at most one from each network, a number
+            takes about that many.  ``smp.FIRST_LEFT`` looks at LEFT once, and empties both networks if there was a
+            message; ``smp.FIRST_RIGHT`` does so with RIGHT.
+
+        Raises
+        ------
+        HandlerError
+            If it is called in a handler, or on another stream than the program's.
+        """
+        messenger = self._ready("poll")
+        if not isinstance(how, How) and operator.index(how) < 1:
+            raise ValueError(f"how must be a number of messages, 1 or more, smp.ONCE or smp.EMPTY, not {how}")
+        return messenger.poll(On(networks), how)
+
+    def wait_until(self, predicate: Callable[[], object], timeout: float | None = None) -> None:
+        """Poll until a predicate is true; sleep while no message comes.
+
+        Parameters
+        ----------
+        predicate : callable
+            Called without arguments at the beginning and after each handler.  Only handlers can make it true, because
+            this processor sleeps while no message comes.
+        timeout : float, optional
+            Longest time to wait, in seconds.
+
+        Raises
+        ------
+        WaitTimeout
+            If the predicate is not true in time.
+        """
+        messenger, port = self._ready("wait_until"), self._port
+        deadline = port.deadline(timeout)
+        while not predicate():
+            if messenger.take_one():
+                continue
+            if not port.network.wait("a message", int(BOTH), deadline):
+                raise WaitTimeout(
+                    f"processor {self.rank} waited {timeout} s for messages, and the predicate is still false; "
+                    f"{messenger.handled} messages have been handled so far"
+                )
+
+    def quiet(self, timeout: float | None = None) -> None:
+        """Wait until no message is on its way anywhere and no handler can send one; all processors call this.
+
+        It polls.  It takes two barriers or more.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Longest time to wait, in seconds.
+
+        Raises
+        ------
+        WaitTimeout
+            If it takes longer.  The program must then call `quiet` again before any other collective.
+        CollectiveMismatch
+            If a message has come to a handler that is not registered here.
+
+        Notes
+        -----
+        It returns after two rounds in a row in which the processors together have handled as many messages as they
+        have sent, and these numbers have not changed.
+        """
+        messenger = self._ready("quiet")
+        end = None if timeout is None else time.monotonic() + timeout
+        before: tuple[int, int] | None = None
+        while True:
+            if self._quiet is None:
+                messenger.poll(BOTH, EMPTY)
+                messenger.check_registered()
+                self._tickets.settle(None if end is None else max(0.0, end - time.monotonic()))
+                counts = _TOTALS.pack(messenger.sent, messenger.handled)
+                self._quiet = self._tickets.begin("quiet", _summed, block=(counts,))
+            now = self._quiet.wait(None if end is None else max(0.0, end - time.monotonic()))
+            self._quiet = None
+            if now[0] == now[1] and now == before:
+                return
+            before = now
+
+    def _finish_messages(self) -> None:
+        """Handle all messages before the program ends, if it has registered handlers."""
+        if self._messenger is not None and len(self._messenger.handlers):
+            self.quiet()
+
+    def _messages(self) -> Messenger:
+        if self._messenger is None:
+            self._messenger = Messenger(self._port)
+            self._port.serve = self._messenger.serve
+        return self._messenger
+
+    def _ready(self, what: str) -> Messenger:
+        """Return the messenger, or raise an error if this call is not allowed here."""
+        self._refuse_inside(what)
+        if self._port.on_a_stream():
+            raise HandlerError(
+                f"proc.{what} was called on another stream than the program's: hand the work over to the program "
+                "through a cell, and let it send"
+            )
+        return self._messages()
+
+    def _refuse_inside(self, what: str) -> None:
+        if self._port.inside is not None:
+            raise HandlerError(f"{self._port.inside()} called proc.{what}, which no handler may do")
+
+    def _ready_to_send(self, what: str, to: Any, handler: Any) -> Messenger:
+        if not isinstance(handler, Handler):
+            raise TypeError(f"proc.{what} takes a handler, as proc.handler returns it, not {handler!r}")
+        return self._ready(what)
+
+    def _processor(self, to: Any) -> int:
+        rank = operator.index(to)
+        if not 0 <= rank < self.size:
+            raise ValueError(f"processor {rank} does not exist: ranks begin at 0 and are below {self.size}")
+        return rank
+
+
+def _summed(votes: int, blocks: list[Buffer]) -> tuple[int, int]:
+    """Return the messages that all processors have sent, and those that they have handled."""
+    counts = [_TOTALS.unpack(block) for block in blocks]
+    return sum(sent for sent, _ in counts), sum(handled for _, handled in counts)

@@ -1,0 +1,74 @@
+"""Handlers: the functions that processors run on messages, which all register in the same order."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+from smp.errors import CollectiveMismatch
+
+from .packets import HANDLERS, head_of, number_of
+
+
+class Handler:
+    """A function that a processor runs on the messages that name it, as `Processor.handler` returns it.
+
+    Attributes
+    ----------
+    number : int
+        Number of the handler, the same on all processors.
+    name : str
+        Name of the function.
+    replies : bool
+        Whether it may send replies.
+    """
+
+    __slots__ = ("function", "head", "name", "number", "replies")
+
+    def __init__(self, number: int, function: Callable[..., object], replies: bool) -> None:
+        self.number, self.function, self.replies = number, function, replies
+        self.name = str(getattr(function, "__qualname__", type(function).__name__))
+        self.head = head_of(number, zlib.crc32(f"{self.name} {replies}".encode()))
+
+    def __repr__(self) -> str:
+        return f"<handler {self.number}, {self.name}{', which replies' if self.replies else ''}>"
+
+
+class Handlers:
+    """The handlers of one processor, by their numbers."""
+
+    def __init__(self) -> None:
+        self._known: list[Handler] = []
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def add(self, function: Callable[..., object], replies: bool) -> Handler:
+        """Register a function."""
+        if not callable(function):
+            raise TypeError(f"a handler must be a function of a message and its arguments, not {function!r}")
+        if len(self._known) == HANDLERS:
+            raise ValueError(f"a program can register at most {HANDLERS} handlers")
+        self._known.append(Handler(len(self._known), function, bool(replies)))
+        return self._known[-1]
+
+    def named(self, head: int, source: int) -> Handler | None:
+        """Return the handler that a message names; None if it is not registered yet.
+
+        Raises
+        ------
+        CollectiveMismatch
+            If the sender knows another handler by this number.
+        """
+        number, name = number_of(head)
+        if number >= len(self._known):
+            return None
+        handler = self._known[number]
+        if number_of(handler.head)[1] != name:
+            theirs = [each for each in self._known if number_of(each.head)[1] == name]
+            known = f"that is {theirs[0].name!r} there" if theirs else "none of those registered here has its name"
+            raise CollectiveMismatch(
+                f"processor {source} sent a message to handler {number}, which is {handler.name!r} here; {known}: all "
+                "processors must register the same handlers, in the same order"
+            )
+        return handler

@@ -1,0 +1,241 @@
+"""The messages of one processor: it posts them, takes them in polls, and runs their handlers.
+
+    send, request     post; while there is no room: poll, then sleep until there is room or a message comes
+    poll              take messages from the networks, and run the handler of each
+    reply             post, from a handler; while there is no room: poll RIGHT, then sleep
+
+A handler is not interrupted by others but in one place: while the handler of a request waits for room for a reply, it
+polls RIGHT, whose handlers send nothing.  So at most two handlers are open at a time.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import defaultdict, deque
+from typing import Any
+
+from smp.errors import CollectiveMismatch, HandlerError
+
+from ..port import Packet, Port
+from .handlers import Handler, Handlers
+from .networks import BOTH, EMPTY, FIRST_LEFT, FIRST_RIGHT, LEFT, ONCE, ORDER, RIGHT, How, On
+from .packets import PARTIAL, Assembly, decoded, encoded, number_of, parts
+
+
+class Message:
+    """A message that has come, as its handler gets it.
+
+    Attributes
+    ----------
+    source : int
+        Processor that sent it.
+    """
+
+    __slots__ = ("_handler", "_messenger", "source")
+
+    def __init__(self, messenger: Messenger, handler: Handler, source: int) -> None:
+        self._messenger, self._handler, self.source = messenger, handler, source
+
+    def reply(self, handler: Handler, *args: Any, to: int | None = None, on: On = BOTH) -> None:
+        """Send a reply, from the handler of a request, while it runs.
+
+        Parameters
+        ----------
+        handler : Handler
+            Handler that is registered without ``replies``.
+        *args
+            Arguments of the handler; see `Processor.send`.
+        to : int, optional
+            Processor that gets the reply; by default the one that sent the request.
+        on : On
+            Network on which it goes: ``smp.RIGHT``, or ``smp.EITHER``, which is LEFT only if there is room at once.  A
+            reply of several packets always goes on RIGHT.
+
+        Raises
+        ------
+        HandlerError
+            If the handler that runs was not registered with ``replies``, or has ended.
+        ValueError
+            If there is no processor ``to``, the arguments are too long, or ``handler`` replies.
+        """
+        self._messenger.reply(self, self._handler, self.source if to is None else to, handler, args, on)
+
+    def __repr__(self) -> str:
+        return f"<message from processor {self.source} to {self._handler.name}>"
+
+
+class Messenger:
+    """The messages of one processor.
+
+    Attributes
+    ----------
+    handlers : Handlers
+        The registered handlers.
+    sent, handled : int
+        Number of messages that this processor has sent and handled.
+    deepest : int
+        Largest number of handlers that were open at a time.
+    """
+
+    def __init__(self, port: Port) -> None:
+        self._port, self._network = port, port.network
+        self.handlers = Handlers()
+        self.sent = self.handled = self.deepest = 0
+        self._running: list[Message] = []  # messages whose handlers run, the innermost last
+        self._assemblies: dict[tuple[int, int], Assembly] = defaultdict(Assembly)
+        self._early: dict[tuple[int, int], deque[tuple[int, bytes]]] = {}  # of handlers that are not registered yet
+        self._right_first = False
+
+    # Sending.
+
+    def send(self, to: int, handler: Handler, args: tuple[Any, ...], on: On, polled: On, how: How) -> None:
+        """Post a message that waits for room, and polls meanwhile."""
+        self._post(to, handler, args, on, polled, how)
+
+    def try_send(self, to: int, handler: Handler, args: tuple[Any, ...], on: On) -> bool:
+        """Post a message if there is room for all of it, without polling; return True if it was posted."""
+        flags, data = encoded(args)
+        packets = parts(handler.head | flags, data, self._network.longest)
+        if len(packets) > 1:
+            raise ValueError(
+                f"a message of {len(data):,} bytes takes {len(packets)} packets on this machine, and try_send posts "
+                "one: use send, or shorter arguments"
+            )
+        if not self._tried(to, *packets[0], on):
+            return False
+        self.sent += 1
+        return True
+
+    def reply(self, message: Message, runs: Handler, to: int, handler: Handler, args: tuple[Any, ...], on: On) -> None:
+        """Post a reply, from the handler of a request; see `Message.reply`."""
+        if message not in self._running:
+            raise HandlerError(f"{message!r} cannot be replied to, because its handler has ended")
+        if not runs.replies:
+            raise HandlerError(
+                f"{self.running()} cannot reply: register it with proc.handler({runs.name}, replies=True), and send "
+                "its messages with proc.request"
+            )
+        if handler.replies or on == LEFT:
+            what = f"{handler!r} sends replies" if handler.replies else "it would go on LEFT only"
+            raise ValueError(f"{what}, so a reply to it could wait for ever: see smp.Message.reply")
+        if not 0 <= operator.index(to) < self._port.size:
+            raise ValueError(f"processor {to} does not exist: ranks begin at 0 and are below {self._port.size}")
+        self._post(to, handler, args, on, RIGHT, EMPTY)
+
+    def _post(self, to: int, handler: Handler, args: tuple[Any, ...], on: On, polled: On, how: How) -> None:
+        flags, data = encoded(args)
+        packets = parts(handler.head | flags, data, self._network.longest)
+        if len(packets) > 1 and on == BOTH:
+            on = RIGHT  # all packets take one network, and a reply that waits for room on LEFT could wait for ever
+        for head, piece in packets:
+            while not self._tried(to, head, piece, on):
+                if not self._take(polled, how):
+                    self._network.wait(f"room for a message to processor {to}", int(polled), room=(int(on), to))
+        self.sent += 1
+
+    def _tried(self, to: int, head: int, data: bytes, on: On) -> bool:
+        """Post a packet if there is room on one of the networks; return True if it was posted."""
+        order = ORDER[on, self._right_first]
+        self._right_first = not self._right_first
+        return any(self._network.try_post(number, to, head, data) for number in order)
+
+    # Polling.
+
+    def poll(self, networks: On, how: How | int) -> int:
+        """Take messages and run their handlers; return the number of handlers that have run."""
+        before = self.handled
+        if how is FIRST_LEFT or how is FIRST_RIGHT:
+            if self._take(LEFT if how is FIRST_LEFT else RIGHT, ONCE):
+                self._take(BOTH, EMPTY)
+        elif isinstance(how, How):
+            self._take(networks, how)
+        else:
+            while self.handled - before < how and self._take(networks, ONCE):
+                pass
+        return self.handled - before
+
+    def take_one(self) -> int:
+        """Take at most one packet; return 1 if there was one."""
+        if self._early and self._take_early():
+            return 1
+        for number in ORDER[BOTH, self._right_first]:
+            packet = self._network.try_poll(number)
+            if packet is not None:
+                self._right_first = not self._right_first
+                self._took(number, packet)
+                return 1
+        return 0
+
+    def serve(self) -> None:
+        """Run the handlers of all messages that have come, while the program waits for something else."""
+        self._take(BOTH, EMPTY)
+
+    def _take(self, networks: On, how: How) -> int:
+        """Take packets; return how many."""
+        taken = self._take_early() if self._early else 0
+        while True:
+            found = 0
+            for number in ORDER[networks, False]:
+                packet = self._network.try_poll(number)
+                if packet is not None:
+                    found += 1
+                    self._took(number, packet)
+            taken += found
+            if not found or how is ONCE:
+                return taken
+
+    def _took(self, number: int, packet: Packet) -> None:
+        source, head, data = packet
+        whole = self._assemblies[number, source].add(head, data) if head & PARTIAL else data
+        if whole is None:
+            return
+        early = self._early.get((number, source))
+        handler = None if early else self.handlers.named(head, source)
+        if handler is None:
+            self._early.setdefault((number, source), deque()).append((head, whole))
+        else:
+            self._run(handler, source, head, whole)
+
+    def _take_early(self) -> int:
+        """Run the handlers of messages that came before they were registered; return how many have run."""
+        taken = 0
+        for key, waiting in list(self._early.items()):
+            while waiting and (handler := self.handlers.named(waiting[0][0], key[1])) is not None:
+                head, data = waiting.popleft()
+                self._run(handler, key[1], head, data)
+                taken += 1
+            if not waiting:
+                del self._early[key]
+        return taken
+
+    def check_registered(self) -> None:
+        """Raise an error if a message has come for a handler that is not registered here."""
+        for (_, source), waiting in self._early.items():
+            if waiting:
+                number, count = number_of(waiting[0][0])[0], len(waiting)
+                raise CollectiveMismatch(
+                    f"processor {source} has sent a message to handler {number}, but only {len(self.handlers)} are "
+                    f"registered here, and {count} {'message waits' if count == 1 else 'messages wait'}: all "
+                    "processors must register the same handlers, in the same order"
+                )
+
+    def _run(self, handler: Handler, source: int, head: int, data: bytes) -> None:
+        args = decoded(head, data)
+        message = Message(self, handler, source)
+        self._running.append(message)
+        self.deepest = max(self.deepest, len(self._running))
+        self._port.inside = self.running
+        try:
+            handler.function(message, *args)
+        except Exception as error:
+            error.add_note(f"raised in {self.running()} with the arguments {args!r:.300}")
+            raise
+        finally:
+            self._running.pop()
+            self._port.inside = self.running if self._running else None
+        self.handled += 1
+
+    def running(self) -> str:
+        """Return which handler runs, for messages."""
+        message = self._running[-1]
+        return f"the handler {message._handler.name!r} of a message from processor {message.source}"

@@ -1,0 +1,116 @@
+"""Messages as words: up to seven numbers fit into one packet, everything else is a pickle in one packet or several.
+
+    head     │ handler 14 │ types 7 │ pickled 1 │ more 1 │ continues 1 │ name 13 │     37 bits, from the lowest on
+    words    the numbers, int64 or float64 as ``types`` says; or the length of a pickle in bytes, and the pickle
+
+Of a message with several packets, all but the last have ``more`` set, and all but the first ``continues``.  ``name`` is
+a part of a hash of the handler's name, by which the receiver finds out whether it knows the handler by the same number.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..pickling import dumps, loads
+
+WORDS = 7
+"""Numbers that fit into one packet."""
+LONGEST = 2048
+"""Bytes of the longest pickle of a message."""
+HANDLERS = 1 << 14
+_TYPES, _PICKLED, _MORE, _CONTINUES, _NAME = 14, 1 << 21, 1 << 22, 1 << 23, 24
+PARTIAL = _MORE | _CONTINUES
+_WHOLE = frozenset((int, np.int64, np.int32))
+_REAL = frozenset((float, np.float64))
+
+
+@functools.cache
+def _layout(count: int, types: int) -> struct.Struct:
+    return struct.Struct("=" + "".join("d" if types >> k & 1 else "q" for k in range(count)))
+
+
+def head_of(number: int, name: int) -> int:
+    """Return the head of messages to a handler, to which the rest is added."""
+    return number | (name & 0x1FFF) << _NAME
+
+
+def number_of(head: int) -> tuple[int, int]:
+    """Return the number of the handler, and the part of the hash of its name."""
+    return head & HANDLERS - 1, head >> _NAME
+
+
+def encoded(args: Sequence[Any]) -> tuple[int, bytes]:
+    """Return arguments as a part of the head, and bytes.
+
+    Raises
+    ------
+    ValueError
+        If their pickle is too long.
+    """
+    types = 0
+    if len(args) <= WORDS:
+        for k, value in enumerate(args):
+            kind = type(value)
+            if kind in _REAL:
+                types |= 1 << k
+            elif kind not in _WHOLE:
+                break
+        else:
+            try:
+                return types << _TYPES, _layout(len(args), types).pack(*args)
+            except struct.error:  # an int of more than 64 bits
+                pass
+    data = dumps(tuple(args))
+    if len(data) > LONGEST:
+        raise ValueError(
+            f"the arguments of a message take {len(data):,} bytes, and at most {LONGEST:,} are possible: send several "
+            "messages, or put long data into a global array"
+        )
+    whole = len(data).to_bytes(8, "little") + data
+    return _PICKLED, whole + bytes(-len(whole) % 8)
+
+
+def decoded(head: int, data: bytes) -> tuple[Any, ...]:
+    """Return the arguments of a whole message."""
+    if head & _PICKLED:
+        length = int.from_bytes(data[:8], "little")
+        args: tuple[Any, ...] = loads(data[8 : 8 + length])
+        return args
+    count = len(data) >> 3
+    return _layout(count, head >> _TYPES & (1 << WORDS) - 1).unpack(data)
+
+
+def parts(head: int, data: bytes, most: int) -> list[tuple[int, bytes]]:
+    """Return the packets of a message, as heads and bytes; a packet has at most ``most`` words."""
+    size = 8 * most
+    if len(data) <= size:
+        return [(head, data)]
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    flags = [_MORE, *[_CONTINUES | _MORE] * (len(pieces) - 2), _CONTINUES]
+    return [(head | flag, piece) for flag, piece in zip(flags, pieces, strict=True)]
+
+
+class Assembly:
+    """The packets of one sender on one network that have come and whose messages are not complete.
+
+    A processor that waits for room in the middle of a message may send another one from a handler.  It then sends that
+    one as a whole, so the messages that are not complete are nested.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[list[bytes]] = []
+
+    def add(self, head: int, data: bytes) -> bytes | None:
+        """Take a packet; return the bytes of the message if this was its last packet."""
+        if not head & _CONTINUES:
+            if not head & _MORE:
+                return data
+            self._open.append([data])
+            return None
+        self._open[-1].append(data)
+        return None if head & _MORE else b"".join(self._open.pop())

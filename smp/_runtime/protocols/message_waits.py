@@ -1,0 +1,177 @@
+"""Posting and taking packets of the rings, and sleeping until something comes.
+
+A processor sleeps in its inbox (``inboxes``) for packets, for room, and for the end of a round of the barrier, all at
+once.  Each of these is a change that some other processor makes and then notifies the sleeper of:
+
+    packet in a ring     `post`, by its sender
+    room in a ring       `poll`, by its receiver, when it publishes credit
+    end of a round       ``barriers.arrive``, by the last to arrive
+    failure of the run   ``wait.abort``
+
+Rings store by release, which an x86 may delay beyond a later load, so `post` and `poll` make an atomic addition, which
+is a full fence, before they look at the inbox of the other processor.
+"""
+
+from __future__ import annotations
+
+from ..loops.atomics import Words, clock, fetch_add, futex_wait, load, pause, store, words_at
+from ..loops.compiler import inline
+from . import rings
+from .barriers import passed
+from .inboxes import ASLEEP, EVENTS, inbox_at, notify
+from .wait import (
+    ABORTED,
+    BARE,
+    CHANGING,
+    EXPIRED,
+    INBOX,
+    INBOXES,
+    OK,
+    RETRIES,
+    SHARED,
+    SIZE,
+    SLEEPERS,
+    SLICE,
+    aborted,
+    shared_of,
+)
+from .waiters import begin_wait, end_wait
+
+FENCE = 6  # word of ``net`` that only its own processor uses
+MESSAGES = 34  # OP of a record that waits in an inbox
+NETWORKS = 2
+
+
+@inline
+def net_at(sync: Words, nets: int, network: int) -> Words:
+    """Return this processor's private words of one network; those of LEFT begin at the address ``nets``."""
+    length = rings.private_words(sync[SIZE])
+    return words_at(nets + 8 * length * network, length)
+
+
+@inline
+def inbox_of(sync: Words, rank: int) -> Words:
+    """Return the inbox of a processor."""
+    return inbox_at(sync[SHARED] + shared_of(sync)[INBOX], rank)
+
+
+@inline
+def post(sync: Words, net: Words, to: int, head: int, source: Words, first: int, count: int) -> bool:
+    """Post a packet if there is room, and wake its receiver if it sleeps; return whether it was posted."""
+    if not rings.try_post_from(net, to, head, source, first, count):
+        return False
+    fetch_add(net, FENCE, 1)
+    notify(inbox_of(sync, to))
+    return True
+
+
+@inline
+def poll(sync: Words, net: Words, into: Words) -> bool:
+    """Take a packet: its sender, head and number of words into the first words, then its words."""
+    sender, head, count, _ = rings.try_poll(net)
+    if sender == rings.NO_SENDER:
+        return False
+    into[0], into[1], into[2] = sender, head, count
+    rings.read(net, sender, count, into, 3)
+    if rings.take(net, sender, count):
+        fetch_add(net, FENCE, 1)
+        notify(inbox_of(sync, sender))
+    return True
+
+
+@inline
+def _give_back(sync: Words, net: Words) -> None:
+    """Publish all credit before a sleep."""
+    for sender in range(sync[SIZE]):
+        if rings.publish(net, sender):
+            fetch_add(net, FENCE, 1)
+            notify(inbox_of(sync, sender))
+
+
+@inline
+def _ready(sync: Words, left: Words, right: Words, networks: int, room: int, to: int, k: int) -> bool:
+    """Return True if a packet has come on one of the networks, there is room, or round ``k`` has passed."""
+    if k >= 0 and passed(sync, k):
+        return True
+    if networks & 1 and rings.try_poll(left)[0] != rings.NO_SENDER:
+        return True
+    if networks & 2 and rings.try_poll(right)[0] != rings.NO_SENDER:
+        return True
+    if room & 1 and rings.room(left, to, 1) > 0:
+        return True
+    return bool(room & 2 and rings.room(right, to, 1) > 0)
+
+
+@inline
+def await_event(
+    sync: Words,
+    left: Words,
+    right: Words,
+    own: Words,
+    rank: int,
+    networks: int,
+    room: int,
+    to: int,
+    k: int,
+    deadline: int,
+) -> int:
+    """Wait until something comes: a packet on one of the networks, room to a processor, or the end of round ``k``.
+
+    ``networks`` and ``room`` are 0 for none, 1 for LEFT, 2 for RIGHT, 3 for both; ``k`` is -1 for none; ``own`` is the
+    record in which the sleep is noted.  Return OK, ABORTED or EXPIRED.
+    """
+    for look in range(sync[RETRIES]):
+        if _ready(sync, left, right, networks, room, to, k):
+            return OK
+        if aborted(sync):
+            return ABORTED
+        if look > BARE:
+            pause()
+    _give_back(sync, left)
+    _give_back(sync, right)
+    inbox = inbox_of(sync, rank)
+    begin_sleep(sync, inbox, own, k, deadline)
+    status = CHANGING
+    while status == CHANGING:
+        seen = load(inbox, EVENTS)
+        status = OK if _ready(sync, left, right, networks, room, to, k) else sleep(sync, inbox, seen, deadline)
+    end_sleep(sync, inbox, own, k)
+    return status
+
+
+@inline
+def begin_sleep(sync: Words, inbox: Words, own: Words, k: int, deadline: int) -> None:
+    """Show that this processor sleeps from now on, before its last look."""
+    begin_wait(own, MESSAGES, 0, clock(), deadline)
+    if k >= 0:
+        shared = shared_of(sync)
+        fetch_add(shared, INBOXES, 1)
+        fetch_add(shared, SLEEPERS, 1)
+    store(inbox, ASLEEP, 1)
+
+
+@inline
+def end_sleep(sync: Words, inbox: Words, own: Words, k: int) -> None:
+    """Show that this processor does not sleep any more."""
+    store(inbox, ASLEEP, 0)
+    if k >= 0:
+        shared = shared_of(sync)
+        fetch_add(shared, SLEEPERS, -1)
+        fetch_add(shared, INBOXES, -1)
+    end_wait(own)
+
+
+@inline
+def sleep(sync: Words, inbox: Words, seen: int, deadline: int) -> int:
+    """Sleep for a slice while EVENTS is ``seen``; return CHANGING, ABORTED or EXPIRED."""
+    if aborted(sync):
+        return ABORTED
+    slice_ns = sync[SLICE]
+    if deadline != 0:
+        left = deadline - clock()
+        if left <= 0:
+            return EXPIRED
+        if left < slice_ns:
+            slice_ns = left
+    futex_wait(inbox, EVENTS, seen, slice_ns)
+    return CHANGING

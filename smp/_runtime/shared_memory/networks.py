@@ -1,0 +1,117 @@
+"""The networks of a machine with shared memory: rings of packets (see ``rings`` and ``message_waits``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..program.port import Packet
+from ..protocols import rings, wait
+from ..protocols.message_waits import NETWORKS
+from .layout import rings_at
+from .memory import ProcessorMemory
+
+_HEADER = 3  # words in front of a packet that was taken: its sender, its head, its number of words
+
+
+class SleepingNetwork:
+    """A network whose processor sleeps for packets, room and the end of a barrier, all at once.
+
+    Parameters
+    ----------
+    here : callable
+        Notes where the program is, before a wait.
+    aborted : callable
+        Raises the error of a run that has failed.
+
+    Attributes
+    ----------
+    doing : str
+        What the processor waits for; empty while it does not wait.
+    """
+
+    longest: int
+
+    def __init__(self, here: Callable[[], object], aborted: Callable[[], object]) -> None:
+        self._here, self._aborted = here, aborted
+        self.doing = ""
+
+    def wait(self, doing: str, networks: int, deadline: int = 0, room: tuple[int, int] | None = None) -> bool:
+        """See `Network.wait`."""
+        self._here()
+        status = self.wait_for_all(doing, networks, room or (0, 0), -1, deadline)
+        if status == wait.ABORTED:
+            self._aborted()
+        return status == wait.OK
+
+    def wait_for_all(self, doing: str, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
+        """Sleep until something comes; return OK, ABORTED or EXPIRED (see ``wait``).
+
+        ``ticket`` is that of a barrier, whose end is waited for too; -1 for none.  See `Network.wait` for the others.
+        """
+        self.doing = doing
+        status = self._asleep(networks, room, ticket, deadline)
+        self.doing = ""
+        return status
+
+    def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
+        """See `Network.try_post`."""
+        raise NotImplementedError
+
+    def try_poll(self, network: int) -> Packet | None:
+        """See `Network.try_poll`."""
+        raise NotImplementedError
+
+    def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
+        raise NotImplementedError
+
+
+class RingNetwork(SleepingNetwork):
+    """The rings of one processor; see `Network`.
+
+    Parameters
+    ----------
+    core
+        The runtime's entry points, or a substitute for them.
+    """
+
+    def __init__(
+        self,
+        memory: ProcessorMemory,
+        rank: int,
+        size: int,
+        core: Any,
+        here: Callable[[], object],
+        aborted: Callable[[], object],
+    ) -> None:
+        super().__init__(here, aborted)
+        slots = rings.slots_for(size)
+        self._memory, self._rank, self._core = memory, rank, core
+        self.longest = rings.longest(slots)
+        nets = np.zeros((NETWORKS, rings.private_words(size)), np.int64)
+        nbytes = 8 * rings.ring_words(size, slots)
+        for network, net in enumerate(nets):
+            rings.prepare(net, memory.segment.address + rings_at(size) + network * nbytes, rank, size, slots)
+        packets = np.zeros((2, _HEADER + rings.MOST_WORDS), np.int64)
+        self._kept = nets, packets  # their addresses are given to the entry points
+        self._sync, self._nets = memory.sync.ctypes.data, nets.ctypes.data
+        self._given, self._taken = packets[0].ctypes.data, packets[1].ctypes.data
+        self._out, self._in = (packet.data.cast("B") for packet in packets)
+        self._found = packets[1]
+        memory.shared[wait.MESSAGING] = 1
+
+    def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
+        self._out[: len(data)] = data
+        return bool(self._core.post(self._sync, self._nets, network, to, head, self._given, len(data) >> 3))
+
+    def try_poll(self, network: int) -> Packet | None:
+        if not self._core.poll(self._sync, self._nets, network, self._taken):
+            return None
+        sender, head, count = self._found[:_HEADER].tolist()
+        return Packet(sender, head, bytes(self._in[8 * _HEADER : 8 * (_HEADER + count)]))
+
+    def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
+        own = self._memory.threads.own().address
+        return int(self._core.await_event(self._sync, self._nets, own, self._rank, networks, *room, ticket, deadline))
