@@ -20,6 +20,8 @@ from numpy.typing import ArrayLike
 
 BLACK, GREY = 6, 7
 """Indices in the palette; the colours before them are for series."""
+FURTHER = range(8, 16)
+"""Indices of further colours in the palette, for areas; lines in these colours look too much like others."""
 COLOURS, MARKERS = 6, 7
 """Numbers of series that can be distinguished by colour, and by marker."""
 Dash = Literal["solid", "dashed", "dashdot", "dotted"]

@@ -14,7 +14,10 @@ from numpy.typing import ArrayLike
 from .figure import Axis, Cells, Mark, Series
 from .ticks import named, put_numbers
 
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777")
+PALETTE = (
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777"),
+    *("#f0e442", "#332288", "#882255", "#b2df8a", "#8c564b", "#aa4499", "#ddcc77", "#117733"),
+)
 """Colours, the first seven of which colour-blind readers can distinguish too (Okabe and Ito). They repeat after the
 last."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -111,7 +114,8 @@ def draw_cells(axes: Axes, cells: Cells) -> None:
     values = np.ma.masked_invalid(cells.values)
     if cells.named:
         colours, norm = ListedColormap(PALETTE), Normalize(-0.5, len(PALETTE) - 0.5)
-        axes.pcolormesh(cells.x, cells.y, values % len(PALETTE), cmap=colours, norm=norm, shading="nearest")
+        look: dict[str, Any] = {"cmap": colours, "norm": norm, "shading": "nearest"}
+        axes.pcolormesh(cells.x, cells.y, values % len(PALETTE), rasterized=True, **look)
         return
     values = np.ma.masked_less_equal(values, 0)
     if not values.count():

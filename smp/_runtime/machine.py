@@ -23,7 +23,7 @@ from .memory.cells import Cells
 from .program.pickling import dump_call, load_result
 from .program.port import Processors
 from .program.processor import Processor, checked_number
-from .program.records.repeats import prepared, repeated
+from .program.records.repeats import checked_seed, prepared, repeated, seeded
 from .program.run import Run
 from .protocols.wait import deadline_after
 
@@ -46,8 +46,8 @@ class Machine:
         Number of processors.
     """
 
-    def __init__(self, processors: Processors, streams: int = 1) -> None:
-        self._processors, self._streams = processors, streams
+    def __init__(self, processors: Processors, streams: int = 1, seed: int | None = None) -> None:
+        self._processors, self._streams, self._seed = processors, streams, seed
         self.size = processors.size
         self._busy = threading.Lock()
         self._runner = 0  # identifier of the thread that waits for a program; 0 if none does
@@ -90,6 +90,7 @@ class Machine:
         warmup: int = 0,
         repeat: int = 1,
         counters: bool = False,
+        seed: int | None = None,
         **kwargs: Any,
     ) -> Run:
         """Run a program on all processors and wait for it.
@@ -117,6 +118,9 @@ class Machine:
             Number of recorded runs.  Each finds the arrays as the previous run has left them.
         counters : bool
             Whether to count instructions and cache misses with the hardware's counters, if the system allows it.
+        seed : int, optional
+            Seed of ``proc.random``, for ``run.seed``; by default a fresh one, or that of an emulated machine.  If the
+            program has a parameter ``seed``, it gets the same number.
 
         Returns
         -------
@@ -147,12 +151,11 @@ class Machine:
         ...     machine.run(lambda proc, x: proc.reduce(x * proc.rank), 21).results
         [21, 21]
         """
-        if not callable(program):
-            raise TypeError(f"a program must be a function of a processor, not a {type(program).__name__}")
         team = self._streams if streams is None else checked_number("streams", streams)
         deadline_after(timeout, 0)  # checked before any work
         sent = carried(prepared(program, args, warmup, repeat, counters), self)
-        call = dump_call(sent, args, kwargs)
+        number, named = seeded(program, args, kwargs, seed, self._seed)
+        call = dump_call(sent, args, named, number)
         with HeldBack() as ctrl_c:
             if not self._busy.acquire(blocking=False):
                 raise MachineError("this machine is already running a program; open another one for a second thread")
@@ -167,7 +170,7 @@ class Machine:
                 self._busy.release()
         results = received(sent, [load_result(rank, answer.result) for rank, answer in enumerate(answers)])
         del arrays  # arrays made by processors end here, unless a result refers to them
-        return Run(results, records, self._processors.kind, warmup)
+        return Run(results, records, self._processors.kind, warmup, number)
 
     @property
     def trace(self) -> list[tuple[int, int, str, str]]:
@@ -237,10 +240,8 @@ class Machine:
 
         Raises
         ------
-        TypeError, ValueError
-            If no cells can be made from the arguments.
-        Unsupported
-            On a machine without shared memory.
+        TypeError, ValueError, Unsupported
+            If no cells can be made from the arguments, or on a machine without shared memory.
         """
         return self._processors.cells(n, dtype, full, padded, retries)
 
@@ -348,7 +349,7 @@ def emulated(
     processors, streams : int
         Number of processors, and number of streams of each processor's team, as for `host`.
     seed : int
-        Seed of the random schedule.  The same seed gives the same run; another seed gives another schedule.
+        Seed of the random schedule, and of ``proc.random``.  The same seed gives the same run.
     schedule : {"seeded", "clock"} or sequence of int
         Rule that chooses the stream of the next step.  ``seeded`` draws it at random.  ``clock`` takes the
         earliest stream in virtual time; use it for timings.  A sequence lists the choices (see `smp.explore`).
@@ -377,7 +378,6 @@ def emulated(
     `smp.compiled.clock` report virtual time.  Only under ``schedule="clock"`` do the clocks agree about the order of
     events.  Plain Python code, with its reads and writes of shared memory, belongs to the step before it, and costs
     nothing.  Primitives return NumPy's numbers, which wrap around as those of compiled loops do.
-
     When every stream waits and none has a deadline, the run ends with `DeadlockError`.
 
     Examples
@@ -396,4 +396,5 @@ def emulated(
     if charges is not None and not isinstance(charges, Charges):
         raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
     table = Charges() if charges is None else charges
-    return Machine(EmulatedProcessors(size, scheduler(schedule, seed), checked_limit(limit), trace, table), team)
+    made = EmulatedProcessors(size, scheduler(schedule, seed), checked_limit(limit), trace, table)
+    return Machine(made, team, checked_seed(seed))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..loops.atomics import load
 from ..loops.interpreter import here as running
-from ..program.port import Packet
+from ..program.messages.network import Packet
 from ..protocols import barriers, message_waits, rings, wait
 from ..protocols.inboxes import EVENTS, notify
 from ..shared_memory.memory import ProcessorMemory

@@ -173,9 +173,9 @@ def explore(
 
     Notes
     -----
-    Each schedule is run from the beginning, so the program must do the same each time.  It must not use random numbers,
-    read the real time, or keep anything from one schedule to the next.  There is no barrier at the end of a program,
-    unlike in `Machine.run`.
+    Each schedule is run from the beginning, so the program must do the same each time.  It must not read the
+    real time, keep anything from one schedule to the next, or use random numbers other than those of ``proc.random``,
+    whose seed is 0 in each schedule.  There is no barrier at the end of a program, unlike in `Machine.run`.
 
     Only steps are interleaved: operations on cells, barriers, streams and the atomics of `smp.compiled`.  The code
     between two steps runs alone, so ``array.view[0] += 1`` loses no update here, although it may on the host.

@@ -19,6 +19,7 @@ from ..emulated.emulator import Step
 from ..emulated.processors import EmulatedProcessors
 from ..emulated.schedules import Choices
 from ..loops.compiler import numba
+from ..loops.places import called
 from ..machine import Machine
 from ..memory.segment import Block
 from ..memory.witness import Witness
@@ -139,5 +140,5 @@ class ReusedMachine:
 
     def _live(self, rank: int, recorder: Recorder, args: tuple[Any, ...], results: list[Any]) -> None:
         processor = Processor(self._processors.ports[rank], recorder, self._streams)
-        results[rank] = self._program(processor, *args)
+        results[rank] = called(self._program, processor, *args)
         processor._finish()

@@ -188,10 +188,8 @@ class Workers:
 
     def trace(self) -> Sequence[tuple[int, int, str, str]]:
         """Raise `Unsupported`: the host keeps no steps."""
-        raise Unsupported(
-            "the processors of the host run at the same time, so there is no list of steps; "
-            "smp.emulated(..., trace=True) keeps one"
-        )
+        why = "the processors of the host run at the same time, so there is no list of steps"
+        raise Unsupported(f"{why}; smp.emulated(..., trace=True) keeps one")
 
     def _must_be_open(self) -> None:
         if self.closed:

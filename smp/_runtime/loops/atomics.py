@@ -141,7 +141,7 @@ def flush(words: Words, i: Index) -> None:
 
 @primitive
 def clock() -> int:
-    """Return the nanoseconds of the monotonic clock, which is the same on all processors."""
+    """Return the nanoseconds of the monotonic clock, which all processors share; `Processor.clock` returns seconds."""
     return time.monotonic_ns()
 
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from smp.errors import Aborted
 
-from ..source.lines import wraps_users
+from ..source.lines import calls_programs, wraps_users
 from .compiler import imported_with_numba
 from .interpreter import here
 from .place_actions import CALL, SLEEP, act, machine_code
@@ -67,6 +67,17 @@ class Timer(Protocol):
     def enter(self, name: str) -> None: ...
     def leave(self, name: str) -> None: ...
     def carried(self, program: Callable[..., Any], machine: Any) -> Callable[..., Any]: ...
+
+
+@calls_programs
+def called(program: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Call a program, and return its result; None if it leaves by ``proc.exit(0)``, which raises SystemExit."""
+    try:
+        return program(*args, **kwargs)
+    except SystemExit as leaving:
+        if leaving.code not in (None, 0):
+            raise
+        return None
 
 
 class Enclosing:

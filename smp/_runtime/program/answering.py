@@ -21,6 +21,7 @@ from typing import Any
 
 from smp.errors import Aborted, NotPicklable
 
+from ..loops.places import called
 from ..protocols import wait
 from ..source.lines import calls_programs, innermost, is_ours
 from ..source.titles import titled
@@ -60,11 +61,11 @@ def answer(
     recorder = Recorder()
     processor = Processor(port, recorder, streams)
     try:
-        program, args, kwargs = call()
+        program, args, kwargs, processor._seed = call()
         before = _placement(port)
         port.diagnosis.begin(program)
         began = port.clock()
-        result = program(processor, *args, **kwargs)
+        result = called(program, processor, *args, **kwargs)
         still_here()
         processor._finish()
         recorder.seconds = port.clock() - began

@@ -17,7 +17,7 @@ import socket
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import cloudpickle
@@ -28,7 +28,8 @@ from ..loops.compiler import is_stream, loop_name, revive
 from ..loops.keys import fingerprint
 from ..source import titles
 
-Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], int]
+"""The program, its arguments by position and by name, and the seed of the run."""
 
 _REFUSED: tuple[type, ...] = (
     type(threading.Lock()),
@@ -90,7 +91,7 @@ def loads(data: bytes | memoryview) -> Any:
         ) from error
 
 
-def dump_call(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+def dump_call(program: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], seed: int) -> bytes:
     """Return a call as bytes.
 
     Raises
@@ -102,7 +103,7 @@ def dump_call(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> by
     file = io.BytesIO()
     pickler = _Pickler(file)
     try:
-        pickler.dump((program, args, kwargs))
+        pickler.dump((program, args, kwargs, seed))
         texts = pickle.dumps(titles.texts_of(pickler.sources))
         file.write(texts + len(texts).to_bytes(_LENGTH, "little"))
         return file.getvalue()
@@ -132,7 +133,7 @@ def load_result(rank: int, data: bytes) -> Any:
         raise NotPicklable(f"the result of processor {rank} cannot be unpickled: {error}; return plain data") from error
 
 
-def _culprit(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Exception] | None:
+def _culprit(program: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, Exception] | None:
     name = getattr(program, "__name__", repr(program))
     parts: list[tuple[str, Any]] = [(f"argument {i}", value) for i, value in enumerate(args)]
     parts += [(f"argument {key!r}", value) for key, value in kwargs.items()]

@@ -1,4 +1,4 @@
-"""The interfaces between programs and the kinds of machines, all in this module.
+"""The interfaces between programs and the kinds of machines.
 
 A program holds a `Processor`.  Its operations are written once, for all kinds.  They use a machine only through four
 interfaces, and know nothing of its views, its segment or its kind:
@@ -7,7 +7,7 @@ interfaces, and know nothing of its views, its segment or its kind:
                                       global arrays      allocate, fill, get, put, fence
                                       synchronisation    synchronise, exchange; arrive, passed, leave, blocks
                                       a loop             call
-    Network          every kind       try_post, try_poll, wait
+    Network          every kind       try_post, try_poll, wait (in ``messages.network``)
     SharedMemory     kinds with it    words for compiled loops, flags, cells, streams, the pages of an array
     Diagnosis        as far as a      begin, mark, place          where the processor is
                      kind can         fail, cause, counters       how the run ends, and what waits have cost
@@ -33,6 +33,7 @@ from ..memory.arrays import GlobalArray
 from ..memory.cells import COUNTERS, Cells
 from ..memory.threads import Threads
 from .answers import Done
+from .messages.network import Network
 from .place import Place
 
 Buffer = bytes | memoryview
@@ -57,57 +58,6 @@ class Slots(Protocol):
 
         All processors call this for the same collectives.  They may read the slots after all have arrived, and until
         they have left the collective and at least two more have begun.
-        """
-
-
-class Packet(NamedTuple):
-    """A packet that has come: the processor that sent it, its head, and its words as bytes."""
-
-    source: int
-    head: int
-    data: bytes
-
-
-class Network(Protocol):
-    """The two networks of a machine, 0 (LEFT) and 1 (RIGHT), as one processor uses them.
-
-    Each network is a bounded queue for every ordered pair of processors.  A processor uses it from one thread.
-
-    Attributes
-    ----------
-    longest : int
-        Largest number of words of a packet, at least 7.
-    """
-
-    longest: int
-
-    def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
-        """Append a packet to the queue to a processor, if there is room; return True if it was appended.
-
-        ``head`` has 37 bits.
-        """
-
-    def try_poll(self, network: int) -> Packet | None:
-        """Take a packet from a queue to this processor, from those of all senders in turn; None if all are empty."""
-
-    def wait(self, doing: str, networks: int, deadline: int = 0, room: tuple[int, int] | None = None) -> bool:
-        """Sleep until a packet may have come, or there may be room; return False if the deadline has come first.
-
-        Parameters
-        ----------
-        doing : str
-            What the processor waits for, for messages.
-        networks : int
-            Networks on which a packet ends the wait: 1 for LEFT, 2 for RIGHT, 3 for both.
-        deadline : int
-            In ns of the clock of `Port.deadline`; 0 for none.
-        room : tuple of int, optional
-            Networks, as above, and a processor: room in one of these queues ends the wait.
-
-        Raises
-        ------
-        Aborted
-            If another processor has failed.
         """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,15 +15,17 @@ from .collectives.statistic_calls import StatisticCalls
 from .memory_calls import MemoryCalls
 from .messages.calls import MessageCalls
 from .port import Port
+from .states import StateCalls
 from .steps import Recorder
 from .streams import CEILING, Pool
 from .superstep import Superstep
+from .timing import TimingCalls
 
 MOST = 1024
 """Largest number of processors of one machine, and of streams of one processor."""
 
 
-class Processor(StatisticCalls, MessageCalls, MemoryCalls):
+class Processor(StatisticCalls, MessageCalls, MemoryCalls, TimingCalls, StateCalls):
     """One processor of a machine, given to the program as its first argument.
 
     Attributes
@@ -34,6 +37,7 @@ class Processor(StatisticCalls, MessageCalls, MemoryCalls):
     def __init__(self, port: Port, recorder: Recorder, streams: int = 1) -> None:
         super().__init__(port, recorder)
         self._streams = streams
+        self._seed = 0
         self._steps = 0
         self._pools: list[Pool] = []
         self._team: Pool | None = None
@@ -92,6 +96,8 @@ class Processor(StatisticCalls, MessageCalls, MemoryCalls):
         self._finish_messages()
         for pool in self._pools:
             pool.close()
+        if self._recorder.states is not None:
+            self._recorder.states.end()
 
     def _dismiss(self) -> BaseException | None:
         """End the streams of a failed program; return the exception of a thread that was not requested, or None."""
@@ -109,6 +115,33 @@ class Processor(StatisticCalls, MessageCalls, MemoryCalls):
         raise NotPicklable(
             f"processor {self.rank} cannot be sent to another process; send what is needed, such as its rank"
         )
+
+    @cached_property
+    def random(self) -> np.random.Generator:
+        """The random numbers of this processor: a NumPy generator whose seed is that of the run and the rank.
+
+        ``machine.run(..., seed=run.seed)`` draws the same numbers again.  The generator is
+        ``np.random.default_rng(np.random.SeedSequence(seed).spawn(size)[rank])``.
+        """
+        return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(self.rank,)))
+
+    def exit(self, code: int = 0) -> NoReturn:
+        """End the program here, as ``sys.exit(code)`` does.
+
+        Parameters
+        ----------
+        code : int
+            0 ends the program of this processor only, with the result None; as after a ``return``, the processor waits
+            until the programs of all have ended.  Any other code ends the run at once, on all processors:
+            ``machine.run`` raises `ProcessorRaised`, which names the processor and the code.  Its ``__cause__`` is the
+            SystemExit with the code.
+
+        Notes
+        -----
+        It raises SystemExit, so it is called in the thread that runs the program.  A superstep that is left in this
+        way does not end.
+        """
+        raise SystemExit(operator.index(code))
 
     def block(self, n: int) -> slice:
         """Return this processor's share of ``range(n)``.

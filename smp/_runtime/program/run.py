@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,17 +28,21 @@ class Run(Repeated):
     ----------
     results : list
         Values that the program returned, one per processor.
-    steps, collectives, seconds, wall, size, dropped
+    steps, collectives, states, seconds, wall, size, dropped
         See `Repeat`.
     repeats, warmup
         See `Repeated`.
     kind : {"host", "emulated"}
         Kind of the machine that ran the program.  The seconds of an emulated machine are virtual time.
+    seed : int
+        Seed of ``proc.random``.  A run with the same seed draws the same random numbers.
     """
 
-    def __init__(self, results: list[Any], repeats: Sequence[Repeat], kind: str = "host", warmup: int = 0) -> None:
+    def __init__(
+        self, results: list[Any], repeats: Sequence[Repeat], kind: str = "host", warmup: int = 0, seed: int = 0
+    ) -> None:
         super().__init__(repeats, warmup)
-        self.results, self.kind = results, kind
+        self.results, self.kind, self.seed = results, kind, seed
 
     def interval(self, profile: Profile | None = None, *, whole: bool | None = None) -> Interval:
         """Compare the time of each superstep with the best and the worst time that are predicted for its accesses.
@@ -89,6 +95,24 @@ class Run(Repeated):
             found = found.repeated(whole_program.seconds_of(self) if as_one else self.seconds_of(COMMUNICATION))
         found = found.noting(moved_note(chosen, self.size, [repeat.placement for repeat in self.repeats]))
         return found.noting(*(whole_program.notes(self, found) if as_one else interval_notes.notes(self, found)))
+
+    def state_graph(self, path: str | os.PathLike[str]) -> None:
+        """Draw the states of all processors: processors upwards, time to the right, a colour for each state.
+
+        Parameters
+        ----------
+        path : path_like
+            The file.  Its ending selects the format: ``.png`` or ``.svg`` for a picture, or ``.json`` for a trace that
+            ``chrome://tracing`` and Perfetto show.  An existing file is replaced.
+
+        Raises
+        ------
+        ValueError
+            If the path has another ending, or if the program has recorded no state.
+        """
+        from .records.state_graph import write_states  # imported late, like Matplotlib
+
+        write_states(self.states, self.size, self.dropped_states, Path(path))
 
     def __str__(self) -> str:
         from .printed_run import run_text  # imported only when a run is printed, which most runs are not

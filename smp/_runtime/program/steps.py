@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .records.states import PackedStates, States
+
 LIMIT = 1_000_000
 """Number of supersteps that a processor records in one run, at 152 bytes each; further ones are only counted."""
 COPY_IN, COMPUTE, COPY_OUT, ENDED = 0, 1, 2, 3
@@ -91,6 +93,7 @@ class Packed(NamedTuple):
     cells: tuple[int, int, int]
     hardware: Hardware | None
     placement: Placement
+    states: PackedStates | None
 
 
 class Begun:
@@ -124,6 +127,8 @@ class Recorder:
     hardware : Hardware or None
         Counts by the hardware's counters, if they were requested.
     placement : Placement
+    states : States or None
+        The states of the processor, once the program has set one.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -136,6 +141,7 @@ class Recorder:
         self.cells = (0, 0, 0)
         self.hardware: Hardware | None = None
         self.placement = (math.nan, math.nan)
+        self.states: States | None = None
         self._rows = array("d")
         self._limit = limit * _COLUMNS
         self._exchanges: dict[tuple[str | None, str, int], list[float]] = {}
@@ -182,7 +188,8 @@ class Recorder:
         """Return the fields of `Packed`."""
         exchanges = [(*key, row) for key, row in self._exchanges.items()]
         supersteps = self._rows.tobytes(), list(self.labels), self.dropped
-        return *supersteps, exchanges, self.seconds, self.stated, self.cells, self.hardware, self.placement
+        states = None if self.states is None else self.states.packed()
+        return *supersteps, exchanges, self.seconds, self.stated, self.cells, self.hardware, self.placement, states
 
 
 ORDER = np.dtype([("step", np.int64), ("label", "U32")])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..program.port import Packet
+from ..program.messages.network import Packet
 from ..protocols import rings, wait
 from ..protocols.message_waits import NETWORKS
 from .layout import rings_at

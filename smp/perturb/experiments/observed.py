@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from smp._runtime.loops.interpreter import here
-from smp._runtime.loops.places import Enclosing, now
+from smp._runtime.loops.places import Enclosing, called, now
 from smp._runtime.machine import Machine
 from smp._runtime.program.processor import Processor
 
@@ -152,7 +152,7 @@ class Watched(Enclosing):
     def __call__(self, proc: Processor, /, *args: Any, **kwargs: Any) -> Seen:
         memory.begin()
         began = now()
-        result = self.program(proc, *args, **kwargs)
+        result = called(self.program, proc, *args, **kwargs)
         ended = now()
         result = result if proc.rank == 0 and (_is_number(result) or isinstance(result, Mapping)) else None
         return Seen(result, began, ended, os.getpid(), memory.peak(), here.interpreter is not None)

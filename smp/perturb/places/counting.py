@@ -16,7 +16,7 @@ import numpy as np
 
 from smp._runtime.loops.interpreter import here
 from smp._runtime.loops.place_actions import ENTRY, MET, MET_WORDS, RECORD_WORDS, WORD, machine_code, meet
-from smp._runtime.loops.places import ANY, PLACES, Enclosing, now
+from smp._runtime.loops.places import ANY, PLACES, Enclosing, called, now
 
 
 class Met(NamedTuple):
@@ -151,11 +151,11 @@ class Counting(Enclosing):
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Met] | None]:
         if PLACES.timer is not None:  # on an emulated machine, whose programs run in the process of the counter
-            return self.program(*args, **kwargs), None
+            return called(self.program, *args, **kwargs), None
         counter = Counter()
         counter.start()
         try:
-            result = self.program(*args, **kwargs)
+            result = called(self.program, *args, **kwargs)
         finally:
             met = counter.stop()
         return result, met

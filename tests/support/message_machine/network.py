@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from smp._runtime.program.port import Packet
+from smp._runtime.program.messages.network import Packet
 
 Address = tuple[str, int]
 PARENT: Address = ("parent", 0)

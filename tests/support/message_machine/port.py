@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._runtime.memory.arrays import GlobalArray
+from smp._runtime.program.messages.network import Packet
 from smp._runtime.program.place import Place
-from smp._runtime.program.port import Buffer, Diagnosis, Mismatch, Packet, must_agree, without_memory
+from smp._runtime.program.port import Buffer, Diagnosis, Mismatch, must_agree, without_memory
 from smp._runtime.program.processor import share
 from smp._runtime.protocols import wait
 from smp.errors import Aborted, HandlerError, WaitTimeout

@@ -16,8 +16,9 @@ from typing import Any
 
 from smp.errors import CollectiveMismatch, HandlerError
 
-from ..port import Packet, Port
+from ..port import Port
 from .handlers import Handler, Handlers
+from .network import Packet
 from .networks import BOTH, EMPTY, FIRST_LEFT, FIRST_RIGHT, LEFT, ONCE, ORDER, RIGHT, How, On
 from .packets import PARTIAL, Assembly, decoded, encoded, number_of, parts
 

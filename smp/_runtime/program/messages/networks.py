@@ -29,7 +29,7 @@ class On(enum.IntFlag):
 
 
 class How(enum.Enum):
-    """How much a poll takes.
+    """The number of messages that a poll takes.
 
     ONCE takes at most one message from each network.  EMPTY goes on until all networks are empty.  FIRST_LEFT looks at
     LEFT once, and goes on until both are empty only if there was a message; FIRST_RIGHT does the same with RIGHT.

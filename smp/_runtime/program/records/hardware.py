@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...loops.places import Enclosing
+from ...loops.places import Enclosing, called
 from ..processor import Processor
 
 
@@ -14,11 +14,11 @@ class WithCounters(Enclosing):
     def __call__(self, proc: Processor, *args: Any, **kwargs: Any) -> Any:
         memory = proc._port.memory
         if memory is None:
-            return self.program(proc, *args, **kwargs)
+            return called(self.program, proc, *args, **kwargs)
         counters = memory.hardware()
         try:
             counters.start()
-            result = self.program(proc, *args, **kwargs)
+            result = called(self.program, proc, *args, **kwargs)
             proc._recorder.hardware = counters.stop(), counters.missing
             return result
         finally:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..steps import PHASES, Hardware, Packed, joined, summary
 from .exchanges import joined_exchanges
+from .states import joined_states
 
 COMMUNICATION, WHOLE = "communication", "superstep"
 SPREAD = np.dtype(
@@ -58,6 +59,11 @@ class Repeat:
         For each processor, the events that ``counters=True`` has counted, and why others were not; None without it.
     dropped : int
         Number of supersteps beyond `LIMIT`, which were not recorded.
+    states : structured array
+        A row for each state of each processor (`Processor.state`), in order: ``rank, state, start, end``, in seconds of
+        the clock of `timeline`, which ``proc.reset_clock`` does not change.  Empty if the program has set no state.
+    dropped_states : int
+        Largest number of changes of state of a processor that were not recorded.
     """
 
     def __init__(self, packs: Sequence[tuple[Any, ...]], wall: float) -> None:
@@ -78,6 +84,18 @@ class Repeat:
     @property
     def dropped(self) -> int:
         return self._joined[2]
+
+    @property
+    def states(self) -> NDArray[np.void]:
+        return self._joined_states[0]
+
+    @property
+    def dropped_states(self) -> int:
+        return self._joined_states[1]
+
+    @cached_property
+    def _joined_states(self) -> tuple[NDArray[np.void], int]:
+        return joined_states([pack.states for pack in self.packs])
 
     @property
     def collectives(self) -> NDArray[np.void]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import operator
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from smp.errors import ProgramError
 
+from ...loops.places import Enclosing
 from ..answers import Done
 from ..steps import sequence
 from .hardware import WithCounters
@@ -25,8 +28,10 @@ def prepared(
     Raises
     ------
     TypeError, ValueError
-        If an option is not valid, or if the program has a parameter of the same name without a value.
+        If the program or an option is not valid, or if the program has a parameter of the same name without a value.
     """
+    if not callable(program):
+        raise TypeError(f"a program must be a function of a processor, not a {type(program).__name__}")
     for name, number, least in (("warmup", warmup, 0), ("repeat", repeat, 1)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer):
             raise TypeError(f"{name} must be a whole number of runs, not {number!r}")
@@ -43,8 +48,39 @@ def prepared(
     return WithCounters(program) if counters else program
 
 
+def seeded(
+    program: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], seed: int | None, usual: int | None
+) -> tuple[int, Mapping[str, Any]]:
+    """Return the seed of a run, and the arguments by name, with the seed if the program has such a parameter, too.
+
+    Without a seed, it is the usual one of the machine, or else a fresh one.  The same holds if only the program can use
+    the argument that is given, which need not be a number then.
+    """
+    if seed is not None and not _lacks(program, args, "seed"):
+        return checked_seed(seed), kwargs
+    other = int.from_bytes(os.urandom(8), "little") if usual is None else usual
+    if seed is None:
+        return other, kwargs
+    kwargs = {**kwargs, "seed": seed}
+    try:
+        return checked_seed(seed), kwargs
+    except (TypeError, ValueError):
+        return other, kwargs
+
+
+def checked_seed(seed: int) -> int:
+    """Return a seed, or raise an error that says why it is not valid."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise TypeError(f"seed must be a whole number, 0 or more, not {seed!r}")
+    if seed < 0:
+        raise ValueError(f"seed must be a whole number, 0 or more, not {seed}")
+    return operator.index(seed)
+
+
 def _lacks(program: Callable[..., Any], args: Sequence[Any], name: str) -> bool:
     """Return True if a program has a parameter of that name to which the call gives no value."""
+    while isinstance(program, Enclosing):
+        program = program.program
     try:
         bound = inspect.signature(program).bind_partial(None, *args)
     except (TypeError, ValueError):  # it has no signature, or the call does not fit it, which the processors report
