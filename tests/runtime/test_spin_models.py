@@ -1,4 +1,4 @@
-"""The SPIN models of the barrier, the abort word and the cells hold, planted bugs are found, and checks can fail.
+"""The SPIN models of barrier, abort word, cells and rings hold, planted bugs are found, and checks can fail.
 
 The tests that verify models are marked as slow and run only some of the checks; ``scripts/models`` runs them all.
 """
@@ -26,6 +26,8 @@ HOLDING = (
     "cell of 2, killed, any",
     "cell of 3, raising, ends",
     "cell of 3, two runs",
+    "ring of 3 slots",
+    "2 rings of 1 slot, killed",
 )
 FOUND = (
     "BUG_LAST_ADDS_PLAINLY",
@@ -38,6 +40,8 @@ FOUND = (
     "BUG_TOLD_OR_WAITS_FOR_EVER",
     "BUG_GIVES_UP_ON_THE_LIVING",
     "BUG_PAIR_IN_TWO_STORES",
+    "BUG_STAMP_NOT_RELEASED",
+    "BUG_ONE_STAMP",
 )
 
 needs_spin = pytest.mark.skipif(
@@ -115,6 +119,16 @@ def test_a_broken_cell_is_reported_with_the_path_to_its_failure(copy: Path) -> N
     assert done.returncode == 1
     assert "wrong state" in done.stdout
     assert "proc  1 (Stream" in done.stdout
+
+
+@pytest.mark.slow
+@needs_spin
+def test_the_name_of_a_model_runs_its_checks() -> None:
+    done = run(ROOT, "ring")
+    assert done.returncode == 0, done.stdout + done.stderr
+    models = re.findall(r"^.{30}(\w+) .* \d+\.\d$", done.stdout, re.MULTILINE)
+    assert len(models) == 20
+    assert set(models) == {"ring"}
 
 
 @pytest.mark.slow

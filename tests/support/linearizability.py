@@ -1,4 +1,4 @@
-"""A sequential model of a cell, and a check that it explains a history of concurrent operations.
+"""A sequential model of a cell, and a check that it, or another model, explains a history of concurrent operations.
 
 A history is linearizable if its operations could have been done one at a time, each at some moment between its
 invocation and its response, with the results that they had. The search goes through the orders that the times allow,
@@ -8,8 +8,8 @@ Source: Wing and Gong, Testing and verifying concurrent objects, section 4. The 
 Lowe, Testing for linearizability, section 3.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 READFE, READFF, READXX, WRITEEF, WRITEFF, WRITEXF, PURGE, FILL, FETCH_ADD, PEEK = range(10)
 TRY = 16
@@ -78,13 +78,21 @@ def meaning(op: int, given: int, state: State) -> Iterator[tuple[int, State]]:
         yield value, State(True, value + given)
 
 
-def linearizable(history: Sequence[Sequence[Operation]], begin: State, end: State | None = None) -> bool:
-    """Return True if some order of the operations explains all results, from one state of the cell to another.
+def linearizable(
+    history: Sequence[Sequence[Operation]],
+    begin: Any,
+    end: Any = None,
+    meaning: Callable[[int, int, Any], Iterable[tuple[int, Any]]] = meaning,
+) -> bool:
+    """Return True if some order of the operations explains all results, from one state of an object to another.
 
     Parameters
     ----------
     history : sequence of sequences of Operation
         Operations of each stream, in its order.
+    begin, end : State or another state that has ``owed``
+    meaning : callable
+        ``meaning(op, given, state)`` yields the results and states that an operation can lead to.
     """
     todo, seen = [((0,) * len(history), begin, EVER)], set()
     while todo:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,11 +29,11 @@ class Queues:
     Parameters
     ----------
     size, room : int
-        Number of processors, and number of packets that each queue holds.
+        Number of processors, and number of packets that each queue holds, by default ROOM.
     """
 
-    def __init__(self, size: int, room: int = ROOM) -> None:
-        self.size, self.room = size, room
+    def __init__(self, size: int, room: int | None = None) -> None:
+        self.size, self.room = size, ROOM if room is None else room
         self.clear()
 
     def clear(self) -> None:
@@ -57,16 +57,16 @@ class Queues:
         self._queues[network][to][packet.source].append(packet)
         return True
 
-    def take(self, network: int, to: int) -> Packet | None:
-        """Take a packet from the queues of all senders in turn; None if all are empty."""
+    def take(self, network: int, to: int) -> tuple[Packet | None, bool]:
+        """Take a packet from the queues of all senders in turn, or None; return also whether its queue was full."""
         first = int(self._next[network, to])
         for sender in (*range(first, self.size), *range(first)):
             queue = self._queues[network][to][sender]
             if queue:
                 self._next[network, to] = (sender + 1) % self.size
-                packet: Packet = queue.popleft()
-                return packet
-        return None
+                was_full = len(queue) == self.room
+                return queue.popleft(), was_full
+        return None, False
 
 
 def post(queues: Queues, network: int, to: int, packet: Packet) -> bool:
@@ -74,7 +74,7 @@ def post(queues: Queues, network: int, to: int, packet: Packet) -> bool:
     return queues.append(network, to, packet)
 
 
-def poll(queues: Queues, network: int, to: int) -> Packet | None:
+def poll(queues: Queues, network: int, to: int) -> tuple[Packet | None, bool]:
     """Take a packet: one step."""
     return queues.take(network, to)
 
@@ -113,15 +113,15 @@ class QueueNetwork(SleepingNetwork):
         return True
 
     def try_poll(self, network: int) -> Packet | None:
-        packet: Packet | None = _step(poll, self._queues, network, self._rank)
-        if packet is not None:
+        packet, was_full = _step(poll, self._queues, network, self._rank)
+        if was_full:
             notify(message_waits.inbox_of(self._memory.sync, packet.source))
-        return packet
+        return cast("Packet | None", packet)
 
     def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
-        sync, own = self._memory.sync, self._memory.threads.own().words
+        sync = self._memory.sync
         inbox = message_waits.inbox_of(sync, self._rank)
-        message_waits.begin_sleep(sync, inbox, own, ticket, deadline)
+        message_waits.begin_sleep(sync, inbox, ticket)
         status = wait.CHANGING
         while status == wait.CHANGING:
             seen = load(inbox, EVENTS)
@@ -130,7 +130,7 @@ class QueueNetwork(SleepingNetwork):
                 status = wait.OK
             else:
                 status = message_waits.sleep(sync, inbox, seen, deadline)
-        message_waits.end_sleep(sync, inbox, own, ticket)
+        message_waits.end_sleep(sync, inbox, ticket)
         return status
 
 

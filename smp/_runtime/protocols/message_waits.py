@@ -130,19 +130,20 @@ def await_event(
     _give_back(sync, left)
     _give_back(sync, right)
     inbox = inbox_of(sync, rank)
-    begin_sleep(sync, inbox, own, k, deadline)
+    begin_wait(own, MESSAGES, 0, clock(), deadline)
+    begin_sleep(sync, inbox, k)
     status = CHANGING
     while status == CHANGING:
         seen = load(inbox, EVENTS)
         status = OK if _ready(sync, left, right, networks, room, to, k) else sleep(sync, inbox, seen, deadline)
-    end_sleep(sync, inbox, own, k)
+    end_sleep(sync, inbox, k)
+    end_wait(own)
     return status
 
 
 @inline
-def begin_sleep(sync: Words, inbox: Words, own: Words, k: int, deadline: int) -> None:
+def begin_sleep(sync: Words, inbox: Words, k: int) -> None:
     """Show that this processor sleeps from now on, before its last look."""
-    begin_wait(own, MESSAGES, 0, clock(), deadline)
     if k >= 0:
         shared = shared_of(sync)
         fetch_add(shared, INBOXES, 1)
@@ -151,14 +152,13 @@ def begin_sleep(sync: Words, inbox: Words, own: Words, k: int, deadline: int) ->
 
 
 @inline
-def end_sleep(sync: Words, inbox: Words, own: Words, k: int) -> None:
+def end_sleep(sync: Words, inbox: Words, k: int) -> None:
     """Show that this processor does not sleep any more."""
     store(inbox, ASLEEP, 0)
     if k >= 0:
         shared = shared_of(sync)
         fetch_add(shared, SLEEPERS, -1)
         fetch_add(shared, INBOXES, -1)
-    end_wait(own)
 
 
 @inline

@@ -20,7 +20,7 @@ A message of more than seven words takes consecutive slots, whose first words ca
 is stored last, so the receiver sees a message with all its slots or not at all, and looks at one stamp only.  The other
 slots get their stamps too, although no processor looks at them in this lap.  So each slot is stamped in every lap, and
 the receiver that waits for a stamp finds there the stamp of the lap before, or 0.  A slot without a stamp of its own
-could keep one for 2^32 laps, which a short ring makes in minutes, and it would then be taken for a new message.
+could keep one for 2^16 laps, which a short ring makes in milliseconds, and it would then be taken for a new message.
 
 Two pairs of a store and a load order everything, on any CPU:
 
@@ -76,7 +76,7 @@ NO_SENDER = -1
 
 
 def slots_for(processors: int) -> int:
-    """Return the number of slots of each ring, 8 to 64, which the rings of a receiver share out of 4096."""
+    """Return the number of slots of each ring: 4096 slots divided among the senders, but at least 8 and at most 64."""
     return min(max(4096 // processors, 8), 64)
 
 
@@ -139,7 +139,7 @@ def room(net: Words, to: int, slots: int) -> int:
     """Return the number of free slots in the ring to a processor.
 
     The result comes from the credit last seen if that shows at least ``slots`` free slots, and from the present credit
-    otherwise.  A processor other than the sender only ever adds free slots.
+    otherwise.  Only a post by this processor takes free slots away.
     """
     peer = PEERS + PEER * to
     free = net[peer + LIMIT] - net[peer + POSTED]
@@ -152,7 +152,7 @@ def room(net: Words, to: int, slots: int) -> int:
 
 @inline
 def _after(place: int, slots: int, end: int, ring: int) -> int:
-    """Return the place that is a number of slots after another one, in this lap or the next."""
+    """Return the next slot after some more slots, in this lap or the next."""
     place += slots * LINE << AT
     if place >> AT >= end:
         place = (place >> AT) - ring * LINE << AT | place + 1 & LOW
@@ -255,8 +255,8 @@ def _look(net: Words, rings: Words, begin: int, end: int) -> tuple[int, int]:
 def try_poll(net: Words) -> tuple[int, int, int, int]:
     """Look for a message, at each sender's next slot; return ``(sender, head, count, at)``.
 
-    ``sender`` is NO_SENDER if there is none.  The first seven words of the message are ``rings_of(net)[at]`` and those
-    after it; `read` copies more.  They stay there, and the next poll returns the same message, until `take`.
+    ``sender`` is NO_SENDER if there is none.  ``count`` is the number of words of the message.  The first seven of them
+    are ``rings_of(net)[at]`` and those after it; `read` copies all.  They stay there until `take`.
     """
     rings, begin = rings_of(net), net[IN]
     middle, end = begin + net[NEXT], begin + net[SIZE]
