@@ -1,0 +1,339 @@
+"""Messages under all schedules, with little room; deadlocks; floods; killed processors."""
+
+import os
+import random
+import signal
+from typing import Any
+
+import numpy as np
+import pytest
+from support.machines import CPUS, Machines, guarded
+
+import smp
+from smp import BOTH, EMPTY, LEFT, RIGHT
+from smp._computer.limits import usable_cpus
+from smp._runtime.emulated import networks
+from smp._runtime.program.messages import messenger
+from smp._runtime.protocols import message_waits, rings
+from smp.errors import DeadlockError, ProcessorDied, ProcessorRaised
+
+
+@pytest.fixture(params=[1, 2])
+def room(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Let the queues of emulated machines hold few packets."""
+    monkeypatch.setattr(networks, "ROOM", request.param)
+    return int(request.param)
+
+
+def storm(proc: smp.Processor, each: int = 2) -> int:
+    """Send requests to all others, and count the replies."""
+    sums = [0]
+    add = proc.handler(lambda message, k: sums.__setitem__(0, sums[0] + k))
+    ask = proc.handler(lambda message, k: message.reply(add, k), replies=True)
+    for k in range(each):
+        for other in range(1, proc.size):
+            proc.request((proc.rank + other) % proc.size, ask, k + 1)
+    expected = (proc.size - 1) * each * (each + 1) // 2
+    proc.wait_until(lambda: sums[0] == expected)
+    return sums[0]
+
+
+@pytest.mark.parametrize(
+    ("processors", "preemptions", "limit"),
+    [(2, 1, 30_000), (3, 1, 1_500), pytest.param(3, 2, 60_000, marks=pytest.mark.slow)],
+)
+def test_requests_and_replies_never_wait_for_each_other(
+    room: int, processors: int, preemptions: int, limit: int
+) -> None:
+    found = smp.explore(storm, processors, preemptions, limit=limit)
+    assert found.failure is None, str(found)
+
+
+def numbered(proc: smp.Processor) -> list[int]:
+    """Processor 0 sends numbers to the last, over processor 1 if there is one in between."""
+    came: list[int] = []
+    take = proc.handler(lambda message, k: came.append(k))
+    if proc.rank == 0:
+        for k in range(4):
+            proc.send(proc.size - 1, take, k, on=LEFT)
+    elif proc.rank == 1 and proc.size > 2:
+        for k in range(3):
+            proc.send(proc.size - 1, take, 10 + k, on=LEFT)
+    proc.quiet()
+    return came
+
+
+@pytest.mark.parametrize(("processors", "preemptions", "limit"), [(2, 2, 3_000), (3, 1, 1_500)])
+def test_messages_come_once_and_in_order(room: int, processors: int, preemptions: int, limit: int) -> None:
+    def check(run: smp.Run) -> bool:
+        came = run.results[-1]
+        first, second = [k for k in came if k < 10], [k for k in came if k >= 10]
+        return first == [0, 1, 2, 3] and second == ([10, 11, 12] if processors == 3 else [])
+
+    found = smp.explore(numbered, processors, preemptions, check=check, limit=limit)
+    assert found.failure is None, str(found)
+
+
+def chain(proc: smp.Processor) -> int:
+    """A request of processor 0 makes processor 1 reply to processor 2; then all is quiet."""
+    came = [0]
+    arrive = proc.handler(lambda message: came.__setitem__(0, 1))
+    pass_on = proc.handler(lambda message: message.reply(arrive, to=proc.size - 1), replies=True)
+    if proc.rank == 0:
+        proc.request(1, pass_on)
+    proc.quiet()
+    return came[0]
+
+
+@pytest.mark.parametrize(("processors", "preemptions", "limit"), [(2, 2, 4_000), (3, 1, 3_000)])
+def test_quiet_is_never_early(processors: int, preemptions: int, limit: int) -> None:
+    found = smp.explore(
+        chain, processors, preemptions, check=lambda run: run.results == [0] * (processors - 1) + [1], limit=limit
+    )
+    assert found.failure is None, str(found)
+
+
+def sleepers(proc: smp.Processor) -> list[int]:
+    """Both wait for a message of the other one, at a barrier and outside of it, and for room."""
+    came: list[int] = []
+    take = proc.handler(lambda message, k: came.append(k))
+    proc.send(1 - proc.rank, take, 1)
+    proc.barrier()
+    proc.wait_until(lambda: came)
+    for _ in range(3):
+        proc.send(1 - proc.rank, take, 2, on=RIGHT)
+    proc.wait_until(lambda: len(came) == 4)
+    return came
+
+
+@pytest.mark.parametrize("preemptions", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_no_wake_up_is_lost(room: int, preemptions: int) -> None:
+    found = smp.explore(sleepers, 2, preemptions, limit=20_000, check=lambda run: run.results == [[1, 2, 2, 2]] * 2)
+    assert found.failure is None, str(found)
+
+
+def through_rings(monkeypatch: pytest.MonkeyPatch, slots: int) -> None:
+    """Give emulated machines the rings of the host, interpreted, in place of queues."""
+    from smp._runtime.emulated.processors import EmulatedPort
+    from smp._runtime.shared_memory.port import SharedMemoryPort
+
+    monkeypatch.setattr(EmulatedPort, "_make_network", SharedMemoryPort._make_network)
+    monkeypatch.setattr(rings, "slots_for", lambda processors: slots)
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+@pytest.mark.parametrize("program", [storm, sleepers, numbered])
+def test_the_same_over_interpreted_rings(monkeypatch: pytest.MonkeyPatch, program: Any, slots: int) -> None:
+    through_rings(monkeypatch, slots)
+    found = smp.explore(program, 2, 1, limit=400)
+    assert found.failure is None, str(found)
+
+
+def failing(program: Any, processors: int = 2, preemptions: int = 1, limit: int = 5_000) -> Any:
+    found = smp.explore(program, processors, preemptions, limit=limit)
+    assert found.failure is not None, "the planted bug was not found"
+    return found.failure.error
+
+
+class Planted:
+    """Bugs that make programs wait for ever, or be quiet too early."""
+
+    @staticmethod
+    def replies_on_left_only(monkeypatch: pytest.MonkeyPatch) -> None:
+        post = messenger.Messenger._post
+
+        def wrong(self: Any, to: int, handler: Any, args: Any, on: Any, polled: Any, how: Any) -> None:
+            post(self, to, handler, args, LEFT, polled, how)
+
+        monkeypatch.setattr(messenger.Messenger, "_post", wrong)
+
+    @staticmethod
+    def requests_poll_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+        take = messenger.Messenger._take
+
+        def wrong(self: Any, networks: Any, how: Any) -> int:
+            waits = len(self._running) == 0 and self.sent == 0
+            return 0 if waits else int(take(self, networks, how))
+
+        monkeypatch.setattr(messenger.Messenger, "_take", wrong)
+
+    @staticmethod
+    def posts_wake_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(networks, "notify", lambda inbox: None)
+
+    @staticmethod
+    def asleep_before_the_last_look(monkeypatch: pytest.MonkeyPatch) -> None:
+        """The flag is stored after the last look: the look is missing."""
+        monkeypatch.setattr(networks, "look", lambda *args: False)
+
+
+def test_replies_on_left_only_are_found(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    Planted.replies_on_left_only(monkeypatch)
+    assert isinstance(failing(storm), DeadlockError)
+
+
+def test_a_lost_wake_up_is_found(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    Planted.posts_wake_nobody(monkeypatch)
+    assert isinstance(failing(sleepers), DeadlockError)
+
+
+def test_a_sleep_without_a_last_look_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    registered = networks.look
+
+    def wrong(*args: Any) -> bool:
+        return False
+
+    assert registered is not wrong
+    monkeypatch.setattr(networks.QueueNetwork, "_asleep", sleeps_at_once)
+    assert isinstance(failing(sleepers), DeadlockError)
+
+
+def sleeps_at_once(self: Any, bits: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
+    """Sleep without a look after ASLEEP is stored."""
+    sync = self._memory.sync
+    inbox = message_waits.inbox_of(sync, self._rank)
+    message_waits.begin_sleep(sync, inbox, ticket)
+    status = message_waits.sleep(sync, inbox, int(inbox[message_waits.EVENTS]), deadline)
+    message_waits.end_sleep(sync, inbox, ticket)
+    return 0 if status == message_waits.CHANGING else status
+
+
+def test_one_round_of_quiet_is_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processor 0 counts before it sends, processor 1 after it has handled: the sums agree while one is on its way."""
+
+    def program(proc: smp.Processor) -> int:
+        came = [0]
+        last = proc.handler(lambda message: came.__setitem__(0, came[0] + 1))
+        first = proc.handler(lambda message: message.reply(last, to=2), replies=True)
+        if proc.rank == 0:
+            proc.request(1, first)
+        one_round(proc)
+        found = came[0]
+        proc.quiet()
+        assert found == came[0], "a message came after the quiet"
+        return found
+
+    def one_round(proc: smp.Processor) -> None:
+        found = proc._messenger
+        assert found is not None
+        while True:
+            found.poll(BOTH, EMPTY)
+            sent, handled = (sum(each) for each in zip(*proc.gather((found.sent, found.handled)), strict=True))
+            if sent == handled:
+                return
+
+    error = failing(program, 3, 1, 30_000)
+    assert isinstance(error, ProcessorRaised)
+    assert "a message came after the quiet" in str(error)
+
+
+def test_a_barrier_that_does_not_poll_deadlocks_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The deadlock of the source: more messages than there is room for, and a receiver that does not poll."""
+    monkeypatch.setattr(networks, "ROOM", 2)
+
+    def program(proc: smp.Processor, polls: bool) -> int:
+        came: list[int] = []
+        take = proc.handler(lambda message: came.append(1))
+        if not polls:
+            proc._port.serve = None
+        if proc.rank:
+            for _ in range(3):
+                proc.send(0, take, on=LEFT)
+        proc.barrier()
+        return len(came)
+
+    found = smp.explore(lambda proc: program(proc, True), 2, 2, limit=5_000)
+    assert found.failure is None, str(found)
+    failure = smp.explore(lambda proc: program(proc, False), 2, 2, limit=10).failure
+    assert failure is not None
+    assert isinstance(failure.error, DeadlockError)
+    assert "room for a message to processor 0" in str(failure.error)
+    assert "barrier" in str(failure.error)
+
+
+def test_a_deadlock_of_messages_is_told_on_the_host(pair: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> None:
+        come: list[int] = []
+        proc.handler(print)
+        if proc.rank:
+            proc.barrier()
+        else:
+            proc.wait_until(lambda: come)
+
+    with guarded(smp.host(2)) as machine, pytest.raises(DeadlockError) as caught:
+        machine.run(program, helpers=False)
+    assert "a message" in str(caught.value)
+    assert "barrier" in str(caught.value)
+
+
+def flood(proc: smp.Processor, requests: int) -> tuple[int, int, int]:
+    draw = random.Random(proc.rank)
+    sums = [0, 0]
+
+    def add(message: smp.Message, k: int) -> None:
+        sums[0] += k
+
+    def ask(message: smp.Message, k: int) -> None:
+        sums[1] += k
+        message.reply(added, k)
+
+    added, asked = proc.handler(add), proc.handler(ask, replies=True)
+    for k in range(requests):
+        proc.request(draw.randrange(proc.size), asked, k)
+    proc.quiet()
+    assert proc._messenger is not None
+    return sums[0], sums[1], proc._messenger.deepest
+
+
+@pytest.mark.parametrize("options", [{"processors": 4 * CPUS}, {"processors": 3, "pin": (usable_cpus()[0],) * 3}])
+@pytest.mark.parametrize("requests", [1_500, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_a_flood_of_requests_ends(machines: Machines, options: dict[str, Any], requests: int) -> None:
+    with guarded(machines(**options)) as machine:
+        results = machine.run(flood, requests).results
+        size = machine.size
+    assert [mine for mine, _, _ in results] == [requests * (requests - 1) // 2] * size
+    assert sum(theirs for _, theirs, _ in results) == size * requests * (requests - 1) // 2
+    assert max(deepest for _, _, deepest in results) <= 2
+
+
+@pytest.mark.parametrize("times", [4, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_processor_killed_in_a_flood_ends_the_run(machines: Machines, times: int) -> None:
+    def program(proc: smp.Processor, when: int) -> None:
+        if proc.rank == 1:
+            signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+            signal.setitimer(signal.ITIMER_REAL, 0.001 + when * 0.0017 % 0.03)
+        while True:
+            flood(proc, 1000)
+
+    for when in range(times):
+        with guarded(machines(4, start="fork")) as machine, pytest.raises(ProcessorDied, match="processor 1"):
+            machine.run(program, when)
+
+
+def test_messages_of_a_failed_run_do_not_come_in_the_next_one(machines: Machines) -> None:
+    def program(proc: smp.Processor, fails: bool) -> list[int]:
+        came: list[int] = []
+        take = proc.handler(lambda message, k: came.append(k))
+        for k in range(5):
+            proc.send(1 - proc.rank, take, 10 * fails + k)
+        if fails and proc.rank:
+            raise ArithmeticError
+        proc.quiet()
+        return came
+
+    with guarded(machines(2)) as machine:
+        for _ in range(3):
+            with pytest.raises(ProcessorRaised, match="ArithmeticError"):
+                machine.run(program, True)
+            assert [sorted(came) for came in machine.run(program, False).results] == [list(range(5))] * 2
+
+
+def test_a_send_from_another_stream_is_refused(machines: Machines) -> None:
+    def program(proc: smp.Processor) -> None:
+        take = proc.handler(lambda message: None)
+        with proc.streams(2) as pool:
+            pool.start(lambda: proc.send(0, take)).result()
+
+    for machine in (machines(1), smp.emulated(1)):
+        with guarded(machine) as opened, pytest.raises(ProcessorRaised, match="on another stream than the program's"):
+            opened.run(program)
