@@ -8,6 +8,7 @@
     compiled    cells, barrier and atomics for such loops
     Cells       words with a full/empty bit             Pool, Thread   streams of a processor, and their work
     Ticket      a collective that is begun now and waited for later
+    patterns    permutations: which processor sends to which
     NONE, ELEMENT, ARRAY   boundaries between processors, for scans in segments
     Message     a message, as its handler gets it
     LEFT, RIGHT, BOTH, EITHER   networks of messages              ONCE, EMPTY, FIRST_LEFT, FIRST_RIGHT   ways to poll
@@ -33,6 +34,7 @@ from ._runtime.loops.compiler import inline, local, stream
 from ._runtime.machine import Machine, current_machine, emulated, host
 from ._runtime.memory.arrays import GlobalArray
 from ._runtime.memory.cells import Cells
+from ._runtime.program.collectives import patterns
 from ._runtime.program.collectives.segments import ARRAY, ELEMENT, NONE, Boundary
 from ._runtime.program.collectives.tickets import Ticket
 from ._runtime.program.messages.messenger import Message
@@ -145,6 +147,7 @@ __all__ = [
     "host",
     "inline",
     "local",
+    "patterns",
     "placement",
     "replay",
     "stream",

@@ -5,7 +5,6 @@ import random
 import signal
 from typing import Any
 
-import numpy as np
 import pytest
 from support.machines import CPUS, Machines, guarded
 
@@ -35,6 +34,7 @@ def storm(proc: smp.Processor, each: int = 2) -> int:
             proc.request((proc.rank + other) % proc.size, ask, k + 1)
     expected = (proc.size - 1) * each * (each + 1) // 2
     proc.wait_until(lambda: sums[0] == expected)
+    assert proc._messages().deepest <= 2
     return sums[0]
 
 
@@ -106,9 +106,13 @@ def sleepers(proc: smp.Processor) -> list[int]:
     return came
 
 
+def all_came(run: smp.Run) -> bool:
+    return [sorted(came) for came in run.results] == [[1, 2, 2, 2]] * 2
+
+
 @pytest.mark.parametrize("preemptions", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_wake_up_is_lost(room: int, preemptions: int) -> None:
-    found = smp.explore(sleepers, 2, preemptions, limit=20_000, check=lambda run: run.results == [[1, 2, 2, 2]] * 2)
+    found = smp.explore(sleepers, 2, preemptions, limit=20_000, check=all_came)
     assert found.failure is None, str(found)
 
 
@@ -129,61 +133,48 @@ def test_the_same_over_interpreted_rings(monkeypatch: pytest.MonkeyPatch, progra
     assert found.failure is None, str(found)
 
 
+def under_seeds(program: Any, seeds: int = 100) -> None:
+    """Run a program on three processors under random schedules."""
+    for seed in range(seeds):
+        with smp.emulated(3, seed=seed) as machine:
+            machine.run(program, 6)
+
+
+def test_requests_and_replies_end_under_random_schedules(room: int) -> None:
+    under_seeds(storm)
+
+
 def failing(program: Any, processors: int = 2, preemptions: int = 1, limit: int = 5_000) -> Any:
     found = smp.explore(program, processors, preemptions, limit=limit)
     assert found.failure is not None, "the planted bug was not found"
     return found.failure.error
 
 
-class Planted:
-    """Bugs that make programs wait for ever, or be quiet too early."""
-
-    @staticmethod
-    def replies_on_left_only(monkeypatch: pytest.MonkeyPatch) -> None:
-        post = messenger.Messenger._post
-
-        def wrong(self: Any, to: int, handler: Any, args: Any, on: Any, polled: Any, how: Any) -> None:
-            post(self, to, handler, args, LEFT, polled, how)
-
-        monkeypatch.setattr(messenger.Messenger, "_post", wrong)
-
-    @staticmethod
-    def requests_poll_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-        take = messenger.Messenger._take
-
-        def wrong(self: Any, networks: Any, how: Any) -> int:
-            waits = len(self._running) == 0 and self.sent == 0
-            return 0 if waits else int(take(self, networks, how))
-
-        monkeypatch.setattr(messenger.Messenger, "_take", wrong)
-
-    @staticmethod
-    def posts_wake_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(networks, "notify", lambda inbox: None)
-
-    @staticmethod
-    def asleep_before_the_last_look(monkeypatch: pytest.MonkeyPatch) -> None:
-        """The flag is stored after the last look: the look is missing."""
-        monkeypatch.setattr(networks, "look", lambda *args: False)
-
-
 def test_replies_on_left_only_are_found(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    Planted.replies_on_left_only(monkeypatch)
-    assert isinstance(failing(storm), DeadlockError)
+    post = messenger.Messenger._post
+
+    def wrong(self: Any, to: int, handler: Any, args: Any, on: Any, polled: Any, how: Any) -> None:
+        post(self, to, handler, args, LEFT, polled, how)
+
+    monkeypatch.setattr(messenger.Messenger, "_post", wrong)
+    with pytest.raises(DeadlockError, match="room for a message to processor"):
+        under_seeds(storm)
+
+
+def test_replies_that_wait_and_poll_left_are_found(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A processor that polls LEFT while it waits for a reply's room runs handlers of requests inside of one another."""
+    monkeypatch.setattr(messenger, "RIGHT", BOTH)
+
+    with pytest.raises(ProcessorRaised, match="deepest"):
+        under_seeds(storm)
 
 
 def test_a_lost_wake_up_is_found(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    Planted.posts_wake_nobody(monkeypatch)
+    monkeypatch.setattr(networks, "notify", lambda inbox: None)
     assert isinstance(failing(sleepers), DeadlockError)
 
 
 def test_a_sleep_without_a_last_look_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    registered = networks.look
-
-    def wrong(*args: Any) -> bool:
-        return False
-
-    assert registered is not wrong
     monkeypatch.setattr(networks.QueueNetwork, "_asleep", sleeps_at_once)
     assert isinstance(failing(sleepers), DeadlockError)
 
@@ -198,33 +189,34 @@ def sleeps_at_once(self: Any, bits: int, room: tuple[int, int], ticket: int, dea
     return 0 if status == message_waits.CHANGING else status
 
 
-def test_one_round_of_quiet_is_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processor 0 counts before it sends, processor 1 after it has handled: the sums agree while one is on its way."""
+def test_one_round_of_quiet_is_too_few() -> None:
+    """The sums of one round can agree by chance, since processors count at different times."""
 
-    def program(proc: smp.Processor) -> int:
+    def program(proc: smp.Processor) -> bool:
         came = [0]
         last = proc.handler(lambda message: came.__setitem__(0, came[0] + 1))
-        first = proc.handler(lambda message: message.reply(last, to=2), replies=True)
+
+        def twice(message: smp.Message) -> None:
+            for _ in range(12):
+                message.reply(last, to=2, on=RIGHT)
+
+        first = proc.handler(twice, replies=True)
         if proc.rank == 0:
             proc.request(1, first)
         one_round(proc)
         found = came[0]
         proc.quiet()
-        assert found == came[0], "a message came after the quiet"
-        return found
+        return found == came[0]
 
     def one_round(proc: smp.Processor) -> None:
-        found = proc._messenger
-        assert found is not None
+        messages = proc._messages()
         while True:
-            found.poll(BOTH, EMPTY)
-            sent, handled = (sum(each) for each in zip(*proc.gather((found.sent, found.handled)), strict=True))
+            messages.poll(BOTH, EMPTY)
+            sent, handled = (sum(each) for each in zip(*proc.gather((messages.sent, messages.handled)), strict=True))
             if sent == handled:
                 return
 
-    error = failing(program, 3, 1, 30_000)
-    assert isinstance(error, ProcessorRaised)
-    assert "a message came after the quiet" in str(error)
+    assert any(not all(smp.emulated(3, seed=seed).run(program).results) for seed in range(200))
 
 
 def test_a_barrier_that_does_not_poll_deadlocks_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from smp.errors import NotPicklable, PhaseError
 
 from .collectives.statistic_calls import StatisticCalls
+from .collectives.transpose import TransposeCalls
 from .memory_calls import MemoryCalls
 from .messages.calls import MessageCalls
 from .port import Port
@@ -25,7 +26,7 @@ MOST = 1024
 """Largest number of processors of one machine, and of streams of one processor."""
 
 
-class Processor(StatisticCalls, MessageCalls, MemoryCalls, TimingCalls, StateCalls):
+class Processor(StatisticCalls, TransposeCalls, MessageCalls, MemoryCalls, TimingCalls, StateCalls):
     """One processor of a machine, given to the program as its first argument.
 
     Attributes

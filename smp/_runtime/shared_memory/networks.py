@@ -101,6 +101,7 @@ class RingNetwork(SleepingNetwork):
         self._out, self._in = (packet.data.cast("B") for packet in packets)
         self._found = packets[1]
         memory.shared[wait.MESSAGING] = 1
+        memory.threads.watched()  # so that a deadlock is found
 
     def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
         self._out[: len(data)] = data

@@ -60,7 +60,7 @@ class Combination:
             raise TypeError(f"{name} needs an operator of two arguments, such as np.add, not {op!r}")
         self.boundary = NONE if boundary is None else checked_boundary(f"segments= of {name}", boundary)
         if out is not None:
-            _check_out(name, given, out)
+            check_out(name, given, out)
         self.op, self.mine, self.out, self._value = op, operand(op, given), out, value
         self.scan, self.exclusive, self.reverse = name == "scan", exclusive, reverse
         self.name = f"{name}({', '.join([name_of(op), *['exclusive'] * exclusive, *['reverse'] * reverse])})"
@@ -113,7 +113,7 @@ def _converted(identity: Any, dtype: np.dtype[Any]) -> Any:
     return made
 
 
-def _check_out(name: str, given: NDArray[Any], out: Any) -> None:
+def check_out(name: str, given: NDArray[Any], out: Any) -> None:
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out= of {name} must be a NumPy array, not a {type(out).__name__}")
     if (out.dtype, out.shape) != (given.dtype, given.shape) or not out.flags.writeable:
