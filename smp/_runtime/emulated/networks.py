@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -52,21 +52,27 @@ class Queues:
 
     def append(self, network: int, to: int, packet: Packet) -> bool:
         """Append a packet if there is room; return True if it was appended."""
-        if not self.has_room(network, packet.source, to):
+        sender = packet[0]
+        if not self.has_room(network, sender, to):
             return False
-        self._queues[network][to][packet.source].append(packet)
+        self._queues[network][to][sender].append(packet)
         return True
 
-    def take(self, network: int, to: int) -> tuple[Packet | None, bool]:
-        """Take a packet from the queues of all senders in turn, or None; return also whether its queue was full."""
-        first = int(self._next[network, to])
-        for sender in (*range(first, self.size), *range(first)):
-            queue = self._queues[network][to][sender]
-            if queue:
-                self._next[network, to] = (sender + 1) % self.size
-                was_full = len(queue) == self.room
-                return queue.popleft(), was_full
-        return None, False
+    def take(self, networks: int, to: int) -> tuple[int, Packet, bool] | None:
+        """Take a packet from the queues of all senders in turn, LEFT first.
+
+        Return the number of its network, the packet, and whether its queue was full; None if all are empty.
+        """
+        for network in range(message_waits.NETWORKS):
+            if networks >> network & 1 and self.has_packet(network, to):
+                first = int(self._next[network, to])
+                for sender in (*range(first, self.size), *range(first)):
+                    queue = self._queues[network][to][sender]
+                    if queue:
+                        self._next[network, to] = (sender + 1) % self.size
+                        was_full = len(queue) == self.room
+                        return network, queue.popleft(), was_full
+        return None
 
 
 def post(queues: Queues, network: int, to: int, packet: Packet) -> bool:
@@ -74,9 +80,9 @@ def post(queues: Queues, network: int, to: int, packet: Packet) -> bool:
     return queues.append(network, to, packet)
 
 
-def poll(queues: Queues, network: int, to: int) -> tuple[Packet | None, bool]:
+def poll(queues: Queues, networks: int, to: int) -> tuple[int, Packet, bool] | None:
     """Take a packet: one step."""
-    return queues.take(network, to)
+    return queues.take(networks, to)
 
 
 def look(queues: Queues, rank: int, networks: int, room: int, to: int) -> bool:
@@ -106,17 +112,20 @@ class QueueNetwork(SleepingNetwork):
         memory.shared[wait.MESSAGING] = 1
 
     def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
-        packet = Packet(self._rank, head, data)
+        packet = (self._rank, head, data)
         if not _step(post, self._queues, network, to, packet):
             return False
         notify(message_waits.inbox_of(self._memory.sync, to))
         return True
 
-    def try_poll(self, network: int) -> Packet | None:
-        packet, was_full = _step(poll, self._queues, network, self._rank)
+    def try_poll(self, networks: int) -> tuple[int, Packet] | None:
+        found = _step(poll, self._queues, networks, self._rank)
+        if found is None:
+            return None
+        network, packet, was_full = found
         if was_full:
-            notify(message_waits.inbox_of(self._memory.sync, packet.source))
-        return cast("Packet | None", packet)
+            notify(message_waits.inbox_of(self._memory.sync, packet[0]))
+        return network, packet
 
     def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
         sync = self._memory.sync

@@ -38,7 +38,7 @@ _compare_exchange_pair = meaning_of(atomics.compare_exchange_pair)
 def changed(meaning: Callable[..., Any], args: tuple[Any, ...], result: Any) -> bool:
     """Return True if a primitive changed a word, or may have changed one."""
     if meaning is networks.poll:
-        return result[0] is not None
+        return result is not None
     if meaning is _exchange:
         return bool(result != args[2])
     if meaning is _compare_exchange:

@@ -6,7 +6,8 @@ loops, and loaded by every process.  Only programs that have loops of their own 
 
 Every argument and result is an int64.  The first argument is an address:
 
-    barrier, flags, messages, ``probe``             of the processor's own words (see ``wait``)
+    barrier, flags, ``probe``                       of the processor's own words (see ``wait``)
+    messages                                        of the processor's words for messages (see ``message_waits``)
     ``abort``, ``join``, ``rouse``, ``watch``       of the shared words (see ``wait``)
     cells                                           of the cell
     streams                                         of the stream's record (see ``waiters``)
@@ -28,7 +29,7 @@ from ..loops.atomics import words_at
 from ..loops.keys import key_without_numba
 from ..loops.machine_code import compile_lock
 from . import barriers as _barrier
-from . import cell, flags, message_waits, placement, rings, stream_slots, wait, waiters
+from . import cell, flags, message_waits, placement, stream_slots, wait, waiters
 from .waiters import BITS, record_at
 
 Entry = Callable[..., int]
@@ -62,24 +63,17 @@ def any_flag(address: int) -> int:
     return int(flags.any_flag(words_at(address, wait.PRIVATE_WORDS)))
 
 
-def post(sync: int, nets: int, network: int, to: int, head: int, source: int, count: int) -> int:
-    own = words_at(sync, wait.PRIVATE_WORDS)
-    words = words_at(source, rings.MOST_WORDS)
-    return int(message_waits.post(own, message_waits.net_at(own, nets, network), to, head, words, 0, count))
+def post(state: int, network: int, to: int, head: int, count: int) -> int:
+    return message_waits.post_given(words_at(state, message_waits.STATE), network, to, head, count)
 
 
-def poll(sync: int, nets: int, network: int, into: int) -> int:
-    own = words_at(sync, wait.PRIVATE_WORDS)
-    words = words_at(into, rings.MOST_WORDS + 3)
-    return int(message_waits.poll(own, message_waits.net_at(own, nets, network), words))
+def poll(state: int, networks: int) -> int:
+    return message_waits.poll_into(words_at(state, message_waits.STATE), networks)
 
 
-def await_event(
-    sync: int, nets: int, own: int, rank: int, networks: int, room: int, to: int, k: int, deadline: int
-) -> int:
-    words = words_at(sync, wait.PRIVATE_WORDS)
-    left, right = message_waits.net_at(words, nets, 0), message_waits.net_at(words, nets, 1)
-    return message_waits.await_event(words, left, right, record_at(own), rank, networks, room, to, k, deadline)
+def await_event(state: int, own: int, networks: int, room: int, to: int, k: int, deadline: int) -> int:
+    words = words_at(state, message_waits.STATE)
+    return message_waits.await_in(words, record_at(own), networks, room, to, k, deadline)
 
 
 def probe(address: int, rank: int, size: int) -> int:
@@ -196,9 +190,9 @@ class Core:
         (synchronise, 4),
         (raise_flag, 2),
         (any_flag, 1),
-        (post, 7),
-        (poll, 4),
-        (await_event, 9),
+        (post, 5),
+        (poll, 2),
+        (await_event, 7),
         (probe, 3),
         (abort, 3),
         (join, 1),

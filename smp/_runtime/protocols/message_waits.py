@@ -4,12 +4,14 @@ A processor sleeps in its inbox (``inboxes``) for packets, for room, and for the
 once.  Each of these is a change that some other processor makes and then notifies the sleeper of:
 
     packet in a ring     `post`, by its sender
-    room in a ring       `poll`, by its receiver, when it publishes credit
+    room in a ring       `poll_into`, by its receiver, when it publishes credit
     end of a round       ``barriers.arrive``, by the last to arrive
     failure of the run   ``wait.abort``
 
-Rings store by release, which an x86 may delay beyond a later load, so `post` and `poll` make an atomic addition, which
-is a full fence, before they look at the inbox of the other processor.
+For its calls from Python, a processor has a few private words (``state``): its rank, and the addresses of its others.
+
+Rings store by release, which an x86 may delay beyond a later load.  So `post` and `poll_into` make an atomic addition,
+which is a full fence, before they look at the inbox of the other processor.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from .wait import (
     INBOX,
     INBOXES,
     OK,
+    PRIVATE_WORDS,
     RETRIES,
     SHARED,
     SIZE,
@@ -40,6 +43,10 @@ from .waiters import begin_wait, end_wait
 FENCE = 6  # word of ``net`` that only its own processor uses
 MESSAGES = 34  # OP of a record that waits in an inbox
 NETWORKS = 2
+SYNC, NETS, GIVEN, TAKEN, RANK, STATE = 0, 1, 2, 3, 4, 5
+"""Words of ``state``: addresses of ``sync``, of ``net`` of LEFT, of the words of a packet to post, of those of a packet
+that was taken; the rank; and their number."""
+HEADER = 4  # words in front of a packet that was taken: its network, its sender, its head, its number of words
 
 
 @inline
@@ -66,17 +73,30 @@ def post(sync: Words, net: Words, to: int, head: int, source: Words, first: int,
 
 
 @inline
-def poll(sync: Words, net: Words, into: Words) -> bool:
-    """Take a packet: its sender, head and number of words into the first words, then its words."""
-    sender, head, count, _ = rings.try_poll(net)
-    if sender == rings.NO_SENDER:
-        return False
-    into[0], into[1], into[2] = sender, head, count
-    rings.read(net, sender, count, into, 3)
-    if rings.take(net, sender, count):
-        fetch_add(net, FENCE, 1)
-        notify(inbox_of(sync, sender))
-    return True
+def post_given(state: Words, network: int, to: int, head: int, count: int) -> int:
+    """Post the first words of the packet to post, as `post` does; return 1 or 0."""
+    sync = words_at(state[SYNC], PRIVATE_WORDS)
+    source = words_at(state[GIVEN], rings.MOST_WORDS)
+    return 1 if post(sync, net_at(sync, state[NETS], network), to, head, source, 0, count) else 0
+
+
+@inline
+def poll_into(state: Words, networks: int) -> int:
+    """Take a packet from one of the networks, LEFT first, into the words for it; return 1, or 0 if there is none."""
+    sync = words_at(state[SYNC], PRIVATE_WORDS)
+    for network in range(NETWORKS):
+        if networks >> network & 1:
+            net = net_at(sync, state[NETS], network)
+            sender, head, count, _ = rings.try_poll(net)
+            if sender != rings.NO_SENDER:
+                into = words_at(state[TAKEN], rings.MOST_WORDS + HEADER)
+                into[0], into[1], into[2], into[3] = network, sender, head, count
+                rings.read(net, sender, count, into, HEADER)
+                if rings.take(net, sender, count):
+                    fetch_add(net, FENCE, 1)
+                    notify(inbox_of(sync, sender))
+                return 1
+    return 0
 
 
 @inline
@@ -139,6 +159,14 @@ def await_event(
     end_sleep(sync, inbox, k)
     end_wait(own)
     return status
+
+
+@inline
+def await_in(state: Words, own: Words, networks: int, room: int, to: int, k: int, deadline: int) -> int:
+    """Wait as `await_event` does, given the words for calls from Python."""
+    sync = words_at(state[SYNC], PRIVATE_WORDS)
+    left, right = net_at(sync, state[NETS], 0), net_at(sync, state[NETS], 1)
+    return await_event(sync, left, right, own, state[RANK], networks, room, to, k, deadline)
 
 
 @inline

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -9,11 +10,11 @@ import numpy as np
 
 from ..program.messages.network import Packet
 from ..protocols import rings, wait
-from ..protocols.message_waits import NETWORKS
+from ..protocols.message_waits import GIVEN, HEADER, NETS, NETWORKS, RANK, STATE, SYNC, TAKEN
 from .layout import rings_at
 from .memory import ProcessorMemory
 
-_HEADER = 3  # words in front of a packet that was taken: its sender, its head, its number of words
+_FRONT = struct.Struct(f"={HEADER}q")
 
 
 class SleepingNetwork:
@@ -60,7 +61,7 @@ class SleepingNetwork:
         """See `Network.try_post`."""
         raise NotImplementedError
 
-    def try_poll(self, network: int) -> Packet | None:
+    def try_poll(self, networks: int) -> tuple[int, Packet] | None:
         """See `Network.try_poll`."""
         raise NotImplementedError
 
@@ -88,31 +89,32 @@ class RingNetwork(SleepingNetwork):
     ) -> None:
         super().__init__(here, aborted)
         slots = rings.slots_for(size)
-        self._memory, self._rank, self._core = memory, rank, core
+        self._memory, self._core = memory, core
         self.longest = rings.longest(slots)
         nets = np.zeros((NETWORKS, rings.private_words(size)), np.int64)
         nbytes = 8 * rings.ring_words(size, slots)
         for network, net in enumerate(nets):
             rings.prepare(net, memory.segment.address + rings_at(size) + network * nbytes, rank, size, slots)
-        packets = np.zeros((2, _HEADER + rings.MOST_WORDS), np.int64)
-        self._kept = nets, packets  # their addresses are given to the entry points
-        self._sync, self._nets = memory.sync.ctypes.data, nets.ctypes.data
-        self._given, self._taken = packets[0].ctypes.data, packets[1].ctypes.data
+        packets = np.zeros((2, HEADER + rings.MOST_WORDS), np.int64)
+        state = np.zeros(STATE, np.int64)
+        state[[SYNC, NETS, RANK]] = memory.sync.ctypes.data, nets.ctypes.data, rank
+        state[[GIVEN, TAKEN]] = packets[0].ctypes.data, packets[1].ctypes.data
+        self._kept, self._state = (nets, packets, state), state.ctypes.data  # the entry points are given addresses
         self._out, self._in = (packet.data.cast("B") for packet in packets)
-        self._found = packets[1]
+        self._post, self._poll = core.post, core.poll
         memory.shared[wait.MESSAGING] = 1
         memory.threads.watched()  # so that a deadlock is found
 
     def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
         self._out[: len(data)] = data
-        return bool(self._core.post(self._sync, self._nets, network, to, head, self._given, len(data) >> 3))
+        return bool(self._post(self._state, network, to, head, len(data) >> 3))
 
-    def try_poll(self, network: int) -> Packet | None:
-        if not self._core.poll(self._sync, self._nets, network, self._taken):
+    def try_poll(self, networks: int) -> tuple[int, Packet] | None:
+        if not self._poll(self._state, networks):
             return None
-        sender, head, count = self._found[:_HEADER].tolist()
-        return Packet(sender, head, bytes(self._in[8 * _HEADER : 8 * (_HEADER + count)]))
+        network, sender, head, count = _FRONT.unpack_from(self._in)
+        return network, (sender, head, self._in[_FRONT.size : _FRONT.size + 8 * count])
 
     def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
         own = self._memory.threads.own().address
-        return int(self._core.await_event(self._sync, self._nets, own, self._rank, networks, *room, ticket, deadline))
+        return int(self._core.await_event(self._state, own, networks, *room, ticket, deadline))

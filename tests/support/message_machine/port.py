@@ -59,14 +59,17 @@ class Mailbox:
         self.came: tuple[deque[Packet], deque[Packet]] = deque(), deque()
 
     def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
-        self._network.send(("program", to), Posted(network, Packet(self._port.rank, head, data)))
+        self._network.send(("program", to), Posted(network, (self._port.rank, head, data)))
         return True
 
-    def try_poll(self, network: int) -> Packet | None:
+    def try_poll(self, networks: int) -> tuple[int, Packet] | None:
         with contextlib.suppress(queue.Empty):
             while True:
                 self._port.take(0.0)
-        return self.came[network].popleft() if self.came[network] else None
+        for network in (0, 1):
+            if networks >> network & 1 and self.came[network]:
+                return network, self.came[network].popleft()
+        return None
 
     def wait(self, doing: str, networks: int, deadline: int = 0, room: tuple[int, int] | None = None) -> bool:
         while not any(networks >> network & 1 and self.came[network] for network in (0, 1)):

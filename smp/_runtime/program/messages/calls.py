@@ -98,7 +98,7 @@ class MessageCalls(CollectiveCalls):
                 f"a message on {on!r} that polls {polling!r} while there is no room could wait for ever: poll "
                 "smp.BOTH, or smp.RIGHT if it goes on smp.RIGHT"
             )
-        messenger.send(self._processor(to), handler, args, On(on), polling, how)
+        messenger.send(self._processor(to), handler, args, _networks(on), polling, how)
 
     def request(self, to: int, handler: Handler, *args: Any, how: How = EMPTY) -> None:
         """Send a message whose handler may send replies; it goes on LEFT.
@@ -122,7 +122,7 @@ class MessageCalls(CollectiveCalls):
         messenger = self._ready_to_send("try_send", to, handler)
         if handler.replies and on not in (None, LEFT):
             raise ValueError(f"a request goes on smp.LEFT, not on {on!r}")
-        chosen = LEFT if handler.replies else EITHER if on is None else On(on)
+        chosen = LEFT if handler.replies else EITHER if on is None else _networks(on)
         return messenger.try_send(self._processor(to), handler, args, chosen)
 
     def poll(self, networks: On = BOTH, how: How | int = EMPTY) -> int:
@@ -145,7 +145,7 @@ class MessageCalls(CollectiveCalls):
         messenger = self._ready("poll")
         if not isinstance(how, How) and operator.index(how) < 1:
             raise ValueError(f"how must be a number of messages, 1 or more, smp.ONCE or smp.EMPTY, not {how}")
-        return messenger.poll(On(networks), how)
+        return messenger.poll(_networks(networks), how)
 
     def wait_until(self, predicate: Callable[[], object], timeout: float | None = None) -> None:
         """Poll until a predicate is true; sleep while no message comes.
@@ -225,13 +225,15 @@ class MessageCalls(CollectiveCalls):
 
     def _ready(self, what: str) -> Messenger:
         """Return the messenger, or raise an error if this call is not allowed here."""
-        self._refuse_inside(what)
-        if self._port.on_a_stream():
+        port = self._port
+        if port.inside is not None:
+            self._refuse_inside(what)
+        if port.on_a_stream():
             raise HandlerError(
                 f"proc.{what} was called on another stream than the program's: hand the work over to the program "
                 "through a cell, and let it send"
             )
-        return self._messages()
+        return self._messenger or self._messages()
 
     def _refuse_inside(self, what: str) -> None:
         if self._port.inside is not None:
@@ -247,6 +249,13 @@ class MessageCalls(CollectiveCalls):
         if not 0 <= rank < self.size:
             raise ValueError(f"processor {rank} does not exist: ranks begin at 0 and are below {self.size}")
         return rank
+
+
+def _networks(given: On) -> On:
+    """Return networks that were given, or raise an error if there are no such networks."""
+    if given not in (1, 2, 3):
+        raise ValueError(f"networks are smp.LEFT, smp.RIGHT, and smp.BOTH or smp.EITHER, not {given!r}")
+    return given
 
 
 def _summed(votes: int, blocks: list[Buffer]) -> tuple[int, int]:

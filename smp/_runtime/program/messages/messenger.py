@@ -80,9 +80,11 @@ class Messenger:
 
     def __init__(self, port: Port) -> None:
         self._port, self._network = port, port.network
+        self._one = 8 * self._network.longest  # bytes of one packet
         self.handlers = Handlers()
         self.sent = self.handled = self.deepest = 0
         self._running: list[Message] = []  # messages whose handlers run, the innermost last
+        self._inside = self.running
         self._assemblies: dict[tuple[int, int], Assembly] = defaultdict(Assembly)
         self._early: dict[tuple[int, int], deque[tuple[int, bytes]]] = {}  # of handlers that are not registered yet
         self._right_first = False
@@ -96,13 +98,12 @@ class Messenger:
     def try_send(self, to: int, handler: Handler, args: tuple[Any, ...], on: On) -> bool:
         """Post a message if there is room for all of it, without polling; return True if it was posted."""
         flags, data = encoded(args)
-        packets = parts(handler.head | flags, data, self._network.longest)
-        if len(packets) > 1:
+        if len(data) > self._one:
             raise ValueError(
-                f"a message of {len(data):,} bytes takes {len(packets)} packets on this machine, and try_send posts "
-                "one: use send, or shorter arguments"
+                f"a message of {len(data):,} bytes takes several packets on this machine, of at most {self._one:,} "
+                "each, and try_send posts one: use send, or shorter arguments"
             )
-        if not self._tried(to, *packets[0], on):
+        if not self._tried(to, handler.head | flags, data, on):
             return False
         self.sent += 1
         return True
@@ -125,20 +126,25 @@ class Messenger:
 
     def _post(self, to: int, handler: Handler, args: tuple[Any, ...], on: On, polled: On, how: How) -> None:
         flags, data = encoded(args)
-        packets = parts(handler.head | flags, data, self._network.longest)
-        if len(packets) > 1 and on == BOTH:
-            on = RIGHT  # all packets take one network, and a reply that waits for room on LEFT could wait for ever
-        for head, piece in packets:
-            while not self._tried(to, head, piece, on):
-                if not self._take(polled, how):
-                    self._network.wait(f"room for a message to processor {to}", int(polled), room=(int(on), to))
+        if len(data) <= self._one:
+            self._insist(to, handler.head | flags, data, on, polled, how)
+        else:  # all packets take one network, and a reply that waits for room on LEFT could wait for ever
+            for head, piece in parts(handler.head | flags, data, self._network.longest):
+                self._insist(to, head, piece, RIGHT if on == BOTH else on, polled, how)
         self.sent += 1
+
+    def _insist(self, to: int, head: int, data: bytes, on: On, polled: On, how: How) -> None:
+        """Post a packet; while there is no room, poll and sleep."""
+        while not self._tried(to, head, data, on):
+            if not self._take(polled, how):
+                self._network.wait(f"room for a message to processor {to}", int(polled), room=(int(on), to))
 
     def _tried(self, to: int, head: int, data: bytes, on: On) -> bool:
         """Post a packet if there is room on one of the networks; return True if it was posted."""
-        order = ORDER[on, self._right_first]
+        order = ORDER[on][self._right_first]
         self._right_first = not self._right_first
-        return any(self._network.try_post(number, to, head, data) for number in order)
+        post = self._network.try_post
+        return post(order[0], to, head, data) or (len(order) > 1 and post(order[1], to, head, data))
 
     # Polling.
 
@@ -155,17 +161,15 @@ class Messenger:
                 pass
         return self.handled - before
 
-    def take_one(self) -> int:
-        """Take at most one packet; return 1 if there was one."""
+    def take_one(self) -> bool:
+        """Take at most one packet; return True if there was one."""
         if self._early and self._take_early():
-            return 1
-        for number in ORDER[BOTH, self._right_first]:
-            packet = self._network.try_poll(number)
-            if packet is not None:
-                self._right_first = not self._right_first
-                self._took(number, packet)
-                return 1
-        return 0
+            return True
+        found = self._network.try_poll(BOTH)
+        if found is None:
+            return False
+        self._took(*found)
+        return True
 
     def serve(self) -> None:
         """Run the handlers of all messages that have come, while the program waits for something else."""
@@ -174,28 +178,30 @@ class Messenger:
     def _take(self, networks: On, how: How) -> int:
         """Take packets; return how many."""
         taken = self._take_early() if self._early else 0
-        while True:
-            found = 0
-            for number in ORDER[networks, False]:
-                packet = self._network.try_poll(number)
-                if packet is not None:
-                    found += 1
-                    self._took(number, packet)
-            taken += found
-            if not found or how is ONCE:
-                return taken
+        poll = self._network.try_poll
+        if how is ONCE:
+            for network in (LEFT, RIGHT):
+                if network & networks and (found := poll(network)) is not None:
+                    self._took(*found)
+                    taken += 1
+            return taken
+        while (found := poll(networks)) is not None:
+            self._took(*found)
+            taken += 1
+        return taken
 
     def _took(self, number: int, packet: Packet) -> None:
         source, head, data = packet
-        whole = self._assemblies[number, source].add(head, data) if head & PARTIAL else data
-        if whole is None:
-            return
-        early = self._early.get((number, source))
-        handler = None if early else self.handlers.named(head, source)
-        if handler is None:
-            self._early.setdefault((number, source), deque()).append((head, whole))
+        if head & PARTIAL:
+            whole = self._assemblies[number, source].add(head, bytes(data))
+            if whole is None:
+                return
+            data = whole
+        handler = self.handlers.named(head, source)
+        if handler is None or (self._early and (number, source) in self._early):
+            self._early.setdefault((number, source), deque()).append((head, bytes(data)))
         else:
-            self._run(handler, source, head, whole)
+            self._run(handler, source, head, data)
 
     def _take_early(self) -> int:
         """Run the handlers of messages that came before they were registered; return how many have run."""
@@ -220,20 +226,22 @@ class Messenger:
                     "processors must register the same handlers, in the same order"
                 )
 
-    def _run(self, handler: Handler, source: int, head: int, data: bytes) -> None:
+    def _run(self, handler: Handler, source: int, head: int, data: bytes | memoryview) -> None:
         args = decoded(head, data)
         message = Message(self, handler, source)
-        self._running.append(message)
-        self.deepest = max(self.deepest, len(self._running))
-        self._port.inside = self.running
+        running, port = self._running, self._port
+        running.append(message)
+        if len(running) > self.deepest:
+            self.deepest = len(running)
+        port.inside = self._inside
         try:
             handler.function(message, *args)
         except Exception as error:
             error.add_note(f"raised in {self.running()} with the arguments {args!r:.300}")
             raise
         finally:
-            self._running.pop()
-            self._port.inside = self.running if self._running else None
+            running.pop()
+            port.inside = self._inside if running else None
         self.handled += 1
 
     def running(self) -> str:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-
-class Packet(NamedTuple):
-    """A packet that has come: the processor that sent it, its head, and its words as bytes."""
-
-    source: int
-    head: int
-    data: bytes
+Packet = tuple[int, int, bytes | memoryview]
+"""A packet that has come: the processor that sent it, its head, and its words, to be read before the next poll."""
 
 
 class Network(Protocol):
@@ -32,8 +27,12 @@ class Network(Protocol):
         ``head`` has 37 bits.
         """
 
-    def try_poll(self, network: int) -> Packet | None:
-        """Take a packet from a queue to this processor, from those of all senders in turn; None if all are empty."""
+    def try_poll(self, networks: int) -> tuple[int, Packet] | None:
+        """Take a packet from a queue to this processor, from those of all senders in turn; None if all are empty.
+
+        ``networks`` is 1 for LEFT, 2 for RIGHT, 3 for both, of which LEFT comes first.  Return the number of the
+        network, 0 or 1, and the packet.
+        """
 
     def wait(self, doing: str, networks: int, deadline: int = 0, room: tuple[int, int] | None = None) -> bool:
         """Sleep until a packet may have come, or there may be room; return False if the deadline has come first.

@@ -44,12 +44,5 @@ class How(enum.Enum):
 LEFT, RIGHT, BOTH = On.LEFT, On.RIGHT, On.BOTH
 EITHER = BOTH
 ONCE, EMPTY, FIRST_LEFT, FIRST_RIGHT = How
-ORDER = {
-    (LEFT, False): (0,),
-    (LEFT, True): (0,),
-    (RIGHT, False): (1,),
-    (RIGHT, True): (1,),
-    (BOTH, False): (0, 1),
-    (BOTH, True): (1, 0),
-}
-"""Numbers of the networks to try, in turn: of those given, and whether RIGHT comes first."""
+ORDER = ((), ((0,), (0,)), ((1,), (1,)), ((0, 1), (1, 0)))
+"""Numbers of the networks to try, in turn: by the networks that are given, and whether RIGHT comes first."""

@@ -34,6 +34,15 @@ def _layout(count: int, types: int) -> struct.Struct:
     return struct.Struct("=" + "".join("d" if types >> k & 1 else "q" for k in range(count)))
 
 
+@functools.lru_cache(maxsize=1024)
+def _numbers(kinds: tuple[type, ...]) -> tuple[int, struct.Struct] | None:
+    """Return the part of the head and the layout of arguments of these types; None if they are not a few numbers."""
+    if len(kinds) > WORDS or not all(kind in _WHOLE or kind in _REAL for kind in kinds):
+        return None
+    types = sum(1 << k for k, kind in enumerate(kinds) if kind in _REAL)
+    return types << _TYPES, _layout(len(kinds), types)
+
+
 def head_of(number: int, name: int) -> int:
     """Return the head of messages to a handler, to which the rest is added."""
     return number | (name & 0x1FFF) << _NAME
@@ -52,19 +61,12 @@ def encoded(args: Sequence[Any]) -> tuple[int, bytes]:
     ValueError
         If their pickle is too long.
     """
-    types = 0
-    if len(args) <= WORDS:
-        for k, value in enumerate(args):
-            kind = type(value)
-            if kind in _REAL:
-                types |= 1 << k
-            elif kind not in _WHOLE:
-                break
-        else:
-            try:
-                return types << _TYPES, _layout(len(args), types).pack(*args)
-            except struct.error:  # an int of more than 64 bits
-                pass
+    numbers = _numbers(tuple(map(type, args)))
+    if numbers is not None:
+        try:
+            return numbers[0], numbers[1].pack(*args)
+        except struct.error:  # an int of more than 64 bits
+            pass
     data = dumps(tuple(args))
     if len(data) > LONGEST:
         raise ValueError(
@@ -75,7 +77,7 @@ def encoded(args: Sequence[Any]) -> tuple[int, bytes]:
     return _PICKLED, whole + bytes(-len(whole) % 8)
 
 
-def decoded(head: int, data: bytes) -> tuple[Any, ...]:
+def decoded(head: int, data: bytes | memoryview) -> tuple[Any, ...]:
     """Return the arguments of a whole message."""
     if head & _PICKLED:
         length = int.from_bytes(data[:8], "little")
@@ -106,10 +108,8 @@ class Assembly:
         self._open: list[list[bytes]] = []
 
     def add(self, head: int, data: bytes) -> bytes | None:
-        """Take a packet; return the bytes of the message if this was its last packet."""
+        """Take a packet of a message that has several; return the bytes of the message if this was the last."""
         if not head & _CONTINUES:
-            if not head & _MORE:
-                return data
             self._open.append([data])
             return None
         self._open[-1].append(data)
