@@ -50,7 +50,7 @@ static int64_t after(int64_t place, int64_t taken, int64_t end, int64_t slots)
 {
     place += taken * 8 << 32;
     if (place >> 32 >= end)
-        place = ((place >> 32) - 8 * slots) << 32 | ((place + 1) & 0xffffffff);
+        place = ((place >> 32) - 8 * slots) << 32 | ((place + 1) & 0xffff);
     return place;
 }
 
@@ -64,7 +64,7 @@ static int post(int64_t *net, int64_t to, int64_t head, int64_t a, int64_t b, in
     }
     int64_t *slot = words + (place >> 32);
     slot[1] = a, slot[2] = b, slot[3] = c, slot[4] = d;
-    STORE(slot, (place & 0xffffffff) | (int64_t)4 << 32 | head << 41);
+    STORE(slot, (place & 0xffff) | (int64_t)4 << 16 | head << 25);
     peer[POSTED]++;
     peer[OUT] = after(place, 1, peer[OUT_END], net[SLOTS]);
     return 1;
@@ -73,8 +73,8 @@ static int post(int64_t *net, int64_t to, int64_t head, int64_t a, int64_t b, in
 static int found(int64_t *words, int64_t place, int64_t *count, int64_t **payload)
 {
     int64_t *slot = words + (place >> 32), word = LOAD(slot);
-    *count = word >> 32 & 511, *payload = slot + 1;
-    return (uint32_t)word == (uint32_t)place;
+    *count = word >> 16 & 511, *payload = slot + 1;
+    return (uint16_t)word == (uint16_t)place;
 }
 
 static int64_t poll(int64_t *net, int64_t *count, int64_t **payload)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,7 +64,7 @@ class Combination:
             check_out(name, given, out)
         self.op, self.mine, self.out, self._value = op, operand(op, given), out, value
         self.scan, self.exclusive, self.reverse = name == "scan", exclusive, reverse
-        self.name = f"{name}({', '.join([name_of(op), *['exclusive'] * exclusive, *['reverse'] * reverse])})"
+        self.name = _described(name, name_of(op), exclusive, reverse)
         self.identity = self._identity(identity) if exclusive else None
         self.description = self.name if identity is None or not exclusive else f"{self.name} from {self.identity}"
 
@@ -104,6 +105,11 @@ class Combination:
         scalar = np.asarray(total)[()]
         python = isinstance(self._value, int | float | complex) and not isinstance(self._value, np.generic)
         return scalar.item() if python else scalar
+
+
+@functools.lru_cache(maxsize=1024)
+def _described(name: str, op: str, exclusive: bool, reverse: bool) -> str:
+    return f"{name}({', '.join([op, *['exclusive'] * exclusive, *['reverse'] * reverse])})"
 
 
 def _converted(identity: Any, dtype: np.dtype[Any]) -> Any:

@@ -65,7 +65,8 @@ class Combining:
 
     def _along(self, split: bool, asked: Combination, part: Along) -> Any:
         exchange, rank = self._exchange, self._exchange.rank
-        name, agreed, itemsize = asked.description, f" along a vector of {asked.mine.dtype}", asked.mine.itemsize
+        name, itemsize = asked.description, asked.mine.itemsize
+        agreed = f"{name} along a vector of {asked.mine.dtype}"
 
         def made(blocks: list[Buffer]) -> Any:
             return asked.given_back(part.result(blocks, rank))
@@ -77,14 +78,14 @@ class Combining:
     def _result(self, asked: Combination) -> Any:
         """Wait for the values of all processors, and return the result."""
         exchange, mine = self._exchange, asked.mine
-        agreed = exchange.agreed(mine)
+        agreed = exchange.agreed(asked.description, mine)
         if self.stage.fits(asked) and not self.stage.combines(asked):
             began = exchange.begin()
-            total = self.stage.fold(asked.description + agreed, asked)
+            total = self.stage.fold(agreed, asked)
             exchange.record(asked.name, mine.itemsize, exchange.size * mine.nbytes, mine.nbytes, began)
         elif self.stage.combines(asked):
             began = exchange.begin()
-            total = self.stage.combine(asked.description + agreed, asked)
+            total = self.stage.combine(agreed, asked)
             part = mine.nbytes if asked.scan else mine.nbytes // exchange.size
             exchange.record(asked.name, mine.itemsize, 2 * mine.nbytes, mine.nbytes + part, began)
         else:
@@ -94,9 +95,9 @@ class Combining:
     def _split(self, asked: Combination) -> Ticket:
         """Begin a reduction or a scan."""
         exchange, mine = self._exchange, asked.mine
-        agreed = exchange.agreed(mine)
+        agreed = exchange.agreed(asked.description, mine)
         if self.stage.fits(asked) and not self.stage.combines(asked):
-            self._tickets.check_room(asked.description + agreed)
+            self._tickets.check_room(agreed)
             slots = self.stage.put(asked)
 
             def finish(votes: int, _: list[Buffer]) -> Any:
@@ -105,11 +106,14 @@ class Combining:
                 exchange.record(asked.name, mine.itemsize, exchange.size * mine.nbytes, mine.nbytes, began)
                 return asked.given_back(total)
 
-            return self._tickets.begin(asked.description + agreed, finish, vote=asked.boundary != NONE)
-        name = f"split {asked.description}" if self.stage.combines(asked) else asked.description
-        return exchange.split(
-            name, _block(asked), lambda blocks: asked.given_back(self._of_blocks(asked, blocks)), agreed, mine.itemsize
-        )
+            return self._tickets.begin(agreed, finish, vote=asked.boundary != NONE)
+        if self.stage.combines(asked):
+            agreed = f"split {agreed}"
+
+        def finish_blocks(blocks: list[Buffer]) -> Any:
+            return asked.given_back(self._of_blocks(asked, blocks))
+
+        return exchange.split(asked.description, _block(asked), finish_blocks, agreed, mine.itemsize)
 
     def _of_blocks(self, asked: Combination, blocks: list[Buffer]) -> Any:
         mine = asked.mine

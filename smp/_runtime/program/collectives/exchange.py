@@ -20,6 +20,7 @@ from .tickets import Ticket, Tickets
 
 WORD = 8
 """Bytes that count as one element of a value that is sent as a pickle."""
+KEPT = 1000  # texts that are kept
 
 
 class Exchange:
@@ -28,12 +29,15 @@ class Exchange:
     def __init__(self, port: Port, recorder: Recorder, tickets: Tickets) -> None:
         self.port, self.rank, self.size = port, port.rank, port.size
         self._recorder, self._tickets = recorder, tickets
-        self._agreed: dict[tuple[np.dtype[Any], tuple[int, ...]], str] = {}
+        self._agreed: dict[tuple[str, np.dtype[Any], tuple[int, ...]], str] = {}
 
     def __call__(self, name: str, parts: Sequence[Buffer], agreed: str = "", itemsize: int = WORD) -> list[Buffer]:
-        """Return the blocks of all, by rank, given this processor's; they must be read before the next collective."""
+        """Return the blocks of all, by rank, given this processor's; they must be read before the next collective.
+
+        ``agreed`` is the text on which all must agree, if that is more than the name.
+        """
         began = self.begin()
-        blocks = self.port.exchange(name + agreed, *parts)
+        blocks = self.port.exchange(agreed or name, *parts)
         self._record(name, itemsize, blocks, began)
         return blocks
 
@@ -51,7 +55,7 @@ class Exchange:
             self._record(name, itemsize, blocks, self.port.clock())
             return result(blocks)
 
-        return self._tickets.begin(name + agreed, finish, block=parts)
+        return self._tickets.begin(agreed or name, finish, block=parts)
 
     def _record(self, name: str, itemsize: int, blocks: list[Buffer], began: float) -> None:
         lengths = [len(block) for block in blocks]
@@ -66,9 +70,12 @@ class Exchange:
         """Record a collective that has ended: the bytes that this processor has read and written."""
         self._recorder.exchanged(name, itemsize, read, written, self.port.clock() - began)
 
-    def agreed(self, mine: NDArray[Any]) -> str:
-        """Return the text for the dtype and the shape of an array; making it takes NumPy longer than a barrier."""
-        key = (mine.dtype, mine.shape)
-        if key not in self._agreed:
-            self._agreed[key] = f" of {mine.dtype}{list(mine.shape)}"
-        return self._agreed[key]
+    def agreed(self, name: str, mine: NDArray[Any]) -> str:
+        """Return the text for a collective on arrays of one dtype and shape; making it takes longer than a barrier."""
+        key = (name, mine.dtype, mine.shape)
+        text = self._agreed.get(key)
+        if text is None:
+            if len(self._agreed) == KEPT:
+                self._agreed.clear()
+            text = self._agreed[key] = f"{name} of {mine.dtype}{list(mine.shape)}"
+        return text

@@ -24,10 +24,19 @@ def operand(op: Operator, array: NDArray[Any]) -> NDArray[Any]:
 
 def folded(op: Operator, arrays: Sequence[NDArray[Any]]) -> Any:
     """Return arrays combined from the first to the last, in memory of their own."""
-    total: Any = arrays[0].copy()
-    with np.errstate(over="ignore"):  # integers wrap around, as NumPy's arrays do
-        for array in arrays[1:]:
-            total = op(total, array)
+    first = arrays[0]
+    if not isinstance(op, np.ufunc) or len(arrays) == 1:
+        total: Any = first.copy()
+        rest = arrays[1:]
+    elif first.ndim and first.dtype.kind in "biu":  # NumPy warns of no overflow
+        total, rest = op(first, arrays[1]), arrays[2:]
+    else:
+        with np.errstate(over="ignore"):
+            total, rest = op(first, arrays[1]), arrays[2:]
+    if rest:
+        with np.errstate(over="ignore"):  # integers wrap around, as NumPy's arrays do
+            for array in rest:
+                total = op(total, array)
     return total
 
 

@@ -151,7 +151,7 @@ class StatisticCalls(CollectiveCalls):
     def _numbers(self, name: str, mine: NDArray[Any], segments: Boundary | None) -> list[Any]:
         """Return the numbers of this processor's segment by rank, as Python numbers where Python has the dtype."""
         block = mine.tobytes() + bytes([self._boundary(name, segments)])
-        blocks = self._exchange(name, (block,), self._exchange.agreed(mine), len(block))
+        blocks = self._exchange(name, (block,), self._exchange.agreed(name, mine), len(block))
         numbers: list[Any] = np.frombuffer(b"".join(each[:-1] for each in blocks), mine.dtype).tolist()
         return numbers[segment_of([each[-1] for each in blocks], self.rank)]
 

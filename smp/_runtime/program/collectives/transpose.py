@@ -90,7 +90,7 @@ class TransposeCalls(CollectiveCalls):
         if np.may_share_memory(mine, received) and mine.ctypes.data != received.ctypes.data:
             mine = mine.copy()
         began = self._exchange.begin()
-        self._passing.equal("transpose" + self._exchange.agreed(mine), mine, received)
+        self._passing.equal(self._exchange.agreed("transpose", mine), mine, received)
         others = mine.nbytes - mine.nbytes // self.size
         self._exchange.record("transpose", mine.itemsize, others, others, began)
         if out is None or out is received:
