@@ -12,6 +12,7 @@
     NONE, ELEMENT, ARRAY   boundaries between processors, for scans in segments
     Message     a message, as its handler gets it
     LEFT, RIGHT, BOTH, EITHER   networks of messages              ONCE, EMPTY, FIRST_LEFT, FIRST_RIGHT   ways to poll
+    last_entries   read the log of a run
     Profile     measurements of a machine               errors      all exceptions of smp, also imported here
     calibrate   measure a task and fit a Model to it    Specification  what to measure, and which terms to fit
     Library     implementations, and the choice of the one predicted to be the fastest; Implementation, Parameter
@@ -40,6 +41,7 @@ from ._runtime.program.collectives.tickets import Ticket
 from ._runtime.program.messages.messenger import Message
 from ._runtime.program.messages.networks import BOTH, EITHER, EMPTY, FIRST_LEFT, FIRST_RIGHT, LEFT, ONCE, RIGHT
 from ._runtime.program.processor import Processor
+from ._runtime.program.records.log import last_entries
 from ._runtime.program.run import Run
 from ._runtime.program.streams import Pool, Thread
 from .errors import (
@@ -146,6 +148,7 @@ __all__ = [
     "explore",
     "host",
     "inline",
+    "last_entries",
     "local",
     "patterns",
     "placement",

@@ -5,24 +5,23 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
-
 from .._computer.interrupt import HeldBack
 from .._computer.limits import places_of, usable_cpus
 from ..errors import MachineError, NotPicklable, ProgramError, WaitTimeout
 from .loops.places import carried, received
-from .memory.arrays import GlobalArray, Shape, checked
-from .memory.cells import Cells
+from .machine_memory import MachineMemory
+from .memory.arrays import GlobalArray
 from .program.pickling import dump_call, load_result
 from .program.port import Processors
 from .program.processor import Processor, checked_number
+from .program.records.log import last_lines
+from .program.records.logged import WithLog, checked_log
 from .program.records.repeats import checked_seed, prepared, repeated, seeded
 from .program.run import Run
 from .protocols.wait import deadline_after
@@ -35,7 +34,7 @@ _entered: ContextVar[tuple[tuple[int, Machine], ...]] = ContextVar("_entered", d
 """The machines whose ``with`` blocks the calling thread is in, each with the process that entered it."""
 
 
-class Machine:
+class Machine(MachineMemory):
     """An open machine, whose processors wait for programs to run.
 
     `host` and `emulated` open a machine.  Call `close`, or leave its ``with`` block, to close it.
@@ -91,6 +90,8 @@ class Machine:
         repeat: int = 1,
         counters: bool = False,
         seed: int | None = None,
+        log: str | os.PathLike[str] | None = None,
+        logging: Collection[str] = (),
         **kwargs: Any,
     ) -> Run:
         """Run a program on all processors and wait for it.
@@ -121,6 +122,13 @@ class Machine:
         seed : int, optional
             Seed of ``proc.random``, for ``run.seed``; by default a fresh one, or that of an emulated machine.  If the
             program has a parameter ``seed``, it gets the same number.
+        log : path_like, optional
+            File that receives the log: the entries of ``proc.log``, from all repeats.  It replaces an older file.
+            An entry is in the file as soon as it was made, which takes some microseconds (see `smp.last_entries`).
+        logging : collection of {"barrier", "broadcast", "combine", "message", "print"}
+            Events of the runtime that are logged as well: the begin and the end of each wait in a barrier, vote or
+            phase of a superstep; of each broadcast or gather; of each reduce or scan; each message that is sent, and
+            each that is handled; and what is printed with ``proc.print``.  This slows down the program.
 
         Returns
         -------
@@ -153,7 +161,9 @@ class Machine:
         """
         team = self._streams if streams is None else checked_number("streams", streams)
         deadline_after(timeout, 0)  # checked before any work
-        sent = carried(prepared(program, args, warmup, repeat, counters), self)
+        chosen = prepared(program, args, warmup, repeat, counters)
+        path = checked_log(program, args, log, logging) if log is not None or logging else None
+        sent = carried(chosen if path is None else WithLog(chosen, path, logging), self)
         number, named = seeded(program, args, kwargs, seed, self._seed)
         call = dump_call(sent, args, named, number)
         with HeldBack() as ctrl_c:
@@ -161,9 +171,13 @@ class Machine:
                 raise MachineError("this machine is already running a program; open another one for a second thread")
             try:
                 self._runner = threading.get_ident()
+                if path is not None:
+                    open(path, "wb").close()
                 once = partial(self._processors.call, call, team, ctrl_c, timeout, helpers)
                 answers, arrays, records = repeated(once, warmup, repeat)
             except (ProgramError, WaitTimeout) as error:  # without the runtime's frames and their objects
+                if path is not None:
+                    error.add_note(last_lines(path, self.size))
                 raise error.with_traceback(None) from error.__cause__
             finally:
                 self._runner = 0
@@ -183,80 +197,9 @@ class Machine:
         """
         return list(self._processors.trace())
 
-    def empty(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
-        """Make a global array; see `zeros`."""
-        array = self._processors.array(*checked(shape, dtype))
+    def _touch(self, array: GlobalArray) -> None:
         if self._processors.first_touch and array.nbytes >= _TOUCH:
             self.run(Processor._touch, array)
-        return array
-
-    def zeros(self, shape: Shape, dtype: DTypeLike = np.float64) -> GlobalArray:
-        """Make a global array of zeros.
-
-        Parameters
-        ----------
-        shape : int or sequence of int
-        dtype : dtype_like
-            Any NumPy dtype without Python objects.
-
-        Returns
-        -------
-        GlobalArray
-            On the host, each processor first touches its own pages of a large array, so that they lie in nearby memory.
-
-        Raises
-        ------
-        OutOfSharedMemory
-            If the array does not fit into the memory that is left.
-        """
-        return self.empty(shape, dtype)  # the memory of a new block is zero
-
-    def cells(
-        self,
-        n: int,
-        dtype: DTypeLike = np.int64,
-        full: bool = False,
-        padded: bool = False,
-        retries: int | None = None,
-    ) -> Cells:
-        """Make cells: words with a full/empty bit each, on which threads of all processors wait (see `smp.Cells`).
-
-        Parameters
-        ----------
-        n : int
-            Number of cells.
-        dtype : dtype_like
-            Integers of 8, 32 or 64 bits, bool, float32 or float64.
-        full : bool
-            Whether the cells begin full.  Their value is 0 in any case.
-        padded : bool
-            Whether each cell has a cache line of its own, 64 bytes instead of 16.
-        retries : int, optional
-            Further looks before a thread sleeps (traps); by default 1024, 16 for streams sharing CPUs, 2 if emulated.
-
-        Returns
-        -------
-        Cells
-
-        Raises
-        ------
-        TypeError, ValueError, Unsupported
-            If no cells can be made from the arguments, or on a machine without shared memory.
-        """
-        return self._processors.cells(n, dtype, full, padded, retries)
-
-    def full(self, shape: Shape, value: Any, dtype: DTypeLike | None = None) -> GlobalArray:
-        """Make a global array filled with one value; its dtype is by default that of the value; see `zeros`."""
-        array = self.empty(shape, np.asarray(value).dtype if dtype is None else dtype)
-        array._elements.write(..., value)
-        return array
-
-    def array(self, data: ArrayLike) -> GlobalArray:
-        """Make a global array with a copy of ``data``; see `zeros`."""
-        local = np.asarray(data)
-        array = self.empty(local.shape, local.dtype)
-        array._elements.write(..., local)
-        return array
 
 
 def current_machine() -> Machine | None:

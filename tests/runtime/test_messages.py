@@ -219,7 +219,7 @@ def test_one_round_of_quiet_is_too_few() -> None:
     assert any(not all(smp.emulated(3, seed=seed).run(program).results) for seed in range(200))
 
 
-def test_a_barrier_that_does_not_poll_deadlocks_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_barrier_that_does_not_poll_is_reported_as_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The deadlock of the source: more messages than there is room for, and a receiver that does not poll."""
     monkeypatch.setattr(networks, "ROOM", 2)
 
@@ -243,7 +243,7 @@ def test_a_barrier_that_does_not_poll_deadlocks_and_is_told(monkeypatch: pytest.
     assert "barrier" in str(failure.error)
 
 
-def test_a_deadlock_of_messages_is_told_on_the_host(pair: smp.Machine) -> None:
+def test_a_deadlock_of_messages_is_reported_on_the_host(pair: smp.Machine) -> None:
     def program(proc: smp.Processor) -> None:
         come: list[int] = []
         proc.handler(print)

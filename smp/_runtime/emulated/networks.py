@@ -41,6 +41,7 @@ class Queues:
         ranks = range(self.size)
         self._queues: Any = [[[deque() for _ in ranks] for _ in ranks] for _ in range(message_waits.NETWORKS)]
         self._next = np.zeros((message_waits.NETWORKS, self.size), np.int64)
+        self._turns = [0] * self.size  # the network at which each processor looks first
 
     def has_room(self, network: int, sender: int, to: int) -> bool:
         """Return True if a packet finds room in a queue."""
@@ -59,12 +60,14 @@ class Queues:
         return True
 
     def take(self, networks: int, to: int) -> tuple[int, Packet, bool] | None:
-        """Take a packet from the queues of all senders in turn, LEFT first.
+        """Take a packet from the queues of all senders in turn, and of the networks in turn.
 
         Return the number of its network, the packet, and whether its queue was full; None if all are empty.
         """
-        for network in range(message_waits.NETWORKS):
+        turn = self._turns[to]
+        for network in (turn, 1 - turn):
             if networks >> network & 1 and self.has_packet(network, to):
+                self._turns[to] = 1 - network
                 first = int(self._next[network, to])
                 for sender in (*range(first, self.size), *range(first)):
                     queue = self._queues[network][to][sender]

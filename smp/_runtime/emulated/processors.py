@@ -35,7 +35,7 @@ from ..program.answering import answer, raised
 from ..program.answers import Answer, Done, Raised
 from ..program.failures import Failure, RaisedBy, Unmatched, first
 from ..program.pickling import load_call
-from ..program.port import Mismatch
+from ..program.port import Mismatch, Output
 from ..protocols import entry_points, wait
 from ..shared_memory.layout import clear_messages, header, introduce
 from ..shared_memory.memory import ProcessorMemory
@@ -93,7 +93,7 @@ class EmulatedPort(SharedMemoryPort):
     def __init__(self, processors: EmulatedProcessors, rank: int) -> None:
         memory = EmulatedMemory(processors.segment, rank, processors.size, RETRIES, processors.own_block, entry_points)
         memory.sync[wait.SLICE] = wait.EVER  # sleeps have no time limit, so that a lost wake-up shows
-        super().__init__(memory, rank, processors.size, entry_points)
+        super().__init__(memory, rank, processors.size, Output(), entry_points)
         self._processors = processors
 
     def clock(self) -> float:

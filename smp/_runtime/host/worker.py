@@ -43,6 +43,7 @@ from ..shared_memory.memory import ProcessorMemory
 from ..shared_memory.port import SharedMemoryPort
 from ..source.lines import in_a_program
 from .pipe import Allocate, Line, Ready
+from .printed import RingOutput
 
 STOP = signal.SIGURG  # a process without a handler ignores it
 
@@ -121,7 +122,7 @@ class Worker:
         segment.rank = rank
         segment.threads = WaitingThreads(segment, rank, retries or FEW)
         self.memory = ProcessorMemory(segment, rank, size, retries, self._ask)
-        self.port = SharedMemoryPort(self.memory, rank, size)
+        self.port = SharedMemoryPort(self.memory, rank, size, RingOutput(segment, rank, size))
         signal.signal(STOP, self._stop)
 
     def serve(self) -> None:

@@ -8,6 +8,8 @@
 A machine stays open if all its workers have answered, also after an exception.  A machine that has lost a worker is
 closed.
 
+Every 50 ms the parent also shows the lines that the processors have printed (see ``printed``).
+
 Messages to workers are so short that sending never waits; a long call lies in the segment, and only its place is
 sent.  Messages from workers are taken piece by piece.  So the parent waits for nothing but an answer, a death or a
 deadline.
@@ -15,13 +17,10 @@ deadline.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import math
 import os
 import select
 import signal
-import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -48,9 +47,11 @@ from ..protocols.placement import PLACEMENT_WORDS, TURNS_AT
 from ..shared_memory.last_seen import Board
 from ..shared_memory.layout import boards_at, clear_messages, header, introduce
 from .deadlock import ProgressCheck
-from .launcher import PATIENCE, Channel
-from .pipe import Allocate, Line, Ready
-from .surroundings import output, specification
+from .launcher import PATIENCE
+from .pipe import Allocate, Ready
+from .printed import Console
+from .processes import WorkerProcesses
+from .surroundings import specification
 from .worker import STOP
 
 GRACE = 0.5  # seconds for the other workers to notice a failure by themselves
@@ -84,16 +85,13 @@ class Workers:
     def __init__(self, cpus: Sequence[int | None], method: str, spin: bool) -> None:
         self.size, self.closed = len(cpus), ""  # closed: the reason, once it is
         self._owner = os.getpid()
-        self._lines: list[Line] = []
-        self._boxes: list[io.FileIO] = []
-        self._alive: set[int] = set()  # ranks that were started, and whose end has not been reported
         self._pending: set[int] = set()  # ranks that have not answered yet
         self._stopped = False
         self._calling = threading.Lock()
         core()  # on first use, compile it once here and not in every worker
         try:
             with HeldBack() as ctrl_c:
-                self._channel = Channel(method)
+                self._workers = WorkerProcesses(method)
                 self._come_up(cpus, spin, ctrl_c)
         except BaseException as error:
             self.close("it did not start", patience=0.0)
@@ -109,24 +107,16 @@ class Workers:
         introduce(self._words, self.size)
         self._turns = self.segment.words(8 * TURNS_AT, PLACEMENT_WORDS - TURNS_AT)
         self.segment.threads = self._threads = WaitingThreads(self.segment, -1, RETRIES if spin else FEW)
+        self._console = Console(self.segment, self.size)
         for rank, cpu in enumerate(cpus):
-            self._start(rank, cpu, RETRIES if spin else 0)
-        self._poll, self._sources = self._polled()
+            spec = specification(rank, self.size, RETRIES if spin else 0, cpu)
+            self._workers.start(rank, self.segment, spec)
+        self._poll, self._sources = self._workers.polled()
         try:
             up, _ = self._collect(ctrl_c, time.monotonic() + START)
             self._processes = {os.getpid(), *(ready.pid for ready in up)}
         except ProgramError as error:
             raise MachineError(f"the processors did not start: {error}") from error
-
-    def _start(self, rank: int, cpu: int | None, retries: int) -> None:
-        ours, theirs = socket.socketpair()
-        self._lines.append(Line(ours))
-        self._boxes.append(io.FileIO(os.memfd_create("smp-box")))
-        with theirs, output(1) as out, output(2) as error:
-            held = (theirs, self.segment.file, self._boxes[rank], out, error)
-            self._channel.start(rank, [file.fileno() for file in held])
-        self._alive.add(rank)
-        self._send(rank, specification(rank, self.size, retries, cpu))
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
@@ -150,8 +140,10 @@ class Workers:
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
     ) -> tuple[list[Done], list[Block]]:
         what, block = self._handed_over(message)
+        console = self._console
         self._words[: wait.OF_A_RUN] = self._turns[:] = 0
         clear_messages(self.segment, self.size)
+        console.begin()
         why = "an exception interrupted a run"
         try:
             check = self._check(timeout, helpers)
@@ -166,11 +158,14 @@ class Workers:
             why = str(error) or "Ctrl-C ended a run, and not all processors stopped by themselves"
             raise
         finally:
-            if self._pending or len(self._alive) < self.size:
+            if self._pending or len(self._workers.alive) < self.size:
                 self.close(why, patience=0.0)
             else:
                 self._words[wait.ABORT] = 0  # threads of this process may wait at cells between runs
+            console.show()
             del block
+        if console.error is not None:
+            raise console.error
         return answers, blocks
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
@@ -224,10 +219,10 @@ class Workers:
         blocks: list[Block] = []
         failures: list[Failure] = []
         presses, nudge = 0, 0.0
-        words = self._words
+        words, console = self._words, self._console
         poll, sources = self._poll, self._sources
         for rank in range(self.size) if order else ():
-            self._send(rank, order)
+            self._workers.send(rank, order)
         while self._pending:
             left = math.inf if until is None else until - time.monotonic()
             if left <= 0:
@@ -245,6 +240,8 @@ class Workers:
                     self._nudge()
                     nudge = time.monotonic() + NUDGE
                 left = min(left, max(0.0, nudge - time.monotonic()))
+            if check is not None:
+                left = min(left, console.look())
             for fd, _ in ctrl_c.poll(poll, None if left == math.inf else left * 1000 + 1):
                 if self.closed:  # by a signal handler, during the poll
                     raise MachineClosed(f"this machine was closed while its program ran: {self.closed}")
@@ -268,26 +265,14 @@ class Workers:
             raise self._error(failures, answers)
         return [answers[rank] for rank in range(self.size)], blocks
 
-    def _polled(self) -> tuple[select.poll, dict[int, int | None]]:
-        poll = select.poll()
-        sources: dict[int, int | None] = {self._channel.socket.fileno(): None}
-        sources.update({line.fileno(): rank for rank, line in enumerate(self._lines)})
-        for fd in sources:
-            poll.register(fd, select.POLLIN)
-        return poll, sources
-
-    def _send(self, rank: int, message: Any) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has died: the fork server reports it
-            self._lines[rank].send(message)
-
     def _answer(
         self, rank: int, answers: dict[int, Answer | Ready], blocks: list[Block], poll: select.poll
     ) -> Failure | None:
         """Take what a worker sends; return the failure that it reports, if any."""
         try:
-            message = self._lines[rank].take()
+            message = self._workers.lines[rank].take()
         except Exception:  # the end of the line, or bytes that are no message
-            poll.unregister(self._lines[rank].fileno())
+            poll.unregister(self._workers.lines[rank].fileno())
             self._kill(rank)  # dead, as the fork server reports; or of no use any more
             return None
         if message is None:  # not complete yet
@@ -296,10 +281,10 @@ class Workers:
             try:
                 block = self.segment.allocate(message.nbytes)
             except OutOfSharedMemory as error:
-                self._send(rank, ("block", str(error)))
+                self._workers.send(rank, ("block", str(error)))
             else:
                 blocks.append(block)
-                self._send(rank, ("block", block.offset))
+                self._workers.send(rank, ("block", block.offset))
             return None
         if isinstance(message, tuple):
             message = unpacked(message)
@@ -313,23 +298,20 @@ class Workers:
 
     def _event(self) -> Failure:
         """Take one event of the fork server, the end of a worker, and return the failure."""
-        event = self._channel.receive()
+        event = self._workers.channel.receive()
         if event is None:
             raise MachineError("the process that starts the processors was killed, and the processors ended with it")
         what, rank, code = event
-        self._alive.discard(rank)
+        self._workers.alive.discard(rank)
         self._pending.discard(rank)
         self._words[wait.DEATHS] = 1  # before the abort: a thread that sees the abort sees this too
         core().abort(self.segment.address, wait.DIED, rank)
         if what == "failed":
             raise MachineError(f"processor {rank} of {self.size} cannot be started: {code}")
-        return Death(rank, code, self._seen(rank), self._box(rank))
+        return Death(rank, code, self._seen(rank), self._workers.box(rank))
 
     def _seen(self, rank: int) -> Place:
         return Board(self.segment, boards_at(rank)).seen()
-
-    def _box(self, rank: int) -> str:
-        return os.pread(self._boxes[rank].fileno(), 1 << 16, 0).decode(errors="replace")
 
     def _error(self, failures: Sequence[Failure], answers: Mapping[int, Any]) -> SmpError:
         error = first(failures, int(self._words[wait.ABORT])).error(answers, self.size)
@@ -349,12 +331,11 @@ class Workers:
 
     def _kill(self, rank: int) -> None:
         self._words[wait.DEATHS] = 1  # before the kill: the worker may hold the lock of a cell
-        self._channel.signal(rank, signal.SIGKILL)
+        self._workers.signal((rank,), signal.SIGKILL)
 
     def _nudge(self) -> None:
         """Interrupt the plain Python code of workers that have not answered; waits see the abort word by themselves."""
-        for rank in self._pending:
-            self._channel.signal(rank, STOP)
+        self._workers.signal(self._pending, STOP)
 
     def close(self, why: str, patience: float = GRACE) -> None:
         """End the workers and wait until they are gone; they get ``patience`` seconds to end by themselves."""
@@ -362,38 +343,16 @@ class Workers:
             if self.closed:
                 return
             self.closed = why
-            if hasattr(self, "_channel"):  # otherwise there is no fork server yet
+            if hasattr(self, "_workers"):  # otherwise there is no fork server yet
                 if os.getpid() != self._owner:
-                    self._channel.forget()
+                    self._workers.channel.forget()
                 else:
                     try:
-                        self._bury(patience)
+                        self._workers.bury(patience, self._kill)
                     finally:
-                        self._channel.close()
-            for line, box in zip(self._lines, self._boxes, strict=False):
-                line.close()
-                box.close()
+                        self._workers.channel.close()
+                self._workers.close()
             if hasattr(self, "segment"):
                 self.segment.close()
                 core().abort(self.segment.address, wait.INTERRUPTED, -1)  # for threads that wait in this process
-                del self.segment, self._words, self._turns  # the rest of the memory belongs to its arrays
-
-    def _bury(self, patience: float) -> None:
-        for rank in self._alive:
-            self._send(rank, ("close", None))
-        poll = select.poll()
-        poll.register(self._channel.socket.fileno(), select.POLLIN)
-        deadline, killed = time.monotonic() + patience, False
-        while self._alive:
-            left = deadline - time.monotonic()
-            if left <= 0 and killed:
-                return
-            if left <= 0:
-                deadline, killed = time.monotonic() + PATIENCE, True
-                for rank in self._alive:
-                    self._kill(rank)
-            elif poll.poll(left * 1000 + 1):
-                event = self._channel.receive()
-                if event is None:
-                    return
-                self._alive.discard(event[1])
+                del self.segment, self._words, self._turns, self._console  # the other memory belongs to its arrays

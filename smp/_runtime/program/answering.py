@@ -95,6 +95,8 @@ def answer(
         if port.memory is not None:
             port.memory.operations()  # discarded, so that they do not count for the next run
         return _STOPPED
+    finally:
+        port.log = None
 
 
 # A signal may raise an exception in a function that `answer` calls and that lies outside of smp's files.  The

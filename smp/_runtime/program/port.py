@@ -11,6 +11,7 @@ interfaces, and know nothing of its views, its segment or its kind:
     SharedMemory     kinds with it    words for compiled loops, flags, cells, streams, the pages of an array
     Diagnosis        as far as a      begin, mark, place          where the processor is
                      kind can         fail, cause, counters       how the run ends, and what waits have cost
+    Output           every kind       show, settled               the lines that the processor prints
 
 A machine holds `Processors`, which run one call at a time and make the arrays and cells of the parent.  A kind that
 cannot do something raises `Unsupported`, whose message names an alternative; `without_memory` makes it for operations
@@ -19,6 +20,7 @@ that need shared memory.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -35,6 +37,7 @@ from ..memory.threads import Threads
 from .answers import Done
 from .messages.network import Network
 from .place import Place
+from .records.log import Log
 
 Buffer = bytes | memoryview
 
@@ -135,6 +138,41 @@ class Diagnosis:
         return np.zeros(0, COUNTERS)
 
 
+class Output:
+    """Shows the lines that a processor prints; this base class shows them at once, in the parent's own thread."""
+
+    _shown = 0
+
+    @property
+    def shown(self) -> int:
+        """Number of lines that were shown so far, in all runs."""
+        return self._shown
+
+    def show(self, text: str, lines: int, error: bool) -> None:
+        """Show whole lines on the parent's standard output, or on its error output if ``error``; do not wait.
+
+        Only one thread of a processor calls this at a time.
+        """
+        show(text, error)
+        self._shown += lines
+
+    def settled(self) -> bool:
+        """Return True if all lines were shown or lost; raise `Aborted` if another processor has failed."""
+        return True
+
+
+def show(text: str, error: bool) -> None:
+    """Print lines to the outputs of this process; letters that the encoding lacks are printed as escapes."""
+    file = sys.stderr if error else sys.stdout
+    if file is None:  # it was closed when this process started
+        return
+    try:
+        print(text, end="", file=file, flush=True)
+    except UnicodeEncodeError:
+        encoding = getattr(file, "encoding", None) or "ascii"
+        print(text.encode(encoding, "backslashreplace").decode(encoding), end="", file=file, flush=True)
+
+
 class Port(Protocol):
     """One processor's connection to its machine.
 
@@ -146,10 +184,13 @@ class Port(Protocol):
         Called again and again by waits of the program, to run the handlers of messages; None if there are none.
     inside : callable or None
         Returns the name of the handler that runs, while one does; most operations then raise `HandlerError`.
+    log : Log or None
+        Log of the run, if there is one.  The port logs the waits for other processors.
     """
 
     rank: int
     size: int
+    log: Log | None
     serve: Callable[[], object] | None
     inside: Callable[[], str] | None
 
@@ -172,6 +213,10 @@ class Port(Protocol):
     @property
     def diagnosis(self) -> Diagnosis:
         """Notes of this processor that explain a failure of the run."""
+
+    @property
+    def output(self) -> Output:
+        """The way of this processor's lines to the parent's outputs."""
 
     @property
     def memory(self) -> SharedMemory | None:

@@ -16,6 +16,7 @@ from .collectives.transpose import TransposeCalls
 from .memory_calls import MemoryCalls
 from .messages.calls import MessageCalls
 from .port import Port
+from .printing import PrintingCalls
 from .states import StateCalls
 from .steps import Recorder
 from .streams import CEILING, Pool
@@ -26,7 +27,7 @@ MOST = 1024
 """Largest number of processors of one machine, and of streams of one processor."""
 
 
-class Processor(StatisticCalls, TransposeCalls, MessageCalls, MemoryCalls, TimingCalls, StateCalls):
+class Processor(StatisticCalls, TransposeCalls, MessageCalls, MemoryCalls, TimingCalls, StateCalls, PrintingCalls):
     """One processor of a machine, given to the program as its first argument.
 
     Attributes
@@ -92,13 +93,17 @@ class Processor(StatisticCalls, TransposeCalls, MessageCalls, MemoryCalls, Timin
         return pool
 
     def _finish(self) -> None:
-        """Wait for open collectives, messages and threads; raise an exception of a thread that was not requested."""
+        """End the program: wait for open collectives, messages and threads, and show the last parts of lines.
+
+        An exception of a thread that was not requested is raised.
+        """
         self._tickets.settle()
         self._finish_messages()
         for pool in self._pools:
             pool.close()
         if self._recorder.states is not None:
             self._recorder.states.end()
+        self._end_lines()
 
     def _dismiss(self) -> BaseException | None:
         """End the streams of a failed program; return the exception of a thread that was not requested, or None."""
@@ -107,6 +112,7 @@ class Processor(StatisticCalls, TransposeCalls, MessageCalls, MemoryCalls, Timin
         memory = self._port.memory
         if memory is not None:
             memory.threads.join_all()
+        self._end_lines()
         return next((error for pool in self._pools if (error := pool.failure()) is not None), None)
 
     def __repr__(self) -> str:

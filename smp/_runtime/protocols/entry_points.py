@@ -11,6 +11,7 @@ Every argument and result is an int64.  The first argument is an address:
     ``abort``, ``join``, ``rouse``, ``watch``       of the shared words (see ``wait``)
     cells                                           of the cell
     streams                                         of the stream's record (see ``waiters``)
+    printed lines                                   of the processor's ring of text (see ``text_ring``)
 
 The value of a cell is passed in and out through BITS of the record.  The calls release the interpreter lock.
 """
@@ -29,7 +30,7 @@ from ..loops.atomics import words_at
 from ..loops.keys import key_without_numba
 from ..loops.machine_code import compile_lock
 from . import barriers as _barrier
-from . import cell, flags, message_waits, placement, stream_slots, wait, waiters
+from . import cell, flags, message_waits, placement, stream_slots, text_ring, wait, waiters
 from .waiters import BITS, record_at
 
 Entry = Callable[..., int]
@@ -155,6 +156,17 @@ def unpark(own: int) -> int:
     return 0
 
 
+def put_text(ring: int, text: int, words: int, lines: int, kind: int) -> int:
+    found = words_at(ring, text_ring.RING_WORDS)
+    return text_ring.put(found, text_ring.CAPACITY, words_at(text, words), words, lines, kind)
+
+
+def take_text(ring: int, found: int) -> int:
+    room = text_ring.LONGEST
+    words = words_at(ring, text_ring.RING_WORDS)
+    return text_ring.take(words, text_ring.CAPACITY, words_at(found, text_ring.TEXT + room), room)
+
+
 class Core:
     """The entry points, callable from Python."""
 
@@ -182,6 +194,8 @@ class Core:
     retire: Entry
     park: Entry
     unpark: Entry
+    put_text: Entry
+    take_text: Entry
 
     _entries = (
         (arrive, 3),
@@ -208,6 +222,8 @@ class Core:
         (retire, 1),
         (park, 2),
         (unpark, 1),
+        (put_text, 5),
+        (take_text, 2),
     )
 
     def __init__(self, engine: Any) -> None:

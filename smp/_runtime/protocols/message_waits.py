@@ -43,9 +43,9 @@ from .waiters import begin_wait, end_wait
 FENCE = 6  # word of ``net`` that only its own processor uses
 MESSAGES = 34  # OP of a record that waits in an inbox
 NETWORKS = 2
-SYNC, NETS, GIVEN, TAKEN, RANK, STATE = 0, 1, 2, 3, 4, 5
+SYNC, NETS, GIVEN, TAKEN, RANK, TURN, STATE = range(7)
 """Words of ``state``: addresses of ``sync``, of ``net`` of LEFT, of the words of a packet to post, of those of a packet
-that was taken; the rank; and their number."""
+that was taken; the rank; the network to look at first; and their number."""
 HEADER = 4  # words in front of a packet that was taken: its network, its sender, its head, its number of words
 
 
@@ -82,15 +82,17 @@ def post_given(state: Words, network: int, to: int, head: int, count: int) -> in
 
 @inline
 def poll_into(state: Words, networks: int) -> int:
-    """Take a packet from one of the networks, LEFT first, into the words for it; return 1, or 0 if there is none."""
+    """Take a packet from one of the networks, in turn, into the words for it; return 1, or 0 if there is none."""
     sync = words_at(state[SYNC], PRIVATE_WORDS)
-    for network in range(NETWORKS):
+    for k in range(NETWORKS):
+        network = k ^ state[TURN]
         if networks >> network & 1:
             net = net_at(sync, state[NETS], network)
             sender, head, count, _ = rings.try_poll(net)
             if sender != rings.NO_SENDER:
                 into = words_at(state[TAKEN], rings.MOST_WORDS + HEADER)
                 into[0], into[1], into[2], into[3] = network, sender, head, count
+                state[TURN] = 1 - network
                 rings.read(net, sender, count, into, HEADER)
                 if rings.take(net, sender, count):
                     fetch_add(net, FENCE, 1)

@@ -9,6 +9,8 @@ one does not disturb the use of another:
                that reports the first failure
     DEATHS     the parent, when a processor has ended   a waiter for a lock that is not released
                or is about to be killed
+    PRINTED    a processor, before its first lines       the parent, which then looks for lines in the rings
+               of a run
     BARRIER    see ``barriers``: TURNS words, in turn
     SLEEPERS   see ``barriers``
     INBOXES    fetch_add, by a processor that sleeps in    the last processor to arrive at a barrier
@@ -48,7 +50,7 @@ from .waiters import SHARED as SHARED_AT
 from .waiters import SLICE as LONGEST
 
 TURNS = 8  # words of the barrier, a power of two
-ABORT, DEATHS, BARRIER = 0, 1, 16  # BARRIER, BARRIER + 16, ... in turn
+ABORT, DEATHS, PRINTED, BARRIER = 0, 1, 2, 16  # BARRIER, BARRIER + 16, ... in turn
 SLEEPERS = BARRIER + 16 * TURNS
 INBOXES = SLEEPERS + 1
 LOWERED = SLEEPERS + 16

@@ -1,6 +1,6 @@
 """Layout of the header of a machine's segment.
 
-sync words │ a board for each processor │ six sets of slots │ inboxes │ rings │ records of streams
+sync words │ a board for each processor │ six sets of slots │ inboxes │ rings │ records of streams │ a ring of text each
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ..protocols import wait
 from ..protocols.barriers import OPEN
 from ..protocols.inboxes import LINE
 from ..protocols.rings import ring_words, slots_for
+from ..protocols.text_ring import RING_WORDS
 from ..protocols.waiters import TABLE_WORDS
 from .last_seen import BOARD
 
@@ -61,6 +62,14 @@ def clear_messages(segment: Segment, size: int) -> None:
         np.frombuffer(segment.bytes_at(start, stop - start), np.uint8).fill(0)
 
 
-def header(size: int) -> int:
-    """Return the bytes of the segment's header for ``size`` processors; a record takes memory once a stream has it."""
+def texts_at(size: int) -> int:
+    """Return the offset of the first ring of text; they follow one another, `RING_WORDS` words each."""
     return records_at(size) + 8 * TABLE_WORDS
+
+
+def header(size: int) -> int:
+    """Return the bytes of the segment's header for ``size`` processors.
+
+    A record takes memory once a stream has it, and a ring of text once its processor prints.
+    """
+    return -(-(texts_at(size) + 8 * RING_WORDS * size) // PAGE) * PAGE

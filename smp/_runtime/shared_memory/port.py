@@ -19,8 +19,9 @@ from smp.errors import Aborted, HandlerError, PhaseError, WaitTimeout
 
 from ..memory.arrays import GlobalArray
 from ..memory.shared_elements import array_on, elements_of
-from ..program.port import Buffer, Mismatch, must_agree
+from ..program.port import Buffer, Mismatch, Output, must_agree
 from ..program.processor import share
+from ..program.records.log import Log
 from ..protocols import wait as _wait
 from ..protocols.barriers import signature, votes
 from ..protocols.entry_points import core
@@ -36,12 +37,15 @@ class SharedMemoryPort:
 
     Parameters
     ----------
+    output : Output
+        Shows the lines that the processor prints.
     entries : optional
         The runtime's entry points: machine code (`entry_points.core`), or a substitute for it.
     """
 
-    def __init__(self, memory: ProcessorMemory, rank: int, size: int, entries: Any = None) -> None:
-        self.memory, self.rank, self.size = memory, rank, size
+    def __init__(self, memory: ProcessorMemory, rank: int, size: int, output: Output, entries: Any = None) -> None:
+        self.memory, self.rank, self.size, self.output = memory, rank, size, output
+        self.log: Log | None = None
         self.core: Any = core() if entries is None else entries
         self.diagnosis = BoardDiagnosis(memory, rank, self.core)
         self._address = memory.sync.ctypes.data
@@ -119,6 +123,8 @@ class SharedMemoryPort:
             )
         self.doing = description
         self.diagnosis.here()
+        if self.log is not None:
+            self.log.wait("begins", description)
         if self.memory.shared[_wait.ABORT]:  # see `barriers.synchronise`
             self._ended(_wait.ABORTED, None)
         turn = None if block is None else self.memory.slots.put(block)
@@ -145,12 +151,16 @@ class SharedMemoryPort:
                 f"loops or supersteps have followed it, more than {_wait.TURNS - 1}: wait for a ticket before them"
             )
         self.diagnosis.here()
+        if self.log is not None:
+            self.log.wait("waits in", description)
         deadline = self.deadline(timeout)
         if self.serve is None or self.on_a_stream():
             status = self._on_any_thread(lambda: self.core.leave(self._address, ticket, deadline))
         else:
             status = self._leave_and_serve(self.serve, ticket, deadline)
         self._ended(status, timeout)
+        if self.log is not None:
+            self.log.wait("has passed", description)
         return votes(sync, ticket)
 
     def _leave_and_serve(self, serve: Callable[[], object], ticket: int, deadline: int) -> int:
@@ -168,6 +178,8 @@ class SharedMemoryPort:
             return self._within(timeout, description, vote)
         self.doing = description
         self.diagnosis.here()
+        if self.log is not None:
+            self.log.wait("waits in", description)
         sign = signature(description)
         if self.on_a_stream():
             found = self._on_any_thread(lambda: self.core.synchronise(self._address, sign, vote, 0))
@@ -175,6 +187,8 @@ class SharedMemoryPort:
             found = self.core.synchronise(self._address, sign, vote, 0)
         if found < 0:
             self._ended(-found, timeout)
+        if self.log is not None:
+            self.log.wait("has passed", description)
         return int(found)
 
     def on_a_stream(self) -> bool:

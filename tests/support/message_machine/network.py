@@ -81,6 +81,22 @@ class Failed:
     cause: int
 
 
+@dataclass(frozen=True)
+class Printed:
+    """Message to the parent: lines that a processor has printed."""
+
+    text: str
+    lines: int
+    error: bool
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Message to a processor: the parent has shown some of its lines."""
+
+    lines: int
+
+
 class Network:
     """Mailboxes by their addresses. Messages are pickled, so a receiver shares nothing with the sender."""
 

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.messages.network import Packet
 from smp._runtime.program.place import Place
-from smp._runtime.program.port import Buffer, Diagnosis, Mismatch, must_agree, without_memory
+from smp._runtime.program.port import Buffer, Diagnosis, Mismatch, Output, must_agree, without_memory
 from smp._runtime.program.processor import share
+from smp._runtime.program.records.log import Log
 from smp._runtime.protocols import wait
 from smp.errors import Aborted, HandlerError, WaitTimeout
 
-from .network import Arrived, Failed, Network, Posted
+from .network import ANSWERS, Arrived, Failed, Network, Posted, Printed, Shown
 from .parts import Client, in_parts, make, parts_of
 
 
@@ -57,6 +58,7 @@ class Mailbox:
     def __init__(self, port: "MessagePort", network: Network) -> None:
         self._port, self._network = port, network
         self.came: tuple[deque[Packet], deque[Packet]] = deque(), deque()
+        self._turn = 0  # the network at which the next poll looks first
 
     def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
         self._network.send(("program", to), Posted(network, (self._port.rank, head, data)))
@@ -66,8 +68,9 @@ class Mailbox:
         with contextlib.suppress(queue.Empty):
             while True:
                 self._port.take(0.0)
-        for network in (0, 1):
+        for network in (self._turn, 1 - self._turn):
             if networks >> network & 1 and self.came[network]:
+                self._turn = 1 - network
                 return network, self.came[network].popleft()
         return None
 
@@ -81,12 +84,33 @@ class Mailbox:
         return True
 
 
+class SentOutput(Output):
+    """Output that sends lines to the parent, which replies when it has shown them."""
+
+    def __init__(self, port: "MessagePort", network: Network) -> None:
+        self._port, self._network, self._sent = port, network, 0
+
+    def show(self, text: str, lines: int, error: bool) -> None:
+        self._sent += lines
+        self._network.send(ANSWERS, (self._port.rank, Printed(text, lines, error)))
+
+    def settled(self) -> bool:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._port.take(0.0)
+        return self._shown == self._sent
+
+    def were_shown(self, lines: int) -> None:
+        self._shown += lines
+
+
 class MessagePort(Client):
     """Port of a processor for one run; see `smp._runtime.program.port.Port`."""
 
     memory = None
     serve: Callable[[], object] | None = None
     inside: Callable[[], str] | None = None
+    log: Log | None
 
     def __init__(self, network: Network, rank: int, run: int) -> None:
         super().__init__(network, ("program", rank))
@@ -95,6 +119,7 @@ class MessagePort(Client):
         self.network = Mailbox(self, network)
         self._made = self._collectives = 0
         self._arrived: dict[int, dict[int, Arrived]] = {}
+        self.output, self.log = SentOutput(self, network), None
         self._left: dict[int, list[Buffer]] = {}  # what all have brought to the collective that was left last
         self._overdue = ""  # the collective at which a wait timed out; the others have the arrival
 
@@ -142,6 +167,8 @@ class MessagePort(Client):
         return sum(block == b"1" for block in self._together(description, b"01"[vote : vote + 1], timeout))
 
     def arrive(self, description: str, vote: bool = False, block: Sequence[Buffer] | None = None) -> int:
+        if self.log is not None:
+            self.log.wait("begins", description)
         return self._begin(description, b"01"[vote : vote + 1] if block is None else b"".join(block))
 
     def blocks(self, ticket: int) -> list[Buffer]:
@@ -189,6 +216,8 @@ class MessagePort(Client):
     def _end(self, number: int, description: str, timeout: float | None) -> list[Buffer]:
         if self.diagnosis.kind:
             raise Aborted
+        if self.log is not None:
+            self.log.wait("waits in", description)
         deadline = wait.deadline_after(timeout, time.monotonic_ns())
         arrived = self._arrived.setdefault(number, {})
         while len(arrived) < self.size:
@@ -207,6 +236,8 @@ class MessagePort(Client):
         if any(one.description != description for one in arrived.values()):
             self.diagnosis.kind = wait.MISMATCHED
             raise Mismatch(description)
+        if self.log is not None:
+            self.log.wait("has passed", description)
         return [arrived[rank].block for rank in range(self.size)]
 
     def took(self, message: Any) -> None:
@@ -217,5 +248,7 @@ class MessagePort(Client):
         elif isinstance(message, Failed):
             self.diagnosis.kind, self._overdue = message.cause, ""
             raise Aborted
+        elif isinstance(message, Shown):
+            self.output.were_shown(message.lines)
         else:
             super().took(message)

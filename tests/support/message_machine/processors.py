@@ -20,11 +20,11 @@ from smp._runtime.program.answering import answer
 from smp._runtime.program.answers import Answer, Done, Mismatched, Raised
 from smp._runtime.program.failures import Failure, RaisedBy, Unmatched
 from smp._runtime.program.pickling import load_call
-from smp._runtime.program.port import without_memory
+from smp._runtime.program.port import show, without_memory
 from smp._runtime.protocols import wait
 from smp.errors import MachineClosed, Unsupported, WaitTimeout
 
-from .network import ANSWERS, Failed, Network
+from .network import ANSWERS, Failed, Network, Printed, Shown
 from .parts import in_parts, make, own
 from .port import MessagePort
 
@@ -83,7 +83,10 @@ class MessageProcessors:
                 rank, came = self._network.receive(ANSWERS, LOOK)
             except queue.Empty:
                 continue
-            if isinstance(came, Raised):
+            if isinstance(came, Printed):
+                show(came.text, came.error)
+                self._network.send(("program", rank), Shown(came.lines))
+            elif isinstance(came, Raised):
                 failures.append(RaisedBy(rank, came))
             elif isinstance(came, Mismatched):
                 failures.append(Unmatched(rank))

@@ -97,6 +97,8 @@ class Messenger:
 
     def try_send(self, to: int, handler: Handler, args: tuple[Any, ...], on: On) -> bool:
         """Post a message if there is room for all of it, without polling; return True if it was posted."""
+        if self._port.log is not None:
+            self._port.log.event("message", f"tries to send to {handler.name} of processor {to}")
         flags, data = encoded(args)
         if len(data) > self._one:
             raise ValueError(
@@ -125,6 +127,8 @@ class Messenger:
         self._post(to, handler, args, on, RIGHT, EMPTY)
 
     def _post(self, to: int, handler: Handler, args: tuple[Any, ...], on: On, polled: On, how: How) -> None:
+        if self._port.log is not None:
+            self._port.log.event("message", f"sends to {handler.name} of processor {to}")
         flags, data = encoded(args)
         if len(data) <= self._one:
             self._insist(to, handler.head | flags, data, on, polled, how)
@@ -228,6 +232,8 @@ class Messenger:
 
     def _run(self, handler: Handler, source: int, head: int, data: bytes | memoryview) -> None:
         args = decoded(head, data)
+        if self._port.log is not None:
+            self._port.log.event("message", f"runs {handler.name} of processor {source}")
         message = Message(self, handler, source)
         running, port = self._running, self._port
         running.append(message)

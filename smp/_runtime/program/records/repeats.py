@@ -40,11 +40,8 @@ def prepared(
     if (warmup, repeat, counters) == (0, 1, False):
         return program
     for name, given in (("warmup", warmup > 0), ("repeat", repeat > 1), ("counters", counters)):
-        if given and _lacks(program, args, name):
-            raise TypeError(
-                f"{name}= is an option of machine.run, but the program has a parameter of this name, too: pass the "
-                "program's argument by position, or run a function that calls the program"
-            )
+        if given:
+            must_have(program, args, name)
     return WithCounters(program) if counters else program
 
 
@@ -75,6 +72,21 @@ def checked_seed(seed: int) -> int:
     if seed < 0:
         raise ValueError(f"seed must be a whole number, 0 or more, not {seed}")
     return operator.index(seed)
+
+
+def must_have(program: Callable[..., Any], args: Sequence[Any], name: str) -> None:
+    """Refuse an option of `machine.run` if the program has a parameter of that name to which the call gives no value.
+
+    Raises
+    ------
+    TypeError
+        If it has one.
+    """
+    if _lacks(program, args, name):
+        raise TypeError(
+            f"{name}= is an option of machine.run, but the program has a parameter of this name, too: pass the "
+            "program's argument by position, or run a function that calls the program"
+        )
 
 
 def _lacks(program: Callable[..., Any], args: Sequence[Any], name: str) -> bool:
