@@ -280,6 +280,7 @@ def emulated(
     trace: bool = False,
     limit: int | None = None,
     charges: Charges | None = None,
+    room: int = 64,
 ) -> Machine:
     """Open a machine whose processors take turns in this process, one step at a time, in virtual time.
 
@@ -302,6 +303,8 @@ def emulated(
         Number of steps after which a run ends with `LivelockError`; by default 10 million.
     charges : Charges, optional
         Costs of primitives and copies, in ns of virtual time; by default the table of ``emulated.costs``.
+    room : int
+        Packets of messages that find room between two processors on each network.
 
     Returns
     -------
@@ -312,7 +315,7 @@ def emulated(
     Raises
     ------
     TypeError, ValueError
-        If a number of processors or streams, or the schedule, is not valid.
+        If a number of processors or streams, the schedule or another option is not valid.
 
     Notes
     -----
@@ -331,6 +334,7 @@ def emulated(
     [63, 63, 63]
     """
     from .emulated.costs import Charges
+    from .emulated.networks import checked_room
     from .emulated.processors import EmulatedProcessors, checked_limit
     from .emulated.schedules import scheduler
 
@@ -339,5 +343,5 @@ def emulated(
     if charges is not None and not isinstance(charges, Charges):
         raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
     table = Charges() if charges is None else charges
-    made = EmulatedProcessors(size, scheduler(schedule, seed), checked_limit(limit), trace, table)
+    made = EmulatedProcessors(size, scheduler(schedule, seed), checked_limit(limit), trace, table, checked_room(room))
     return Machine(made, team, checked_seed(seed))

@@ -18,9 +18,8 @@ from smp.errors import DeadlockError, ProcessorDied, ProcessorRaised
 
 
 @pytest.fixture(params=[1, 2])
-def room(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Let the queues of emulated machines hold few packets."""
-    monkeypatch.setattr(networks, "ROOM", request.param)
+def room(request: pytest.FixtureRequest) -> int:
+    """Return the packets that find room between two processors."""
     return int(request.param)
 
 
@@ -45,7 +44,7 @@ def storm(proc: smp.Processor, each: int = 2) -> int:
 def test_requests_and_replies_never_wait_for_each_other(
     room: int, processors: int, preemptions: int, limit: int
 ) -> None:
-    found = smp.explore(storm, processors, preemptions, limit=limit)
+    found = smp.explore(storm, processors, preemptions, limit=limit, room=room)
     assert found.failure is None, str(found)
 
 
@@ -70,7 +69,7 @@ def test_messages_come_once_and_in_order(room: int, processors: int, preemptions
         first, second = [k for k in came if k < 10], [k for k in came if k >= 10]
         return first == [0, 1, 2, 3] and second == ([10, 11, 12] if processors == 3 else [])
 
-    found = smp.explore(numbered, processors, preemptions, check=check, limit=limit)
+    found = smp.explore(numbered, processors, preemptions, check=check, limit=limit, room=room)
     assert found.failure is None, str(found)
 
 
@@ -112,7 +111,7 @@ def all_came(run: smp.Run) -> bool:
 
 @pytest.mark.parametrize("preemptions", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_wake_up_is_lost(room: int, preemptions: int) -> None:
-    found = smp.explore(sleepers, 2, preemptions, limit=20_000, check=all_came)
+    found = smp.explore(sleepers, 2, preemptions, limit=20_000, check=all_came, room=room)
     assert found.failure is None, str(found)
 
 
@@ -133,19 +132,19 @@ def test_the_same_over_interpreted_rings(monkeypatch: pytest.MonkeyPatch, progra
     assert found.failure is None, str(found)
 
 
-def under_seeds(program: Any, seeds: int = 100) -> None:
+def under_seeds(program: Any, room: int, seeds: int = 100) -> None:
     """Run a program on three processors under random schedules."""
     for seed in range(seeds):
-        with smp.emulated(3, seed=seed) as machine:
+        with smp.emulated(3, seed=seed, room=room) as machine:
             machine.run(program, 6)
 
 
 def test_requests_and_replies_end_under_random_schedules(room: int) -> None:
-    under_seeds(storm)
+    under_seeds(storm, room)
 
 
-def failing(program: Any, processors: int = 2, preemptions: int = 1, limit: int = 5_000) -> Any:
-    found = smp.explore(program, processors, preemptions, limit=limit)
+def failing(program: Any, room: int = 64, processors: int = 2, preemptions: int = 1, limit: int = 5_000) -> Any:
+    found = smp.explore(program, processors, preemptions, limit=limit, room=room)
     assert found.failure is not None, "the planted bug was not found"
     return found.failure.error
 
@@ -158,7 +157,7 @@ def test_replies_on_left_only_are_found(room: int, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(messenger.Messenger, "_post", wrong)
     with pytest.raises(DeadlockError, match="room for a message to processor"):
-        under_seeds(storm)
+        under_seeds(storm, room)
 
 
 def test_replies_that_wait_and_poll_left_are_found(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,12 +165,12 @@ def test_replies_that_wait_and_poll_left_are_found(room: int, monkeypatch: pytes
     monkeypatch.setattr(messenger, "RIGHT", BOTH)
 
     with pytest.raises(ProcessorRaised, match="deepest"):
-        under_seeds(storm)
+        under_seeds(storm, room)
 
 
 def test_a_lost_wake_up_is_found(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks, "notify", lambda inbox: None)
-    assert isinstance(failing(sleepers), DeadlockError)
+    assert isinstance(failing(sleepers, room), DeadlockError)
 
 
 def test_a_sleep_without_a_last_look_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,9 +218,8 @@ def test_one_round_of_quiet_is_too_few() -> None:
     assert any(not all(smp.emulated(3, seed=seed).run(program).results) for seed in range(200))
 
 
-def test_a_barrier_that_does_not_poll_is_reported_as_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_barrier_that_does_not_poll_is_reported_as_a_deadlock() -> None:
     """The deadlock of the source: more messages than there is room for, and a receiver that does not poll."""
-    monkeypatch.setattr(networks, "ROOM", 2)
 
     def program(proc: smp.Processor, polls: bool) -> int:
         came: list[int] = []
@@ -234,9 +232,9 @@ def test_a_barrier_that_does_not_poll_is_reported_as_a_deadlock(monkeypatch: pyt
         proc.barrier()
         return len(came)
 
-    found = smp.explore(lambda proc: program(proc, True), 2, 2, limit=5_000)
+    found = smp.explore(lambda proc: program(proc, True), 2, 2, limit=5_000, room=2)
     assert found.failure is None, str(found)
-    failure = smp.explore(lambda proc: program(proc, False), 2, 2, limit=10).failure
+    failure = smp.explore(lambda proc: program(proc, False), 2, 2, limit=10, room=2).failure
     assert failure is not None
     assert isinstance(failure.error, DeadlockError)
     assert "room for a message to processor 0" in str(failure.error)
@@ -329,3 +327,98 @@ def test_a_send_from_another_stream_is_refused(machines: Machines) -> None:
     for machine in (machines(1), smp.emulated(1)):
         with guarded(machine) as opened, pytest.raises(ProcessorRaised, match="on another stream than the program's"):
             opened.run(program)
+
+
+def test_room_is_checked() -> None:
+    with pytest.raises(ValueError, match="room must be a number of packets, 1 or more, not 0"):
+        smp.emulated(2, room=0)
+    with pytest.raises(ValueError, match="not True"):
+        smp.explore(storm, 2, room=True)
+
+
+@pytest.mark.parametrize("opened", [smp.host, smp.emulated])
+def test_handlers_may_not_wait_for_cells(opened: Any) -> None:
+    def program(proc: smp.Processor, cells: smp.Cells, name: str) -> Any:
+        found: list[Any] = []
+        bad = proc.handler(lambda message: found.append(getattr(cells, name)(*([0, 1][: 1 + ("write" in name)]))))
+        proc.send(proc.rank, bad)
+        proc.poll()
+        return found
+
+    with opened(1) as machine:
+        for name in ("readfe", "readff", "writeef", "writeff"):
+            with pytest.raises(ProcessorRaised, match=f"called {name} of a cell, which may wait: use try_{name}"):
+                machine.run(program, machine.cells(1), name)
+        cells = machine.cells(1, full=True)
+        assert machine.run(program, cells, "readxx").results == [[0]]
+        assert machine.run(program, cells, "try_readfe").results == [[(True, 0)]]
+
+
+def test_a_pool_may_wait_for_cells_while_a_handler_runs(machines: Machines) -> None:
+    def program(proc: smp.Processor, cells: smp.Cells) -> int:
+        done: list[int] = []
+        handler = proc.handler(lambda message: done.append(cells.try_writeef(0, 7)))
+        with proc.streams(2) as pool:
+            thread = pool.start(cells.readfe, 0)
+            proc.send(proc.rank, handler)
+            proc.wait_until(lambda: done)
+            return int(thread.result())
+
+    with guarded(machines(1)) as machine:
+        assert machine.run(program, machine.cells(1)).results == [7]
+
+
+def test_an_exception_of_a_handler_that_the_program_catches_is_no_lost_message(machines: Machines) -> None:
+    def program(proc: smp.Processor) -> str:
+        def fails(message: smp.Message) -> None:
+            raise KeyError("no")
+
+        handler = proc.handler(fails)
+        proc.send(proc.rank, handler)
+        with pytest.raises(KeyError):
+            proc.poll()
+        proc.quiet(timeout=30)
+        return "quiet"
+
+    with guarded(machines(2)) as machine:
+        assert machine.run(program).results == ["quiet"] * 2
+
+
+def test_early_messages_are_not_handled_inside_one_another() -> None:
+    """Processor 0 registers its handlers when requests have come already, and replies into queues with little room."""
+
+    def program(proc: smp.Processor) -> int:
+        came = [0]
+        first = proc.handler(lambda message: None)
+        if proc.rank == 0:
+            proc.barrier()
+        take = proc.handler(lambda message: came.__setitem__(0, came[0] + 1))
+        ask = proc.handler(lambda message: [message.reply(take) for _ in range(3)], replies=True)
+        if proc.rank:
+            for _ in range(4):
+                if not proc.try_send(0, ask):
+                    break
+            proc.send(0, first, on=RIGHT)
+            proc.barrier()
+        proc.quiet()
+        assert proc._messages().deepest <= 2
+        return came[0]
+
+    for seed in range(60):
+        with smp.emulated(3, seed=seed, room=2) as machine:
+            assert sum(machine.run(program).results) % 3 == 0
+
+
+def test_a_deadlock_names_messages_that_wait_for_their_handlers() -> None:
+    def program(proc: smp.Processor) -> None:
+        come: list[int] = []
+        go = proc.handler(lambda message: come.append(1))
+        if proc.rank:
+            proc.send(0, proc.handler(lambda message: None), on=LEFT)
+            proc.send(0, go, on=LEFT)
+            proc.wait_until(lambda: come)
+        else:
+            proc.wait_until(lambda: come)
+
+    with smp.emulated(2) as machine, pytest.raises(DeadlockError, match="2 wait for handlers that are not registered"):
+        machine.run(program)

@@ -5,6 +5,7 @@ This is what a network means; the rings of the host are queues like these, made 
 
 from __future__ import annotations
 
+import operator
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +21,14 @@ from ..shared_memory.memory import ProcessorMemory
 from ..shared_memory.networks import SleepingNetwork
 
 ROOM = 64
-"""Packets that a queue holds."""
+"""Packets that a queue holds, if nothing else is given: as many as a ring of the host."""
+
+
+def checked_room(room: int) -> int:
+    """Return the number of packets that a queue holds, or raise an error that says why it is not valid."""
+    if isinstance(room, bool) or operator.index(room) < 1:
+        raise ValueError(f"room must be a number of packets, 1 or more, not {room!r}")
+    return operator.index(room)
 
 
 class Queues:
@@ -29,11 +37,11 @@ class Queues:
     Parameters
     ----------
     size, room : int
-        Number of processors, and number of packets that each queue holds, by default ROOM.
+        Number of processors, and number of packets that each queue holds.
     """
 
-    def __init__(self, size: int, room: int | None = None) -> None:
-        self.size, self.room = size, ROOM if room is None else room
+    def __init__(self, size: int, room: int) -> None:
+        self.size, self.room = size, room
         self.clear()
 
     def clear(self) -> None:

@@ -44,7 +44,7 @@ from ..shared_memory.port import SharedMemoryPort
 from .costs import Charges
 from .emulator import Emulator, Step
 from .ending import Ending
-from .networks import QueueNetwork, Queues
+from .networks import ROOM, QueueNetwork, Queues
 from .schedules import Schedule
 from .waiting_threads import InterpretedThreads
 
@@ -133,6 +133,9 @@ class EmulatedPort(SharedMemoryPort):
         memory, rank = self.memory, self.rank
         return QueueNetwork(memory, rank, self._processors.queues, self.diagnosis.here, self._aborted)
 
+    def _watch_cells(self) -> None:
+        self.memory.threads.refuse = self._processors.refuse_wait
+
     def on_a_stream(self) -> bool:
         running = self._processors.emulator.running
         return running is not None and running.index > 0
@@ -157,13 +160,17 @@ class EmulatedProcessors:
         True if a run keeps its steps.
     charges : Charges
         Charges in virtual time.
+    room : int
+        Packets that find room between two processors on each network of messages.
     """
 
     kind = "emulated"
     first_touch = False
     pages = ""
 
-    def __init__(self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool, charges: Charges) -> None:
+    def __init__(
+        self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool, charges: Charges, room: int = ROOM
+    ) -> None:
         self.size, self.closed = size, ""
         self._owner = os.getpid()
         self._schedule, self._limit, self._traced, self._charges = schedule, limit, traced, charges
@@ -178,7 +185,7 @@ class EmulatedProcessors:
         self.ports = [EmulatedPort(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
         self._own: list[Block] = []
-        self.queues = Queues(size)
+        self.queues = Queues(size, room)
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None
@@ -291,6 +298,11 @@ class EmulatedProcessors:
         if k == len(self._allocations):
             self._allocations.append((self.allocate(math.prod(shape) * dtype.itemsize), shape, dtype))
         return self._allocations[k]
+
+    def refuse_wait(self, op: int) -> None:
+        """Raise an error for an operation on a cell that may wait, if a handler of a message calls it."""
+        if self.emulator.running is not None:
+            self.ports[self.emulator.running.rank].refuse_wait(op)
 
     def own_block(self, nbytes: int) -> int:
         """Allocate a block for a processor, which lives until the run ends; return its offset."""

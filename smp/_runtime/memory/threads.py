@@ -68,10 +68,17 @@ class Named(Protocol):
 
 
 class Threads(Protocol):
-    """The operations that a kind of machine provides to the threads of one process that wait on shared words."""
+    """The operations that a kind of machine provides to the threads of one process that wait on shared words.
+
+    Attributes
+    ----------
+    refuse : callable or None
+        Called with an operation that `operate` is about to do; raises an error where it is not allowed.
+    """
 
     retries: int
     streams: list[Stream]
+    refuse: Callable[[int], object] | None
 
     def know(self, cells: Named) -> None:
         """Note cells that this process has."""

@@ -77,6 +77,7 @@ class WaitingThreads:
         self._threads: set[threading.Thread] = set()
         self._cells: weakref.WeakSet[Named] = weakref.WeakSet()
         self._watch: Watch | None = None
+        self.refuse: Callable[[int], object] | None = None
         self._owner = os.getpid()
         _all.add(self)
 
@@ -152,6 +153,8 @@ class WaitingThreads:
         return f"{NAMES[op]} of {cell}" if cell else "the end of a thread"
 
     def operate(self, address: int, op: int, limit: int, deadline: int) -> int:
+        if self.refuse is not None:
+            self.refuse(op)
         own = self.own()
         status = self._core.operate(address, own.address, op, limit, deadline)
         while status == wait.CHANGING:  # a slice is over: Python handles its signals here

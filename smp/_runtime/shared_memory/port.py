@@ -19,6 +19,7 @@ from smp.errors import Aborted, HandlerError, PhaseError, WaitTimeout
 
 from ..memory.arrays import GlobalArray
 from ..memory.shared_elements import array_on, elements_of
+from ..memory.threads import NAMES
 from ..program.port import Buffer, Mismatch, Output, must_agree
 from ..program.processor import share
 from ..program.records.log import Log
@@ -61,7 +62,18 @@ class SharedMemoryPort:
     def network(self) -> SleepingNetwork:
         if self._network is None:
             self._network = self._make_network()
+            self._watch_cells()
         return self._network
+
+    def _watch_cells(self) -> None:
+        """From now on, refuse operations on cells that may wait while a handler runs."""
+        self.memory.threads.refuse = self.refuse_wait
+
+    def refuse_wait(self, op: int) -> None:
+        """Raise an error for an operation on a cell that may wait, if a handler of a message calls it."""
+        if self.inside is not None and op in NAMES and not self.on_a_stream():
+            name = NAMES[op]
+            raise HandlerError(f"{self.inside()} called {name} of a cell, which may wait: use try_{name}")
 
     def _make_network(self) -> SleepingNetwork:
         return RingNetwork(self.memory, self.rank, self.size, self.core, self.diagnosis.here, self._aborted)
@@ -254,6 +266,6 @@ class SharedMemoryPort:
         """Forget the previous run; the parent has cleared the barrier."""
         self.memory.new_run()
         self._sets.clear()
-        self._network = self.serve = self.inside = None
+        self._network = self.serve = self.inside = self.memory.threads.refuse = None
         self._overdue = None
         self.diagnosis.clear()

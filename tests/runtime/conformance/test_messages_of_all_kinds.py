@@ -375,6 +375,8 @@ def test_quiet_waits_for_chains_of_messages(machines: Machines) -> None:
         (lambda proc, one, asks: proc.try_send(0, one, b"x" * 2000), r"and try_send posts one"),
         (lambda proc, one, asks: proc.send(0, one, on=LEFT, polling=RIGHT), "could wait for ever: poll smp.BOTH"),
         (lambda proc, one, asks: proc.send(0, one, polling=LEFT), "could wait for ever"),
+        (lambda proc, one, asks: proc.send(0, one, how=3), "how= of proc.send must be smp.EMPTY or smp.ONCE, not 3"),
+        (lambda proc, one, asks: proc.wait_until(3), "takes a function without arguments, not 3"),
         (lambda proc, one, asks: proc.poll(how=0), "how must be a number of messages, 1 or more"),
         (lambda proc, one, asks: proc.poll(5), "networks are smp.LEFT, smp.RIGHT, .*, not 5"),
         (lambda proc, one, asks: proc.send(0, one, on=0), "networks are smp.LEFT, smp.RIGHT, .*, not 0"),

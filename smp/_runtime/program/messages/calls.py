@@ -15,7 +15,7 @@ from ..collectives.tickets import Ticket
 from ..port import Buffer
 from .handlers import Handler
 from .messenger import Messenger
-from .networks import BOTH, EITHER, EMPTY, LEFT, RIGHT, How, On
+from .networks import BOTH, EITHER, EMPTY, LEFT, ONCE, RIGHT, How, On
 
 _TOTALS = struct.Struct("=qq")  # messages sent and handled
 
@@ -90,7 +90,7 @@ class MessageCalls(CollectiveCalls):
         ValueError
             If there is no processor ``to``, the arguments are too long, or the networks could deadlock.
         """
-        messenger = self._ready_to_send("send", to, handler)
+        messenger = self._ready_to_send("send", handler, how)
         if handler.replies:
             raise ValueError(f"{handler!r} sends replies: send its messages with proc.request")
         if polling != BOTH and not (polling == RIGHT and on == RIGHT):
@@ -107,7 +107,8 @@ class MessageCalls(CollectiveCalls):
 
         Parameters, errors: see `send`.
         """
-        self._ready_to_send("request", to, handler).send(self._processor(to), handler, args, LEFT, BOTH, how)
+        messenger = self._ready_to_send("request", handler, how)
+        messenger.send(self._processor(to), handler, args, LEFT, BOTH, how)
 
     def try_send(self, to: int, handler: Handler, *args: Any, on: On | None = None) -> bool:
         """Send a message if there is room; return True if it was sent.  It does not wait and does not poll.
@@ -119,7 +120,7 @@ class MessageCalls(CollectiveCalls):
         on : On, optional
             Network; by default either, or LEFT if the handler replies.
         """
-        messenger = self._ready_to_send("try_send", to, handler)
+        messenger = self._ready_to_send("try_send", handler, EMPTY)
         if handler.replies and on not in (None, LEFT):
             raise ValueError(f"a request goes on smp.LEFT, not on {on!r}")
         chosen = LEFT if handler.replies else EITHER if on is None else _networks(on)
@@ -164,11 +165,13 @@ class MessageCalls(CollectiveCalls):
             If the predicate is not true in time.
         """
         messenger, port = self._ready("wait_until"), self._port
+        if not callable(predicate):
+            raise TypeError(f"wait_until takes a function without arguments, not {predicate!r}")
         deadline = port.deadline(timeout)
         while not predicate():
             if messenger.take_one():
                 continue
-            if not port.network.wait("a message", int(BOTH), deadline):
+            if not port.network.wait(messenger.awaited(), int(BOTH), deadline):
                 raise WaitTimeout(
                     f"processor {self.rank} waited {timeout} s for messages, and the predicate is still false; "
                     f"{messenger.handled} messages have been handled so far"
@@ -239,9 +242,11 @@ class MessageCalls(CollectiveCalls):
         if self._port.inside is not None:
             raise HandlerError(f"{self._port.inside()} called proc.{what}, which no handler may do")
 
-    def _ready_to_send(self, what: str, to: Any, handler: Any) -> Messenger:
+    def _ready_to_send(self, what: str, handler: Any, how: Any) -> Messenger:
         if not isinstance(handler, Handler):
             raise TypeError(f"proc.{what} takes a handler, as proc.handler returns it, not {handler!r}")
+        if how is not EMPTY and how is not ONCE:
+            raise ValueError(f"how= of proc.{what} must be smp.EMPTY or smp.ONCE, not {how!r}")
         return self._ready(what)
 
     def _processor(self, to: Any) -> int:

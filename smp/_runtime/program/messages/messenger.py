@@ -119,6 +119,8 @@ class Messenger:
                 f"{self.running()} cannot reply: register it with proc.handler({runs.name}, replies=True), and send "
                 "its messages with proc.request"
             )
+        if not isinstance(handler, Handler):
+            raise TypeError(f"message.reply takes a handler, as proc.handler returns it, not {handler!r}")
         if handler.replies or on == LEFT:
             what = f"{handler!r} sends replies" if handler.replies else "it would go on LEFT only"
             raise ValueError(f"{what}, so a reply to it could wait for ever: see smp.Message.reply")
@@ -167,7 +169,7 @@ class Messenger:
 
     def take_one(self) -> bool:
         """Take at most one packet; return True if there was one."""
-        if self._early and self._take_early():
+        if self._early and self._take_early(BOTH):
             return True
         found = self._network.try_poll(BOTH)
         if found is None:
@@ -181,7 +183,7 @@ class Messenger:
 
     def _take(self, networks: On, how: How) -> int:
         """Take packets; return how many."""
-        taken = self._take_early() if self._early else 0
+        taken = self._take_early(networks) if self._early else 0
         poll = self._network.try_poll
         if how is ONCE:
             for network in (LEFT, RIGHT):
@@ -207,17 +209,29 @@ class Messenger:
         else:
             self._run(handler, source, head, data)
 
-    def _take_early(self) -> int:
+    def _take_early(self, networks: On) -> int:
         """Run the handlers of messages that came before they were registered; return how many have run."""
         taken = 0
         for key, waiting in list(self._early.items()):
-            while waiting and (handler := self.handlers.named(waiting[0][0], key[1])) is not None:
-                head, data = waiting.popleft()
-                self._run(handler, key[1], head, data)
+            number, source = key
+            while networks >> number & 1 and waiting:
+                head, data = waiting[0]
+                handler = self.handlers.named(head, source)
+                if handler is None:
+                    break
+                waiting.popleft()
+                self._run(handler, source, head, data)  # it may call this again
                 taken += 1
-            if not waiting:
+            if not waiting and self._early.get(key) is waiting:
                 del self._early[key]
         return taken
+
+    def awaited(self) -> str:
+        """Return what a processor waits for that waits for messages."""
+        early = sum(map(len, self._early.values()))
+        if not early:
+            return "a message"
+        return f"a message; {early} {'waits' if early == 1 else 'wait'} for handlers that are not registered yet"
 
     def check_registered(self) -> None:
         """Raise an error if a message has come for a handler that is not registered here."""
@@ -245,10 +259,10 @@ class Messenger:
         except Exception as error:
             error.add_note(f"raised in {self.running()} with the arguments {args!r:.300}")
             raise
-        finally:
+        finally:  # a message is handled also if its handler raises an exception that the program catches
             running.pop()
             port.inside = self._inside if running else None
-        self.handled += 1
+            self.handled += 1
 
     def running(self) -> str:
         """Return which handler runs, for messages."""

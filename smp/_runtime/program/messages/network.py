@@ -30,8 +30,8 @@ class Network(Protocol):
     def try_poll(self, networks: int) -> tuple[int, Packet] | None:
         """Take a packet from a queue to this processor, from those of all senders in turn; None if all are empty.
 
-        ``networks`` is 1 for LEFT, 2 for RIGHT, 3 for both, from which packets are taken in turn.  Return the number of the
-        network, 0 or 1, and the packet.
+        ``networks`` is 1 for LEFT, 2 for RIGHT, 3 for both, from which packets are taken in turn.  Return the number of
+        the network, 0 or 1, and the packet.
         """
 
     def wait(self, doing: str, networks: int, deadline: int = 0, room: tuple[int, int] | None = None) -> bool:
