@@ -158,20 +158,20 @@ class GlobalArray:
         return self._elements.pickled(self.shape, self.dtype)
 
 
-def checked(shape: Shape, dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def checked(shape: Shape, dtype: DTypeLike, what: str = "a global array") -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return the shape and the dtype in standard form; raise an error if no array can have them."""
     made = np.dtype(dtype)
     if made.hasobject:
-        raise TypeError(f"a global array cannot hold Python objects (dtype {made}): they exist in one process only")
+        raise TypeError(f"{what} cannot hold Python objects (dtype {made}): they exist in one process only")
     if made.itemsize == 0:
-        raise TypeError(f"a global array needs a dtype with a size, not {made!r}; give the length, as in 'U16'")
+        raise TypeError(f"{what} needs a dtype with a size, not {made!r}; give the length, as in 'U16'")
     try:
         sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     except TypeError:
-        raise TypeError(f"the shape of a global array must be made of integers, not {shape!r}") from None
+        raise TypeError(f"the shape of {what} must be made of integers, not {shape!r}") from None
     for n in sizes:
         if isinstance(n, bool) or not isinstance(n, int | np.integer):
-            raise TypeError(f"the shape of a global array must be made of integers, not of {n!r}")
+            raise TypeError(f"the shape of {what} must be made of integers, not of {n!r}")
         if n < 0:
-            raise ValueError(f"the shape of a global array must not have a negative length: {shape!r}")
+            raise ValueError(f"the shape of {what} must not have a negative length: {shape!r}")
     return tuple(int(n) for n in sizes) + made.shape, made.base  # if the dtype is itself an array

@@ -14,7 +14,7 @@ from smp.errors import NotPicklable, PhaseError
 from .collectives.statistic_calls import StatisticCalls
 from .collectives.transpose import TransposeCalls
 from .memory_calls import MemoryCalls
-from .messages.calls import MessageCalls
+from .messages.block_calls import BlockCalls
 from .port import Port
 from .printing import PrintingCalls
 from .states import StateCalls
@@ -27,7 +27,7 @@ MOST = 1024
 """Largest number of processors of one machine, and of streams of one processor."""
 
 
-class Processor(StatisticCalls, TransposeCalls, MessageCalls, MemoryCalls, TimingCalls, StateCalls, PrintingCalls):
+class Processor(StatisticCalls, TransposeCalls, BlockCalls, MemoryCalls, TimingCalls, StateCalls, PrintingCalls):
     """One processor of a machine, given to the program as its first argument.
 
     Attributes
@@ -188,7 +188,7 @@ class Processor(StatisticCalls, TransposeCalls, MessageCalls, MemoryCalls, Timin
         PhaseError
             If a collective that was begun with `split` is open.
         """
-        self._refuse_inside("superstep")
+        self._refuse_inside("proc.superstep")
         if self._tickets.open:
             raise PhaseError(
                 f"superstep {label!r} cannot begin while a collective is open, {self._tickets.open[0]}: wait for its "

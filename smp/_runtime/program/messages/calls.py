@@ -16,6 +16,7 @@ from ..port import Buffer
 from .handlers import Handler
 from .messenger import Messenger
 from .networks import BOTH, EITHER, EMPTY, LEFT, ONCE, RIGHT, How, On
+from .transfers import Transfers
 
 _TOTALS = struct.Struct("=qq")  # messages sent and handled
 
@@ -25,6 +26,7 @@ class MessageCalls(CollectiveCalls):
 
     _messenger: Messenger | None = None
     _quiet: Ticket | None = None  # a round of `quiet` in which a wait timed out
+    _transfers: Transfers | None = None  # of blocks that are queued; made with the first port
 
     def handler(self, function: Callable[..., object], *, replies: bool = False) -> Handler:
         """Register a function that this processor runs on messages; all register the same ones in the same order.
@@ -57,7 +59,7 @@ class MessageCalls(CollectiveCalls):
         handler is registered waits for it.
         Source: E. A. Brewer, Portable High-Performance Supercomputing, Strata manual, section 6.
         """
-        self._refuse_inside("handler")
+        self._refuse_inside("proc.handler")
         return self._messages().handlers.add(function, replies)
 
     def send(
@@ -143,7 +145,7 @@ class MessageCalls(CollectiveCalls):
         HandlerError
             If it is called in a handler, or on another stream than the program's.
         """
-        messenger = self._ready("poll")
+        messenger = self._ready("proc.poll")
         if not isinstance(how, How) and operator.index(how) < 1:
             raise ValueError(f"how must be a number of messages, 1 or more, smp.ONCE or smp.EMPTY, not {how}")
         return messenger.poll(_networks(networks), how)
@@ -164,23 +166,19 @@ class MessageCalls(CollectiveCalls):
         WaitTimeout
             If the predicate is not true in time.
         """
-        messenger, port = self._ready("wait_until"), self._port
+        messenger = self._ready("proc.wait_until")
         if not callable(predicate):
             raise TypeError(f"wait_until takes a function without arguments, not {predicate!r}")
-        deadline = port.deadline(timeout)
-        while not predicate():
-            if messenger.take_one():
-                continue
-            if not port.network.wait(messenger.awaited(), int(BOTH), deadline):
-                raise WaitTimeout(
-                    f"processor {self.rank} waited {timeout} s for messages, and the predicate is still false; "
-                    f"{messenger.handled} messages have been handled so far"
-                )
+        if not messenger.wait("a message", predicate, self._port.deadline(timeout)):
+            raise WaitTimeout(
+                f"processor {self.rank} waited {timeout} s for messages, and the predicate is still false; "
+                f"{messenger.handled} messages have been handled so far"
+            )
 
     def quiet(self, timeout: float | None = None) -> None:
         """Wait until no message is on its way anywhere and no handler can send one; all processors call this.
 
-        It polls.  It takes two barriers or more.
+        It sends the blocks that are queued, polls, and takes two barriers or more.
 
         Parameters
         ----------
@@ -199,9 +197,14 @@ class MessageCalls(CollectiveCalls):
         It returns after two rounds in a row in which the processors together have handled as many messages as they
         have sent, and these numbers have not changed.
         """
-        messenger = self._ready("quiet")
+        messenger = self._ready("proc.quiet")
         end = None if timeout is None else time.monotonic() + timeout
         before: tuple[int, int] | None = None
+        if self._transfers is not None and not self._transfers.serve(None, self._port.deadline(timeout)):
+            raise WaitTimeout(
+                f"processor {self.rank} waited {timeout} s in quiet, and {len(self._transfers)} blocks are still "
+                "queued: other processors do not take their messages"
+            )
         while True:
             if self._quiet is None:
                 messenger.poll(BOTH, EMPTY)
@@ -216,8 +219,8 @@ class MessageCalls(CollectiveCalls):
             before = now
 
     def _finish_messages(self) -> None:
-        """Handle all messages before the program ends, if it has registered handlers."""
-        if self._messenger is not None and len(self._messenger.handlers):
+        """Handle all messages before the program ends, if it has registered handlers or made ports."""
+        if self._messenger is not None and (len(self._messenger.handlers) or self._transfers is not None):
             self.quiet()
 
     def _messages(self) -> Messenger:
@@ -233,21 +236,21 @@ class MessageCalls(CollectiveCalls):
             self._refuse_inside(what)
         if port.on_a_stream():
             raise HandlerError(
-                f"proc.{what} was called on another stream than the program's: hand the work over to the program "
+                f"{what} was called on another stream than the program's: hand the work over to the program "
                 "through a cell, and let it send"
             )
         return self._messenger or self._messages()
 
     def _refuse_inside(self, what: str) -> None:
         if self._port.inside is not None:
-            raise HandlerError(f"{self._port.inside()} called proc.{what}, which no handler may do")
+            raise HandlerError(f"{self._port.inside()} called {what}, which no handler may do")
 
     def _ready_to_send(self, what: str, handler: Any, how: Any) -> Messenger:
         if not isinstance(handler, Handler):
             raise TypeError(f"proc.{what} takes a handler, as proc.handler returns it, not {handler!r}")
         if how is not EMPTY and how is not ONCE:
             raise ValueError(f"how= of proc.{what} must be smp.EMPTY or smp.ONCE, not {how!r}")
-        return self._ready(what)
+        return self._ready(f"proc.{what}")
 
     def _processor(self, to: Any) -> int:
         rank = operator.index(to)

@@ -9,6 +9,14 @@ from smp.errors import CollectiveMismatch
 
 from .packets import HANDLERS, head_of, number_of
 
+OWN = 16
+"""Numbers that are reserved for handlers of smp itself."""
+
+
+def own(head: int) -> bool:
+    """Return True if a message is to a handler of smp itself."""
+    return number_of(head)[0] >= HANDLERS - OWN
+
 
 class Handler:
     """A function that a processor runs on the messages that name it, as `Processor.handler` returns it.
@@ -25,9 +33,9 @@ class Handler:
 
     __slots__ = ("function", "head", "name", "number", "replies")
 
-    def __init__(self, number: int, function: Callable[..., object], replies: bool) -> None:
+    def __init__(self, number: int, function: Callable[..., object], replies: bool, name: str = "") -> None:
         self.number, self.function, self.replies = number, function, replies
-        self.name = str(getattr(function, "__qualname__", type(function).__name__))
+        self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
         self.head = head_of(number, zlib.crc32(f"{self.name} {replies}".encode()))
 
     def __repr__(self) -> str:
@@ -35,10 +43,11 @@ class Handler:
 
 
 class Handlers:
-    """The handlers of one processor, by their numbers."""
+    """The handlers of one processor, by their numbers: those of the program from 0 on, those of smp at the end."""
 
     def __init__(self) -> None:
         self._known: list[Handler] = []
+        self._own: dict[int, Handler] = {}
 
     def __len__(self) -> int:
         return len(self._known)
@@ -47,10 +56,16 @@ class Handlers:
         """Register a function."""
         if not callable(function):
             raise TypeError(f"a handler must be a function of a message and its arguments, not {function!r}")
-        if len(self._known) == HANDLERS:
-            raise ValueError(f"a program can register at most {HANDLERS} handlers")
+        if len(self._known) == HANDLERS - OWN:
+            raise ValueError(f"a program can register at most {HANDLERS - OWN} handlers")
         self._known.append(Handler(len(self._known), function, bool(replies)))
         return self._known[-1]
+
+    def reserve(self, name: str, function: Callable[..., object]) -> Handler:
+        """Register a function of smp itself, with a number that does not depend on the handlers of the program."""
+        handler = Handler(HANDLERS - 1 - len(self._own), function, replies=False, name=name)
+        self._own[handler.number] = handler
+        return handler
 
     def named(self, head: int, source: int) -> Handler | None:
         """Return the handler that a message names; None if it is not registered yet.
@@ -62,7 +77,7 @@ class Handlers:
         """
         number, name = number_of(head)
         if number >= len(self._known):
-            return None
+            return self._own.get(number)
         handler = self._known[number]
         if number_of(handler.head)[1] != name:
             theirs = [each for each in self._known if number_of(each.head)[1] == name]

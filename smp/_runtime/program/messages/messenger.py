@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict, deque
+from collections.abc import Callable
 from typing import Any
 
 from smp.errors import CollectiveMismatch, HandlerError
 
 from ..port import Port
-from .handlers import Handler, Handlers
+from .handlers import Handler, Handlers, own
 from .network import Packet
 from .networks import BOTH, EMPTY, FIRST_LEFT, FIRST_RIGHT, LEFT, ONCE, ORDER, RIGHT, How, On
 from .packets import PARTIAL, Assembly, decoded, encoded, number_of, parts
@@ -73,7 +74,7 @@ class Messenger:
     handlers : Handlers
         The registered handlers.
     sent, handled : int
-        Number of messages that this processor has sent and handled.
+        Number of messages that this processor has sent and handled; calls of `later` count as both.
     deepest : int
         Largest number of handlers that were open at a time.
     """
@@ -87,6 +88,7 @@ class Messenger:
         self._inside = self.running
         self._assemblies: dict[tuple[int, int], Assembly] = defaultdict(Assembly)
         self._early: dict[tuple[int, int], deque[tuple[int, bytes]]] = {}  # of handlers that are not registered yet
+        self._due: deque[tuple[Handler, int, tuple[Any, ...]]] = deque()  # calls of `later`
         self._right_first = False
 
     # Sending.
@@ -109,6 +111,23 @@ class Messenger:
             return False
         self.sent += 1
         return True
+
+    def send_words(self, to: int, handler: Handler, words: bytes) -> None:
+        """Post int64 numbers, given as bytes, that fit into one packet, on RIGHT; see `send`."""
+        while not self.try_words(to, handler, words):
+            self.make_room(to, RIGHT, BOTH, EMPTY)
+
+    def try_words(self, to: int, handler: Handler, words: bytes) -> bool:
+        """Do what `send_words` does if there is room, without polling; return True if it was done."""
+        if not self._network.try_post(1, to, handler.head, words):
+            return False
+        self.sent += 1
+        return True
+
+    def later(self, handler: Handler, source: int, *args: Any) -> None:
+        """Run a handler in the poll that runs now, or in the next one, as if a message had come from a processor."""
+        self._due.append((handler, source, args))
+        self.sent += 1
 
     def reply(self, message: Message, runs: Handler, to: int, handler: Handler, args: tuple[Any, ...], on: On) -> None:
         """Post a reply, from the handler of a request; see `Message.reply`."""
@@ -142,8 +161,13 @@ class Messenger:
     def _insist(self, to: int, head: int, data: bytes, on: On, polled: On, how: How) -> None:
         """Post a packet; while there is no room, poll and sleep."""
         while not self._tried(to, head, data, on):
-            if not self._take(polled, how):
-                self._network.wait(f"room for a message to processor {to}", int(polled), room=(int(on), to))
+            self.make_room(to, on, polled, how)
+
+    def make_room(self, to: int, on: On, polled: On, how: How, deadline: int = 0) -> bool:
+        """Poll; if no message has come, sleep until one comes or there is room; return False at the deadline."""
+        if self._take(polled, how):
+            return True
+        return self._network.wait(f"room for a message to processor {to}", int(polled), deadline, (int(on), to))
 
     def _tried(self, to: int, head: int, data: bytes, on: On) -> bool:
         """Post a packet if there is room on one of the networks; return True if it was posted."""
@@ -168,13 +192,20 @@ class Messenger:
         return self.handled - before
 
     def take_one(self) -> bool:
-        """Take at most one packet; return True if there was one."""
-        if self._early and self._take_early(BOTH):
+        """Take at most one packet, or run handlers that are due; return True if there was one."""
+        if (self._early and self._take_early(BOTH)) or (self._due and self._run_due()):
             return True
         found = self._network.try_poll(BOTH)
         if found is None:
             return False
         self._took(*found)
+        return True
+
+    def wait(self, doing: str, predicate: Callable[[], object], deadline: int) -> bool:
+        """Poll until a predicate is true; return False if the deadline has come first.  See `Network.wait`."""
+        while not predicate():
+            if not self.take_one() and not self._network.wait(self._awaited(doing), int(BOTH), deadline):
+                return False
         return True
 
     def serve(self) -> None:
@@ -184,6 +215,8 @@ class Messenger:
     def _take(self, networks: On, how: How) -> int:
         """Take packets; return how many."""
         taken = self._take_early(networks) if self._early else 0
+        if self._due:
+            taken += self._run_due()
         poll = self._network.try_poll
         if how is ONCE:
             for network in (LEFT, RIGHT):
@@ -203,11 +236,22 @@ class Messenger:
             if whole is None:
                 return
             data = whole
-        handler = self.handlers.named(head, source)
-        if handler is None or (self._early and (number, source) in self._early):
+        early = self._early and (number, source) in self._early and not own(head)
+        handler = None if early else self.handlers.named(head, source)
+        if handler is None:
             self._early.setdefault((number, source), deque()).append((head, bytes(data)))
         else:
-            self._run(handler, source, head, data)
+            self._run(handler, source, decoded(head, data))
+            if self._due:
+                self._run_due()
+
+    def _run_due(self) -> int:
+        """Run the handlers that were put off by `later`; return how many have run."""
+        taken = 0
+        while self._due:
+            self._run(*self._due.popleft())
+            taken += 1
+        return taken
 
     def _take_early(self, networks: On) -> int:
         """Run the handlers of messages that came before they were registered; return how many have run."""
@@ -220,18 +264,18 @@ class Messenger:
                 if handler is None:
                     break
                 waiting.popleft()
-                self._run(handler, source, head, data)  # it may call this again
+                self._run(handler, source, decoded(head, data))  # it may call this again
                 taken += 1
             if not waiting and self._early.get(key) is waiting:
                 del self._early[key]
         return taken
 
-    def awaited(self) -> str:
-        """Return what a processor waits for that waits for messages."""
+    def _awaited(self, doing: str) -> str:
+        """Return what a processor waits for, with the number of messages that wait for their handlers."""
         early = sum(map(len, self._early.values()))
         if not early:
-            return "a message"
-        return f"a message; {early} {'waits' if early == 1 else 'wait'} for handlers that are not registered yet"
+            return doing
+        return f"{doing}; {early} {'waits' if early == 1 else 'wait'} for handlers that are not registered yet"
 
     def check_registered(self) -> None:
         """Raise an error if a message has come for a handler that is not registered here."""
@@ -244,8 +288,7 @@ class Messenger:
                     "processors must register the same handlers, in the same order"
                 )
 
-    def _run(self, handler: Handler, source: int, head: int, data: bytes | memoryview) -> None:
-        args = decoded(head, data)
+    def _run(self, handler: Handler, source: int, args: tuple[Any, ...]) -> None:
         if self._port.log is not None:
             self._port.log.event("message", f"runs {handler.name} of processor {source}")
         message = Message(self, handler, source)

@@ -70,8 +70,8 @@ def encoded(args: Sequence[Any]) -> tuple[int, bytes]:
     data = dumps(tuple(args))
     if len(data) > LONGEST:
         raise ValueError(
-            f"the arguments of a message take {len(data):,} bytes, and at most {LONGEST:,} are possible: send several "
-            "messages, or put long data into a global array"
+            f"the arguments of a message take {len(data):,} bytes, and at most {LONGEST:,} are possible: send long "
+            "data as a block, with proc.send_block"
         )
     whole = len(data).to_bytes(8, "little") + data
     return _PICKLED, whole + bytes(-len(whole) % 8)
