@@ -39,7 +39,7 @@ SOURCE = r"""
 #include <stdint.h>
 #include <time.h>
 
-enum {RINGS, LENGTH, SIZE, SLOTS, NEXT, IN, PEERS = 8};
+enum {RINGS, LENGTH, SIZE, SLOTS, NEXT, IN, PEERS = 16};
 enum {OUT, POSTED, LIMIT, OUT_END, TAKEN, PUBLISHED, IN_END};
 #define PEER(k)     (net + PEERS + 8 * (k))
 #define WORDS       ((int64_t *)net[RINGS])

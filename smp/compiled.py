@@ -6,14 +6,17 @@
     barrier(sync)  count(sync, vote)                    of all processors; count returns the number of votes
     any_flag(sync)                                      True if the flag of a processor is up (see `Processor.flag`)
     wait(words, i, value, sync)  wake(words, i, count)  block while ``words[i]`` is ``value``; wake waiting threads
+    try_post try_poll room await_packet await_room      packets between loops (see `try_post`)
     aborted(sync)                                       True if another processor has failed: for spin loops
     pause prefetch prefetch_write                       hints to the CPU
     clock thread_clock                                  nanoseconds: of time, and of this thread on a CPU
     delay(name)                                         a named place, where `smp.perturb` can apply a treatment
 
-``sync`` is ``proc.sync``.  Spin only through `load`, because a plain ``a[i]`` in a loop is read once, before the loop.
-Wait for another processor through cells, `wait`, `barrier` or `count`, which raise `Aborted` when it fails.  A spin
-loop of your own must check `aborted`.  Operations on cells do not check the index, and neither do those on arrays.
+``sync`` is ``proc.sync``, and the packets go through ``proc.net``.  Spin only through `load`, because a plain ``a[i]``
+in a loop is read once, before the loop.  Wait for another processor through cells, `wait`, `barrier`, `count`,
+`await_packet` or `await_room`, which raise `Aborted` when it fails.  A spin loop of your own must check `aborted`.
+Compiled operations on cells do not check the index, those on arrays do not either, and those on packets do not check
+their arguments.
 """
 
 from __future__ import annotations
@@ -50,6 +53,7 @@ from ._runtime.memory.cell_functions import (
     writeff,
     writexf,
 )
+from ._runtime.memory.net_functions import await_packet, await_room, room, try_poll, try_post
 from ._runtime.protocols.barriers import barrier, count
 from ._runtime.protocols.flags import any_flag
 from ._runtime.protocols.wait import OK, aborted, wait_while
@@ -87,6 +91,8 @@ def wake(words: Words, i: int, count: int) -> int:
 __all__ = [
     "aborted",
     "any_flag",
+    "await_packet",
+    "await_room",
     "barrier",
     "clock",
     "compare_exchange",
@@ -105,10 +111,13 @@ __all__ = [
     "readfe",
     "readff",
     "readxx",
+    "room",
     "store",
     "stream",
     "thread_clock",
     "try_fetch_add",
+    "try_poll",
+    "try_post",
     "try_readfe",
     "try_readff",
     "try_writeef",

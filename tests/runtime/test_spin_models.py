@@ -1,4 +1,4 @@
-"""The SPIN models of barrier, abort word, cells and rings hold, planted bugs are found, and checks can fail.
+"""The SPIN models of barrier, abort word, cells, rings and inboxes hold, planted bugs are found, and checks can fail.
 
 The tests that verify models are marked as slow and run only some of the checks; ``scripts/models`` runs them all.
 """
@@ -28,6 +28,7 @@ HOLDING = (
     "cell of 3, two runs",
     "ring of 3 slots",
     "2 rings of 1 slot, killed",
+    "inbox, 1 sender, 2 slots",
 )
 FOUND = (
     "BUG_LAST_ADDS_PLAINLY",
@@ -42,6 +43,7 @@ FOUND = (
     "BUG_PAIR_IN_TWO_STORES",
     "BUG_STAMP_NOT_RELEASED",
     "BUG_ONE_STAMP",
+    "BUG_NO_HEAVY_FENCE",
 )
 
 needs_spin = pytest.mark.skipif(

@@ -84,7 +84,8 @@ class Charges:
     def of_primitives(self) -> dict[Callable[..., Any], int]:
         """Return the charge of each primitive that touches shared words, keyed by the primitive's Python body."""
         charges = {meaning_of(getattr(atomics, name)): getattr(self, name) for name in PRIMITIVES}
-        return {**charges, networks.post: self.exchange, networks.poll: self.load, networks.look: self.load}
+        looks = (networks.poll, networks.poll_for_loop, networks.room_for, networks.look)
+        return {**charges, networks.post: self.exchange, **dict.fromkeys(looks, self.load)}
 
     def copying(self, nbytes: int) -> int:
         """Return the charge for copying the given number of bytes."""

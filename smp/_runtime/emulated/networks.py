@@ -6,22 +6,27 @@ This is what a network means; the rings of the host are queues like these, made 
 from __future__ import annotations
 
 import operator
+import struct
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from smp.errors import Unsupported
+
 from ..loops.atomics import load
 from ..loops.interpreter import here as running
 from ..program.messages.network import Packet
 from ..protocols import barriers, message_waits, rings, wait
 from ..protocols.inboxes import EVENTS, notify
+from ..protocols.loop_packets import OF_HANDLERS, OF_LOOPS, Polled
 from ..shared_memory.memory import ProcessorMemory
 from ..shared_memory.networks import SleepingNetwork
 
 ROOM = 64
 """Packets that a queue holds, if nothing else is given: as many as a ring of the host."""
+_WORDS = struct.Struct("=4q")  # of a packet of loops
 
 
 def checked_room(room: int) -> int:
@@ -53,7 +58,7 @@ class Queues:
 
     def has_room(self, network: int, sender: int, to: int) -> bool:
         """Return True if a packet finds room in a queue."""
-        return len(self._queues[network][to][sender]) < self.room
+        return self.room_for(network, sender, to) > 0
 
     def has_packet(self, network: int, to: int) -> bool:
         """Return True if a packet waits for a processor."""
@@ -67,10 +72,15 @@ class Queues:
         self._queues[network][to][sender].append(packet)
         return True
 
-    def take(self, networks: int, to: int) -> tuple[int, Packet, bool] | None:
+    def room_for(self, network: int, sender: int, to: int) -> int:
+        """Return the number of packets that find room in a queue."""
+        return self.room - len(self._queues[network][to][sender])
+
+    def take(self, networks: int, to: int, for_loop: bool = False) -> tuple[int, Packet, bool] | None:
         """Take a packet from the queues of all senders in turn, and of the networks in turn.
 
-        Return the number of its network, the packet, and whether its queue was full; None if all are empty.
+        Return the number of its network, the packet, and whether its queue was full; None if all are empty.  If
+        ``for_loop``, a packet that is not of loops is returned, but it stays in its queue.
         """
         turn = self._turns[to]
         for network in (turn, 1 - turn):
@@ -79,6 +89,8 @@ class Queues:
                 first = int(self._next[network, to])
                 for sender in (*range(first, self.size), *range(first)):
                     queue = self._queues[network][to][sender]
+                    if queue and for_loop and queue[0][1] < OF_LOOPS:
+                        return network, queue[0], False
                     if queue:
                         self._next[network, to] = (sender + 1) % self.size
                         was_full = len(queue) == self.room
@@ -94,6 +106,16 @@ def post(queues: Queues, network: int, to: int, packet: Packet) -> bool:
 def poll(queues: Queues, networks: int, to: int) -> tuple[int, Packet, bool] | None:
     """Take a packet: one step."""
     return queues.take(networks, to)
+
+
+def poll_for_loop(queues: Queues, networks: int, to: int) -> tuple[int, Packet, bool] | None:
+    """Take a packet of loops, or return one that is not of loops without taking it: one step."""
+    return queues.take(networks, to, for_loop=True)
+
+
+def room_for(queues: Queues, network: int, sender: int, to: int) -> int:
+    """Return the number of packets for which there is room: one step."""
+    return queues.room_for(network, sender, to)
 
 
 def look(queues: Queues, rank: int, networks: int, room: int, to: int) -> bool:
@@ -120,6 +142,7 @@ class QueueNetwork(SleepingNetwork):
     ) -> None:
         super().__init__(here, aborted)
         self._memory, self._rank, self._queues = memory, rank, queues
+        self.loops: QueueLoops = QueueLoops(self, rank, queues)
         memory.shared[wait.MESSAGING] = 1
 
     def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
@@ -130,7 +153,13 @@ class QueueNetwork(SleepingNetwork):
         return True
 
     def try_poll(self, networks: int) -> tuple[int, Packet] | None:
-        found = _step(poll, self._queues, networks, self._rank)
+        while (found := self.take(poll, networks)) is not None and found[1][1] >= OF_LOOPS:
+            self.loops.keep(*found)
+        return found
+
+    def take(self, how: Callable[..., Any], networks: int) -> tuple[int, Packet] | None:
+        """Poll in one step, and wake the sender of the packet if it may wait for room."""
+        found = _step(how, self._queues, networks, self._rank)
         if found is None:
             return None
         network, packet, was_full = found
@@ -152,6 +181,55 @@ class QueueNetwork(SleepingNetwork):
                 status = message_waits.sleep(sync, inbox, seen, deadline)
         message_waits.end_sleep(sync, inbox, ticket)
         return status
+
+
+class QueueLoops:
+    """The queues of one processor as its loops use them; see `LoopNetwork`."""
+
+    def __init__(self, network: QueueNetwork, rank: int, queues: Queues) -> None:
+        self._network, self._rank, self._queues = network, rank, queues
+        self._kept: tuple[deque[Packet], deque[Packet]] = deque(), deque()
+        self._sent = self._taken = 0
+
+    def post(self, network: int, to: int, kind: int, a: int, b: int, c: int, d: int) -> bool:
+        posted = self._network.try_post(network, to, kind | OF_LOOPS, _WORDS.pack(a, b, c, d))
+        self._sent += posted
+        return posted
+
+    def poll(self, network: int) -> Polled:
+        kept = self._kept[network]
+        found = (network, kept.popleft()) if kept else self._network.take(poll_for_loop, 1 << network)
+        if found is None:
+            return False, 0, -1, 0, 0, 0, 0
+        source, head, data = found[1]
+        if head < OF_LOOPS:
+            return True, OF_HANDLERS, source, 0, 0, 0, 0
+        self._taken += 1
+        return True, head - OF_LOOPS, source, *_WORDS.unpack(data)
+
+    def room(self, network: int, to: int) -> int:
+        return int(_step(room_for, self._queues, network, self._rank, to))
+
+    def wait(self, networks: int, room: int, to: int) -> None:
+        if not any(networks >> network & 1 and kept for network, kept in enumerate(self._kept)):
+            self._network.wait("a packet, in a loop", networks, room=(room, to))
+
+    def native(self) -> int:
+        raise Unsupported(
+            "a loop that sends packets on an emulated machine must be made by smp.stream, which is interpreted there, "
+            "not by smp.local"
+        )
+
+    def totals(self) -> tuple[int, int]:
+        return self._sent, self._taken
+
+    def kept(self) -> tuple[int, int, int] | None:
+        packets = [packet for kept in self._kept for packet in kept]
+        return (len(packets), packets[0][0], packets[0][1] - OF_LOOPS) if packets else None
+
+    def keep(self, network: int, packet: Packet) -> None:
+        """Keep a packet of loops that a poll from Python has found."""
+        self._kept[network].append(packet)
 
 
 def _step(meaning: Any, *args: Any) -> Any:

@@ -7,6 +7,7 @@
     clock thread_clock                                 nanoseconds
     peek words_at call_at                              raw memory, for probes and for the runtime's own words
     futex_wait futex_wake                              block on a word, and wake the threads that block on it
+    accept_fences fence_all                            a fence on the CPUs of all processes that accept it
 
 All atomics except ``store_release`` are sequentially consistent.  Inside a compiled loop a primitive compiles to its
 instruction.  Called from Python it executes the same instruction, through a call that takes about half a microsecond.
@@ -192,6 +193,25 @@ def futex_wait(words: Words, i: Index, expected: int, nanoseconds: int) -> None:
 def futex_wake(words: Words, i: Index, count: int) -> int:
     """Wake at most ``count`` of the threads that sleep on ``words[i]``; return how many were woken."""
     return 0
+
+
+@primitive
+def accept_fences() -> int:
+    """Let `fence_all` of any process reach the threads of this process; return 1 if that works, else 0.
+
+    The first call in a process that has several threads can take some milliseconds, and every other call takes one
+    system call.
+    """
+    return 1  # an interpreter makes one step after another, so there is nothing for a fence to order
+
+
+@primitive
+def fence_all() -> None:
+    """Complete the stores of all threads of all processes that accept fences, before any later load of this thread.
+
+    At some moment during this call, each of these threads passes a full fence.  The call takes one to some
+    microseconds.  It makes a full fence in every store that precedes a load unnecessary.
+    """
 
 
 imported_with_numba(f"{__package__}.instructions")

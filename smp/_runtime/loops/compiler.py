@@ -118,8 +118,10 @@ def when_compiling(do: Callable[[], object]) -> None:
     _register(when_there)
 
 
-def overloads(function: Callable[..., Any], implementation: Callable[..., Any]) -> None:
+def overloads(function: Callable[..., Any], implementation: Callable[..., Any], always_inlined: bool = False) -> None:
     """Compile each call of ``function`` in a loop as a call of what ``implementation`` returns for the argument types.
+
+    If ``always_inlined``, the call is replaced by the code of the returned function, as with `merged`.
 
     The returned function is renamed after ``function``. Numba names machine code after a function's name, a number
     that counts up in each process, and the types. Two functions with the same name, one loaded from disk and one
@@ -133,7 +135,8 @@ def overloads(function: Callable[..., Any], implementation: Callable[..., Any]) 
             made.__name__ = made.__qualname__ = f"{function.__module__}.{function.__qualname__}".replace(".", "_")
         return made
 
-    _register(lambda module: module.extending.overload(function)(named))
+    options = {"forceinline": True} if always_inlined else {}
+    _register(lambda module: module.extending.overload(function, jit_options=options)(named))
     keys.replace(function, implementation)
 
 

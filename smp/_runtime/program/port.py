@@ -385,6 +385,7 @@ _WAYS_OUT = {
     "cells": "pass values on with supersteps or collectives",
     "a pool of streams": "use a processor for each stream",
     "a flag": "ask with proc.any at a point that all processors reach",
+    "proc.net": "send with proc.send, outside compiled loops",
     "proc.sync": "wait with proc.barrier(), outside compiled loops",
 }
 

@@ -4,7 +4,7 @@ Importing Numba and setting up its compiler takes about half a second; loading f
 LLVM takes some milliseconds.  So these few functions are compiled once, kept in a file with the code of
 loops, and loaded by every process.  Only programs that have loops of their own pay for Numba.
 
-Every argument and result is an int64.  The first argument is an address:
+Every argument and result is an int64.  The first argument, if there is one, is an address:
 
     barrier, flags, ``probe``                       of the processor's own words (see ``wait``)
     messages                                        of the processor's words for messages (see ``message_waits``)
@@ -30,7 +30,7 @@ from ..loops.atomics import words_at
 from ..loops.keys import key_without_numba
 from ..loops.machine_code import compile_lock
 from . import barriers as _barrier
-from . import cell, flags, message_waits, placement, stream_slots, text_ring, wait, waiters
+from . import cell, flags, loop_packets, message_waits, placement, stream_slots, text_ring, wait, waiters
 from .waiters import BITS, record_at
 
 Entry = Callable[..., int]
@@ -75,6 +75,14 @@ def poll(state: int, networks: int) -> int:
 def await_event(state: int, own: int, networks: int, room: int, to: int, k: int, deadline: int) -> int:
     words = words_at(state, message_waits.STATE)
     return message_waits.await_in(words, record_at(own), networks, room, to, k, deadline)
+
+
+def await_packet(state: int, own: int, wanted: int, to: int) -> int:
+    return loop_packets.await_packet(words_at(state, message_waits.STATE), record_at(own), wanted, to)
+
+
+def accept_fences() -> int:
+    return atomics.accept_fences()
 
 
 def probe(address: int, rank: int, size: int) -> int:
@@ -179,6 +187,8 @@ class Core:
     post: Entry
     poll: Entry
     await_event: Entry
+    await_packet: Entry
+    accept_fences: Entry
     probe: Entry
     abort: Entry
     join: Entry
@@ -207,6 +217,8 @@ class Core:
         (post, 5),
         (poll, 2),
         (await_event, 7),
+        (await_packet, 4),
+        (accept_fences, 0),
         (probe, 3),
         (abort, 3),
         (join, 1),

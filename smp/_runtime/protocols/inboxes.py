@@ -3,15 +3,20 @@
     inbox of a processor, a line    │ EVENTS │ ASLEEP │
 
     to sleep                                      to change something that it may wait for
-    ASLEEP = 1              (store)               post a packet, give room back, or arrive as the last at a barrier
-    seen   = EVENTS         (load)                      (a sequentially consistent store or addition)
-    is there a packet, room, the end?             ASLEEP = 1?   (load)
-    no: sleep while EVENTS is ``seen``                 EVENTS += 1, wake
-    again; at last ASLEEP = 0
+    ASLEEP = 1              (store)               post a packet or give room back    (store_release)
+    fence_all                                     ASLEEP = 1?                        (load)
+    seen   = EVENTS         (load)                     EVENTS += 1, wake
+    is there a packet, room, the end?
+    no: sleep while EVENTS is ``seen``; again
+    ASLEEP = 0
 
-The store of ASLEEP and the change are sequentially consistent, and each comes before a load of the other word.  So the
-sleeper sees the change, or the other processor sees the sleeper and changes EVENTS, which ends a sleep or keeps it from
-beginning.  The last processor to arrive at a barrier looks at the inboxes only if INBOXES (see ``wait``) is above 0:
+`fence_all` is a fence on the CPU of the other processor, too.  If the change comes before this fence there, the sleeper
+sees the change.  If the fence comes first, so does the store of ASLEEP, and the other processor sees the sleeper.  Then
+it changes EVENTS, which ends a sleep or keeps it from beginning.  A processor that `fence_all` does not reach makes a
+full fence between the change and its look at ASLEEP, and so does a processor that arrives at a barrier, by its atomic
+addition.  The model ``docs/models/inbox.pml`` checks this.
+
+The last processor to arrive at a barrier looks at the inboxes only if INBOXES (see ``wait``) is above 0:
 a processor that sleeps for the end of a barrier raises that count first.
 """
 

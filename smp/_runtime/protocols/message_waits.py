@@ -10,13 +10,27 @@ once.  Each of these is a change that some other processor makes and then notifi
 
 For its calls from Python, a processor has a few private words (``state``): its rank, and the addresses of its others.
 
-Rings store by release, which an x86 may delay beyond a later load.  So `post` and `poll_into` make an atomic addition,
-which is a full fence, before they look at the inbox of the other processor.
+No wake-up may be lost, so the change must be seen before its maker looks at the inbox.  Rings store by release, which
+an x86 may delay beyond a later load.  A full fence in every post would double what a post costs.  So the sleeper pays:
+once ASLEEP is stored it calls `fence_all`, which completes the stores of all processors, and only then takes its last
+look (see ``inboxes``).  The compiler keeps the store and the look of a post in order, because both are atomic.
+
+A post makes a full fence itself if `fence_all` does not reach its process, and on a machine whose waits do not spin.
+There, processors share CPUs and sleep often, and `fence_all` takes as long as a thousand posts.
+
+The words of ``net`` from OTHERS on belong to this layer:
+
+    FENCE            0 if posts need no fence; otherwise the number of fences so far, plus 1
+    INBOXES_AT       address of the first inbox
+    SLOTS_POSTED     slots of the packets that Python has posted by `post`; all others were posted by loops
+    HANDLED          packets that loops of this processor have taken
+    KEPT, KEPT_AT    number and address of the packets that wait for loops outside the ring
+    RIGHT_AT, WAIT, STATE_AT, OWN    in the words of LEFT only: what compiled loops need (see ``loop_packets``)
 """
 
 from __future__ import annotations
 
-from ..loops.atomics import Words, clock, fetch_add, futex_wait, load, pause, store, words_at
+from ..loops.atomics import Words, clock, fence_all, fetch_add, futex_wait, load, pause, store, words_at
 from ..loops.compiler import inline
 from . import rings
 from .barriers import passed
@@ -40,7 +54,8 @@ from .wait import (
 )
 from .waiters import begin_wait, end_wait
 
-FENCE = 6  # word of ``net`` that only its own processor uses
+FENCE, INBOXES_AT, SLOTS_POSTED, HANDLED, KEPT, KEPT_AT = range(rings.OTHERS, rings.OTHERS + 6)
+RIGHT_AT, WAIT, STATE_AT, OWN = range(rings.OTHERS + 6, rings.PEERS)
 MESSAGES = 34  # OP of a record that waits in an inbox
 NETWORKS = 2
 SYNC, NETS, GIVEN, TAKEN, RANK, TURN, STATE = range(7)
@@ -63,13 +78,21 @@ def inbox_of(sync: Words, rank: int) -> Words:
 
 
 @inline
-def post(sync: Words, net: Words, to: int, head: int, source: Words, first: int, count: int) -> bool:
+def post(net: Words, to: int, head: int, source: Words, first: int, count: int) -> bool:
     """Post a packet if there is room, and wake its receiver if it sleeps; return whether it was posted."""
     if not rings.try_post_from(net, to, head, source, first, count):
         return False
-    fetch_add(net, FENCE, 1)
-    notify(inbox_of(sync, to))
+    net[SLOTS_POSTED] += rings.slots_of(count)
+    announce(net, to)
     return True
+
+
+@inline
+def announce(net: Words, to: int) -> None:
+    """Wake a processor, if it sleeps, after a change in the rings that it may wait for."""
+    if net[FENCE] != 0:
+        fetch_add(net, FENCE, 1)
+    notify(inbox_at(net[INBOXES_AT], to))
 
 
 @inline
@@ -77,7 +100,7 @@ def post_given(state: Words, network: int, to: int, head: int, count: int) -> in
     """Post the first words of the packet to post, as `post` does; return 1 or 0."""
     sync = words_at(state[SYNC], PRIVATE_WORDS)
     source = words_at(state[GIVEN], rings.MOST_WORDS)
-    return 1 if post(sync, net_at(sync, state[NETS], network), to, head, source, 0, count) else 0
+    return 1 if post(net_at(sync, state[NETS], network), to, head, source, 0, count) else 0
 
 
 @inline
@@ -95,19 +118,17 @@ def poll_into(state: Words, networks: int) -> int:
                 state[TURN] = 1 - network
                 rings.read(net, sender, count, into, HEADER)
                 if rings.take(net, sender, count):
-                    fetch_add(net, FENCE, 1)
-                    notify(inbox_of(sync, sender))
+                    announce(net, sender)
                 return 1
     return 0
 
 
 @inline
-def _give_back(sync: Words, net: Words) -> None:
+def _give_back(net: Words) -> None:
     """Publish all credit before a sleep."""
-    for sender in range(sync[SIZE]):
+    for sender in range(net[rings.SIZE]):
         if rings.publish(net, sender):
-            fetch_add(net, FENCE, 1)
-            notify(inbox_of(sync, sender))
+            announce(net, sender)
 
 
 @inline
@@ -149,8 +170,8 @@ def await_event(
             return ABORTED
         if look > BARE:
             pause()
-    _give_back(sync, left)
-    _give_back(sync, right)
+    _give_back(left)
+    _give_back(right)
     inbox = inbox_of(sync, rank)
     begin_wait(own, MESSAGES, 0, clock(), deadline)
     begin_sleep(sync, inbox, k)
@@ -179,6 +200,8 @@ def begin_sleep(sync: Words, inbox: Words, k: int) -> None:
         fetch_add(shared, INBOXES, 1)
         fetch_add(shared, SLEEPERS, 1)
     store(inbox, ASLEEP, 1)
+    if sync[RETRIES] > 0:
+        fence_all()
 
 
 @inline

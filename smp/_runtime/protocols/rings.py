@@ -49,6 +49,7 @@ Each processor has private words of its own for each network, the array ``net`` 
     NEXT             the sender whose ring the next poll looks at first: the one after the sender last served
     IN               index in ``net`` of a word for each sender: the next slot of its ring.
                      A poll loads such a word and a slot for each sender
+    OTHERS           words of the layers above (see ``message_waits``)
     a line for       OUT, POSTED, LIMIT, OUT_END    as its sender: the next slot, slots posted, the number up to which
     each processor                                  the credit last seen lets it post, and the end of the ring
                      TAKEN, PUBLISHED, IN_END       as its receiver: slots taken, the credit last published, and the
@@ -70,7 +71,8 @@ MOST_WORDS = (1 << HEAD_AT - COUNT_AT) - 1
 HEADS = 1 << 63 - HEAD_AT
 """Number of values of a head."""
 RINGS, LENGTH, SIZE, SLOTS, NEXT, IN = 0, 1, 2, 3, 4, 5
-PEERS, PEER = 8, 8  # the line of processor k begins at PEERS + PEER * k
+OTHERS = 6  # from here to PEERS
+PEERS, PEER = 16, 8  # the line of processor k begins at PEERS + PEER * k
 OUT, POSTED, LIMIT, OUT_END, TAKEN, PUBLISHED, IN_END = range(7)
 NO_SENDER = -1
 

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..memory.nets import LoopNetwork
 from ..program.messages.network import Packet
 from ..protocols import rings, wait
-from ..protocols.message_waits import GIVEN, HEADER, NETS, NETWORKS, RANK, STATE, SYNC, TAKEN
+from ..protocols.loop_packets import OF_LOOPS
+from ..protocols.message_waits import FENCE, GIVEN, HEADER, INBOXES_AT, NETS, NETWORKS, RANK, STATE, SYNC, TAKEN
 from .layout import rings_at
 from .memory import ProcessorMemory
+from .ring_loops import RingLoops
 
 _FRONT = struct.Struct(f"={HEADER}q")
 
@@ -34,6 +37,7 @@ class SleepingNetwork:
     """
 
     longest: int
+    loops: LoopNetwork
 
     def __init__(self, here: Callable[[], object], aborted: Callable[[], object]) -> None:
         self._here, self._aborted = here, aborted
@@ -95,6 +99,8 @@ class RingNetwork(SleepingNetwork):
         nbytes = 8 * rings.ring_words(size, slots)
         for network, net in enumerate(nets):
             rings.prepare(net, memory.segment.address + rings_at(size) + network * nbytes, rank, size, slots)
+        nets[:, FENCE] = 0 if memory.sync[wait.RETRIES] and core.accept_fences() else 1
+        nets[:, INBOXES_AT] = memory.segment.address + memory.shared[wait.INBOX]
         packets = np.zeros((2, HEADER + rings.MOST_WORDS), np.int64)
         state = np.zeros(STATE, np.int64)
         state[[SYNC, NETS, RANK]] = memory.sync.ctypes.data, nets.ctypes.data, rank
@@ -102,6 +108,7 @@ class RingNetwork(SleepingNetwork):
         self._kept, self._state = (nets, packets, state), state.ctypes.data  # the entry points are given addresses
         self._out, self._in = (packet.data.cast("B") for packet in packets)
         self._post, self._poll = core.post, core.poll
+        self.loops: RingLoops = RingLoops(nets, self._state, memory.threads, self.wait)
         memory.shared[wait.MESSAGING] = 1
         memory.threads.watched()  # so that a deadlock is found
 
@@ -110,10 +117,13 @@ class RingNetwork(SleepingNetwork):
         return bool(self._post(self._state, network, to, head, len(data) >> 3))
 
     def try_poll(self, networks: int) -> tuple[int, Packet] | None:
-        if not self._poll(self._state, networks):
-            return None
-        network, sender, head, count = _FRONT.unpack_from(self._in)
-        return network, (sender, head, self._in[_FRONT.size : _FRONT.size + 8 * count])
+        while self._poll(self._state, networks):
+            network, sender, head, count = _FRONT.unpack_from(self._in)
+            words = self._in[_FRONT.size : _FRONT.size + 8 * count]
+            if head < OF_LOOPS:
+                return network, (sender, head, words)
+            self.loops.keep(network, sender, head - OF_LOOPS, words)
+        return None
 
     def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
         own = self._memory.threads.own().address

@@ -54,6 +54,7 @@ class Mailbox:
     """The two networks of a processor: queues without a limit; see `smp._runtime.program.port.Network`."""
 
     longest = 20
+    loops = None
 
     def __init__(self, port: "MessagePort", network: Network) -> None:
         self._port, self._network = port, network

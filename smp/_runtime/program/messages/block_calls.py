@@ -59,7 +59,7 @@ class BlockCalls(MessageCalls):
 
         Notes
         -----
-        The memory lives until the run ends.  This call polls and takes four barriers.
+        The memory lives until the run ends.  This call polls and takes three barriers.
 
         Examples
         --------

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from smp.errors import HandlerError, WaitTimeout
+from smp.errors import HandlerError, MachineError, WaitTimeout
 
+from ...memory.nets import Net
 from ..collectives.calls import CollectiveCalls
 from ..collectives.tickets import Ticket
-from ..port import Buffer
+from ..port import Buffer, without_memory
 from .handlers import Handler
 from .messenger import Messenger
 from .networks import BOTH, EITHER, EMPTY, LEFT, ONCE, RIGHT, How, On
@@ -25,8 +26,35 @@ class MessageCalls(CollectiveCalls):
     """The message calls of a processor."""
 
     _messenger: Messenger | None = None
+    _net: Net | None = None
     _quiet: Ticket | None = None  # a round of `quiet` in which a wait timed out
     _transfers: Transfers | None = None  # of blocks that are queued; made with the first port
+
+    @property
+    def net(self) -> Net:
+        """The networks of this processor, for compiled loops that send and take packets.
+
+        A loop gets it as an argument and gives it to `smp.compiled.try_post`, `try_poll`, `room`, `await_packet` and
+        `await_room`.  One thread at a time can use it: the one that runs the program.
+
+        Raises
+        ------
+        Unsupported
+            If the processors share no memory.
+        """
+        if self._net is None:
+            network = self._port.network
+            if network.loops is None:
+                raise without_memory("proc.net")
+
+            def check() -> None:
+                self._refuse_inside("proc.net")
+                self._refuse_on_a_stream("proc.net")
+                if self._port.network is not network:
+                    raise MachineError("this proc.net belongs to a run that has ended: each run has its own")
+
+            self._net = Net(network.loops, self.size, check)
+        return self._net
 
     def handler(self, function: Callable[..., object], *, replies: bool = False) -> Handler:
         """Register a function that this processor runs on messages; all register the same ones in the same order.
@@ -191,6 +219,8 @@ class MessageCalls(CollectiveCalls):
             If it takes longer.  The program must then call `quiet` again before any other collective.
         CollectiveMismatch
             If a message has come to a handler that is not registered here.
+        HandlerError
+            If a compiled loop has sent a packet to this processor that no loop has taken.
 
         Notes
         -----
@@ -209,8 +239,9 @@ class MessageCalls(CollectiveCalls):
             if self._quiet is None:
                 messenger.poll(BOTH, EMPTY)
                 messenger.check_registered()
+                messenger.check_taken()
                 self._tickets.settle(None if end is None else max(0.0, end - time.monotonic()))
-                counts = _TOTALS.pack(messenger.sent, messenger.handled)
+                counts = _TOTALS.pack(*messenger.totals())
                 self._quiet = self._tickets.begin("quiet", _summed, block=(counts,))
             now = self._quiet.wait(None if end is None else max(0.0, end - time.monotonic()))
             self._quiet = None
@@ -235,11 +266,15 @@ class MessageCalls(CollectiveCalls):
         if port.inside is not None:
             self._refuse_inside(what)
         if port.on_a_stream():
+            self._refuse_on_a_stream(what)
+        return self._messenger or self._messages()
+
+    def _refuse_on_a_stream(self, what: str) -> None:
+        if self._port.on_a_stream():
             raise HandlerError(
                 f"{what} was called on another stream than the program's: hand the work over to the program "
                 "through a cell, and let it send"
             )
-        return self._messenger or self._messages()
 
     def _refuse_inside(self, what: str) -> None:
         if self._port.inside is not None:

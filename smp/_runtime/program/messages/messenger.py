@@ -288,6 +288,23 @@ class Messenger:
                     "processors must register the same handlers, in the same order"
                 )
 
+    def check_taken(self) -> None:
+        """Raise an error if a packet of a loop has come that no loop has taken, while no loop can take it any more."""
+        loops = self._network.loops
+        if loops is not None and (kept := loops.kept()):
+            count, source, kind = kept
+            raise HandlerError(
+                f"{count} {'packet' if count == 1 else 'packets'} that compiled loops have sent to processor "
+                f"{self._port.rank} {'waits' if count == 1 else 'wait'}, the first of kind {kind} from processor "
+                f"{source}: let a loop take them by smp.compiled.try_poll before proc.quiet and the end of the program"
+            )
+
+    def totals(self) -> tuple[int, int]:
+        """Return the messages that this processor has sent, and those that it has handled, with those of loops."""
+        loops = self._network.loops
+        sent, handled = (0, 0) if loops is None else loops.totals()
+        return self.sent + sent, self.handled + handled
+
     def _run(self, handler: Handler, source: int, args: tuple[Any, ...]) -> None:
         if self._port.log is not None:
             self._port.log.event("message", f"runs {handler.name} of processor {source}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ...memory.nets import LoopNetwork
+
 Packet = tuple[int, int, bytes | memoryview]
 """A packet that has come: the processor that sent it, its head, and its words, to be read before the next poll."""
 
@@ -21,6 +23,10 @@ class Network(Protocol):
 
     longest: int
 
+    @property
+    def loops(self) -> LoopNetwork | None:
+        """The networks as compiled loops use them; None if the processors share no memory."""
+
     def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
         """Append a packet to the queue to a processor, if there is room; return True if it was appended.
 
@@ -28,10 +34,10 @@ class Network(Protocol):
         """
 
     def try_poll(self, networks: int) -> tuple[int, Packet] | None:
-        """Take a packet from a queue to this processor, from those of all senders in turn; None if all are empty.
+        """Take a packet of a handler from a queue to this processor, from those of all senders in turn; None if none.
 
         ``networks`` is 1 for LEFT, 2 for RIGHT, 3 for both, from which packets are taken in turn.  Return the number of
-        the network, 0 or 1, and the packet.
+        the network, 0 or 1, and the packet.  Packets of loops are taken out of the queues and kept for the loops.
         """
 
     def wait(self, doing: str, networks: int, deadline: int = 0, room: tuple[int, int] | None = None) -> bool:

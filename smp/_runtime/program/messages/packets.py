@@ -1,10 +1,11 @@
 """Messages as words: up to seven numbers fit into one packet, everything else is a pickle in one packet or several.
 
-    head     │ handler 14 │ types 7 │ pickled 1 │ more 1 │ continues 1 │ name 13 │     37 bits, from the lowest on
+    head     │ handler 14 │ types 7 │ pickled 1 │ more 1 │ continues 1 │ name 13 │ 0 │     38 bits, from the lowest on
     words    the numbers, int64 or float64 as ``types`` says; or the length of a pickle in bytes, and the pickle
 
 Of a message with several packets, all but the last have ``more`` set, and all but the first ``continues``.  ``name`` is
 a part of a hash of the handler's name, by which the receiver finds out whether it knows the handler by the same number.
+The last bit is 1 in the packets of compiled loops (``loop_packets``).
 """
 
 from __future__ import annotations
