@@ -215,3 +215,4 @@ def fence_all() -> None:
 
 
 imported_with_numba(f"{__package__}.instructions")
+imported_with_numba(f"{__package__}.fences")

@@ -1,8 +1,8 @@
 """The machine instruction of each primitive in ``atomics``: LLVM atomics, intrinsics and C functions.
 
-It is imported together with Numba, and by nothing else (see `atomics`).  The futex, the fences and the clocks are
-reached through libc's ``syscall`` and ``clock_gettime``, declared as external symbols, because code that holds a ctypes
-pointer could not be cached on disk.
+It is imported together with Numba, and by nothing else (see `atomics`).  The futex and the clocks are reached through
+libc's ``syscall`` and ``clock_gettime``, declared as external symbols, because code that holds a
+ctypes pointer could not be cached on disk.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "ppc64le": 221, "s390x": 238}.get(platform.machine())
 _LINUX = sys.platform == "linux" and _FUTEX is not None
 _FUTEX_WAIT, _FUTEX_WAKE = 0, 1  # shared between processes: not the private variants
-_MEMBARRIER = {"x86_64": 324, "aarch64": 283, "riscv64": 283, "ppc64le": 365, "s390x": 356}.get(platform.machine())
-_GLOBAL_EXPEDITED, _REGISTER_GLOBAL_EXPEDITED = 2, 4  # of `membarrier`: since Linux 4.16
 
 Codegen = Callable[[Any, Any, Any, Any], Any]
 
@@ -284,32 +282,6 @@ def _futex_wake(typing: Any, words: Any, i: Any, count: Any) -> Any:
     return types.int64(words, types.intp, types.int64), code
 
 
-def _membarrier(builder: Any, command: int) -> Any:
-    """Return the result of the system call: 0, or -1 where there is no such call."""
-    if not _LINUX:
-        return _I64(-1)
-    function = _libc(builder, "syscall", _I64, [_I64] * 7)
-    return builder.call(function, [_I64(number) for number in (_MEMBARRIER, command, 0, 0, 0, 0, 0)])
-
-
-@intrinsic
-def _accept_fences(typing: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        done = _membarrier(builder, _REGISTER_GLOBAL_EXPEDITED)
-        return builder.zext(builder.icmp_signed("==", done, _I64(0)), _I64)
-
-    return types.int64(), code
-
-
-@intrinsic
-def _fence_all(typing: Any) -> Any:
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _membarrier(builder, _GLOBAL_EXPEDITED)
-        return context.get_dummy_value()
-
-    return types.void(), code
-
-
 def _bits_to(floating: Any, narrow: Any) -> Any:
     """Make an instruction that returns the float whose bits are the low ones of an int64."""
 
@@ -407,8 +379,6 @@ overloads(
     ),
 )
 overloads(atomics.futex_wake, lambda words, i, count: lambda words, i, count: _futex_wake(words, i, count))
-overloads(atomics.accept_fences, lambda: lambda: _accept_fences())
-overloads(atomics.fence_all, lambda: lambda: _fence_all())
 overloads(places.delay, lambda name: _named_place(name))
 overloads(_bits.sum_of, lambda a, b: lambda a, b: a + b)
 overloads(_bits.float64_of, lambda bits: lambda bits: _float64_of(bits))

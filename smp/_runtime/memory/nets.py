@@ -1,4 +1,4 @@
-"""What compiled loops are given to send packets with: the networks of their processor.
+"""The networks of a processor, as its compiled loops are given them to send and take packets.
 
 The protocol is in ``loop_packets``.  A loop gets addresses and works on the rings.  The methods here are for Python and
 for loops that an emulated machine interprets: they check their arguments, and use the network as Python does.

@@ -40,8 +40,8 @@ class _Model(models.StructModel):  # type: ignore[misc]
 
 
 make_attribute_wrapper(NetType, "left", "_left")
-_type = NetType()
-Net._numba_type_ = property(lambda net: _type)  # type: ignore[attr-defined]
+_NET = NetType()
+Net._numba_type_ = property(lambda net: _NET)  # type: ignore[attr-defined]
 
 
 @unbox(NetType)  # type: ignore[untyped-decorator]
