@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.profiles import document
+from support.shapes import QUICK
 
 from smp.errors import ProfileError
 from smp.microbench.predictions.changes import cross
@@ -49,6 +50,7 @@ def measured() -> dict[str, Any]:
             "rows": [{"rows": 64, "columns": 64, "p": 2, "layout": "square", "blocks": "2x1", "ns_per_cell": 0.5}],
             "forms": [{"rows": 64, "columns": 64, "form": "copy", "ns_per_cell": 0.4}],
         },
+        "messages": json.loads(QUICK.read_text())["messages"],
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.machines import PLACES, Machines, guarded
-from support.packet_loops import drain, fill, gather, histogram, round_trips
+from support.packet_loops import drain, fill, gather, histogram, meetings, round_trips, waits, waits_for_room
 
 import smp
 from smp import BOTH, LEFT, RIGHT
@@ -259,19 +259,20 @@ def test_kept_packets_wake_a_loop_and_are_taken_first(pair: smp.Machine, emulate
         for k in range(40):
             assert try_post(net, LEFT, proc.rank, k, 100 + k)
         assert proc.poll() == 0  # keeps them
-        for k in range(40, 45):
-            assert try_post(net, LEFT, proc.rank, k, 100 + k)
         await_packet(net, LEFT)
+        waits(net)
+        for k in range(40, 60):
+            assert try_post(net, LEFT, proc.rank, k, 100 + k)
         first = [try_poll(net, LEFT) for _ in range(3)]
         proc.poll()  # behind those that are kept
-        for k in range(45, 50):
+        for k in range(60, 65):
             assert try_post(net, LEFT, proc.rank, k, 100 + k)
-        assert drain(net, int(LEFT), out) == 47
+        assert drain(net, int(LEFT), out) == 62
         proc.quiet()
-        return [row[3] - row[1] for row in first], (out[:47, 2] - out[:47, 0]).tolist(), out[:47, 0].tolist()
+        return [row[3] - row[1] for row in first], (out[:62, 2] - out[:62, 0]).tolist(), out[:62, 0].tolist()
 
     with smp.emulated(2) if emulated else guarded(pair) as machine:
-        assert machine.run(program).results == [([100] * 3, [100] * 47, list(range(3, 50)))] * 2
+        assert machine.run(program).results == [([100] * 3, [100] * 62, list(range(3, 65)))] * 2
 
 
 @pytest.mark.parametrize("emulated", [False, True])
@@ -327,26 +328,38 @@ def test_room_is_the_number_of_packets_that_can_be_posted(pair: smp.Machine, emu
         assert machine.run(program).results == [[64, 10, 54, 54, 0, 64, 64] * 2] * 2
 
 
-def test_no_wake_up_is_lost_although_posts_make_no_fence(machines: Machines) -> None:
-    """Sleeps that nothing but a wake-up ends: both processors look once, then sleep, at about the same time."""
+@pytest.mark.parametrize("emulated", [False, True])
+def test_a_wait_for_room_ends_on_the_network_that_has_room(pair: smp.Machine, emulated: bool) -> None:
+    def program(proc: smp.Processor) -> bool:
+        net, out = proc.net, np.zeros((100, 3), np.int64)
+        for full, other in ((LEFT, RIGHT), (RIGHT, LEFT)):
+            fill(net, int(full), proc.rank, 1000)
+            waits_for_room(net, int(other), proc.rank, int(other))
+            drain(net, int(full), out)
+        return True
 
-    def program(proc: smp.Processor, trips: int, fence: int) -> float:
+    with smp.emulated(2) if emulated else guarded(pair) as machine:
+        assert machine.run(program, timeout=30).results == [True, True]
+
+
+@pytest.mark.parametrize("fence", [0, 1])
+def test_no_wake_up_is_lost_although_posts_make_no_fence(pair: smp.Machine, fence: int) -> None:
+    """One processor posts while the other one falls asleep, in a sleep that only a wake-up ends."""
+
+    def program(proc: smp.Processor, words: smp.GlobalArray, n: int) -> int:
         net, sync = proc.net, proc.sync
-        words = net._network._nets  # type: ignore[attr-defined]
-        assert (words[:, message_waits.FENCE] == 1 - accept_fences()).all()
+        nets = net._network._nets  # type: ignore[attr-defined]
+        assert (nets[:, message_waits.FENCE] == (0 if sync[wait.RETRIES] and accept_fences() else 1)).all()
         if fence:
-            words[:, message_waits.FENCE] = 1
-        sync[wait.RETRIES], sync[wait.SLICE] = 1, 60_000_000_000
-        proc.barrier()
-        begun = proc.clock()
-        total = round_trips(net, proc.rank, proc.size, 1, 2 * trips, LEFT)
-        sync[wait.RETRIES], sync[wait.SLICE] = 1024, wait.MOMENT
-        assert total == 3 * trips
-        return proc.clock() - begun
+            nets[:, message_waits.FENCE] = 1
+        before = sync[[wait.RETRIES, wait.SLICE]]
+        sync[[wait.RETRIES, wait.SLICE]] = 1, wait.EVER  # the first look is the only one before the sleep
+        came = int(meetings(net, words.view, sync, proc.rank, n))
+        sync[[wait.RETRIES, wait.SLICE]] = before
+        return came
 
-    with guarded(machines(2)) as machine:
-        for fence in (0, 1):
-            assert max(machine.run(program, 5_000, fence).results) < 30
+    with guarded(pair):
+        assert pair.run(program, pair.zeros(32, np.int64), 5_000, timeout=40).results == [0, 5_000]
 
 
 def test_posts_make_a_fence_where_processors_share_cpus(machines: Machines) -> None:
@@ -376,17 +389,12 @@ def test_a_loop_that_waits_for_ever_is_reported(machines: Machines) -> None:
     def program(proc: smp.Processor) -> None:
         if proc.rank:
             proc.barrier()
-        waits_for_ever(proc.net)
+        waits(proc.net)
 
     with guarded(machines(2)) as machine, pytest.raises(DeadlockError, match=r"call +\S*test_messages_in_loops.py"):
         machine.run(program, helpers=False)
     with pytest.raises(DeadlockError, match="a packet, in a loop"):
         smp.emulated(2).run(program)
-
-
-@smp.stream
-def waits_for_ever(net: Any) -> None:
-    await_packet(net)
 
 
 # Errors.

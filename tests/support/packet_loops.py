@@ -3,7 +3,7 @@
 import numpy as np
 
 import smp
-from smp.compiled import await_packet, await_room, room, try_poll, try_post
+from smp.compiled import aborted, await_packet, await_room, load, pause, room, store, try_poll, try_post
 
 ADD, END = 0, 1
 ASK, ANSWER = 10, 11
@@ -141,3 +141,41 @@ def drain(net, on, out):
         if kind < 0:
             break
     return n
+
+
+@smp.stream
+def waits(net):
+    """Wait for a packet."""
+    await_packet(net)
+
+
+@smp.stream
+def waits_for_room(net, on, to, polling):
+    """Wait for room, or for a packet."""
+    await_room(net, on, to, polling)
+
+
+@smp.stream
+def meetings(net, words, sync, me, n):
+    """Let processor 0 post a packet and processor 1 wait for it, ``n`` times, both a random moment after they have met.
+
+    Return how many packets came; -1 if one was wrong.
+    """
+    drawn, came = 12345 + me, 0
+    for k in range(n):
+        store(words, 16 * me, k + 1)
+        while load(words, 16 * (1 - me)) <= k:
+            if aborted(sync):
+                return -1
+        drawn = (drawn * 1103515245 + 12345) % 2147483648
+        for _ in range((drawn >> 8) % 16):
+            pause()
+        if me == 0:
+            try_post(net, smp.LEFT, 1, 0, k)
+        else:
+            await_packet(net, smp.LEFT)
+            there, _, _, a, _, _, _ = try_poll(net, smp.LEFT)
+            if not there or a != k:
+                return -1
+            came += 1
+    return came

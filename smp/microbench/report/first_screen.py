@@ -29,7 +29,7 @@ from ..sections.lists.report import describe_step
 from ..sections.synchronisation.facts import barriers, operations
 
 PROGRAMS = ("lists", "sorting", "stencil")
-STREAMS = ("instruction", "retries", "waking", "chain", "threads", "outstanding", "polling", "fine")
+STREAMS = ("instruction", "retries", "waking", "chain", "threads", "outstanding", "polling", "fine", "messages")
 """Sections with one line each."""
 LONG = 190
 """Most characters of a footnote; the sections have the reasons in full."""

@@ -8,6 +8,7 @@ from . import (
     instruction,
     latency,
     lists,
+    messages,
     outstanding,
     placement,
     polling,
@@ -38,13 +39,14 @@ SECTIONS = {
         outstanding.SECTION,
         polling.SECTION,
         fine.SECTION,
+        messages.SECTION,
     )
 }
 """Sections by name."""
 
 IMPORTANCE = (
     *("placement", "access", "synchronisation", "latency", "bandwidth", "lists", "sorting", "stencil", "instruction"),
-    *("threads", "outstanding", "waking", "chain", "retries", "polling", "fine"),
+    *("messages", "threads", "outstanding", "waking", "chain", "retries", "polling", "fine"),
 )
 """Order in which a short budget is spent: the cost functions, the costs of programs, then single mechanisms.
 

@@ -28,6 +28,7 @@ ON_PROCESSORS: dict[str, tuple[Callable[..., Any], str]] = {
     "streams": (lambda proc, array: proc.streams(2), "a pool of streams needs memory .* a processor for each stream"),
     "team": (lambda proc, array: proc.team, "a pool of streams needs memory .* a processor for each stream"),
     "sync": (lambda proc, array: proc.sync, r"proc.sync needs memory .* proc.barrier\(\)"),
+    "net": (lambda proc, array: proc.net, "proc.net needs memory .* proc.send, outside compiled loops"),
     "view": (lambda proc, array: array.view, "array.view needs memory .* step.copy_in"),
     "copy_in_by": (by_a_loop("copy_in_by"), "a loop on global arrays needs memory .* local array of step.copy_in"),
     "copy_out_by": (by_a_loop("copy_out_by"), "a loop on global arrays needs memory .* with step.copy_out"),
