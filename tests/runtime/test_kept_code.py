@@ -77,6 +77,7 @@ EDITS = [
         set(),
     ),  # only the plain Python version
     ("_runtime/loops/instructions.py", "ORDER = ", "ORDERED = ORDER = ", EVERYTHING),
+    ("_runtime/loops/fences.py", "_REGISTER_GLOBAL_EXPEDITED = 2, 4", "_REGISTER_GLOBAL_EXPEDITED = 2, 8", EVERYTHING),
     ("_runtime/loops/machine_code.py", "nogil=True", "nogil=True, fastmath=True", EVERYTHING),
 ]
 

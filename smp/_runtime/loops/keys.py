@@ -4,7 +4,7 @@ A function that a loop calls is compiled into the loop, and a global number beco
 which machine code is kept is computed by a walk from the loop over everything that it reaches:
 
     function            byte code, constants, names, defaults, the values in its closure, the values of its globals
-    primitive, cell     the text of the module that generates its instructions, and the functions called there
+    primitive, cell     the text of the modules that generate its instructions, and the functions called there
     module              those attributes whose names occur in the code
     numbers, arrays     type and value
     packages            names only: the versions of Python and of packages that make code are in the folder's name
@@ -33,7 +33,8 @@ LOOP, MERGED = "__smp_loop__", "__smp_merged__"
 """Names of the attributes that mark a compiled loop, and a function that is merged into loops."""
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, enum.Enum, range, slice)
 _PACKAGES = {"numpy", "numba", "llvmlite", "scipy", *sys.stdlib_module_names} - {"__main__"}
-_OF_ALL = (f"{__package__}.instructions", f"{__package__}.machine_code")  # modules whose text is in every key
+_OF_ALL = tuple(f"{__package__}.{name}" for name in ("instructions", "fences", "machine_code"))
+"""Modules whose text is in every key."""
 _NO_OPTIONS = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")  # environment variables that change no machine code
 _ATOMICS = f"{__package__}.atomics"  # its primitives have a `meaning`, which is not what loops compile
 _replaced: dict[int, Callable[..., Any]] = {}
