@@ -1,6 +1,7 @@
 """Experiments: the trials that are run, their order, their responses, and planted effects that must be found."""
 
 import json
+import mmap
 import os
 import subprocess
 import sys
@@ -162,7 +163,8 @@ def test_numbers_memory_and_throughput_are_responses() -> None:
 def test_the_peak_memory_of_each_trial_is_its_own() -> None:
     def program() -> None:
         with factor("much"):
-            np.ones(1 << 23).sum()  # 64 MiB: more than the allocator keeps for later
+            memory = mmap.mmap(-1, 1 << 26, flags=mmap.MAP_PRIVATE)  # not from what the allocator has kept for later
+            np.frombuffer(memory, np.uint8)[:] = 1
 
     def nothing() -> None:
         delay("little")

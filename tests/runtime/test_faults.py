@@ -25,7 +25,7 @@ from support.machines import HARD, Machines, gone
 
 import smp
 from smp import errors
-from smp._runtime.host import workers
+from smp._runtime.host import processes, workers
 from smp._runtime.host.pipe import Line
 from smp._runtime.protocols import stream_slots
 from smp.errors import (
@@ -705,12 +705,12 @@ def test_a_processor_that_does_not_start_is_reported(
     nothing_left: None, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     """This is noticed at once, not when the time allowed for slow starts is over."""
-    send = workers.Workers._send
+    send = processes.WorkerProcesses.send
 
-    def spoiled(self: workers.Workers, rank: int, message: Any) -> None:
+    def spoiled(self: processes.WorkerProcesses, rank: int, message: Any) -> None:
         send(self, rank, {"rank": 1} if rank == 1 and isinstance(message, dict) else message)
 
-    monkeypatch.setattr(workers.Workers, "_send", spoiled)
+    monkeypatch.setattr(processes.WorkerProcesses, "send", spoiled)
     with (
         bounded(),
         pytest.raises(
@@ -726,7 +726,7 @@ def test_a_processor_that_takes_too_long_to_start_is_killed(
     nothing_left: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workers, "START", 0.1)
-    monkeypatch.setattr(workers.Workers, "_send", lambda *_: None)
+    monkeypatch.setattr(processes.WorkerProcesses, "send", lambda *_: None)
     with bounded(), pytest.raises(MachineError, match="processor 0 of 2 did not answer and was killed"):
         smp.host(2)
 
