@@ -56,7 +56,7 @@ class ProcessorMemory:
         self.sync = np.zeros(wait.PRIVATE_WORDS, np.int64)
         self.sync[[wait.SHARED, wait.SIZE, wait.RETRIES]] = segment.address, size, retries
         self.sync[wait.SLICE] = wait.MOMENT
-        self.slots = Slots(segment, rank, size, ask)
+        self.slots = Slots(segment, rank, size, self.sync, ask)
 
     def sync_here(self) -> NDArray[np.int64]:
         self.sync[wait.RECORD_AT] = self.threads.own().address

@@ -1,7 +1,7 @@
 """Slots: shared memory in which every processor leaves what it brings to a collective.
 
-    set 0   │ slot of processor 0 │ slot of processor 1 │ ...        a collective with slots takes the next set,
-    set 1   │ slot of processor 0 │ slot of processor 1 │ ...        and after the last one the first
+    set 0   │ slot of processor 0 │ slot of processor 1 │ ...        the collective of round k of the barrier takes
+    set 1   │ slot of processor 0 │ slot of processor 1 │ ...        set k modulo SETS
     ...
     slot    │ length, 8 bytes │ offset, 8 │ boundary, 1 │ unused │ the bytes, if they fit │
 
@@ -9,9 +9,10 @@ A slot is written by its processor, published by the arrival at the barrier, and
 Bytes that do not fit into the slot go into a block of the processor's own, and the slot has the offset of that block.
 Each slot has at most one such block, which grows.
 
-Six sets are enough (SETS), because at most three collectives may be open.  A processor writes its slot of a set again
-before it arrives in the sixth collective after the last one that used the set, or in a later one.  By then it has left
-the third, so all have arrived in the third, and have left, and read, the first.
+Six sets are enough (SETS), because at most three rounds may be open.  A processor writes its slot of the set of round k
+again before it arrives in round k + 6, or in a later one.  By then it has left round k + 3, so all have arrived there,
+and have left, and read, round k.  The set follows from the round, so all processors take the same one, also if a
+collective was refused on one of them.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..memory.segment import Segment
 from ..program.port import Buffer, SlotSet
+from ..protocols.wait import ROUND
 from .layout import SETS, SLOT, slots_at
 
 BOUNDARY, HEADER = 16, 32
@@ -36,50 +39,52 @@ class Slots:
     ----------
     segment : Segment
         The machine's segment, whose header has the slots.
+    sync : int64 array
+        The processor's own words (see ``wait``), with the number of the next round.
     ask : callable
         ``ask(nbytes) -> offset`` asks the parent for a block of memory.
     """
 
-    def __init__(self, segment: Segment, rank: int, size: int, ask: Callable[[int], int]) -> None:
+    def __init__(
+        self, segment: Segment, rank: int, size: int, sync: NDArray[np.int64], ask: Callable[[int], int]
+    ) -> None:
         octets = np.frombuffer(segment.bytes_at(slots_at(size), SETS * size * SLOT), np.uint8)
         slots = octets.reshape(SETS, size, SLOT)
         self._sets = [SlotSet(each[:, HEADER:], each[:, BOUNDARY]) for each in slots]
         self._numbers = [each[:, :BOUNDARY].view(np.int64) for each in slots]  # length and offset
-        self._segment, self._rank, self._ask = segment, rank, ask
+        self._segment, self._rank, self._sync, self._ask = segment, rank, sync, ask
         self.new_run()
 
     def new_run(self) -> None:
         """Forget the previous run, whose blocks are gone."""
-        self._turn = 0
         self._own = [(0, 0)] * SETS  # offset and length of this processor's own block of each set
 
     def next(self) -> SlotSet:
-        """Return the next set."""
-        self._turn = (self._turn + 1) % SETS
-        return self._sets[self._turn]
+        """Return the set of the next round."""
+        return self._sets[int(self._sync[ROUND]) % SETS]
 
     def put(self, parts: Sequence[Buffer]) -> int:
         """Write bytes, given in parts, into this processor's slot of the next set; return the number of the set."""
         views = [memoryview(part) for part in parts]
         length = sum(len(view) for view in views)
-        octets, offset = self.next().octets, 0
+        turn, offset = int(self._sync[ROUND]) % SETS, 0
         if length <= ROOM:
-            place = octets[self._rank].data
+            place = self._sets[turn].octets[self._rank].data
         else:
-            offset = self._block(length)
+            offset = self._block(turn, length)
             place = self._segment.bytes_at(offset, length)
         at = 0
         for view in views:
             place[at : at + len(view)] = view
             at += len(view)
-        self._numbers[self._turn][self._rank] = length, offset
-        return self._turn
+        self._numbers[turn][self._rank] = length, offset
+        return turn
 
-    def _block(self, length: int) -> int:
-        offset, room = self._own[self._turn]
+    def _block(self, turn: int, length: int) -> int:
+        offset, room = self._own[turn]
         if room < length:
             offset = self._ask(length)
-            self._own[self._turn] = offset, length
+            self._own[turn] = offset, length
         return offset
 
     def get(self, turn: int) -> list[Buffer]:

@@ -179,3 +179,25 @@ def test_arrays_of_any_dtype_and_shape_are_broadcast(machines: Machines, dtype: 
 def test_a_broadcast_that_does_not_fit_out_is_refused(machines: Machines, value: Any, out: Any, said: str) -> None:
     with pytest.raises(ProcessorRaised, match=said):
         machines(2).run(lambda proc: proc.broadcast(value, out=out))
+
+
+def test_a_collective_that_was_refused_leaves_no_trace(machines: Machines) -> None:
+    """Processor 0 is refused a gather and a reduction after a timeout, and the next ones bring what they should."""
+
+    def program(proc: smp.Processor) -> Any:
+        gone: list[int] = []
+        go = proc.handler(lambda message: gone.append(1))
+        if proc.rank == 0:
+            with pytest.raises(WaitTimeout):
+                proc.barrier(timeout=0.01)
+            for call in (lambda: proc.gather("lost"), lambda: proc.reduce(99), lambda: proc.split.reduce(99)):
+                with pytest.raises(WaitTimeout, match="timed out at 'barrier'"):
+                    call()
+            proc.send(1, go)
+        else:
+            proc.wait_until(lambda: gone)
+        proc.barrier()
+        return [(proc.gather((proc.rank, k)), proc.reduce(k + proc.rank)) for k in range(8)]
+
+    expected = [([(0, k), (1, k)], 2 * k + 1) for k in range(8)]
+    assert machines(2).run(program).results == [expected] * 2
