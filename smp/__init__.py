@@ -9,6 +9,7 @@
     Cells       words with a full/empty bit             Pool, Thread   streams of a processor, and their work
     Ticket      a collective that is begun now and waited for later
     patterns    permutations: which processor sends to which
+    networks    networks that an emulated machine can have
     NONE, ELEMENT, ARRAY   boundaries between processors, for scans in segments
     Message     a message, as its handler gets it
     LEFT, RIGHT, BOTH, EITHER   networks of messages              ONCE, EMPTY, FIRST_LEFT, FIRST_RIGHT   ways to poll
@@ -31,6 +32,7 @@ from . import errors
 from ._computer import commands as commands  # the first: it handles Ctrl-C while a command of smp is being imported
 from ._computer.lazy import handed_on
 from ._computer.version import VERSION
+from ._runtime.emulated.networks import kinds as networks
 from ._runtime.loops.compiler import inline, local, stream
 from ._runtime.machine import Machine, current_machine, emulated, host
 from ._runtime.memory.arrays import GlobalArray
@@ -150,6 +152,7 @@ __all__ = [
     "inline",
     "last_entries",
     "local",
+    "networks",
     "patterns",
     "placement",
     "replay",

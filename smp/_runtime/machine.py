@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from .._computer.interrupt import HeldBack
 from .._computer.limits import places_of, usable_cpus
 from ..errors import MachineError, NotPicklable, ProgramError, WaitTimeout
+from .emulated.networks.kinds import IDEAL, Kind, checked_network
 from .loops.places import carried, received
 from .machine_memory import MachineMemory
 from .memory.arrays import GlobalArray
@@ -280,7 +281,7 @@ def emulated(
     trace: bool = False,
     limit: int | None = None,
     charges: Charges | None = None,
-    room: int = 64,
+    network: Kind = IDEAL,
 ) -> Machine:
     """Open a machine whose processors take turns in this process, one step at a time, in virtual time.
 
@@ -303,8 +304,8 @@ def emulated(
         Number of steps after which a run ends with `LivelockError`; by default 10 million.
     charges : Charges, optional
         Costs of primitives and copies, in ns of virtual time; by default the table of ``emulated.costs``.
-    room : int
-        Packets of messages that find room between two processors on each network.
+    network : network
+        Network that carries the messages, one of `smp.networks`; by default ``ideal()``, which takes no time.
 
     Returns
     -------
@@ -334,7 +335,6 @@ def emulated(
     [63, 63, 63]
     """
     from .emulated.costs import Charges
-    from .emulated.networks import checked_room
     from .emulated.processors import EmulatedProcessors, checked_limit
     from .emulated.schedules import scheduler
 
@@ -343,5 +343,7 @@ def emulated(
     if charges is not None and not isinstance(charges, Charges):
         raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
     table = Charges() if charges is None else charges
-    made = EmulatedProcessors(size, scheduler(schedule, seed), checked_limit(limit), trace, table, checked_room(room))
+    made = EmulatedProcessors(
+        size, scheduler(schedule, seed), checked_limit(limit), trace, table, checked_network(network)
+    )
     return Machine(made, team, checked_seed(seed))

@@ -11,7 +11,7 @@ from support.machines import CPUS, Machines, guarded
 
 import smp
 from smp._computer.limits import usable_cpus
-from smp._runtime.emulated import networks
+from smp._runtime.emulated.networks import network as networks
 from smp._runtime.emulated.processors import EmulatedPort
 from smp._runtime.program.messages import block_calls, deliveries, ports
 from smp._runtime.protocols import rings
@@ -82,7 +82,7 @@ def polled(proc: smp.Processor, place: int) -> list[list[int]]:
 
 
 def explored(program: Any, check: Any, processors: int, preemptions: int, limit: int) -> Any:
-    return smp.explore(program, processors, preemptions, check=check, limit=limit, room=1)
+    return smp.explore(program, processors, preemptions, check=check, limit=limit, network=smp.networks.ideal(1))
 
 
 def once(run: smp.Run) -> bool:
@@ -171,7 +171,7 @@ def test_each_transfer_is_sent_completely_and_once(way: str, processors: int, pr
 
 def test_transfers_are_sent_under_random_schedules(way: str) -> None:
     for seed in range(60):
-        with smp.emulated(3, seed=seed, room=1) as machine:
+        with smp.emulated(3, seed=seed, network=smp.networks.ideal(1)) as machine:
             run = machine.run(interleaved)
         assert complete(run), seed
 
@@ -196,7 +196,7 @@ def test_the_parts_of_transfers_alternate(monkeypatch: pytest.MonkeyPatch) -> No
         proc.barrier()
 
     monkeypatch.setattr(deliveries.ByCopy, "try_part", noted)
-    with smp.emulated(2, schedule="clock", room=1) as machine:
+    with smp.emulated(2, schedule="clock", network=smp.networks.ideal(1)) as machine:
         machine.run(program)
     first = sent[2]
     other = 1 - first
@@ -341,7 +341,10 @@ def test_the_sleep_of_a_wait_for_blocks_is_reported(monkeypatch: pytest.MonkeyPa
         port.expect(2)
         port.wait()
 
-    with smp.emulated(2, room=1) as machine, pytest.raises(DeadlockError, match=r"blocks at port 0 of int64\[2\]"):
+    with (
+        smp.emulated(2, network=smp.networks.ideal(1)) as machine,
+        pytest.raises(DeadlockError, match=r"blocks at port 0 of int64\[2\]"),
+    ):
         machine.run(program)
 
 

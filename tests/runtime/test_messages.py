@@ -11,7 +11,7 @@ from support.machines import CPUS, Machines, guarded
 import smp
 from smp import BOTH, EMPTY, LEFT, RIGHT
 from smp._computer.limits import usable_cpus
-from smp._runtime.emulated import networks
+from smp._runtime.emulated.networks import network as networks
 from smp._runtime.program.messages import messenger
 from smp._runtime.protocols import message_waits, rings
 from smp.errors import DeadlockError, ProcessorDied, ProcessorRaised
@@ -44,7 +44,7 @@ def storm(proc: smp.Processor, each: int = 2) -> int:
 def test_requests_and_replies_never_wait_for_each_other(
     room: int, processors: int, preemptions: int, limit: int
 ) -> None:
-    found = smp.explore(storm, processors, preemptions, limit=limit, room=room)
+    found = smp.explore(storm, processors, preemptions, limit=limit, network=smp.networks.ideal(room))
     assert found.failure is None, str(found)
 
 
@@ -69,7 +69,7 @@ def test_messages_come_once_and_in_order(room: int, processors: int, preemptions
         first, second = [k for k in came if k < 10], [k for k in came if k >= 10]
         return first == [0, 1, 2, 3] and second == ([10, 11, 12] if processors == 3 else [])
 
-    found = smp.explore(numbered, processors, preemptions, check=check, limit=limit, room=room)
+    found = smp.explore(numbered, processors, preemptions, check=check, limit=limit, network=smp.networks.ideal(room))
     assert found.failure is None, str(found)
 
 
@@ -111,7 +111,7 @@ def all_came(run: smp.Run) -> bool:
 
 @pytest.mark.parametrize("preemptions", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_wake_up_is_lost(room: int, preemptions: int) -> None:
-    found = smp.explore(sleepers, 2, preemptions, limit=20_000, check=all_came, room=room)
+    found = smp.explore(sleepers, 2, preemptions, limit=20_000, check=all_came, network=smp.networks.ideal(room))
     assert found.failure is None, str(found)
 
 
@@ -135,7 +135,7 @@ def test_the_same_over_interpreted_rings(monkeypatch: pytest.MonkeyPatch, progra
 def under_seeds(program: Any, room: int, seeds: int = 100) -> None:
     """Run a program on three processors under random schedules."""
     for seed in range(seeds):
-        with smp.emulated(3, seed=seed, room=room) as machine:
+        with smp.emulated(3, seed=seed, network=smp.networks.ideal(room)) as machine:
             machine.run(program, 6)
 
 
@@ -144,7 +144,7 @@ def test_requests_and_replies_end_under_random_schedules(room: int) -> None:
 
 
 def failing(program: Any, room: int = 64, processors: int = 2, preemptions: int = 1, limit: int = 5_000) -> Any:
-    found = smp.explore(program, processors, preemptions, limit=limit, room=room)
+    found = smp.explore(program, processors, preemptions, limit=limit, network=smp.networks.ideal(room))
     assert found.failure is not None, "the planted bug was not found"
     return found.failure.error
 
@@ -232,9 +232,9 @@ def test_a_barrier_that_does_not_poll_is_reported_as_a_deadlock() -> None:
         proc.barrier()
         return len(came)
 
-    found = smp.explore(lambda proc: program(proc, True), 2, 2, limit=5_000, room=2)
+    found = smp.explore(lambda proc: program(proc, True), 2, 2, limit=5_000, network=smp.networks.ideal(2))
     assert found.failure is None, str(found)
-    failure = smp.explore(lambda proc: program(proc, False), 2, 2, limit=10, room=2).failure
+    failure = smp.explore(lambda proc: program(proc, False), 2, 2, limit=10, network=smp.networks.ideal(2)).failure
     assert failure is not None
     assert isinstance(failure.error, DeadlockError)
     assert "room for a message to processor 0" in str(failure.error)
@@ -331,9 +331,9 @@ def test_a_send_from_another_stream_is_refused(machines: Machines) -> None:
 
 def test_room_is_checked() -> None:
     with pytest.raises(ValueError, match="room must be a number of packets, 1 or more, not 0"):
-        smp.emulated(2, room=0)
+        smp.emulated(2, network=smp.networks.ideal(0))
     with pytest.raises(ValueError, match="not True"):
-        smp.explore(storm, 2, room=True)
+        smp.explore(storm, 2, network=smp.networks.ideal(True))
 
 
 @pytest.mark.parametrize("opened", [smp.host, smp.emulated])
@@ -405,7 +405,7 @@ def test_early_messages_are_not_handled_inside_one_another() -> None:
         return came[0]
 
     for seed in range(60):
-        with smp.emulated(3, seed=seed, room=2) as machine:
+        with smp.emulated(3, seed=seed, network=smp.networks.ideal(2)) as machine:
             assert sum(machine.run(program).results) % 3 == 0
 
 

@@ -91,7 +91,7 @@ def test_a_histogram_is_right_under_all_schedules(
         setup=lambda machine: (3, 4),
         check=lambda run, *_: right_counts(run.results, 3, 4),
         limit=limit,
-        room=little_room,
+        network=smp.networks.ideal(little_room),
     )
     assert found.failure is None, str(found)
 
@@ -105,7 +105,7 @@ def test_a_gather_is_right_under_all_schedules(little_room: int, processors: int
         setup=lambda machine: (2, 6),
         check=lambda run, *_: all(run.results),
         limit=limit,
-        room=little_room,
+        network=smp.networks.ideal(little_room),
     )
     assert found.failure is None, str(found)
 
@@ -145,14 +145,14 @@ def test_a_wait_for_room_that_polls_nothing_is_found() -> None:
             while not try_post(proc.net, LEFT, 1 - proc.rank, 0):
                 proc._port.network.wait("room for a packet", 0, room=(1, 1 - proc.rank))
 
-    found = smp.explore(program, 2, 1, limit=500, room=1)
+    found = smp.explore(program, 2, 1, limit=500, network=smp.networks.ideal(1))
     assert found.failure is not None
     assert isinstance(found.failure.error, DeadlockError)
 
 
 def test_random_schedules_of_more_processors(little_room: int) -> None:
     for seed in range(20):
-        with smp.emulated(4, seed=seed, room=little_room) as machine:
+        with smp.emulated(4, seed=seed, network=smp.networks.ideal(little_room)) as machine:
             assert right_counts(machine.run(counts, 8, 11).results, 8, 11)
             assert all(machine.run(gathered, 8, 11).results)
 

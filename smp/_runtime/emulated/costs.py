@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..loops import atomics
-from . import networks
+from .networks import queues
 from .primitives import PRIMITIVES, meaning_of
 
 
@@ -84,8 +84,8 @@ class Charges:
     def of_primitives(self) -> dict[Callable[..., Any], int]:
         """Return the charge of each primitive that touches shared words, keyed by the primitive's Python body."""
         charges = {meaning_of(getattr(atomics, name)): getattr(self, name) for name in PRIMITIVES}
-        looks = (networks.poll, networks.poll_for_loop, networks.room_for, networks.look)
-        return {**charges, networks.post: self.exchange, **dict.fromkeys(looks, self.load)}
+        looks = (queues.poll, queues.poll_for_loop, queues.room_for, queues.look)
+        return {**charges, queues.post: self.exchange, **dict.fromkeys(looks, self.load)}
 
     def copying(self, nbytes: int) -> int:
         """Return the charge for copying the given number of bytes."""

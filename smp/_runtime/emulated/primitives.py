@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from ..loops import atomics
 from ..loops.atomics import Primitive
-from . import networks
+from .networks import queues
 
 PRIMITIVES = (
     "load",
@@ -37,7 +37,7 @@ _compare_exchange_pair = meaning_of(atomics.compare_exchange_pair)
 
 def changed(meaning: Callable[..., Any], args: tuple[Any, ...], result: Any) -> bool:
     """Return True if a primitive changed a word, or may have changed one."""
-    if meaning in (networks.poll, networks.poll_for_loop):
+    if meaning in (queues.poll, queues.poll_for_loop):
         return result is not None
     if meaning is _exchange:
         return bool(result != args[2])
@@ -45,4 +45,4 @@ def changed(meaning: Callable[..., Any], args: tuple[Any, ...], result: Any) -> 
         return bool(result == args[2])
     if meaning is _compare_exchange_pair:
         return bool(result)
-    return meaning not in (_load, networks.look, networks.room_for)
+    return meaning not in (_load, queues.look, queues.room_for)

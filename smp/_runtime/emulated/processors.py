@@ -44,7 +44,8 @@ from ..shared_memory.port import SharedMemoryPort
 from .costs import Charges
 from .emulator import Emulator, Step
 from .ending import Ending
-from .networks import ROOM, QueueNetwork, Queues
+from .networks.kinds import Kind
+from .networks.network import QueueNetwork
 from .schedules import Schedule
 from .waiting_threads import InterpretedThreads
 
@@ -160,8 +161,8 @@ class EmulatedProcessors:
         True if a run keeps its steps.
     charges : Charges
         Charges in virtual time.
-    room : int
-        Packets that find room between two processors on each network of messages.
+    network : Kind
+        Network of messages.
     """
 
     kind = "emulated"
@@ -169,7 +170,7 @@ class EmulatedProcessors:
     pages = ""
 
     def __init__(
-        self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool, charges: Charges, room: int = ROOM
+        self, size: int, schedule: Callable[[], Schedule], limit: int, traced: bool, charges: Charges, network: Kind
     ) -> None:
         self.size, self.closed = size, ""
         self._owner = os.getpid()
@@ -185,7 +186,7 @@ class EmulatedProcessors:
         self.ports = [EmulatedPort(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
         self._own: list[Block] = []
-        self.queues = Queues(size, room)
+        self.queues = network.queues(size)
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..emulated.emulator import Step
-from ..emulated.networks import ROOM
+from ..emulated.networks.kinds import IDEAL, Kind
 from ..emulated.schedules import Choices
 from ..memory.witness import Unseen
 from ..program.run import Run
@@ -138,7 +138,7 @@ def explore(
     check: Check | None = None,
     limit: int = SCHEDULES,
     longest: int = STEPS,
-    room: int = ROOM,
+    network: Kind = IDEAL,
 ) -> Exploration:
     """Run a small program under all schedules with at most the given number of preemptions.
 
@@ -161,9 +161,9 @@ def explore(
         Most schedules that are run.
     longest : int
         Most steps of a schedule; a schedule that makes more fails with `LivelockError`.
-    room : int
-        Packets of messages that find room between two processors on each network; see `smp.emulated`.  With little
-        room, few messages show whether a program can wait for room for ever.
+    network : network
+        Network of messages, one of `smp.networks`.  With little room in it, few messages show whether a program can
+        wait for room for ever.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def explore(
     start, count = time.perf_counter(), 0
     todo: list[list[Work]] = [[((), 0, 0)]]  # indexed by the number of preemptions
     done, beyond = -1, False
-    with ReusedMachine(program, processors, streams, setup, check, longest, room) as machine:
+    with ReusedMachine(program, processors, streams, setup, check, longest, network) as machine:
         while done + 1 < len(todo) and count < limit:
             preemptions = done + 1
             while todo[preemptions] and count < limit:
@@ -286,7 +286,7 @@ def replay(
     setup: Setup | None = None,
     check: Check | None = None,
     longest: int = STEPS,
-    room: int = ROOM,
+    network: Kind = IDEAL,
     trace: Callable[[str], object] | None = None,
 ) -> Run:
     """Run a program once more under one schedule.
@@ -295,7 +295,7 @@ def replay(
     ----------
     schedule : FailedSchedule, Exploration or sequence of int
         The schedule, or the result of `explore` whose failure is replayed.
-    program, processors, streams, setup, check, longest, room
+    program, processors, streams, setup, check, longest, network
         As for `explore`.
     trace : callable, optional
         Called with each step as a line of text when the run has ended, even if it failed; for example ``print``.
@@ -326,7 +326,7 @@ def replay(
         schedule = schedule.failure
     choices = schedule.schedule if isinstance(schedule, FailedSchedule) else schedule
     steps: list[Step] = []
-    with ReusedMachine(program, processors, streams, setup, check, longest, room) as machine:
+    with ReusedMachine(program, processors, streams, setup, check, longest, network) as machine:
         try:
             return machine.run(Choices(choices), None if trace is None else steps)
         finally:

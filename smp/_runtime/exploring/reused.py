@@ -16,7 +16,7 @@ from smp.errors import CheckFailed
 
 from ..emulated.costs import Charges
 from ..emulated.emulator import Step
-from ..emulated.networks import checked_room
+from ..emulated.networks.kinds import Kind, checked_network
 from ..emulated.processors import EmulatedProcessors
 from ..emulated.schedules import Choices
 from ..loops.compiler import numba
@@ -78,14 +78,14 @@ class ReusedMachine:
         setup: Setup | None,
         check: Check | None,
         longest: int,
-        room: int,
+        network: Kind,
     ) -> None:
         if not callable(program):
             raise TypeError(f"a program must be a function of a processor, not a {type(program).__name__}")
         self._size, self._streams = checked_number("processors", processors), checked_number("streams", streams)
         self._program, self._setup, self._check = program, setup, check
         self._longest = longest
-        self._processors = _Rewound(self._size, Choices, longest, False, Charges(), checked_room(room))
+        self._processors = _Rewound(self._size, Choices, longest, False, Charges(), checked_network(network))
         self._machine = Machine(self._processors)
         self._processors.emulator.abort = None  # a schedule that fails is over
         if "numba" in sys.modules:

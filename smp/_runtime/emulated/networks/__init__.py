@@ -1,0 +1,1 @@
+"""The networks that carry the messages of an emulated machine."""

@@ -1,0 +1,106 @@
+"""The networks of an emulated machine: bounded queues, each operation on which is one step.
+
+This is what a network means; the rings of the host are queues like these, made of many steps.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from ...program.messages.network import Packet
+from ...protocols.loop_packets import OF_LOOPS
+from ...protocols.message_waits import NETWORKS
+
+
+class Queues:
+    """The queues of both networks, for all pairs of processors.
+
+    Parameters
+    ----------
+    size, room : int
+        Number of processors, and number of packets that each queue holds.
+    """
+
+    def __init__(self, size: int, room: int) -> None:
+        self.size, self.room = size, room
+        self.clear()
+
+    def clear(self) -> None:
+        """Empty all queues."""
+        ranks = range(self.size)
+        self._queues: Any = [[[deque() for _ in ranks] for _ in ranks] for _ in range(NETWORKS)]
+        self._next = np.zeros((NETWORKS, self.size), np.int64)
+        self._turns = [0] * self.size  # the network at which each processor looks first
+
+    def has_room(self, network: int, sender: int, to: int) -> bool:
+        """Return True if a packet finds room in a queue."""
+        return self.room_for(network, sender, to) > 0
+
+    def has_packet(self, network: int, to: int) -> bool:
+        """Return True if a packet waits for a processor."""
+        return any(self._queues[network][to])
+
+    def append(self, network: int, to: int, packet: Packet) -> bool:
+        """Append a packet if there is room; return True if it was appended."""
+        sender = packet[0]
+        if not self.has_room(network, sender, to):
+            return False
+        self._queues[network][to][sender].append(packet)
+        return True
+
+    def room_for(self, network: int, sender: int, to: int) -> int:
+        """Return the number of packets that find room in a queue."""
+        return self.room - len(self._queues[network][to][sender])
+
+    def take(self, networks: int, to: int, for_loop: bool = False) -> tuple[int, Packet, bool] | None:
+        """Take a packet from the queues of all senders in turn, and of the networks in turn.
+
+        Return the number of its network, the packet, and whether its queue was full; None if all are empty.  If
+        ``for_loop``, a packet that is not of loops is returned, but it stays in its queue.
+        """
+        turn = self._turns[to]
+        for network in (turn, 1 - turn):
+            if networks >> network & 1 and self.has_packet(network, to):
+                self._turns[to] = 1 - network
+                first = int(self._next[network, to])
+                for sender in (*range(first, self.size), *range(first)):
+                    queue = self._queues[network][to][sender]
+                    if queue and for_loop and queue[0][1] < OF_LOOPS:
+                        return network, queue[0], False
+                    if queue:
+                        self._next[network, to] = (sender + 1) % self.size
+                        was_full = len(queue) == self.room
+                        return network, queue.popleft(), was_full
+        return None
+
+
+def post(queues: Queues, network: int, to: int, packet: Packet) -> bool:
+    """Append a packet if there is room: one step."""
+    return queues.append(network, to, packet)
+
+
+def poll(queues: Queues, networks: int, to: int) -> tuple[int, Packet, bool] | None:
+    """Take a packet: one step."""
+    return queues.take(networks, to)
+
+
+def poll_for_loop(queues: Queues, networks: int, to: int) -> tuple[int, Packet, bool] | None:
+    """Take a packet of loops, or return one that is not of loops without taking it: one step."""
+    return queues.take(networks, to, for_loop=True)
+
+
+def room_for(queues: Queues, network: int, sender: int, to: int) -> int:
+    """Return the number of packets for which there is room: one step."""
+    return queues.room_for(network, sender, to)
+
+
+def look(queues: Queues, rank: int, networks: int, room: int, to: int) -> bool:
+    """Return True if a packet has come on one of the networks, or there is room on one: one step."""
+    return any(
+        (networks >> network & 1 and queues.has_packet(network, rank))
+        or (room >> network & 1 and queues.has_room(network, rank, to))
+        for network in range(NETWORKS)
+    )
