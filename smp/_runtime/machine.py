@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from .._computer.interrupt import HeldBack
 from .._computer.limits import places_of, usable_cpus
 from ..errors import MachineError, NotPicklable, ProgramError, WaitTimeout
-from .emulated.networks.kinds import IDEAL, Kind, checked_network
+from .emulated.networks.kinds import Kind, checked_network
 from .loops.places import carried, received
 from .machine_memory import MachineMemory
 from .memory.arrays import GlobalArray
@@ -281,7 +281,7 @@ def emulated(
     trace: bool = False,
     limit: int | None = None,
     charges: Charges | None = None,
-    network: Kind = IDEAL,
+    network: Kind | None = None,
 ) -> Machine:
     """Open a machine whose processors take turns in this process, one step at a time, in virtual time.
 
@@ -304,7 +304,7 @@ def emulated(
         Number of steps after which a run ends with `LivelockError`; by default 10 million.
     charges : Charges, optional
         Costs of primitives and copies, in ns of virtual time; by default the table of ``emulated.costs``.
-    network : network
+    network : network, optional
         Network that carries the messages, one of `smp.networks`; by default ``ideal()``, which takes no time.
 
     Returns

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..emulated.emulator import Step
-from ..emulated.networks.kinds import IDEAL, Kind
+from ..emulated.networks.kinds import Kind
 from ..emulated.schedules import Choices
 from ..memory.witness import Unseen
 from ..program.run import Run
@@ -138,7 +138,7 @@ def explore(
     check: Check | None = None,
     limit: int = SCHEDULES,
     longest: int = STEPS,
-    network: Kind = IDEAL,
+    network: Kind | None = None,
 ) -> Exploration:
     """Run a small program under all schedules with at most the given number of preemptions.
 
@@ -161,8 +161,8 @@ def explore(
         Most schedules that are run.
     longest : int
         Most steps of a schedule; a schedule that makes more fails with `LivelockError`.
-    network : network
-        Network of messages, one of `smp.networks`.  With little room in it, few messages show whether a program can
+    network : network, optional
+        Network of messages, one of `smp.networks`; by default ``ideal()``.  With little room in it, few messages show whether a program can
         wait for room for ever.
 
     Returns
@@ -286,7 +286,7 @@ def replay(
     setup: Setup | None = None,
     check: Check | None = None,
     longest: int = STEPS,
-    network: Kind = IDEAL,
+    network: Kind | None = None,
     trace: Callable[[str], object] | None = None,
 ) -> Run:
     """Run a program once more under one schedule.

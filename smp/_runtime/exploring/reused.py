@@ -78,7 +78,7 @@ class ReusedMachine:
         setup: Setup | None,
         check: Check | None,
         longest: int,
-        network: Kind,
+        network: Kind | None,
     ) -> None:
         if not callable(program):
             raise TypeError(f"a program must be a function of a processor, not a {type(program).__name__}")

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 from smp._computer.interrupt import HeldBack
 
+from . import python_calls
 from .code_folder import LOCK, cache_folder
 
 _locks: weakref.WeakSet[TextIO] = weakref.WeakSet()
@@ -95,8 +96,8 @@ def _copy(function: Any) -> FunctionType:
 def object_code(function: Callable[..., Any], arguments: int) -> bytes:
     """Compile ``function``, from ``arguments`` int64 to an int64, into an object file that exports it by its name.
 
-    The object file refers to nothing outside itself except libc. It uses no reference counts, no exceptions and none
-    of Numba's helpers.
+    It also exports what Python needs to call the function (see ``python_calls``).  The object file refers to nothing
+    outside itself except libc and Python.  It uses no exceptions and none of Numba's helpers.
     """
     import llvmlite.binding as llvm
     from numba.core import compiler, registry, types
@@ -126,12 +127,14 @@ define i64 @"{function.__name__}"({", ".join(names)}) {{
   ret i64 %value
 }}
 """
-    module = llvm.parse_assembly(compiled.library.get_llvm_str() + wrapper)
+    call = python_calls.DECLARATIONS + python_calls.text(function.__name__, arguments)
+    module = llvm.parse_assembly(compiled.library.get_llvm_str() + wrapper + call)
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), opt=3, reloc="static", codemodel="large"
     )
+    exported = {function.__name__, python_calls.name_of(function.__name__)}
     for defined in [*module.functions, *module.global_variables]:
-        if not defined.is_declaration and defined.name != function.__name__:
+        if not defined.is_declaration and defined.name not in exported:
             defined.linkage = "internal"
     passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
     passes.getModulePassManager().run(module, passes)  # inlines functions, then drops those that are not called

@@ -18,7 +18,6 @@ The value of a cell is passed in and out through BITS of the record.  The calls 
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import hashlib
 from collections.abc import Callable
@@ -29,6 +28,7 @@ from ..loops import atomics, compiler, kept_code
 from ..loops.atomics import words_at
 from ..loops.keys import key_without_numba
 from ..loops.machine_code import compile_lock
+from ..loops.python_calls import builtin, name_of
 from . import barriers as _barrier
 from . import cell, flags, loop_packets, message_waits, placement, stream_slots, text_ring, wait, waiters
 from .waiters import BITS, record_at
@@ -241,10 +241,12 @@ class Core:
     def __init__(self, engine: Any) -> None:
         self._engine = engine  # owns the machine code
         self.addresses: dict[str, int] = {}
-        for function, count in self._entries:
-            prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)
-            self.addresses[function.__name__] = engine.get_function_address(function.__name__)
-            setattr(self, function.__name__, prototype(self.addresses[function.__name__]))
+        self._definitions = []
+        for name in (function.__name__ for function, _ in self._entries):
+            self.addresses[name] = engine.get_function_address(name)
+            called, definition = builtin(name, engine.get_function_address(name_of(name)))
+            self._definitions.append(definition)
+            setattr(self, name, called)
 
 
 def _store_path() -> Path:

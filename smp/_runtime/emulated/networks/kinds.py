@@ -40,10 +40,6 @@ class Ideal:
         return Queues(size, self.room)
 
 
-IDEAL = Ideal(ROOM)
-"""The network of a machine, if nothing else is given."""
-
-
 def ideal(room: int = ROOM) -> Ideal:
     """Return a network that takes no time: a packet that a processor posts is there at once.
 
@@ -84,7 +80,9 @@ def checked_room(room: int) -> int:
 
 
 def checked_network(network: object) -> Kind:
-    """Return a kind of network, or raise an error that says why it is none."""
+    """Return a kind of network, for None an ideal one, or raise an error that says why it is none."""
+    if network is None:
+        return Ideal(ROOM)
     if not isinstance(network, Kind):
         raise TypeError(f"network must be a network of smp.networks, such as smp.networks.ideal(), not {network!r}")
     return network
