@@ -6,6 +6,7 @@ import signal
 from typing import Any
 
 import pytest
+from support.interpreted_entries import through_rings
 from support.machines import CPUS, Machines, guarded
 
 import smp
@@ -13,7 +14,7 @@ from smp import BOTH, EMPTY, LEFT, RIGHT
 from smp._computer.limits import usable_cpus
 from smp._runtime.emulated.networks import network as networks
 from smp._runtime.program.messages import messenger
-from smp._runtime.protocols import message_waits, rings
+from smp._runtime.protocols import message_waits
 from smp.errors import DeadlockError, ProcessorDied, ProcessorRaised
 
 
@@ -113,15 +114,6 @@ def all_came(run: smp.Run) -> bool:
 def test_no_wake_up_is_lost(room: int, preemptions: int) -> None:
     found = smp.explore(sleepers, 2, preemptions, limit=20_000, check=all_came, network=smp.networks.ideal(room))
     assert found.failure is None, str(found)
-
-
-def through_rings(monkeypatch: pytest.MonkeyPatch, slots: int) -> None:
-    """Give emulated machines the rings of the host, interpreted, in place of queues."""
-    from smp._runtime.emulated.processors import EmulatedPort
-    from smp._runtime.shared_memory.port import SharedMemoryPort
-
-    monkeypatch.setattr(EmulatedPort, "_make_network", SharedMemoryPort._make_network)
-    monkeypatch.setattr(rings, "slots_for", lambda processors: slots)
 
 
 @pytest.mark.parametrize("slots", [1, 2])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.interpreted_entries import through_rings
 from support.machines import PLACES, Machines, guarded
 from support.packet_loops import drain, fill, gather, histogram, meetings, round_trips, waits, waits_for_room
 
@@ -14,7 +15,7 @@ import smp
 from smp import BOTH, LEFT, RIGHT
 from smp._runtime.loops import keys
 from smp._runtime.loops.atomics import accept_fences
-from smp._runtime.protocols import loop_packets, message_waits, rings, wait
+from smp._runtime.protocols import loop_packets, message_waits, wait
 from smp.compiled import await_packet, await_room, room, try_poll, try_post
 from smp.errors import DeadlockError, HandlerError, MachineError, NotPicklable, ProcessorDied, ProcessorRaised
 
@@ -108,15 +109,6 @@ def test_a_gather_is_right_under_all_schedules(little_room: int, processors: int
         network=smp.networks.ideal(little_room),
     )
     assert found.failure is None, str(found)
-
-
-def through_rings(monkeypatch: pytest.MonkeyPatch, slots: int) -> None:
-    """Give emulated machines the rings of the host, interpreted, in place of queues."""
-    from smp._runtime.emulated.processors import EmulatedPort
-    from smp._runtime.shared_memory.port import SharedMemoryPort
-
-    monkeypatch.setattr(EmulatedPort, "_make_network", SharedMemoryPort._make_network)
-    monkeypatch.setattr(rings, "slots_for", lambda processors: slots)
 
 
 @pytest.mark.parametrize("slots", [1, 2])

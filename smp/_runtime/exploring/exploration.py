@@ -162,8 +162,8 @@ def explore(
     longest : int
         Most steps of a schedule; a schedule that makes more fails with `LivelockError`.
     network : network, optional
-        Network of messages, one of `smp.networks`; by default ``ideal()``.  With little room in it, few messages show whether a program can
-        wait for room for ever.
+        Network of messages, one of `smp.networks`; by default ``ideal()``.  With little room in it, few messages show
+        whether a program can wait for room for ever.
 
     Returns
     -------

@@ -157,7 +157,7 @@ def peek(address: int) -> int:
     """Return the int64 at a raw address."""
     import ctypes
 
-    return ctypes.c_int64.from_address(address).value
+    return ctypes.c_int64.from_address(int(address)).value
 
 
 @functools.lru_cache(maxsize=4096)

@@ -259,7 +259,7 @@ def c_function(function: Callable[..., int], arguments: int) -> Any:
     return machine_code.c_entry(function, arguments)
 
 
-def object_code(function: Callable[..., int], arguments: int) -> bytes:
-    """Compile ``function``, whose arguments and result are int64, to an object file (`machine_code.object_code`)."""
+def object_code(function: Callable[..., int], arguments: int, of_python: bool = False) -> bytes:
+    """Compile ``function``, whose arguments and result are int64, to an object file: see `machine_code.object_code`."""
     numba()
-    return machine_code.object_code(function, arguments)
+    return machine_code.object_code(function, arguments, of_python)

@@ -33,7 +33,9 @@ LOOP, MERGED = "__smp_loop__", "__smp_merged__"
 """Names of the attributes that mark a compiled loop, and a function that is merged into loops."""
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, enum.Enum, range, slice)
 _PACKAGES = {"numpy", "numba", "llvmlite", "scipy", *sys.stdlib_module_names} - {"__main__"}
-_OF_ALL = tuple(f"{__package__}.{name}" for name in ("instructions", "fences", "machine_code", "python_calls"))
+_OF_ALL = tuple(
+    f"{__package__}.{name}" for name in ("instructions", "fences", "machine_code", "python_calls", "objects_in_loops")
+)
 """Modules whose text is in every key."""
 _NO_OPTIONS = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")  # environment variables that change no machine code
 _ATOMICS = f"{__package__}.atomics"  # its primitives have a `meaning`, which is not what loops compile

@@ -93,11 +93,12 @@ def _copy(function: Any) -> FunctionType:
     return copy
 
 
-def object_code(function: Callable[..., Any], arguments: int) -> bytes:
+def object_code(function: Callable[..., Any], arguments: int, of_python: bool = False) -> bytes:
     """Compile ``function``, from ``arguments`` int64 to an int64, into an object file that exports it by its name.
 
-    It also exports what Python needs to call the function (see ``python_calls``).  The object file refers to nothing
-    outside itself except libc and Python.  It uses no exceptions and none of Numba's helpers.
+    It also exports what Python needs to call the function (see ``python_calls``), unless it is ``of_python``: a
+    function of Python's C interface.  The object file refers to nothing outside itself except libc and Python.  It uses
+    no exceptions and none of Numba's helpers.
     """
     import llvmlite.binding as llvm
     from numba.core import compiler, registry, types
@@ -127,7 +128,7 @@ define i64 @"{function.__name__}"({", ".join(names)}) {{
   ret i64 %value
 }}
 """
-    call = python_calls.DECLARATIONS + python_calls.text(function.__name__, arguments)
+    call = "" if of_python else python_calls.text(function.__name__, arguments)
     module = llvm.parse_assembly(compiled.library.get_llvm_str() + wrapper + call)
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), opt=3, reloc="static", codemodel="large"

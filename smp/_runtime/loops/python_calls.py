@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 _FASTCALL = 0x80  # METH_FASTCALL: an array of the arguments, and their number
 
-DECLARATIONS = """
+_DECLARATIONS = """
 declare i64 @PyLong_AsLongLong(ptr)
 declare ptr @PyLong_FromLongLong(i64)
 declare ptr @PyErr_Occurred()
@@ -53,7 +53,7 @@ def text(name: str, arguments: int) -> str:
   %a{k} = call i64 @PyLong_AsLongLong(ptr %object{k})"""
         for k in range(arguments)
     )
-    return f"""
+    return f"""{_DECLARATIONS}
 define ptr @"{name_of(name)}"(ptr %self, ptr %arguments, i64 %count) {{
   %right = icmp eq i64 %count, {arguments}
   br i1 %right, label %convert, label %wrong

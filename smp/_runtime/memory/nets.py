@@ -37,6 +37,9 @@ class LoopNetwork(Protocol):
     def native(self) -> int:
         """Return the address that a compiled loop gets; see ``nets_in_loops``."""
 
+    def keep(self, network: int, packet: tuple[int, int, bytes]) -> None:
+        """Keep a packet of loops that was taken out of its queue: the processor that sent it, its kind, its words."""
+
     def totals(self) -> tuple[int, int]:
         """Return the number of packets that loops have posted, and of those that they have taken."""
 

@@ -31,6 +31,7 @@ from ..loops.machine_code import compile_lock
 from ..loops.python_calls import builtin, name_of
 from . import barriers as _barrier
 from . import cell, flags, loop_packets, message_waits, placement, stream_slots, text_ring, wait, waiters
+from .python_messages import send_numbers, take_message, take_soon
 from .waiters import BITS, record_at
 
 Entry = Callable[..., int]
@@ -66,10 +67,6 @@ def any_flag(address: int) -> int:
 
 def post(state: int, network: int, to: int, head: int, count: int) -> int:
     return message_waits.post_given(words_at(state, message_waits.STATE), network, to, head, count)
-
-
-def poll(state: int, networks: int) -> int:
-    return message_waits.poll_into(words_at(state, message_waits.STATE), networks)
 
 
 def await_event(state: int, own: int, networks: int, room: int, to: int, k: int, deadline: int) -> int:
@@ -185,7 +182,6 @@ class Core:
     raise_flag: Entry
     any_flag: Entry
     post: Entry
-    poll: Entry
     await_event: Entry
     await_packet: Entry
     accept_fences: Entry
@@ -206,6 +202,9 @@ class Core:
     unpark: Entry
     put_text: Entry
     take_text: Entry
+    send_numbers: Entry
+    take_message: Callable[..., Any]
+    take_soon: Callable[..., Any]
 
     _entries = (
         (arrive, 3),
@@ -215,7 +214,6 @@ class Core:
         (raise_flag, 2),
         (any_flag, 1),
         (post, 5),
-        (poll, 2),
         (await_event, 7),
         (await_packet, 4),
         (accept_fences, 0),
@@ -237,16 +235,19 @@ class Core:
         (put_text, 5),
         (take_text, 2),
     )
+    _of_python = send_numbers, take_message, take_soon  # they get objects of Python (see ``python_messages``)
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine  # owns the machine code
         self.addresses: dict[str, int] = {}
         self._definitions = []
-        for name in (function.__name__ for function, _ in self._entries):
+        names = {function.__name__: name_of(function.__name__) for function, _ in self._entries}
+        names |= {function.__name__: function.__name__ for function in self._of_python}
+        for name, called in names.items():
             self.addresses[name] = engine.get_function_address(name)
-            called, definition = builtin(name, engine.get_function_address(name_of(name)))
+            function, definition = builtin(name, engine.get_function_address(called))
             self._definitions.append(definition)
-            setattr(self, name, called)
+            setattr(self, name, function)
 
 
 def _store_path() -> Path:
@@ -254,13 +255,14 @@ def _store_path() -> Path:
     import llvmlite.binding as llvm
 
     cpu = f"{llvm.get_host_cpu_name()}{llvm.get_host_cpu_features().flatten()}"
-    key = key_without_numba([function for function, _ in Core._entries])
+    key = key_without_numba([*(function for function, _ in Core._entries), *Core._of_python])
     return kept_code.path_of("core", hashlib.blake2b(f"{cpu} {key}".encode(), digest_size=16).hexdigest(), "objects")
 
 
 def _made(path: Path) -> list[bytes]:
     """Compile the entry points, keep them, and return the object files."""
     objects = [compiler.object_code(function, arguments) for function, arguments in Core._entries]
+    objects += [compiler.object_code(function, 3, of_python=True) for function in Core._of_python]
     kept_code.write(path, b"".join(len(code).to_bytes(_LENGTH, "little") + code for code in objects))
     return objects
 

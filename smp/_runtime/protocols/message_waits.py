@@ -58,9 +58,11 @@ FENCE, INBOXES_AT, SLOTS_POSTED, HANDLED, KEPT, KEPT_AT = range(rings.OTHERS, ri
 RIGHT_AT, WAIT, STATE_AT, OWN = range(rings.OTHERS + 6, rings.PEERS)
 MESSAGES = 34  # OP of a record that waits in an inbox
 NETWORKS = 2
-SYNC, NETS, GIVEN, TAKEN, RANK, TURN, STATE = range(7)
+SYNC, NETS, GIVEN, TAKEN, RANK, TURN = range(6)
 """Words of ``state``: addresses of ``sync``, of ``net`` of LEFT, of the words of a packet to post, of those of a packet
-that was taken; the rank; the network to look at first; and their number."""
+that was taken; the rank; and the network to look at first."""
+POST_TURN, SENT, THREAD, TYPE_AT, INT, FLOAT, NONE, STATE = range(6, 14)
+"""Further words of ``state``, for ``python_messages``, and the number of all."""
 HEADER = 4  # words in front of a packet that was taken: its network, its sender, its head, its number of words
 
 

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-import struct
+import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..loops.objects import type_offset
 from ..memory.nets import LoopNetwork
-from ..program.messages.network import Packet
+from ..program.messages.network import Taken
 from ..protocols import rings, wait
-from ..protocols.loop_packets import OF_LOOPS
-from ..protocols.message_waits import FENCE, GIVEN, HEADER, INBOXES_AT, NETS, NETWORKS, RANK, STATE, SYNC, TAKEN
+from ..protocols.message_waits import (
+    FENCE,
+    FLOAT,
+    GIVEN,
+    HEADER,
+    INBOXES_AT,
+    INT,
+    NETS,
+    NETWORKS,
+    NONE,
+    RANK,
+    SENT,
+    STATE,
+    SYNC,
+    TAKEN,
+    THREAD,
+    TYPE_AT,
+)
 from .layout import rings_at
 from .memory import ProcessorMemory
 from .ring_loops import RingLoops
-
-_FRONT = struct.Struct(f"={HEADER}q")
 
 
 class SleepingNetwork:
@@ -38,6 +54,9 @@ class SleepingNetwork:
 
     longest: int
     loops: LoopNetwork
+    send_numbers: Callable[[int, int, int, tuple[Any, ...]], int]
+    take: Callable[[int], Taken | None]
+    take_soon: Callable[[int], Taken | None]
 
     def __init__(self, here: Callable[[], object], aborted: Callable[[], object]) -> None:
         self._here, self._aborted = here, aborted
@@ -65,9 +84,9 @@ class SleepingNetwork:
         """See `Network.try_post`."""
         raise NotImplementedError
 
-    def try_poll(self, networks: int) -> tuple[int, Packet] | None:
-        """See `Network.try_poll`."""
-        raise NotImplementedError
+    def sent_numbers(self) -> int:
+        """See `Network.sent_numbers`."""
+        return 0
 
     def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
         raise NotImplementedError
@@ -106,8 +125,11 @@ class RingNetwork(SleepingNetwork):
         state[[SYNC, NETS, RANK]] = memory.sync.ctypes.data, nets.ctypes.data, rank
         state[[GIVEN, TAKEN]] = packets[0].ctypes.data, packets[1].ctypes.data
         self._kept, self._state = (nets, packets, state), state.ctypes.data  # the entry points are given addresses
-        self._out, self._in = (packet.data.cast("B") for packet in packets)
-        self._post, self._poll = core.post, core.poll
+        state[[THREAD, NONE, INT, FLOAT]] = threading.get_ident(), id(None), id(int), id(float)
+        state[TYPE_AT] = type_offset()
+        self._out, self._post = packets[0].data.cast("B"), core.post
+        self.send_numbers = partial(core.send_numbers, self._state)
+        self.take, self.take_soon = partial(core.take_message, self._state), partial(core.take_soon, self._state)
         self.loops: RingLoops = RingLoops(nets, self._state, memory.threads, self.wait)
         memory.shared[wait.MESSAGING] = 1
         memory.threads.watched()  # so that a deadlock is found
@@ -116,14 +138,8 @@ class RingNetwork(SleepingNetwork):
         self._out[: len(data)] = data
         return bool(self._post(self._state, network, to, head, len(data) >> 3))
 
-    def try_poll(self, networks: int) -> tuple[int, Packet] | None:
-        while self._poll(self._state, networks):
-            network, sender, head, count = _FRONT.unpack_from(self._in)
-            words = self._in[_FRONT.size : _FRONT.size + 8 * count]
-            if head < OF_LOOPS:
-                return network, (sender, head, words)
-            self.loops.keep(network, sender, head - OF_LOOPS, words)
-        return None
+    def sent_numbers(self) -> int:
+        return int(self._kept[2][SENT])
 
     def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:
         own = self._memory.threads.own().address

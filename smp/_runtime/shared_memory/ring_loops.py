@@ -64,15 +64,15 @@ class RingLoops:
                 return int(self._nets[:, KEPT].sum()), source, kind
         return None
 
-    def keep(self, network: int, source: int, kind: int, words: memoryview) -> None:
-        """Keep a packet, behind those that are kept already; they move to a longer array if this one is full."""
+    def keep(self, network: int, packet: tuple[int, int, bytes]) -> None:
+        source, kind, words = packet
         net, rows = self._nets[network], self._rows[network]
         count, first = int(net[KEPT]), self._first(net, rows)
-        if first + count == len(rows):
+        if first + count == len(rows):  # move them to a longer array
             longer = np.zeros((2 * count + 16, ROW), np.int64)
             longer[:count] = rows[first:]
             self._rows[network], rows, first = longer, longer, 0
-        rows[first + count] = source, kind, *words.cast("q")
+        rows[first + count] = source, kind, *memoryview(words).cast("q")
         net[KEPT], net[KEPT_AT] = count + 1, rows[first:].ctypes.data
 
     def _first(self, net: NDArray[np.int64], rows: NDArray[np.int64]) -> int:

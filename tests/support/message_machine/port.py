@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._runtime.memory.arrays import GlobalArray
-from smp._runtime.program.messages.network import Packet
+from smp._runtime.program.messages.network import Packet, Plain
 from smp._runtime.program.place import Place
 from smp._runtime.program.port import Buffer, Diagnosis, Mismatch, Output, must_agree, without_memory
 from smp._runtime.program.processor import share
@@ -60,6 +60,8 @@ class Mailbox:
         self._port, self._network = port, network
         self.came: tuple[deque[Packet], deque[Packet]] = deque(), deque()
         self._turn = 0  # the network at which the next poll looks first
+        plain = Plain(self.try_poll)
+        self.send_numbers, self.take, self.take_soon = plain.send_numbers, plain.take, plain.take
 
     def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
         self._network.send(("program", to), Posted(network, (self._port.rank, head, data)))
@@ -74,6 +76,9 @@ class Mailbox:
                 self._turn = 1 - network
                 return network, self.came[network].popleft()
         return None
+
+    def sent_numbers(self) -> int:
+        return 0
 
     def wait(self, doing: str, networks: int, deadline: int = 0, room: tuple[int, int] | None = None) -> bool:
         while not any(networks >> network & 1 and self.came[network] for network in (0, 1)):

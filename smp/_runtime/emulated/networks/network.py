@@ -11,7 +11,7 @@ from smp.errors import Unsupported
 
 from ...loops.atomics import load
 from ...loops.interpreter import here as running
-from ...program.messages.network import Packet
+from ...program.messages.network import Packet, Plain
 from ...protocols import barriers, message_waits, rings, wait
 from ...protocols.inboxes import EVENTS, notify
 from ...protocols.loop_packets import OF_HANDLERS, OF_LOOPS, Polled
@@ -38,6 +38,8 @@ class QueueNetwork(SleepingNetwork):
         super().__init__(here, aborted)
         self._memory, self._rank, self._queues = memory, rank, queues
         self.loops: QueueLoops = QueueLoops(self, rank, queues)
+        plain = Plain(lambda networks: self.taken(poll, networks))
+        self.send_numbers, self.take, self.take_soon = plain.send_numbers, plain.take, plain.take
         memory.shared[wait.MESSAGING] = 1
 
     def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:
@@ -47,12 +49,7 @@ class QueueNetwork(SleepingNetwork):
         notify(message_waits.inbox_of(self._memory.sync, to))
         return True
 
-    def try_poll(self, networks: int) -> tuple[int, Packet] | None:
-        while (found := self.take(poll, networks)) is not None and found[1][1] >= OF_LOOPS:
-            self.loops.keep(*found)
-        return found
-
-    def take(self, how: Callable[..., Any], networks: int) -> tuple[int, Packet] | None:
+    def taken(self, how: Callable[..., Any], networks: int) -> tuple[int, Packet] | None:
         """Poll in one step, and wake the sender of the packet if it may wait for room."""
         found = _step(how, self._queues, networks, self._rank)
         if found is None:
@@ -93,7 +90,7 @@ class QueueLoops:
 
     def poll(self, network: int) -> Polled:
         kept = self._kept[network]
-        found = (network, kept.popleft()) if kept else self._network.take(poll_for_loop, 1 << network)
+        found = (network, kept.popleft()) if kept else self._network.taken(poll_for_loop, 1 << network)
         if found is None:
             return False, 0, -1, 0, 0, 0, 0
         source, head, data = found[1]
@@ -122,9 +119,9 @@ class QueueLoops:
         packets = [packet for kept in self._kept for packet in kept]
         return (len(packets), packets[0][0], packets[0][1] - OF_LOOPS) if packets else None
 
-    def keep(self, network: int, packet: Packet) -> None:
-        """Keep a packet of loops that a poll from Python has found."""
-        self._kept[network].append(packet)
+    def keep(self, network: int, packet: tuple[int, int, bytes]) -> None:
+        source, kind, words = packet
+        self._kept[network].append((source, kind | OF_LOOPS, words))
 
 
 def _step(meaning: Any, *args: Any) -> Any:

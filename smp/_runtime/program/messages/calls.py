@@ -16,6 +16,7 @@ from ..collectives.tickets import Ticket
 from ..port import Buffer, without_memory
 from .handlers import Handler
 from .messenger import Messenger
+from .network import POSTED
 from .networks import BOTH, EITHER, EMPTY, LEFT, ONCE, RIGHT, How, On
 from .transfers import Transfers
 
@@ -120,6 +121,8 @@ class MessageCalls(CollectiveCalls):
         ValueError
             If there is no processor ``to``, the arguments are too long, or the networks could deadlock.
         """
+        if on is EITHER and polling is BOTH and how is EMPTY and self._sent(EITHER, to, handler, args, replies=False):
+            return
         messenger = self._ready_to_send("send", handler, how)
         if handler.replies:
             raise ValueError(f"{handler!r} sends replies: send its messages with proc.request")
@@ -137,6 +140,8 @@ class MessageCalls(CollectiveCalls):
 
         Parameters, errors: see `send`.
         """
+        if how is EMPTY and self._sent(LEFT, to, handler, args):
+            return
         messenger = self._ready_to_send("request", handler, how)
         messenger.send(self._processor(to), handler, args, LEFT, BOTH, how)
 
@@ -268,6 +273,18 @@ class MessageCalls(CollectiveCalls):
         if port.on_a_stream():
             self._refuse_on_a_stream(what)
         return self._messenger or self._messages()
+
+    def _sent(self, networks: On, to: int, handler: Handler, args: tuple[Any, ...], replies: bool = True) -> bool:
+        """Send a message of a few numbers if there is room, which is the usual case; return False if it is not that."""
+        messenger, port = self._messenger, self._port
+        return (
+            messenger is not None
+            and handler.__class__ is Handler
+            and (replies or not handler.replies)
+            and port.inside is None
+            and port.log is None
+            and messenger.send_numbers(networks, to, handler.head, args) == POSTED
+        )
 
     def _refuse_on_a_stream(self, what: str) -> None:
         if self._port.on_a_stream():

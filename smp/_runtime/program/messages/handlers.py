@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from smp.errors import CollectiveMismatch
 
-from .packets import HANDLERS, head_of, number_of
+from ...protocols.packet_heads import HANDLERS
+from .packets import head_of, number_of
 
 OWN = 16
 """Numbers that are reserved for handlers of smp itself."""
@@ -43,11 +44,18 @@ class Handler:
 
 
 class Handlers:
-    """The handlers of one processor, by their numbers: those of the program from 0 on, those of smp at the end."""
+    """The handlers of one processor, by their numbers: those of the program from 0 on, those of smp at the end.
+
+    Attributes
+    ----------
+    by_head : dict
+        The handlers by the heads of messages of numbers.
+    """
 
     def __init__(self) -> None:
         self._known: list[Handler] = []
         self._own: dict[int, Handler] = {}
+        self.by_head: dict[int, Handler] = {}
 
     def __len__(self) -> int:
         return len(self._known)
@@ -58,13 +66,15 @@ class Handlers:
             raise TypeError(f"a handler must be a function of a message and its arguments, not {function!r}")
         if len(self._known) == HANDLERS - OWN:
             raise ValueError(f"a program can register at most {HANDLERS - OWN} handlers")
-        self._known.append(Handler(len(self._known), function, bool(replies)))
-        return self._known[-1]
+        handler = Handler(len(self._known), function, bool(replies))
+        self._known.append(handler)
+        self.by_head[handler.head] = handler
+        return handler
 
     def reserve(self, name: str, function: Callable[..., object]) -> Handler:
         """Register a function of smp itself, with a number that does not depend on the handlers of the program."""
         handler = Handler(HANDLERS - 1 - len(self._own), function, replies=False, name=name)
-        self._own[handler.number] = handler
+        self._own[handler.number] = self.by_head[handler.head] = handler
         return handler
 
     def named(self, head: int, source: int) -> Handler | None:

@@ -17,11 +17,13 @@ from typing import Any
 
 from smp.errors import CollectiveMismatch, HandlerError
 
+from ...protocols.loop_packets import OF_LOOPS
+from ...protocols.packet_heads import PARTIAL, PICKLED
 from ..port import Port
 from .handlers import Handler, Handlers, own
-from .network import Packet
+from .network import POSTED, Taken
 from .networks import BOTH, EMPTY, FIRST_LEFT, FIRST_RIGHT, LEFT, ONCE, ORDER, RIGHT, How, On
-from .packets import PARTIAL, Assembly, decoded, encoded, number_of, parts
+from .packets import Assembly, decoded, encoded, number_of, parts
 
 
 class Message:
@@ -60,7 +62,9 @@ class Message:
         ValueError
             If there is no processor ``to``, the arguments are too long, or ``handler`` replies.
         """
-        self._messenger.reply(self, self._handler, self.source if to is None else to, handler, args, on)
+        receiver = self.source if to is None else to
+        if on is not BOTH or not self._messenger.replied(self, self._handler, receiver, handler, args):
+            self._messenger.reply(self, self._handler, receiver, handler, args, on)
 
     def __repr__(self) -> str:
         return f"<message from processor {self.source} to {self._handler.name}>"
@@ -74,7 +78,10 @@ class Messenger:
     handlers : Handlers
         The registered handlers.
     sent, handled : int
-        Number of messages that this processor has sent and handled; calls of `later` count as both.
+        Number of messages that this processor has sent, without those of `send_numbers`, and handled; calls of `later`
+        count as both.
+    send_numbers : callable
+        `Network.send_numbers`, for the usual case of a send.
     deepest : int
         Largest number of handlers that were open at a time.
     """
@@ -82,12 +89,15 @@ class Messenger:
     def __init__(self, port: Port) -> None:
         self._port, self._network = port, port.network
         self._one = 8 * self._network.longest  # bytes of one packet
+        self.send_numbers, self._next = self._network.send_numbers, self._network.take
         self.handlers = Handlers()
         self.sent = self.handled = self.deepest = 0
         self._running: list[Message] = []  # messages whose handlers run, the innermost last
         self._inside = self.running
         self._assemblies: dict[tuple[int, int], Assembly] = defaultdict(Assembly)
-        self._early: dict[tuple[int, int], deque[tuple[int, bytes]]] = {}  # of handlers that are not registered yet
+        self._early: dict[
+            tuple[int, int], deque[tuple[int, tuple[Any, ...]]]
+        ] = {}  # of handlers that are not registered yet
         self._due: deque[tuple[Handler, int, tuple[Any, ...]]] = deque()  # calls of `later`
         self._right_first = False
 
@@ -128,6 +138,17 @@ class Messenger:
         """Run a handler in the poll that runs now, or in the next one, as if a message had come from a processor."""
         self._due.append((handler, source, args))
         self.sent += 1
+
+    def replied(self, message: Message, runs: Handler, to: int, handler: Handler, args: tuple[Any, ...]) -> bool:
+        """Reply with a few numbers if there is room, which is the usual case; return False if it is not that."""
+        return (
+            runs.replies
+            and handler.__class__ is Handler
+            and not handler.replies
+            and self._running[-1:] == [message]
+            and self._port.log is None
+            and self.send_numbers(BOTH, to, handler.head, args) == POSTED
+        )
 
     def reply(self, message: Message, runs: Handler, to: int, handler: Handler, args: tuple[Any, ...], on: On) -> None:
         """Post a reply, from the handler of a request; see `Message.reply`."""
@@ -192,19 +213,26 @@ class Messenger:
         return self.handled - before
 
     def take_one(self) -> bool:
-        """Take at most one packet, or run handlers that are due; return True if there was one."""
+        """Take one packet, once there is one, or run handlers that are due; return False if none has come soon."""
         if (self._early and self._take_early(BOTH)) or (self._due and self._run_due()):
             return True
-        found = self._network.try_poll(BOTH)
+        found = self._network.take_soon(BOTH)
         if found is None:
             return False
-        self._took(*found)
+        self._took(found)
         return True
 
     def wait(self, doing: str, predicate: Callable[[], object], deadline: int) -> bool:
         """Poll until a predicate is true; return False if the deadline has come first.  See `Network.wait`."""
+        network, soon = self._network, self._network.take_soon
         while not predicate():
-            if not self.take_one() and not self._network.wait(self._awaited(doing), int(BOTH), deadline):
+            if self._early or self._due:
+                if self.take_one():
+                    continue
+            elif (found := soon(BOTH)) is not None:
+                self._took(found)
+                continue
+            if not network.wait(self._awaited(doing), int(BOTH), deadline):
                 return False
         return True
 
@@ -217,33 +245,52 @@ class Messenger:
         taken = self._take_early(networks) if self._early else 0
         if self._due:
             taken += self._run_due()
-        poll = self._network.try_poll
+        take = self._next
         if how is ONCE:
             for network in (LEFT, RIGHT):
-                if network & networks and (found := poll(network)) is not None:
-                    self._took(*found)
-                    taken += 1
+                while network & networks and (found := take(network)) is not None:
+                    if self._took(found):
+                        taken += 1
+                        break
             return taken
-        while (found := poll(networks)) is not None:
-            self._took(*found)
-            taken += 1
+        while (found := take(networks)) is not None:
+            taken += self._took(found)
         return taken
 
-    def _took(self, number: int, packet: Packet) -> None:
-        source, head, data = packet
+    def _took(self, found: Taken) -> bool:
+        """Run the handler of a packet that was taken, if it is complete; return False if it is a packet of loops."""
+        number, source, head, args = found
+        handler = self.handlers.by_head.get(head)
+        if handler is not None and not self._early:  # the usual case: a message of numbers
+            self._run(handler, source, args)
+            if self._due:
+                self._run_due()
+            return True
+        if head >= OF_LOOPS:
+            self._keep(number, source, head, args)
+            return False
         if head & PARTIAL:
-            whole = self._assemblies[number, source].add(head, bytes(data))
+            whole = self._assemblies[number, source].add(head, args)
             if whole is None:
-                return
-            data = whole
+                return True
+            args = whole
+        if head & PICKLED:
+            args = decoded(head, args)
         early = self._early and (number, source) in self._early and not own(head)
         handler = None if early else self.handlers.named(head, source)
         if handler is None:
-            self._early.setdefault((number, source), deque()).append((head, bytes(data)))
+            self._early.setdefault((number, source), deque()).append((head, args))
         else:
-            self._run(handler, source, decoded(head, data))
+            self._run(handler, source, args)
             if self._due:
                 self._run_due()
+        return True
+
+    def _keep(self, number: int, source: int, head: int, words: bytes) -> None:
+        """Keep a packet of loops, which was taken out of its queue, for the loops."""
+        loops = self._network.loops
+        assert loops is not None
+        loops.keep(number, (source, head - OF_LOOPS, words))
 
     def _run_due(self) -> int:
         """Run the handlers that were put off by `later`; return how many have run."""
@@ -259,12 +306,12 @@ class Messenger:
         for key, waiting in list(self._early.items()):
             number, source = key
             while networks >> number & 1 and waiting:
-                head, data = waiting[0]
+                head, args = waiting[0]
                 handler = self.handlers.named(head, source)
                 if handler is None:
                     break
                 waiting.popleft()
-                self._run(handler, source, decoded(head, data))  # it may call this again
+                self._run(handler, source, args)  # it may call this again
                 taken += 1
             if not waiting and self._early.get(key) is waiting:
                 del self._early[key]
@@ -303,7 +350,7 @@ class Messenger:
         """Return the messages that this processor has sent, and those that it has handled, with those of loops."""
         loops = self._network.loops
         sent, handled = (0, 0) if loops is None else loops.totals()
-        return self.sent + sent, self.handled + handled
+        return self.sent + self._network.sent_numbers() + sent, self.handled + handled
 
     def _run(self, handler: Handler, source: int, args: tuple[Any, ...]) -> None:
         if self._port.log is not None:

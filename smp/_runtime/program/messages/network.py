@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from ...memory.nets import LoopNetwork
+from ...protocols.loop_packets import OF_LOOPS
+from ...protocols.packet_heads import PARTIAL, PICKLED, TYPES
+from .packets import decoded
 
 Packet = tuple[int, int, bytes | memoryview]
 """A packet that has come: the processor that sent it, its head, and its words, to be read before the next poll."""
+Taken = tuple[int, int, int, Any]
+"""A packet that was taken: number of the network, processor that sent it, head, and arguments or words.
+
+A message of numbers has their tuple, and its head says nothing of their types.  Any other packet has words, as bytes.
+"""
+POSTED, FULL, OTHER = 1, 0, -1
 
 
 class Network(Protocol):
@@ -33,12 +43,29 @@ class Network(Protocol):
         ``head`` has 37 bits.
         """
 
-    def try_poll(self, networks: int) -> tuple[int, Packet] | None:
-        """Take a packet of a handler from a queue to this processor, from those of all senders in turn; None if none.
+    @property
+    def send_numbers(self) -> Callable[[int, int, int, tuple[Any, ...]], int]:
+        """The function ``send_numbers(networks, to, head, args)``, which posts a message of a few numbers.
 
-        ``networks`` is 1 for LEFT, 2 for RIGHT, 3 for both, from which packets are taken in turn.  Return the number of
-        the network, 0 or 1, and the packet.  Packets of loops are taken out of the queues and kept for the loops.
+        It posts on one of the networks, if there is room, and returns POSTED or FULL.  It returns OTHER if this network
+        has no quick way to do it, or not with these arguments.  They are not checked: the caller then looks closer, and
+        posts by `try_post`.
         """
+
+    @property
+    def take(self) -> Callable[[int], Taken | None]:
+        """The function ``take(networks)``, which takes a packet, and returns None if there is none.
+
+        It takes from the queues of all senders in turn.  ``networks`` is 1 for LEFT, 2 for RIGHT, 3 for both, from
+        which packets are taken in turn.
+        """
+
+    @property
+    def take_soon(self) -> Callable[[int], Taken | None]:
+        """The function ``take_soon(networks)``: `take`, which looks for some microseconds for a packet if that pays."""
+
+    def sent_numbers(self) -> int:
+        """Return the number of messages that `send_numbers` has posted."""
 
     def wait(self, doing: str, networks: int, deadline: int = 0, room: tuple[int, int] | None = None) -> bool:
         """Sleep until a packet may have come, or there may be room; return False if the deadline has come first.
@@ -59,3 +86,28 @@ class Network(Protocol):
         Aborted
             If another processor has failed.
         """
+
+
+class Plain:
+    """`Network.send_numbers` and `Network.take` of a network without machine code.
+
+    Parameters
+    ----------
+    try_poll : callable
+        Takes a packet from networks, as `Network.take` does, and returns the number of its network, and the packet.
+    """
+
+    def __init__(self, try_poll: Callable[[int], tuple[int, Packet] | None]) -> None:
+        self._try_poll = try_poll
+
+    def send_numbers(self, networks: int, to: int, head: int, args: tuple[Any, ...]) -> int:
+        return OTHER
+
+    def take(self, networks: int) -> Taken | None:
+        found = self._try_poll(networks)
+        if found is None:
+            return None
+        network, (source, head, words) = found
+        if head >= OF_LOOPS or head & (PICKLED | PARTIAL):
+            return network, source, head, bytes(words)
+        return network, source, head & ~TYPES, decoded(head, words)

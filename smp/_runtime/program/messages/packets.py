@@ -1,11 +1,6 @@
 """Messages as words: up to seven numbers fit into one packet, everything else is a pickle in one packet or several.
 
-    head     │ handler 14 │ types 7 │ pickled 1 │ more 1 │ continues 1 │ name 13 │ 0 │     38 bits, from the lowest on
-    words    the numbers, int64 or float64 as ``types`` says; or the length of a pickle in bytes, and the pickle
-
-Of a message with several packets, all but the last have ``more`` set, and all but the first ``continues``.  ``name`` is
-a part of a hash of the handler's name, by which the receiver finds out whether it knows the handler by the same number.
-The last bit is 1 in the packets of compiled loops (``loop_packets``).
+``protocols.packet_heads`` describes the head of a packet.
 """
 
 from __future__ import annotations
@@ -17,15 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ...protocols.packet_heads import CONTINUES, HANDLERS, MORE, NAME_AT, NAMES, NUMBERS, PICKLED, TYPES, TYPES_AT
 from ..pickling import dumps, loads
 
-WORDS = 7
-"""Numbers that fit into one packet."""
 LONGEST = 2048
 """Bytes of the longest pickle of a message."""
-HANDLERS = 1 << 14
-_TYPES, _PICKLED, _MORE, _CONTINUES, _NAME = 14, 1 << 21, 1 << 22, 1 << 23, 24
-PARTIAL = _MORE | _CONTINUES
 _WHOLE = frozenset((int, np.int64, np.int32))
 _REAL = frozenset((float, np.float64))
 
@@ -38,20 +29,20 @@ def _layout(count: int, types: int) -> struct.Struct:
 @functools.lru_cache(maxsize=1024)
 def _numbers(kinds: tuple[type, ...]) -> tuple[int, struct.Struct] | None:
     """Return the part of the head and the layout of arguments of these types; None if they are not a few numbers."""
-    if len(kinds) > WORDS or not all(kind in _WHOLE or kind in _REAL for kind in kinds):
+    if len(kinds) > NUMBERS or not all(kind in _WHOLE or kind in _REAL for kind in kinds):
         return None
     types = sum(1 << k for k, kind in enumerate(kinds) if kind in _REAL)
-    return types << _TYPES, _layout(len(kinds), types)
+    return types << TYPES_AT, _layout(len(kinds), types)
 
 
 def head_of(number: int, name: int) -> int:
     """Return the head of messages to a handler, to which the rest is added."""
-    return number | (name & 0x1FFF) << _NAME
+    return number | name % NAMES << NAME_AT
 
 
 def number_of(head: int) -> tuple[int, int]:
     """Return the number of the handler, and the part of the hash of its name."""
-    return head & HANDLERS - 1, head >> _NAME
+    return head & HANDLERS - 1, head >> NAME_AT
 
 
 def encoded(args: Sequence[Any]) -> tuple[int, bytes]:
@@ -75,17 +66,17 @@ def encoded(args: Sequence[Any]) -> tuple[int, bytes]:
             "data as a block, with proc.send_block"
         )
     whole = len(data).to_bytes(8, "little") + data
-    return _PICKLED, whole + bytes(-len(whole) % 8)
+    return PICKLED, whole + bytes(-len(whole) % 8)
 
 
 def decoded(head: int, data: bytes | memoryview) -> tuple[Any, ...]:
     """Return the arguments of a whole message."""
-    if head & _PICKLED:
+    if head & PICKLED:
         length = int.from_bytes(data[:8], "little")
         args: tuple[Any, ...] = loads(data[8 : 8 + length])
         return args
     count = len(data) >> 3
-    return _layout(count, head >> _TYPES & (1 << WORDS) - 1).unpack(data)
+    return _layout(count, (head & TYPES) >> TYPES_AT).unpack(data)
 
 
 def parts(head: int, data: bytes, most: int) -> list[tuple[int, bytes]]:
@@ -94,7 +85,7 @@ def parts(head: int, data: bytes, most: int) -> list[tuple[int, bytes]]:
     if len(data) <= size:
         return [(head, data)]
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    flags = [_MORE, *[_CONTINUES | _MORE] * (len(pieces) - 2), _CONTINUES]
+    flags = [MORE, *[CONTINUES | MORE] * (len(pieces) - 2), CONTINUES]
     return [(head | flag, piece) for flag, piece in zip(flags, pieces, strict=True)]
 
 
@@ -110,8 +101,8 @@ class Assembly:
 
     def add(self, head: int, data: bytes) -> bytes | None:
         """Take a packet of a message that has several; return the bytes of the message if this was the last."""
-        if not head & _CONTINUES:
+        if not head & CONTINUES:
             self._open.append([data])
             return None
         self._open[-1].append(data)
-        return None if head & _MORE else b"".join(self._open.pop())
+        return None if head & MORE else b"".join(self._open.pop())
