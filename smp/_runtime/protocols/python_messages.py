@@ -64,7 +64,7 @@ from .packet_heads import NUMBERS, PARTIAL, PICKLED, TYPES, TYPES_AT
 from .wait import BARE, PRIVATE_WORDS, RETRIES, SIZE, aborted
 
 POSTED, FULL, OTHER = 1, 0, -1
-_SOON = 4  # of the looks that a wait takes before it sleeps, one in so many
+_SOON = 4  # `take_soon` looks a fourth as often as a wait does before it sleeps
 
 
 @inline
