@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .collectives.tickets import Tickets
-from .port import Port, SharedMemory, without_memory
+from .port import Port, without_memory
+from .shared import SharedMemory
 from .steps import Recorder
 
 

@@ -8,7 +8,7 @@ interfaces, and know nothing of its views, its segment or its kind:
                                       synchronisation    synchronise, exchange; arrive, passed, leave, blocks
                                       a loop             call
     Network          every kind       try_post, try_poll, wait (in ``messages.network``)
-    SharedMemory     kinds with it    words for compiled loops, flags, cells, streams, the pages of an array
+    SharedMemory     kinds with it    words for compiled loops, flags, cells, streams, pages (in ``shared``)
     Diagnosis        as far as a      begin, mark, place          where the processor is
                      kind can         fail, cause, counters       how the run ends, and what waits have cost
     Output           every kind       show, settled               the lines that the processor prints
@@ -22,95 +22,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from smp._computer.interrupt import HeldBack
-from smp._computer.perf_events import Counters
 from smp.errors import Aborted, Unsupported
 
 from ..memory.arrays import GlobalArray
 from ..memory.cells import COUNTERS, Cells
-from ..memory.threads import Threads
 from .answers import Done
 from .messages.network import Network
 from .place import Place
 from .records.log import Log
+from .shared import SharedMemory
 
 Buffer = bytes | memoryview
 
 
 class Mismatch(Aborted):
     """This processor takes part in another collective than the others; the message names it."""
-
-
-class SlotSet(NamedTuple):
-    """A slot of each processor: rows of bytes, and the kind of each processor's boundary (see ``segments``)."""
-
-    octets: NDArray[np.uint8]
-    boundaries: NDArray[np.uint8]
-
-
-class Slots(Protocol):
-    """The slots of all processors."""
-
-    def next(self) -> SlotSet:
-        """Return the slots for the next collective, in which this processor writes its own before it arrives.
-
-        All processors call this for the same collectives.  They may read the slots after all have arrived, and until
-        they have left the collective and at least two more have begun.
-        """
-
-
-class SharedMemory(Protocol):
-    """The memory that a processor shares with all others, as this processor uses it.
-
-    Attributes
-    ----------
-    threads : Threads
-        Threads of this processor: its streams.
-    slots : Slots
-        Memory in which processors leave what they bring to a collective.
-    """
-
-    threads: Threads
-
-    @property
-    def slots(self) -> Slots:
-        """Return the slots of all processors."""
-
-    def sync_here(self) -> NDArray[np.int64]:
-        """Return the words of this processor, for compiled loops of the calling thread (see ``wait``)."""
-
-    def touch(self, array: GlobalArray) -> None:
-        """Touch this processor's share of the pages of a new array, so that they lie in its own memory."""
-
-    def faults(self) -> int:
-        """Return the page faults of the calling thread so far; 0 if time is virtual or they are not counted."""
-
-    def hardware(self) -> Counters:
-        """Return counters of the calling thread and of the threads that it starts."""
-
-    def operations(self) -> tuple[int, int, int]:
-        """Return the reads and writes of cells since the last call, and the calls of loops that got cells."""
-
-    def placement(self) -> float:
-        """Return the time in ns in which a cache line passes to a neighbour's CPU.
-
-        With two neighbours, it is the longer time.  The neighbours take part at about the same time.  NaN if none of
-        them does, if processors take turns on a CPU, or if time is virtual.
-        """
-
-    def raise_flag(self, up: bool) -> None:
-        """Raise this processor's flag, or lower it; it was the other way before."""
-
-    def any_flag(self) -> bool:
-        """Return True if the flag of any processor is up."""
-
-    def cells(self, array: GlobalArray, n: int, dtype: np.dtype[Any], words: int, retries: int) -> Cells:
-        """Return cells in the words of a new array."""
 
 
 class Diagnosis:

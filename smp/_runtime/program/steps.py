@@ -175,14 +175,19 @@ class Recorder:
             within._bytes_read += bytes_read
             within._bytes_written += bytes_written
             return
-        key = (None if within is None else within._label, name, itemsize)
-        row = self._exchanges.get(key)
-        if row is None:
-            row = self._exchanges[key] = [0, 0, 0, 0.0]
+        row = self.exchanges(None if within is None else within._label, name, itemsize)
         row[0] += calls
         row[1] += bytes_read
         row[2] += bytes_written
         row[3] += seconds
+
+    def exchanges(self, label: str | None, name: str, itemsize: int) -> list[float]:
+        """Return the row of a collective in a superstep, or outside: calls, bytes read and written, and seconds."""
+        key = (label, name, itemsize)
+        row = self._exchanges.get(key)
+        if row is None:
+            row = self._exchanges[key] = [0, 0, 0, 0.0]
+        return row
 
     def packed(self) -> tuple[Any, ...]:
         """Return the fields of `Packed`."""

@@ -30,7 +30,7 @@ from ..loops.keys import key_without_numba
 from ..loops.machine_code import compile_lock
 from ..loops.python_calls import builtin, name_of
 from . import barriers as _barrier
-from . import cell, flags, loop_packets, message_waits, placement, stream_slots, text_ring, wait, waiters
+from . import cell, flags, folds, loop_packets, message_waits, placement, stream_slots, text_ring, wait, waiters
 from .python_messages import send_numbers, take_message, take_soon
 from .waiters import BITS, record_at
 
@@ -161,6 +161,11 @@ def unpark(own: int) -> int:
     return 0
 
 
+def fold(plan: int, turn: int) -> int:
+    folds.fold(words_at(plan, folds.PLAN), turn)
+    return 0
+
+
 def put_text(ring: int, text: int, words: int, lines: int, kind: int) -> int:
     found = words_at(ring, text_ring.RING_WORDS)
     return text_ring.put(found, text_ring.CAPACITY, words_at(text, words), words, lines, kind)
@@ -200,6 +205,7 @@ class Core:
     retire: Entry
     park: Entry
     unpark: Entry
+    fold: Entry
     put_text: Entry
     take_text: Entry
     send_numbers: Entry
@@ -232,6 +238,7 @@ class Core:
         (retire, 1),
         (park, 2),
         (unpark, 1),
+        (fold, 2),
         (put_text, 5),
         (take_text, 2),
     )

@@ -24,6 +24,7 @@ class Board:
 
     def __init__(self, segment: Segment, offset: int) -> None:
         self._words = segment.words(offset, _WORDS)
+        self._line = self._words[2:3].data
         self._label = segment.bytes_at(offset + _LABEL, _PLACE - _LABEL)
         self._place = segment.bytes_at(offset + _PLACE, BOARD - _PLACE)
         self._last_label = ""
@@ -56,14 +57,17 @@ class Board:
     def here(self) -> None:
         """Note the line of the innermost frame that is not smp's own."""
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and (id(frame.f_code) in self._ours or self._is_ours(frame)):
+        last, ours = self._last_code, self._ours
+        while frame is not None and (code := frame.f_code) is not last:
+            if id(code) not in ours and not self._is_ours(frame):
+                if runs_a_program(frame):
+                    return
+                _write(self._place, code.co_filename)
+                self._last_code = code
+                break
             frame = frame.f_back
-        if frame is None or runs_a_program(frame):
-            return
-        if frame.f_code is not self._last_code:
-            _write(self._place, frame.f_code.co_filename)
-            self._last_code = frame.f_code
-        self._words[2] = frame.f_lineno
+        if frame is not None:
+            self._line[0] = frame.f_lineno
 
     def _is_ours(self, frame: FrameType) -> bool:
         """Return True for a frame of smp's own that does not call a program; remember its code."""

@@ -50,6 +50,7 @@ class ProcessorMemory:
     ) -> None:
         assert segment.threads is not None
         self._core: Any = core() if entries is None else entries
+        self.fold: Callable[[int, int], int] | None = self._core.fold if entries is None else None
         self.segment, self.threads = segment, segment.threads
         self.ask, self._rank, self._size = ask, rank, size
         self.shared = segment.words(0, wait.SHARED_WORDS)

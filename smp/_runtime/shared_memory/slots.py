@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory.segment import Segment
-from ..program.port import Buffer, SlotSet
+from ..program.port import Buffer
+from ..program.shared import SlotSet
 from ..protocols.wait import ROUND
 from .layout import SETS, SLOT, slots_at
 
@@ -50,26 +51,30 @@ class Slots:
     ) -> None:
         octets = np.frombuffer(segment.bytes_at(slots_at(size), SETS * size * SLOT), np.uint8)
         slots = octets.reshape(SETS, size, SLOT)
-        self._sets = [SlotSet(each[:, HEADER:], each[:, BOUNDARY]) for each in slots]
+        self.sets = [SlotSet(each[:, HEADER:], each[:, BOUNDARY]) for each in slots]
         self._numbers = [each[:, :BOUNDARY].view(np.int64) for each in slots]  # length and offset
-        self._segment, self._rank, self._sync, self._ask = segment, rank, sync, ask
+        self._segment, self._rank, self._words, self._ask = segment, rank, sync.data, ask
         self.new_run()
 
     def new_run(self) -> None:
         """Forget the previous run, whose blocks are gone."""
         self._own = [(0, 0)] * SETS  # offset and length of this processor's own block of each set
 
+    def turn(self) -> int:
+        """Return the number of the set of the next round."""
+        return int(self._words[ROUND]) % SETS
+
     def next(self) -> SlotSet:
         """Return the set of the next round."""
-        return self._sets[int(self._sync[ROUND]) % SETS]
+        return self.sets[self.turn()]
 
     def put(self, parts: Sequence[Buffer]) -> int:
         """Write bytes, given in parts, into this processor's slot of the next set; return the number of the set."""
         views = [memoryview(part) for part in parts]
         length = sum(len(view) for view in views)
-        turn, offset = int(self._sync[ROUND]) % SETS, 0
+        turn, offset = self.turn(), 0
         if length <= ROOM:
-            place = self._sets[turn].octets[self._rank].data
+            place = self.sets[turn].octets[self._rank].data
         else:
             offset = self._block(turn, length)
             place = self._segment.bytes_at(offset, length)
@@ -90,6 +95,6 @@ class Slots:
     def get(self, turn: int) -> list[Buffer]:
         """Return the bytes of all processors, by rank, as views of shared memory; valid until the set is used again."""
         found: list[Buffer] = []
-        for row, (length, offset) in zip(self._sets[turn].octets, self._numbers[turn].tolist(), strict=True):
+        for row, (length, offset) in zip(self.sets[turn].octets, self._numbers[turn].tolist(), strict=True):
             found.append(self._segment.bytes_at(offset, length) if offset else row[:length].data)
         return found

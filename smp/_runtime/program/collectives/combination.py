@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -78,6 +79,17 @@ class Combination:
                 f"{name_of(self.op)} for {self.mine.dtype}: give identity="
             )
         return known
+
+    @property
+    def value(self) -> Any:
+        """What this processor brings, as it was given."""
+        return self._value
+
+    def without_value(self) -> Combination:
+        """Return a copy that keeps what other values of the same dtype and shape have in common."""
+        kept = copy.copy(self)
+        kept.mine, kept.out, kept._value = np.zeros_like(self.mine), None, None
+        return kept
 
     def span(self, edges: Sequence[int] | None, rank: int, size: int) -> range:
         """Return the ranks whose values make the result of processor ``rank``, in the order of their combination."""

@@ -10,6 +10,7 @@ it: its description differs.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,13 @@ from ..port import Buffer
 from .along import Along
 from .combination import Combination, Out
 from .exchange import Exchange
-from .operators import Operator
+from .operators import LOGICAL, Operator
+from .repeated import Repeated
 from .segments import NONE, Boundary
 from .stage import Stage
 from .tickets import Ticket, Tickets
+
+_WORD = 1 << 63
 
 
 class Combining:
@@ -37,11 +41,15 @@ class Combining:
         self._exchange, self._tickets = exchange, tickets
         self.stage = Stage(exchange.port)
         self.boundary = NONE
+        self._repeated = Repeated(exchange)
 
     def reduce(self, split: bool, value: Any, op: Operator, segments: Boundary | None, out: Out) -> Any:
         """Reduce; see `Processor.reduce`."""
+        key = None if split or segments is not None else _key(value, op, False, False, False)
+        if key is not None and (known := self._repeated.result(key, value, out)) is not NotImplemented:
+            return known
         asked = Combination("reduce", value, op, segments, out=out)
-        return self._split(asked) if split else self._result(asked)
+        return self._split(asked) if split else self._result(asked, key)
 
     def scan(
         self,
@@ -60,8 +68,12 @@ class Combining:
             asked = Combination("scan", value, op, NONE, exclusive, reverse, identity, out)
             return self._along(split, asked, Along(asked, segments))
         boundary = self.boundary if segments is None else segments
+        plain = not split and boundary is NONE and identity is None
+        key = _key(value, op, True, exclusive, reverse) if plain else None
+        if key is not None and (known := self._repeated.result(key, value, out)) is not NotImplemented:
+            return known
         asked = Combination("scan", value, op, boundary, exclusive, reverse, identity, out)
-        return self._split(asked) if split else self._result(asked)
+        return self._split(asked) if split else self._result(asked, key)
 
     def _along(self, split: bool, asked: Combination, part: Along) -> Any:
         exchange, rank = self._exchange, self._exchange.rank
@@ -75,13 +87,15 @@ class Combining:
             return exchange.split(name, part.block(), made, agreed, itemsize)
         return made(exchange(name, part.block(), agreed, itemsize))
 
-    def _result(self, asked: Combination) -> Any:
-        """Wait for the values of all processors, and return the result."""
+    def _result(self, asked: Combination, key: Hashable) -> Any:
+        """Wait for the values of all processors, and return the result; keep short combinations that have a key."""
         exchange, mine = self._exchange, asked.mine
         agreed = exchange.agreed(asked.description, mine)
         if self.stage.fits(asked) and not self.stage.combines(asked):
             began = exchange.begin()
             total = self.stage.fold(agreed, asked)
+            if key is not None:
+                self._repeated.keep(key, asked, agreed)
             exchange.record(asked.name, mine.itemsize, exchange.size * mine.nbytes, mine.nbytes, began)
         elif self.stage.combines(asked):
             began = exchange.begin()
@@ -121,6 +135,18 @@ class Combining:
         arrays = [np.frombuffer(view[: mine.nbytes], mine.dtype).reshape(mine.shape) for view in views]
         edges = [view[mine.nbytes] for view in views]
         return asked.of(arrays, edges if any(edges) else None, self._exchange.rank)
+
+
+def _key(value: Any, op: Operator, scan: bool, exclusive: bool, reverse: bool) -> Hashable:
+    """Return what a short combination has in common with further ones, or None if it is not of the usual kinds."""
+    kind: Any = value.__class__
+    if op.__class__ is not np.ufunc or op in LOGICAL:
+        return None
+    if kind is np.ndarray:
+        return op, value.dtype, value.shape, scan, exclusive, reverse
+    if kind is float or (kind is int and -_WORD <= value < _WORD):
+        return op, kind, scan, exclusive, reverse
+    return None
 
 
 def _block(asked: Combination) -> tuple[Buffer, ...]:

@@ -28,7 +28,7 @@ class Exchange:
 
     def __init__(self, port: Port, recorder: Recorder, tickets: Tickets) -> None:
         self.port, self.rank, self.size = port, port.rank, port.size
-        self._recorder, self._tickets = recorder, tickets
+        self.recorder, self._tickets = recorder, tickets
         self._agreed: dict[tuple[str, np.dtype[Any], tuple[int, ...]], str] = {}
 
     def __call__(self, name: str, parts: Sequence[Buffer], agreed: str = "", itemsize: int = WORD) -> list[Buffer]:
@@ -68,7 +68,7 @@ class Exchange:
 
     def record(self, name: str, itemsize: int, read: int, written: int, began: float) -> None:
         """Record a collective that has ended: the bytes that this processor has read and written."""
-        self._recorder.exchanged(name, itemsize, read, written, self.port.clock() - began)
+        self.recorder.exchanged(name, itemsize, read, written, self.port.clock() - began)
 
     def agreed(self, name: str, mine: NDArray[Any]) -> str:
         """Return the text for a collective on arrays of one dtype and shape; making it takes longer than a barrier."""

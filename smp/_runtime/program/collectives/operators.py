@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Operator = np.ufunc | Callable[[Any, Any], Any]
-_LOGICAL = (np.logical_and, np.logical_or, np.logical_xor)
+LOGICAL = (np.logical_and, np.logical_or, np.logical_xor)
 
 
 def name_of(op: Operator) -> str:
@@ -19,7 +19,7 @@ def name_of(op: Operator) -> str:
 
 def operand(op: Operator, array: NDArray[Any]) -> NDArray[Any]:
     """Return an array as the operator combines it: for a logical operator, the truth values of its elements."""
-    return array.astype(bool) if op in _LOGICAL and array.dtype != bool else array
+    return array.astype(bool) if op in LOGICAL and array.dtype != bool else array
 
 
 def folded(op: Operator, arrays: Sequence[NDArray[Any]]) -> Any:

@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...memory.shared_elements import elements_of
-from ..port import Port, SharedMemory
+from ..port import Port
+from ..shared import SharedMemory
 from .stage import LINE
 
 SHORT = 1 << 15

@@ -45,7 +45,7 @@ class Network(Protocol):
 
     @property
     def send_numbers(self) -> Callable[[int, int, int, tuple[Any, ...]], int]:
-        """The function ``send_numbers(networks, to, head, args)``, which posts a message of a few numbers.
+        """Return the function ``send_numbers(networks, to, head, args)``, which posts a message of a few numbers.
 
         It posts on one of the networks, if there is room, and returns POSTED or FULL.  It returns OTHER if this network
         has no quick way to do it, or not with these arguments.  They are not checked: the caller then looks closer, and
@@ -54,7 +54,7 @@ class Network(Protocol):
 
     @property
     def take(self) -> Callable[[int], Taken | None]:
-        """The function ``take(networks)``, which takes a packet, and returns None if there is none.
+        """Return the function ``take(networks)``, which takes a packet, and returns None if there is none.
 
         It takes from the queues of all senders in turn.  ``networks`` is 1 for LEFT, 2 for RIGHT, 3 for both, from
         which packets are taken in turn.
@@ -62,7 +62,7 @@ class Network(Protocol):
 
     @property
     def take_soon(self) -> Callable[[int], Taken | None]:
-        """The function ``take_soon(networks)``: `take`, which looks for some microseconds for a packet if that pays."""
+        """Return the function ``take_soon(networks)``: `take`, after a look for some microseconds if that pays."""
 
     def sent_numbers(self) -> int:
         """Return the number of messages that `send_numbers` has posted."""
