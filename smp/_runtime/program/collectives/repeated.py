@@ -27,7 +27,7 @@ _FOLDS: dict[tuple[Operator, np.dtype[Any]], int] = {
     (np.add, np.dtype(np.int64)): folds.ADD_INTEGERS,
     (np.multiply, np.dtype(np.int64)): folds.MULTIPLY_INTEGERS,
 }
-"""What machine code can fold: an operator of float64 or int64."""
+"""Codes of the operators of float64 and int64 that machine code can fold."""
 
 
 class Repeated:
