@@ -13,18 +13,11 @@ Then the quotient of the two ratios is printed, too.
 
 from __future__ import annotations
 
-import argparse
-import importlib.util
 import json
-import shutil
-import subprocess
-import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bursts import NO_MPI, Act, of_mpi, options, placed, quartiles, rounds_of
 
 import smp
 
@@ -32,32 +25,20 @@ SIZES = (4 << 10, 64 << 10, 1 << 20)
 TARGETS = {4 << 10: (0.6, None), 64 << 10: (0.9, 3.0), 1 << 20: (0.9, 1.7)}
 """Ratios to a copy and to MPI that blocks are built for, by bytes."""
 PROCESSORS = 2
-Act = Callable[[], object]
 
 
-def burst(barrier: Act, do: Act, times: int) -> float:
-    """Return the seconds of one call, from a burst of calls between two barriers."""
-    barrier()
-    began = time.perf_counter()
-    for _ in range(times):
-        do()
-    barrier()
-    return (time.perf_counter() - began) / times
-
-
-def ratio(barrier: Act, one: Act, other: Act, nbytes: int, bursts: int) -> tuple[float, ...]:
+def ratio(barrier: Act, one: Act, other: Act, nbytes: int, bursts: int) -> list[float]:
     """Return the quartiles of the ratio of the speeds, and the median speeds of both in GB/s."""
     times = max(30, (8 << 20) // (nbytes + (16 << 10)))
-    pairs = np.array([(burst(barrier, one, times), burst(barrier, other, times)) for _ in range(bursts)])
-    speeds = nbytes / np.median(pairs, axis=0) / 1e9
-    return (*np.percentile(pairs[:, 1] / pairs[:, 0], (25, 50, 75)).tolist(), *speeds.tolist())
+    mine, others = rounds_of(barrier, (one, other), times, bursts, closed=True).T
+    return [*quartiles(others / mine), *(nbytes / float(np.median(each)) / 1e9 for each in (mine, others))]
 
 
 def nothing() -> None:
     """Do nothing, on the processor that does not send."""
 
 
-def program(proc: smp.Processor, nbytes: int, bursts: int) -> list[tuple[float, ...]]:
+def program(proc: smp.Processor, nbytes: int, bursts: int) -> list[list[float]]:
     """Return the ratio of one way, and that of both ways."""
     data, out = np.ones(nbytes // 8), np.zeros(nbytes // 8)
     port = proc.port(nbytes // 8)
@@ -102,47 +83,34 @@ def mpi_program(bursts: int) -> None:
         print(json.dumps(found))
 
 
-def measured_mpi(bursts: int) -> list[list[tuple[float, ...]]] | None:
-    """Return the ratios of MPI, or None if it is not installed."""
-    start = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
-    if importlib.util.find_spec("mpi4py") is None or start is None:
-        return None
-    command = [start, "-n", str(PROCESSORS), sys.executable, __file__, "--mpi", f"--bursts={bursts}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    ratios: list[list[tuple[float, ...]]] = json.loads(done.stdout)
-    return ratios
-
-
-def row(name: str, values: tuple[float, ...], target: float | None = None) -> str:
+def row(name: str, values: list[float], target: float | None = None) -> str:
     low, middle, high, one, other = values
     shown = "" if target is None else f"{target:.1f}"
     return f"{name:<34}{low:>15.2f}{middle:>9.2f}{high:>9.2f}{shown:>9}{one:>9.1f}{other:>13.1f}"
 
 
 def main() -> None:
-    line = argparse.ArgumentParser(description="Measure how fast blocks move, as ratios of one run.")
-    line.add_argument("--bursts", type=int, default=60, help="pairs of bursts for each ratio (default: 60)")
-    line.add_argument("--mpi", action="store_true", help="measure MPI alone, in processes that mpiexec has started")
-    options = line.parse_args()
-    if options.mpi:
-        mpi_program(options.bursts)
+    bursts, mpi = options("Measure how fast blocks move, as ratios of one run.")
+    if mpi:
+        mpi_program(bursts)
         return
-    by_mpi = measured_mpi(options.bursts)
+    by_mpi = of_mpi(__file__, bursts)
     print(
         f"{'2 processors':<34}{'first quartile':>15}{'median':>9}{'third':>9}{'target':>9}{'GB/s':>9}{'copy, GB/s':>13}"
     )
     with smp.host(PROCESSORS) as machine:
         for number, nbytes in enumerate(SIZES):
-            of_copy, of_mpi = TARGETS[nbytes]
-            ratios = machine.run(program, nbytes, options.bursts).results[0]
-            for ways, values in enumerate(ratios):
-                print(row(f"{nbytes >> 10:,} KiB, {('one way', 'both ways')[ways]} / copy", values, of_copy))
+            to_copy, to_mpi = TARGETS[nbytes]
+            run = machine.run(program, nbytes, bursts)
+            for ways, values in enumerate(run.results[0]):
+                print(row(f"{nbytes >> 10:,} KiB, {('one way', 'both ways')[ways]} / copy", values, to_copy))
                 if by_mpi is not None:
                     theirs = by_mpi[number][ways]
                     print(row("  MPI / copy", theirs))
-                    print(f"{'  block / MPI':<49}{values[1] / theirs[1]:>9.2f}{'' if of_mpi is None else of_mpi:>18}")
+                    print(f"{'  block / MPI':<49}{values[1] / theirs[1]:>9.2f}{'' if to_mpi is None else to_mpi:>18}")
+    print(f"{bursts} pairs of bursts for each ratio; {placed(run)}")
     if by_mpi is None:
-        print("MPI was not measured: mpi4py or mpiexec is not installed")
+        print(NO_MPI)
 
 
 if __name__ == "__main__":

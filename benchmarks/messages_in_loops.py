@@ -10,31 +10,17 @@ post, as where the system has no such call.  The targets are for CPUs on differe
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from bursts import Row, Words, additions, line_trips, placed, print_rows, rounds
 
 import smp
-from smp._computer.limits import usable_cpus
 from smp._runtime.loops.atomics import fence_all, store_release
 from smp._runtime.protocols.message_waits import FENCE
-from smp.compiled import clock, fetch_add, load, try_poll, try_post
+from smp.compiled import clock, load, try_poll, try_post
 
-Words = NDArray[np.int64]
 TRIPS, PACKETS, LOOKS, FENCES = 300, 4000, 1000, 20  # in a burst
-
-
-@smp.stream
-def line_trips(line: Words, me: int, turn: int, n: int) -> int:
-    """Return the ns in which a line goes there and back ``n`` times."""
-    begun = clock()
-    for k in range(turn + me, turn + 2 * n + me, 2):
-        while load(line, 0) != k:
-            pass
-        store_release(line, 0, k + 1)
-    return clock() - begun
 
 
 @smp.stream
@@ -87,15 +73,6 @@ def polls(net: Any, n: int) -> tuple[int, int]:
 
 
 @smp.stream
-def additions(words: Words, n: int) -> int:
-    """Return the ns of ``n`` atomic additions to a word of a line that no other processor uses."""
-    begun = clock()
-    for _ in range(n):
-        fetch_add(words, 0, 1)
-    return clock() - begun
-
-
-@smp.stream
 def fences(n: int) -> int:
     """Return the ns of ``n`` fences on all CPUs."""
     begun = clock()
@@ -104,13 +81,13 @@ def fences(n: int) -> int:
     return clock() - begun
 
 
-def program(proc: smp.Processor, line: Any, rounds: int) -> list[list[float]]:
+def program(proc: smp.Processor, line: Any, n: int) -> list[list[float]]:
     """Return the ns of a line's trip, an addition and a fence, then of packets in both ways, one row a round."""
     me, net, words = proc.rank, proc.net, np.zeros(8, np.int64)
     nets = net._network._nets  # type: ignore[attr-defined]
     assert (nets[:, FENCE] == 0).all(), "this system has no fence on all CPUs, so there is nothing to compare"
     found, turn = [], 0
-    for _ in range(rounds + 3):
+    for _ in range(n + 3):
         proc.barrier()
         row = [line_trips(line.view, me, turn, TRIPS) / TRIPS, additions(words, LOOKS) / LOOKS, fences(FENCES) / FENCES]
         turn += 2 * TRIPS
@@ -132,16 +109,12 @@ def program(proc: smp.Processor, line: Any, rounds: int) -> list[list[float]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=600, help="number of rounds of bursts (default: 600)")
-    rounds = parser.parse_args().rounds
-    if len(usable_cpus()) < 2:
-        print("skipped: this process may use one CPU only, and the packets go between two")
-        raise SystemExit(0)
+    n = rounds("Measure what a packet between compiled loops costs, as ratios of one run.")
     with smp.host(2) as machine:
-        times = np.array(machine.run(program, machine.zeros(16, np.int64), rounds).results[1])
+        run = machine.run(program, machine.zeros(16, np.int64), n)
+    times = np.array(run.results[1])
     line, addition, fence = times[:, :3].T
-    rows: list[tuple[str, Any, Any, float | None]] = []
+    rows: list[Row] = []
     for way, (trip, packet, poll) in (("", times[:, 3:6].T), (", fence in each post", times[:, 6:9].T)):
         rows += [
             (f"packet there and back{way} / line", trip, line, None if way else 1.3),
@@ -149,13 +122,8 @@ def main() -> None:
             (f"poll of 2 empty rings{way} / atomic addition", poll, addition, None),
         ]
     rows.append(("fence on all CPUs / line", fence, line, None))
-    print(f"{'':<62}{'1st':>8}{'median':>8}{'3rd':>8}{'target':>9}{'ns':>9}{'other':>9}")
-    for what, one, other, target in rows:
-        low, middle, high = np.percentile(one / other, (25, 50, 75))
-        goal = "" if target is None else f"<= {target:g}"
-        times_of = f"{np.median(one):>9.1f}{np.median(other):>9.1f}"
-        missed = "  missed" if target is not None and middle > target else ""
-        print(f"{what:<62}{low:>8.3f}{middle:>8.3f}{high:>8.3f}{goal:>9}{times_of}{missed}")
+    print_rows(rows, 62)
+    print(f"{n} rounds of bursts; {placed(run)}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ column has the time of the line: the CPUs of a virtual machine change their plac
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import shutil
 import subprocess
@@ -22,15 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from bursts import Row, Words, additions, line_trips, placed, print_rows, rounds
 
 import smp
-from smp._computer.limits import usable_cpus
 from smp._runtime.loops.atomics import store_release
 from smp._runtime.protocols import rings
-from smp.compiled import clock, fetch_add, load
+from smp.compiled import clock, load
 
-Words = NDArray[np.int64]
 TRIPS, PACKETS, LOOKS = 300, 4000, 1000  # in a burst
 SENDERS = (1, 16, 64)
 
@@ -153,17 +150,6 @@ int64_t packet_trips(int64_t *net, int64_t me, int64_t n)
 
 
 @smp.stream
-def line_trips(line: Words, me: int, turn: int, n: int) -> int:
-    """Return the ns in which a line goes there and back ``n`` times."""
-    begun = clock()
-    for k in range(turn + me, turn + 2 * n + me, 2):
-        while load(line, 0) != k:
-            pass
-        store_release(line, 0, k + 1)
-    return clock() - begun
-
-
-@smp.stream
 def packet_trips(net: Words, me: int, n: int) -> int:
     """Return the ns in which a packet of 32 bytes goes there and back ``n`` times."""
     begun = clock()
@@ -215,15 +201,6 @@ def polls(net: Words, n: int) -> tuple[int, int]:
     return clock() - begun, found
 
 
-@smp.stream
-def additions(words: Words, n: int) -> int:
-    """Return the ns of ``n`` atomic additions to a word of a line that no other processor uses."""
-    begun = clock()
-    for _ in range(n):
-        fetch_add(words, 0, 1)
-    return clock() - begun
-
-
 def aligned(count: int) -> Words:
     """Return words that begin with a cache line, as pages of shared memory do."""
     words = np.zeros(count + 8, np.int64)
@@ -251,12 +228,12 @@ def in_c(path: str) -> tuple[Any, Any]:
     return called(library.packet_trips), called(library.one_way)
 
 
-def two_processors(proc: smp.Processor, words: Any, line: Any, path: str, rounds: int) -> list[list[float]]:
+def two_processors(proc: smp.Processor, words: Any, line: Any, path: str, n: int) -> list[list[float]]:
     """Return the ns of a line's trip, a packet's trip, a packet one way, and of both in C; one row a round."""
     me, net = proc.rank, prepared(words.view, proc.rank, 2, rings.slots_for(2))
     loops = [(packet_trips, one_way), *([in_c(path)] if path else [])]
     found, turn = [], 0
-    for _ in range(rounds + 3):
+    for _ in range(n + 3):
         proc.barrier()
         row = [line_trips(line.view, me, turn, TRIPS) / TRIPS]
         turn += 2 * TRIPS
@@ -272,11 +249,11 @@ def two_processors(proc: smp.Processor, words: Any, line: Any, path: str, rounds
     return found[3:]
 
 
-def one_processor(proc: smp.Processor, words: Any, rounds: int) -> list[tuple[float, ...]]:
+def one_processor(proc: smp.Processor, words: Any, n: int) -> list[tuple[float, ...]]:
     """Return the ns of an addition and of a poll of each number of senders, one row a round."""
     nets, word = [prepared(words.view, 0, p, rings.slots_for(p)) for p in SENDERS], aligned(8)
     found = []
-    for _ in range(rounds + 3):
+    for _ in range(n + 3):
         row = [additions(word, LOOKS) / LOOKS]
         for net in nets:
             ns, there = polls(net, LOOKS)
@@ -287,12 +264,7 @@ def one_processor(proc: smp.Processor, words: Any, rounds: int) -> list[tuple[fl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=600, help="number of rounds of bursts (default: 600)")
-    rounds = parser.parse_args().rounds
-    if len(usable_cpus()) < 2:
-        print("skipped: this process may use one CPU only, and the packets go between two")
-        raise SystemExit(0)
+    n = rounds("Measure what a ring of packets costs, as ratios of one run.")
     compiler = shutil.which("cc") or shutil.which("gcc")
     with tempfile.TemporaryDirectory() as folder, smp.host(2) as machine:
         path = ""
@@ -301,11 +273,12 @@ def main() -> None:
             file.write_text(SOURCE)
             subprocess.run([compiler, "-O2", "-march=native", "-shared", "-fPIC", "-o", path, file], check=True)
         words = machine.zeros(rings.ring_words(2, rings.slots_for(2)), np.int64)
-        pair = np.array(machine.run(two_processors, words, machine.zeros(16, np.int64), path, rounds).results[1])
+        run = machine.run(two_processors, words, machine.zeros(16, np.int64), path, n)
+        pair = np.array(run.results[1])
     with smp.host(1) as machine:
         words = machine.zeros(max(rings.ring_words(p, rings.slots_for(p)) for p in SENDERS), np.int64)
-        alone = np.array(machine.run(one_processor, words, rounds).results[0])
-    rows: list[tuple[str, Any, Any, float | None]] = [
+        alone = np.array(machine.run(one_processor, words, n).results[0])
+    rows: list[Row] = [
         ("packet there and back / line there and back", pair[:, 1], pair[:, 0], 1.3),
         ("packet of 32 bytes one way / line there and back", pair[:, 2], pair[:, 0], 0.05),
     ]
@@ -316,13 +289,8 @@ def main() -> None:
     for k, senders in enumerate(SENDERS):
         what = f"poll of {senders} empty ring{'s' if senders > 1 else ''} / atomic addition"
         rows.append((what, alone[:, k + 1], alone[:, 0], 4 if senders == 64 else None))
-    print(f"{'':<50}{'1st':>8}{'median':>8}{'3rd':>8}{'target':>9}{'ns':>9}{'other':>9}")
-    for what, one, other, target in rows:
-        low, middle, high = np.percentile(one / other, (25, 50, 75))
-        goal = "" if target is None else f"<= {target:g}"
-        times = f"{np.median(one):>9.1f}{np.median(other):>9.1f}"
-        missed = "  missed" if target is not None and middle > target else ""
-        print(f"{what:<50}{low:>8.3f}{middle:>8.3f}{high:>8.3f}{goal:>9}{times}{missed}")
+    print_rows(rows, 50)
+    print(f"{n} rounds of bursts; {placed(run)}")
 
 
 if __name__ == "__main__":

@@ -13,18 +13,11 @@ quotient of the two ratios is printed, too.
 
 from __future__ import annotations
 
-import argparse
-import importlib.util
 import json
-import shutil
-import subprocess
-import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bursts import NO_MPI, of_mpi, options, placed, ratio
 
 import smp
 
@@ -32,23 +25,11 @@ WORDS = (100, 10_000, 1_000_000, 8_000_000)
 TARGETS = {1_000_000: (1.3, 0.8)}
 """Ratios to a copy and to MPI that the transpose is built for, by words of a processor."""
 PROCESSORS = 2
-Act = Callable[[], object]
 
 
-def burst(barrier: Act, do: Act, times: int) -> float:
-    """Return the seconds of one call, from a burst of calls that all processors begin together."""
-    barrier()
-    began = time.perf_counter()
-    for _ in range(times):
-        do()
-    return (time.perf_counter() - began) / times
-
-
-def ratio(barrier: Act, one: Act, other: Act, words: int, bursts: int) -> tuple[float, ...]:
-    """Return the quartiles of the ratio of neighbouring bursts, and the median seconds of both."""
-    times = max(3, 200_000 // (words + 1000))
-    pairs = np.array([(burst(barrier, one, times), burst(barrier, other, times)) for _ in range(bursts)])
-    return (*np.percentile(pairs[:, 0] / pairs[:, 1], (25, 50, 75)).tolist(), *np.median(pairs, axis=0).tolist())
+def times_of(words: int) -> int:
+    """Return the number of calls in a burst."""
+    return max(3, 200_000 // (words + 1000))
 
 
 def arrays(words: int, rank: int) -> tuple[Any, Any]:
@@ -57,7 +38,7 @@ def arrays(words: int, rank: int) -> tuple[Any, Any]:
     return data, np.zeros_like(data)
 
 
-def program(proc: smp.Processor, words: int, bursts: int) -> list[tuple[float, ...]]:
+def program(proc: smp.Processor, words: int, bursts: int) -> list[list[float]]:
     """Return the ratio of a transpose to a copy, and that of copying straight out of shared arrays."""
     data, out = arrays(words, proc.rank)
     everything = proc.empty((proc.size, *data.shape))
@@ -75,7 +56,7 @@ def program(proc: smp.Processor, words: int, bursts: int) -> list[tuple[float, .
         proc.barrier()
 
     transposes = (lambda: proc.transpose(data, out)), straight
-    return [ratio(proc.barrier, one, copy, words, bursts) for one in transposes]
+    return [ratio(proc.barrier, one, copy, times_of(words), bursts) for one in transposes]
 
 
 def mpi_program(bursts: int) -> None:
@@ -93,54 +74,41 @@ def mpi_program(bursts: int) -> None:
         def transpose(data: Any = data, out: Any = out) -> None:
             world.Alltoall(data, out)
 
-        found.append(ratio(world.Barrier, transpose, copy, words, bursts))
+        found.append(ratio(world.Barrier, transpose, copy, times_of(words), bursts))
     if world.rank == 0:
         print(json.dumps(found))
 
 
-def measured_mpi(bursts: int) -> list[tuple[float, ...]] | None:
-    """Return the ratios of MPI's Alltoall, or None if it is not installed."""
-    start = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
-    if importlib.util.find_spec("mpi4py") is None or start is None:
-        return None
-    command = [start, "-n", str(PROCESSORS), sys.executable, __file__, "--mpi", f"--bursts={bursts}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    ratios: list[tuple[float, ...]] = json.loads(done.stdout)
-    return ratios
-
-
-def row(name: str, values: tuple[float, ...], target: float | None) -> str:
+def row(name: str, values: list[float], target: float | None) -> str:
     low, middle, high, one, other = values
     shown = "" if target is None else f"{target:.1f}"
     return f"{name:<40}{low:>15.2f}{middle:>9.2f}{high:>9.2f}{shown:>9}{one * 1e6:>12.2f}{other * 1e6:>12.2f}"
 
 
 def main() -> None:
-    line = argparse.ArgumentParser(description="Measure what a transpose costs, as ratios of one run.")
-    line.add_argument("--bursts", type=int, default=60, help="pairs of bursts for each ratio (default: 60)")
-    line.add_argument("--mpi", action="store_true", help="measure MPI alone, in processes that mpiexec has started")
-    options = line.parse_args()
-    if options.mpi:
-        mpi_program(options.bursts)
+    bursts, mpi = options("Measure what a transpose costs, as ratios of one run.")
+    if mpi:
+        mpi_program(bursts)
         return
-    by_mpi = measured_mpi(options.bursts)
+    by_mpi = of_mpi(__file__, bursts)
     print(
         f"{'2 processors':<40}{'first quartile':>15}{'median':>9}{'third':>9}{'target':>9}{'us':>12}{'other, us':>12}"
     )
     with smp.host(PROCESSORS) as machine:
         for number, words in enumerate(WORDS):
-            run = machine.run(program, words, options.bursts)
+            run = machine.run(program, words, bursts)
             transposed, straight = run.results[0]
-            target, of_mpi = TARGETS.get(words, (None, None))
+            target, to_mpi = TARGETS.get(words, (None, None))
             print(row(f"transpose of {words:,} words / copy", transposed, target))
             print(row("  straight / copy", straight, None))
             if by_mpi is not None:
                 print(row("  MPI Alltoall / copy", by_mpi[number], None))
                 quotient = transposed[1] / by_mpi[number][1]
-                print(f"{'  transpose / MPI Alltoall':<55}{quotient:>9.2f}{'' if of_mpi is None else of_mpi:>18}")
-            print(f"  a cache line passes from CPU to CPU in {run.placement[1]:.0f} ns")
+                print(f"{'  transpose / MPI Alltoall':<55}{quotient:>9.2f}{'' if to_mpi is None else to_mpi:>18}")
+            print(f"  {placed(run)}")
+    print(f"{bursts} pairs of bursts for each ratio")
     if by_mpi is None:
-        print("MPI was not measured: mpi4py or mpiexec is not installed")
+        print(NO_MPI)
 
 
 if __name__ == "__main__":

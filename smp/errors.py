@@ -71,7 +71,10 @@ class ProcessorDied(ProgramError):
 
 
 class CollectiveMismatch(ProgramError):
-    """The processors did not take part in the same collective, or one returned while others waited."""
+    """The processors did not take part in the same collective, or they have registered different handlers.
+
+    It is also the error if one returned while others waited.
+    """
 
 
 class DeadlockError(ProgramError):

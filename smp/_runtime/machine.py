@@ -129,7 +129,8 @@ class Machine(MachineMemory):
         logging : collection of {"barrier", "broadcast", "combine", "message", "print"}
             Events of the runtime that are logged as well: the begin and the end of each wait in a barrier, vote or
             phase of a superstep; of each broadcast or gather; of each reduce or scan; each message that is sent, and
-            each that is handled; and what is printed with ``proc.print``.  This slows down the program.
+            each that is handled; and what is printed with ``proc.print``.  This slows down the program.  ``run.states``
+            then has states of these calls as well (see `Processor.state`).
 
         Returns
         -------

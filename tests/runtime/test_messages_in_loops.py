@@ -291,13 +291,43 @@ def test_quiet_waits_for_packets_of_loops_and_reports_those_that_no_loop_takes(
             machine.run(program, False)
 
 
-def test_packets_that_are_left_do_not_come_in_the_next_run(pair: smp.Machine) -> None:
-    def program(proc: smp.Processor, k: int) -> Any:
-        try_post(proc.net, LEFT, proc.rank, 0, k)
-        try_post(proc.net, LEFT, proc.rank, 0, k)
-        return try_poll(proc.net, LEFT)[3]
+@pytest.mark.parametrize("emulated", [False, True])
+@pytest.mark.parametrize("polls", [False, True])
+def test_packets_that_are_left_at_the_end_are_reported_and_do_not_come_in_the_next_run(
+    pair: smp.Machine, emulated: bool, polls: bool
+) -> None:
+    """Processor 0 may have used no network, or have polled in Python, which keeps packets for loops."""
 
-    assert [pair.run(program, k).results for k in (5, 6)] == [[5, 5], [6, 6]]
+    def program(proc: smp.Processor, k: int) -> Any:
+        if proc.rank == 1:
+            assert [try_post(proc.net, LEFT, to, 7, k) for to in (0, 1, 1)] == [True] * 3
+            assert try_poll(proc.net, LEFT)[3] == try_poll(proc.net, LEFT)[3] == k
+        proc.barrier()
+        if polls:
+            proc.poll()
+        return try_poll(proc.net, LEFT)[3] if proc.rank == 0 and k else k
+
+    said = (
+        "raised HandlerError: 1 packet that compiled loops have sent to processor 0 waits, the first of kind 7 from pro"
+    )
+    with smp.emulated(2) if emulated else guarded(pair) as machine:
+        assert machine.run(program, 5).results == [5, 5]
+        with pytest.raises(ProcessorRaised, match=said) as caught:
+            machine.run(program, 0)
+        assert caught.value.rank == 0
+        assert machine.run(program, 6).results == [6, 6]
+
+
+def test_packets_that_are_left_are_found_in_each_schedule() -> None:
+    def program(proc: smp.Processor) -> bool:
+        return proc.rank == 1 or try_post(proc.net, LEFT, 1, 7, 3)
+
+    for seed in range(20):
+        with (
+            smp.emulated(2, seed=seed) as machine,
+            pytest.raises(ProcessorRaised, match="1 packet that compiled loops"),
+        ):
+            machine.run(program)
 
 
 # Room and waits.
@@ -357,6 +387,7 @@ def test_no_wake_up_is_lost_although_posts_make_no_fence(pair: smp.Machine, fenc
 def test_posts_make_a_fence_where_processors_share_cpus(machines: Machines) -> None:
     def program(proc: smp.Processor) -> bool:
         assert try_post(proc.net, LEFT, proc.rank, 0)
+        assert try_poll(proc.net, LEFT)[0]
         return bool((proc.net._network._nets[:, message_waits.FENCE] >= 1).all())  # type: ignore[attr-defined]
 
     with guarded(machines(**PLACES["pinned"])) as machine:

@@ -37,6 +37,7 @@ from ..program.failures import Failure, RaisedBy, Unmatched, first
 from ..program.pickling import load_call
 from ..program.port import Mismatch, Output
 from ..protocols import entry_points, wait
+from ..protocols.message_waits import NETWORKS
 from ..shared_memory.layout import clear_messages, header, introduce
 from ..shared_memory.memory import ProcessorMemory
 from ..shared_memory.networks import SleepingNetwork
@@ -133,6 +134,11 @@ class EmulatedPort(SharedMemoryPort):
     def _make_network(self) -> SleepingNetwork:
         memory, rank = self.memory, self.rank
         return QueueNetwork(memory, rank, self._processors.queues, self.diagnosis.here, self._aborted)
+
+    def packets_left(self) -> bool:
+        """See `Port.packets_left`; this look at the queues is not a step, which would be one more in each schedule."""
+        waiting = any(self._processors.queues.has_packet(network, self.rank) for network in range(NETWORKS))
+        return waiting or (self._network is not None and self._network.loops.kept() is not None)
 
     def _watch_cells(self) -> None:
         self.memory.threads.refuse = self._processors.refuse_wait

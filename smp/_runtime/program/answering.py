@@ -74,6 +74,7 @@ def answer(
         sent = _sent(result)
         port.diagnosis.begin(program)
         port.synchronise(RETURN)
+        processor._check_messages()
         recorder.placement = before, _placement(port)
         return _done(sent, recorder)
     except BaseException as error:

@@ -25,9 +25,12 @@ from ..protocols import wait
 from ..source.lines import innermost
 from ..source.titles import titled
 from .answers import Answer, Mismatched, Raised
+from .messages.handlers import HandlerMismatch
 from .pickling import loads
 from .place import Place
 
+QUIET = "quiet"
+"""The collective of `Processor.quiet`, in which a program with messages ends."""
 _FRAME = re.compile(r'File "(.+)", line (\d+)')
 
 
@@ -51,7 +54,7 @@ class Failure(Exception):
 
 
 class RaisedBy(Failure):
-    """A processor's program raised an exception."""
+    """A processor's program raised an exception, which is a mismatch if its handlers are not those of a sender."""
 
     kind = wait.RAISED
 
@@ -63,11 +66,15 @@ class RaisedBy(Failure):
         raised = self._raised
         text = f": {raised.text}" if raised.text else ""
         at = f" at {raised.place}" if str(raised.place) else ""
-        error = ProcessorRaised(
-            f"processor {self.rank} of {size} raised {raised.kind}{text}{at}", self.rank, raised.trace
-        )
+        cause = _cause(raised.pickled)
+        if isinstance(cause, HandlerMismatch):
+            seen = f" (processor {self.rank} of {size} was{at})" if at else ""
+            error: ProgramError = CollectiveMismatch(raised.text + seen, self.rank, raised.trace)
+        else:
+            message = f"processor {self.rank} of {size} raised {raised.kind}{text}{at}"
+            error = ProcessorRaised(message, self.rank, raised.trace)
         error.add_note(f"On processor {self.rank}:\n{raised.trace}")
-        error.__cause__ = _cause(raised.pickled)
+        error.__cause__ = cause
         return error
 
 
@@ -109,6 +116,7 @@ class Unmatched(Failure):
         self.rank = rank
 
     def error(self, answers: Mapping[int, Answer], size: int) -> ProgramError:
+        quiet = any(isinstance(answer, Mismatched) and answer.collective == QUIET for answer in answers.values())
         lines = [
             f"processor {rank}: {answer.collective} at {answer.place}"
             if isinstance(answer, Mismatched)
@@ -120,6 +128,7 @@ class Unmatched(Failure):
             "the processors do not take part in the same collective:\n  "
             + "\n  ".join(lines)
             + "\nall must call the same collectives, in the same order, with the same operator, dtype and shape"
+            + f"\n{QUIET} also ends a program that has registered handlers or made ports: all must do so" * quiet
         )
 
 

@@ -130,6 +130,9 @@ class Port(Protocol):
     def network(self) -> Network:
         """The networks of the machine."""
 
+    def packets_left(self) -> bool:
+        """Return True if packets to this processor may be left, once all have returned; False if none sent any."""
+
     def on_a_stream(self) -> bool:
         """Return True if the calling thread is another than the one that runs the program."""
 
@@ -158,10 +161,7 @@ class Port(Protocol):
         """Return the seconds of a clock that all processors share."""
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
-        """Make a global array of zeros.  Every processor makes the same call and gets the same array.
-
-        The array can be used after the next barrier.
-        """
+        """Make a global array of zeros, for use after the next barrier.  All make the same call, and get one array."""
 
     def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
         """Set this processor's share of a new array; every processor has the same values, of any shape that fits."""

@@ -36,6 +36,13 @@ class StateCalls(Connected):
         changes in a run; ``run.dropped_states`` counts further ones.  Only one thread of a processor may call this at a
         time.
 
+        In a run with a log (``machine.run(..., log=path)``), ``run.states`` begins with the program, and calls of the
+        runtime have states of their own: ``logging`` while an entry is written, and during the events of ``logging=``
+        ``barrier``, ``broadcast``, ``combine``, ``printing`` ("print"), ``sending`` and ``handling`` ("message").
+        After a call, the state is the one before, or the one that a handler has set in the call.  These names are not
+        reserved: a program may set them too, and its time is then added to that of the calls.  They do not count among
+        the 256.
+
         Examples
         --------
         >>> import smp

@@ -65,6 +65,9 @@ class SharedMemoryPort:
             self._watch_cells()
         return self._network
 
+    def packets_left(self) -> bool:
+        return bool(self.memory.shared[_wait.MESSAGING])
+
     def _watch_cells(self) -> None:
         """From now on, refuse operations on cells that may wait while a handler runs."""
         self.memory.threads.refuse = self.refuse_wait
@@ -136,7 +139,7 @@ class SharedMemoryPort:
         self.doing = description
         self.diagnosis.here()
         if self.log is not None:
-            self.log.wait("begins", description)
+            self.log.begins(description)
         if self.memory.shared[_wait.ABORT]:  # see `barriers.synchronise`
             self._ended(_wait.ABORTED, None)
         turn = None if block is None else self.memory.slots.put(block)
@@ -164,7 +167,7 @@ class SharedMemoryPort:
             )
         self.diagnosis.here()
         if self.log is not None:
-            self.log.wait("waits in", description)
+            self.log.waits(description)
         deadline = self.deadline(timeout)
         if self.serve is None or self.on_a_stream():
             status = self._on_any_thread(lambda: self.core.leave(self._address, ticket, deadline))
@@ -172,7 +175,7 @@ class SharedMemoryPort:
             status = self._leave_and_serve(self.serve, ticket, deadline)
         self._ended(status, timeout)
         if self.log is not None:
-            self.log.wait("has passed", description)
+            self.log.passed(description)
         return votes(sync, ticket)
 
     def _leave_and_serve(self, serve: Callable[[], object], ticket: int, deadline: int) -> int:
@@ -191,7 +194,7 @@ class SharedMemoryPort:
         self.doing = description
         self.diagnosis.here()
         if self.log is not None:
-            self.log.wait("waits in", description)
+            self.log.waits(description)
         sign = signature(description)
         if self.on_a_stream():
             found = self._on_any_thread(lambda: self.core.synchronise(self._address, sign, vote, 0))
@@ -200,7 +203,7 @@ class SharedMemoryPort:
         if found < 0:
             self._ended(-found, timeout)
         if self.log is not None:
-            self.log.wait("has passed", description)
+            self.log.passed(description)
         return int(found)
 
     def on_a_stream(self) -> bool:
@@ -235,6 +238,8 @@ class SharedMemoryPort:
 
     def _ended(self, status: int, timeout: float | None) -> None:
         if status == _wait.EXPIRED:
+            if self.log is not None:
+                self.log.timed_out(self.doing)
             raise WaitTimeout(
                 f"processor {self.rank} waited {timeout} s at {self.doing!r} and not all of the {self.size} processors "
                 "arrived; give it longer, or call it again, which goes on waiting"

@@ -9,7 +9,8 @@ import pytest
 
 import smp
 from smp import BOTH, EITHER, EMPTY, FIRST_LEFT, FIRST_RIGHT, LEFT, ONCE, RIGHT
-from smp.errors import ProcessorRaised, WaitTimeout
+from smp._runtime.program.messages.handlers import Handler
+from smp.errors import CollectiveMismatch, ProcessorRaised, WaitTimeout
 
 Machines = Callable[[int], smp.Machine]
 
@@ -275,17 +276,65 @@ def test_an_exception_in_a_handler_ends_the_run_and_names_the_message(machines: 
     assert "fails' of a message from processor 1 with the arguments (3, 'abc')" in "".join(caught.value.__notes__)
 
 
-def test_handlers_that_differ_are_reported_with_both_names(machines: Machines) -> None:
-    def one(message: smp.Message) -> None: ...
-    def two(message: smp.Message) -> None: ...
+def one(message: smp.Message) -> None: ...
+def two(message: smp.Message) -> None: ...
+def three(message: smp.Message) -> None: ...
 
+
+@pytest.mark.parametrize(
+    ("here", "there", "said"),
+    [
+        ((two, one), (one, two), r"its handler 0, 'one', but handler 0 of processor 0 is 'two'"),
+        ((two, one), (three, one), "its handler 0, whose name is that of no handler on processor 0, but handler 0 of"),
+    ],
+)
+def test_handlers_that_differ_end_the_run_with_both_names(machines: Machines, here: Any, there: Any, said: str) -> None:
     def program(proc: smp.Processor) -> None:
-        first, _ = (proc.handler(f) for f in ((one, two) if proc.rank else (two, one)))
+        first, _ = (proc.handler(f) for f in (there if proc.rank else here))
         if proc.rank:
             proc.send(0, first)
         proc.barrier()
 
-    with pytest.raises(ProcessorRaised, match=r"handler 0, which is '.*two' here; that is '.*one' there"):
+    with pytest.raises(CollectiveMismatch, match=f"^processor 1 sent a message to {said}") as caught:
+        machines(2).run(program)
+    assert caught.value.rank == 0
+    assert f"in the same order (processor 0 of 2 was at {__file__}:" in str(caught.value)
+    assert isinstance(caught.value.__cause__, CollectiveMismatch)
+
+
+def test_handlers_of_which_only_one_replies_differ(machines: Machines) -> None:
+    def program(proc: smp.Processor) -> None:
+        first = proc.handler(one, replies=proc.rank == 1)
+        if proc.rank:
+            proc.request(0, first)
+        proc.barrier()
+
+    with pytest.raises(
+        CollectiveMismatch, match="handler 0, 'one', which replies, but handler 0 of processor 0 is 'one'"
+    ):
+        machines(2).run(program)
+
+
+def test_a_program_can_catch_a_mismatch_of_handlers(machines: Machines) -> None:
+    def program(proc: smp.Processor) -> str:
+        came: list[int] = []
+        go = proc.handler(lambda message: came.append(1))
+        first = proc.handler(one if proc.rank else two)
+        said = ""
+        if proc.rank:
+            proc.send(0, first, on=LEFT)
+            proc.send(0, go, on=LEFT)
+            proc.barrier()
+        else:
+            with pytest.raises(CollectiveMismatch) as caught:
+                proc.barrier()
+            proc.wait_until(lambda: came)
+            said = str(caught.value)
+        raise KeyError(said) if said else SystemExit
+
+    with pytest.raises(
+        ProcessorRaised, match=r"raised KeyError: .*its handler 1, whose name .*, but handler 1 of processor 0 is 'two'"
+    ):
         machines(2).run(program)
 
 
@@ -318,9 +367,37 @@ def test_a_handler_that_is_never_registered_is_reported(machines: Machines) -> N
             proc.send(0, proc.handler(print))
 
     with pytest.raises(
-        ProcessorRaised, match="a message to handler 1, but only 1 are registered here, and 1 message waits"
+        CollectiveMismatch,
+        match=r"^processor 1 sent a message to its handler 1, 'print', but only 1 is registered on processor 0, and .*",
     ):
         machines(2).run(program)
+
+
+def test_a_message_to_a_processor_without_handlers_is_reported(machines: Machines) -> None:
+    def program(proc: smp.Processor) -> None:
+        if proc.rank:
+            proc.send(0, proc.handler(one))
+
+    with pytest.raises(CollectiveMismatch) as caught:
+        machines(2).run(program)
+    said = str(caught.value)
+    assert "processor 0: return from the program at " in said
+    assert "processor 1: quiet at " in said
+    assert "quiet also ends a program that has registered handlers or made ports: all must do so" in said
+
+
+def test_a_packet_that_is_left_after_the_programs_have_ended_is_reported(machines: Machines) -> None:
+    """No program of users can leave one; this one posts it past the calls of the processor."""
+
+    def program(proc: smp.Processor) -> None:
+        if proc.rank:
+            proc._port.network.try_post(1, 0, Handler(3, one, replies=False).head, b"")
+
+    with pytest.raises(
+        CollectiveMismatch, match=r"message to its handler 3, .* only 0 are registered on processor 0, and 1"
+    ):
+        machines(2).run(program)
+    assert machines(2).run(lambda proc: proc.rank).results == [0, 1]
 
 
 def test_waits_have_time_limits_and_go_on_after_them(machines: Machines) -> None:

@@ -129,6 +129,9 @@ class MessagePort(Client):
         self._left: dict[int, list[Buffer]] = {}  # what all have brought to the collective that was left last
         self._overdue = ""  # the collective at which a wait timed out; the others have the arrival
 
+    def packets_left(self) -> bool:
+        return any(self.network.came)
+
     def on_a_stream(self) -> bool:
         return False
 
@@ -174,7 +177,7 @@ class MessagePort(Client):
 
     def arrive(self, description: str, vote: bool = False, block: Sequence[Buffer] | None = None) -> int:
         if self.log is not None:
-            self.log.wait("begins", description)
+            self.log.begins(description)
         return self._begin(description, b"01"[vote : vote + 1] if block is None else b"".join(block))
 
     def blocks(self, ticket: int) -> list[Buffer]:
@@ -223,7 +226,7 @@ class MessagePort(Client):
         if self.diagnosis.kind:
             raise Aborted
         if self.log is not None:
-            self.log.wait("waits in", description)
+            self.log.waits(description)
         deadline = wait.deadline_after(timeout, time.monotonic_ns())
         arrived = self._arrived.setdefault(number, {})
         while len(arrived) < self.size:
@@ -234,6 +237,8 @@ class MessagePort(Client):
             try:
                 self.take(None if timeout is None else max(0.0, (deadline - time.monotonic_ns()) * 1e-9))
             except queue.Empty:
+                if self.log is not None:
+                    self.log.timed_out(description)
                 raise WaitTimeout(
                     f"processor {self.rank} waited {timeout} s at {description!r} and not all of the {self.size} "
                     "processors arrived"
@@ -243,7 +248,7 @@ class MessagePort(Client):
             self.diagnosis.kind = wait.MISMATCHED
             raise Mismatch(description)
         if self.log is not None:
-            self.log.wait("has passed", description)
+            self.log.passed(description)
         return [arrived[rank].block for rank in range(self.size)]
 
     def took(self, message: Any) -> None:

@@ -82,7 +82,7 @@ class Combination:
 
     @property
     def value(self) -> Any:
-        """What this processor brings, as it was given."""
+        """Return the value of this processor, as it was given."""
         return self._value
 
     def without_value(self) -> Combination:

@@ -15,6 +15,7 @@ from ..collectives.calls import CollectiveCalls
 from ..collectives.tickets import Ticket
 from ..port import Buffer, without_memory
 from .handlers import Handler
+from .logged import LoggedMessenger
 from .messenger import Messenger
 from .network import POSTED
 from .networks import BOTH, EITHER, EMPTY, LEFT, ONCE, RIGHT, How, On
@@ -36,7 +37,8 @@ class MessageCalls(CollectiveCalls):
         """The networks of this processor, for compiled loops that send and take packets.
 
         A loop gets it as an argument and gives it to `smp.compiled.try_post`, `try_poll`, `room`, `await_packet` and
-        `await_room`.  One thread at a time can use it: the one that runs the program.
+        `await_room`.  One thread at a time can use it: the one that runs the program.  Loops must take all packets: the
+        run fails with a `HandlerError` if some are left when the programs of all processors have ended.
 
         Raises
         ------
@@ -259,9 +261,15 @@ class MessageCalls(CollectiveCalls):
         if self._messenger is not None and (len(self._messenger.handlers) or self._transfers is not None):
             self.quiet()
 
+    def _check_messages(self) -> None:
+        """Raise an error if packets to this processor are left, when the programs of all have ended."""
+        if self._port.packets_left():
+            self._messages().check_left()
+
     def _messages(self) -> Messenger:
         if self._messenger is None:
-            self._messenger = Messenger(self._port)
+            port = self._port
+            self._messenger = Messenger(port) if port.log is None else LoggedMessenger(port, port.log)
             self._port.serve = self._messenger.serve
         return self._messenger
 
@@ -282,7 +290,6 @@ class MessageCalls(CollectiveCalls):
             and handler.__class__ is Handler
             and (replies or not handler.replies)
             and port.inside is None
-            and port.log is None
             and messenger.send_numbers(networks, to, handler.head, args) == POSTED
         )
 

@@ -12,6 +12,11 @@ from .packets import head_of, number_of
 
 OWN = 16
 """Numbers that are reserved for handlers of smp itself."""
+SAME = "all processors must register the same handlers, in the same order"
+
+
+class HandlerMismatch(CollectiveMismatch):
+    """The processors have registered different handlers.  For users, the run ends with a `CollectiveMismatch`."""
 
 
 def own(head: int) -> bool:
@@ -37,7 +42,7 @@ class Handler:
     def __init__(self, number: int, function: Callable[..., object], replies: bool, name: str = "") -> None:
         self.number, self.function, self.replies = number, function, replies
         self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
-        self.head = head_of(number, zlib.crc32(f"{self.name} {replies}".encode()))
+        self.head = head_of(number, _hash(self.name, replies))
 
     def __repr__(self) -> str:
         return f"<handler {self.number}, {self.name}{', which replies' if self.replies else ''}>"
@@ -46,13 +51,19 @@ class Handler:
 class Handlers:
     """The handlers of one processor, by their numbers: those of the program from 0 on, those of smp at the end.
 
+    Parameters
+    ----------
+    rank : int
+        Number of the processor, for messages.
+
     Attributes
     ----------
     by_head : dict
         The handlers by the heads of messages of numbers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rank: int) -> None:
+        self._rank = rank
         self._known: list[Handler] = []
         self._own: dict[int, Handler] = {}
         self.by_head: dict[int, Handler] = {}
@@ -82,7 +93,7 @@ class Handlers:
 
         Raises
         ------
-        CollectiveMismatch
+        HandlerMismatch
             If the sender knows another handler by this number.
         """
         number, name = number_of(head)
@@ -90,10 +101,34 @@ class Handlers:
             return self._own.get(number)
         handler = self._known[number]
         if number_of(handler.head)[1] != name:
-            theirs = [each for each in self._known if number_of(each.head)[1] == name]
-            known = f"that is {theirs[0].name!r} there" if theirs else "none of those registered here has its name"
-            raise CollectiveMismatch(
-                f"processor {source} sent a message to handler {number}, which is {handler.name!r} here; {known}: all "
-                "processors must register the same handlers, in the same order"
+            raise HandlerMismatch(
+                f"processor {source} sent a message to its handler {number}, {self._theirs(head)}, but handler "
+                f"{number} of processor {self._rank} is {_described(handler.name, handler.replies)}: {SAME}"
             )
         return handler
+
+    def unknown(self, head: int, source: int, count: int) -> HandlerMismatch:
+        """Return the error for messages to a handler that is not registered here."""
+        number, known = number_of(head)[0], len(self._known)
+        return HandlerMismatch(
+            f"processor {source} sent a message to its handler {number}, {self._theirs(head)}, but only {known} "
+            f"{'is' if known == 1 else 'are'} registered on processor {self._rank}, and {count} "
+            f"{'message waits' if count == 1 else 'messages wait'} there: {SAME}"
+        )
+
+    def _theirs(self, head: int) -> str:
+        """Return the sender's name of a handler, of which a message has a hash, if a handler here has that name."""
+        name = number_of(head)[1]
+        for each in self._known:
+            for replies in (each.replies, not each.replies):
+                if number_of(head_of(0, _hash(each.name, replies)))[1] == name:
+                    return _described(each.name, replies)
+        return f"whose name is that of no handler on processor {self._rank}"
+
+
+def _hash(name: str, replies: bool) -> int:
+    return zlib.crc32(f"{name} {replies}".encode())
+
+
+def _described(name: str, replies: bool) -> str:
+    return f"{name!r}, which replies" if replies else repr(name)

@@ -15,7 +15,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
-from smp.errors import CollectiveMismatch, HandlerError
+from smp.errors import HandlerError
 
 from ...protocols.loop_packets import OF_LOOPS
 from ...protocols.packet_heads import PARTIAL, PICKLED
@@ -23,7 +23,7 @@ from ..port import Port
 from .handlers import Handler, Handlers, own
 from .network import POSTED, Taken
 from .networks import BOTH, EMPTY, FIRST_LEFT, FIRST_RIGHT, LEFT, ONCE, ORDER, RIGHT, How, On
-from .packets import Assembly, decoded, encoded, number_of, parts
+from .packets import Assembly, decoded, encoded, parts
 
 
 class Message:
@@ -90,7 +90,7 @@ class Messenger:
         self._port, self._network = port, port.network
         self._one = 8 * self._network.longest  # bytes of one packet
         self.send_numbers, self._next = self._network.send_numbers, self._network.take
-        self.handlers = Handlers()
+        self.handlers = Handlers(port.rank)
         self.sent = self.handled = self.deepest = 0
         self._running: list[Message] = []  # messages whose handlers run, the innermost last
         self._inside = self.running
@@ -109,8 +109,6 @@ class Messenger:
 
     def try_send(self, to: int, handler: Handler, args: tuple[Any, ...], on: On) -> bool:
         """Post a message if there is room for all of it, without polling; return True if it was posted."""
-        if self._port.log is not None:
-            self._port.log.event("message", f"tries to send to {handler.name} of processor {to}")
         flags, data = encoded(args)
         if len(data) > self._one:
             raise ValueError(
@@ -146,7 +144,6 @@ class Messenger:
             and handler.__class__ is Handler
             and not handler.replies
             and self._running[-1:] == [message]
-            and self._port.log is None
             and self.send_numbers(BOTH, to, handler.head, args) == POSTED
         )
 
@@ -169,8 +166,6 @@ class Messenger:
         self._post(to, handler, args, on, RIGHT, EMPTY)
 
     def _post(self, to: int, handler: Handler, args: tuple[Any, ...], on: On, polled: On, how: How) -> None:
-        if self._port.log is not None:
-            self._port.log.event("message", f"sends to {handler.name} of processor {to}")
         flags, data = encoded(args)
         if len(data) <= self._one:
             self._insist(to, handler.head | flags, data, on, polled, how)
@@ -328,12 +323,16 @@ class Messenger:
         """Raise an error if a message has come for a handler that is not registered here."""
         for (_, source), waiting in self._early.items():
             if waiting:
-                number, count = number_of(waiting[0][0])[0], len(waiting)
-                raise CollectiveMismatch(
-                    f"processor {source} has sent a message to handler {number}, but only {len(self.handlers)} are "
-                    f"registered here, and {count} {'message waits' if count == 1 else 'messages wait'}: all "
-                    "processors must register the same handlers, in the same order"
-                )
+                raise self.handlers.unknown(waiting[0][0], source, len(waiting))
+
+    def check_left(self) -> None:
+        """Raise an error if a packet is left that was not handled."""
+        while (found := self._next(BOTH)) is not None:
+            number, source, head, words = found
+            if head < OF_LOOPS:
+                raise self.handlers.unknown(head, source, 1)
+            self._keep(number, source, head, words)
+        self.check_taken()
 
     def check_taken(self) -> None:
         """Raise an error if a packet of a loop has come that no loop has taken, while no loop can take it any more."""
@@ -353,8 +352,6 @@ class Messenger:
         return self.sent + self._network.sent_numbers() + sent, self.handled + handled
 
     def _run(self, handler: Handler, source: int, args: tuple[Any, ...]) -> None:
-        if self._port.log is not None:
-            self._port.log.event("message", f"runs {handler.name} of processor {source}")
         message = Message(self, handler, source)
         running, port = self._running, self._port
         running.append(message)

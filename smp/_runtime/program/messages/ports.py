@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smp.errors import CollectiveMismatch, WaitTimeout
+from smp.errors import WaitTimeout
 
 from ...memory.shared_elements import elements_of
 from ..port import Port
-from .handlers import Handler
+from .handlers import SAME, Handler, HandlerMismatch
 from .messenger import Message, Messenger
 from .networks import BOTH, ONCE
 
@@ -205,9 +205,8 @@ class Ports:
         port, source = self._known[number], message.source
         runs = port._then if head < 0 else self.messenger.handlers.named(head, source)
         if runs is None and head >= 0:
-            raise CollectiveMismatch(
+            raise HandlerMismatch(
                 f"processor {source} states an expectation at {port!r} with a handler that is not registered on "
-                f"processor {self.machine.rank}: all processors must register the same handlers, in the same order, "
-                "before the port"
+                f"processor {self.machine.rank}: {SAME}, before the port"
             )
         port._state(nbytes, runs, f"processor {source}")

@@ -9,14 +9,17 @@ follow on the same line.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import sys
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from ...source.lines import where
+from .runtime_states import LOGGING, RuntimeStates
 
 EVENTS = {
     "barrier": "waits of the program for all other processors: barriers, votes, phases of supersteps",
@@ -52,28 +55,65 @@ class Log:
         Returns the seconds of the clock that all processors share.
     events : collection of str
         The events of the runtime that are logged, of EVENTS.
+    states : RuntimeStates
+        States of the processor, which has states of its own during these events, and while it writes an entry.
     """
 
-    def __init__(self, path: str, rank: int, clock: Callable[[], float], events: Collection[str]) -> None:
+    def __init__(
+        self, path: str, rank: int, clock: Callable[[], float], events: Collection[str], states: RuntimeStates
+    ) -> None:
         self._file = io.FileIO(path, "a")  # each write goes to the end of the file; it closes itself when it is dropped
-        self._rank, self._clock, self._events = rank, clock, frozenset(events)
+        self._rank, self._clock, self._events, self._states = rank, clock, frozenset(events), states
 
     def write(self, text: str) -> None:
         """Write an entry."""
-        entry = Entry(self._rank, round(self._clock(), 9), text)
-        line = json.dumps(entry._asdict(), ensure_ascii=False) + "\n"
-        self._file.write(line.encode(errors="backslashreplace"))  # JSON has the same escapes for lone surrogates
+        with self._states.during(LOGGING):
+            entry = Entry(self._rank, round(self._clock(), 9), text)
+            line = json.dumps(entry._asdict(), ensure_ascii=False) + "\n"
+            self._file.write(line.encode(errors="backslashreplace"))  # JSON has the same escapes for lone surrogates
 
     def event(self, name: str, text: str) -> None:
         """Write an entry about an event of the runtime, if this kind of event is logged."""
         if name in self._events:
             self.write(f"{name}: {text}")
 
-    def wait(self, does: str, description: str) -> None:
-        """Write an entry about a collective that the program begins, waits in or has passed."""
-        if _COLLECTIVES.get(description.partition("(")[0], "barrier") in self._events:
-            at = where(sys._getframe(1))
-            self.write(f"{does} {description}" + (f" at {at}" if at else ""))
+    def during(self, name: str, state: str) -> AbstractContextManager[None]:
+        """Return a block during which the processor has a state, if this kind of event is logged."""
+        return self._states.during(state) if name in self._events else contextlib.nullcontext()
+
+    def begins(self, description: str) -> None:
+        """Write an entry about a collective that the program begins, and waits for later."""
+        if _event(description) in self._events:
+            self._collective("begins", description)
+
+    def waits(self, description: str) -> None:
+        """Write an entry about a collective in which the program waits from now on."""
+        event = _event(description)
+        if event in self._events:
+            self._states.begin(event)  # the states of these events have their names
+            self._collective("waits in", description)
+
+    def passed(self, description: str) -> None:
+        """Write an entry about the end of a wait in a collective."""
+        self._waited("has passed", description)
+
+    def timed_out(self, description: str) -> None:
+        """Write an entry about a wait in a collective that has reached its time limit."""
+        self._waited("timed out in", description)
+
+    def _waited(self, does: str, description: str) -> None:
+        if _event(description) in self._events:
+            self._collective(does, description)
+            self._states.finish()
+
+    def _collective(self, does: str, description: str) -> None:
+        at = where(sys._getframe(1))
+        self.write(f"{does} {description}" + (f" at {at}" if at else ""))
+
+
+def _event(description: str) -> str:
+    """Return the event of a collective."""
+    return _COLLECTIVES.get(description.partition("(")[0], "barrier")
 
 
 def last_entries(path: str | os.PathLike[str]) -> dict[int, Entry]:

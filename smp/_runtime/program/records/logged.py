@@ -4,12 +4,46 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ...loops.places import Enclosing
 from ..processor import Processor
 from .log import EVENTS, Log
 from .repeats import must_have
+from .runtime_states import BROADCAST, COMBINE, PRINTING, RuntimeStates
+
+
+class LoggedProcessor(Processor):
+    """A processor in a run with a log, which records these calls as states; see `Processor`."""
+
+    def broadcast(self, *args: Any, **kwargs: Any) -> Any:
+        with self._during("broadcast", BROADCAST):
+            return super().broadcast(*args, **kwargs)
+
+    def gather(self, *args: Any, **kwargs: Any) -> Any:
+        with self._during("broadcast", BROADCAST):
+            return super().gather(*args, **kwargs)
+
+    def reduce(self, *args: Any, **kwargs: Any) -> Any:
+        with self._during("combine", COMBINE):
+            return super().reduce(*args, **kwargs)
+
+    def scan(self, *args: Any, **kwargs: Any) -> Any:
+        with self._during("combine", COMBINE):
+            return super().scan(*args, **kwargs)
+
+    def print(self, *args: Any, **kwargs: Any) -> None:
+        with self._during("print", PRINTING):
+            super().print(*args, **kwargs)
+
+    def flush(self, *args: Any, **kwargs: Any) -> int:
+        with self._during("print", PRINTING):
+            return super().flush(*args, **kwargs)
+
+    def _during(self, event: str, state: str) -> AbstractContextManager[None]:
+        assert self._port.log is not None
+        return self._port.log.during(event, state)
 
 
 class WithLog(Enclosing):
@@ -20,7 +54,10 @@ class WithLog(Enclosing):
         self._path, self._events = path, tuple(events)
 
     def __call__(self, proc: Processor, *args: Any, **kwargs: Any) -> Any:
-        proc._port.log = Log(self._path, proc.rank, proc._port.clock, self._events)
+        port = proc._port
+        proc._recorder.states = states = RuntimeStates(port.clock, port.on_a_stream)
+        port.log = Log(self._path, proc.rank, port.clock, self._events, states)
+        proc.__class__ = LoggedProcessor
         return self.program(proc, *args, **kwargs)
 
 

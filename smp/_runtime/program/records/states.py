@@ -20,7 +20,8 @@ MOST = 256
 LIMIT = 1_000_000
 """Number of changes that a processor records in one run, at 10 bytes each; further ones are only counted."""
 IDLE, BUSY = "idle", "busy"
-_UNRECORDED = -1  # stands for any state while a program records none
+UNRECORDED = -1
+"""Stands for any state while a program records none."""
 
 PackedStates = tuple[bytes, bytes, list[str], float, int]
 """Times of the changes and numbers of the states, names by number, end of the last state, changes not recorded."""
@@ -56,10 +57,12 @@ class States:
     ----------
     clock : callable
         Returns the time in seconds.
+    limit, most : int
+        Largest numbers of changes that are recorded, and of states.
     """
 
-    def __init__(self, clock: Callable[[], float], limit: int = LIMIT) -> None:
-        self._clock, self._limit = clock, limit
+    def __init__(self, clock: Callable[[], float], limit: int = LIMIT, most: int = MOST) -> None:
+        self._clock, self._limit, self._most = clock, limit, most
         self._known: dict[str, State] = {}
         self._times, self._numbers = array("d"), array("h")
         self._end: float | None = None
@@ -87,7 +90,7 @@ class States:
         """Record states from now on, or no longer; return whether they were recorded before."""
         before, self._recording = self._recording, on
         if on != before:
-            self._note(self._current._number if on else _UNRECORDED)
+            self._note(self._current._number if on else UNRECORDED)
         return before
 
     def end(self, now: float | None = None) -> None:
@@ -105,7 +108,7 @@ class States:
             raise TypeError(f"the name of a state must be a string, not {name!r}")
         if not name:
             raise ValueError("a state needs a name, for the legend of its picture; this one is empty")
-        if len(self._known) == MOST:
+        if len(self._known) == self._most:
             raise ValueError(
                 f"a processor can have at most {MOST} states, idle and busy among them, and {name!r} would be one "
                 "more: use the same name for work of the same kind"
@@ -143,7 +146,7 @@ def joined_states(packs: Sequence[PackedStates | None]) -> tuple[NDArray[np.void
         if pack is None:
             continue
         times, numbers = np.append(np.frombuffer(pack[0]), pack[3]), np.frombuffer(pack[1], np.int16)
-        recorded = numbers != _UNRECORDED
+        recorded = numbers != UNRECORDED
         part = np.zeros(np.count_nonzero(recorded), STATE)
         part["rank"], part["state"] = rank, np.array(pack[2])[numbers[recorded]]
         part["start"], part["end"] = times[:-1][recorded], times[1:][recorded]
