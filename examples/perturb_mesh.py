@@ -18,7 +18,6 @@ import numpy as np
 
 import smp
 from smp.compiled import clock, local
-from smp.kernels.messages.congestion import Timing
 from smp.kernels.messages.mesh import new_state, relax_mesh
 from smp.kernels.messages.mesh_messages import relax_mesh_messages
 from smp.perturb import climb
@@ -26,7 +25,7 @@ from smp.perturb import climb
 NODES, WORDS, ROUNDS = 16, 32, 6
 DELAYS = ("2us", "5us", "10us", "20us", "50us", "100us", "200us")
 GRAINS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-NETWORK = Timing(latency=20_000, per_word=1_000, timeout=200_000)
+NETWORK = smp.networks.congested(timeout=200_000)
 LATEST = 100_000
 """Largest delay in ns with which a node begins.  These delays differ from run to run, and are the only noise."""
 
@@ -42,7 +41,7 @@ def shared(proc, state, grain):
 
 def messages(proc, state, grain, late):
     idle(np.empty(10 * late[proc.rank], np.uint8))
-    return relax_mesh_messages(proc, state, rounds=ROUNDS, grain=grain, timing=NETWORK)
+    return relax_mesh_messages(proc, state, rounds=ROUNDS, grain=grain)
 
 
 def arguments(machine, form, grain):
@@ -74,29 +73,27 @@ def timed(proc, form, *args):
     return (clock() - began) * 1e-9, again and again["failures"]
 
 
-def against_grain(machine, form, runs):
-    """Return the seconds (runs, grains) that a form takes, and how many messages had to be sent again."""
+def against_grain(machine, form):
+    """Return the seconds (grains,) that a form takes, and how many messages had to be sent again."""
     made = [arguments(machine, form, grain) for grain in GRAINS]
-    results = [[machine.run(timed, form, *given()).results[0] for given in made] for _ in range(runs)]
-    return [[seconds for seconds, _ in run] for run in results], [[again for _, again in run] for run in results]
+    return zip(*[machine.run(timed, form, *given()).results[0] for given in made], strict=True)
 
 
 def emulated(folder):
-    with smp.emulated(NODES, schedule="clock") as machine:
+    with smp.emulated(NODES, schedule="clock", network=NETWORK) as machine:
         print("Shared memory, a grain of 8 (figure 3-a)")
         linear = climbed(machine, shared, 8, "main_loop, update", replicates=2)
         print(linear.table())
         print("Each pass of a place costs the whole delay, whatever its length: any of these delays will do.\n")
 
-        print("Response against grain (figure 4), in ms; for three runs by messages, also the messages sent again")
-        (exact,), _ = against_grain(machine, shared, 1)
-        times, again = against_grain(machine, messages, 3)
-        print("grain    shared    by messages                sent again")
-        for i, grain in enumerate(GRAINS):
-            three = "  ".join(f"{run[i] * 1e3:7.3f}" for run in times)
-            print(f"{grain:5}   {exact[i] * 1e3:7.3f}   {three}   " + " ".join(f"{run[i]:3}" for run in again))
-        print("In shared memory, more work always takes more time. By messages, up to a grain of about 64, it")
-        print("may take less: communication dominates, and runs that begin differently end differently.\n")
+        print("Response against grain (figure 4), in ms; and the messages that are sent again")
+        exact, _ = against_grain(machine, shared)
+        times, again = against_grain(machine, messages)
+        print("grain    shared    by messages   sent again")
+        for grain, one, other, failures in zip(GRAINS, exact, times, again, strict=True):
+            print(f"{grain:5}   {one * 1e3:7.3f}   {other * 1e3:12.3f}   {failures:10}")
+        print("In shared memory, more work always takes more time. By messages, communication dominates, and a grain")
+        print("of 64 takes the least time.\n")
 
         print("By messages, a grain of 8 (figure 3-b)")
         erratic = climbed(machine, messages, 8, "main_loop, receive", replicates=6)
@@ -108,7 +105,7 @@ def emulated(folder):
         for delay, rung in zip(DELAYS, erratic.rungs, strict=True):
             none, main, receive, both = rung.responses("failures").mean(axis=0)
             print(f"{delay:>5}   {none:7.1f}  {main:9.1f}  {receive:7.1f}  {both:7.1f}")
-        print("A small delay changes which node finds whose input busy; at the main loop it makes the program faster.")
+        print("A small delay changes which node finds whose input busy, which can make the program faster.")
         print("Large delays bring all nodes into step: three messages in four then reach a node that is sending")
         print("itself, and are sent again. From there on, a delay costs its own length.")
     if folder:

@@ -99,6 +99,14 @@ def emulated() -> Iterator[Emulated]:
         yield functools.cache(lambda p: stack.enter_context(smp.emulated(p, schedule="clock")))
 
 
+@pytest.fixture(scope="module")
+def congested() -> Iterator[Emulated]:
+    """``congested(p)`` is a machine as of ``emulated``, with a network that congests."""
+    network = smp.networks.congested()
+    with contextlib.ExitStack() as stack:
+        yield functools.cache(lambda p: stack.enter_context(smp.emulated(p, schedule="clock", network=network)))
+
+
 @pytest.fixture
 def pair(machines: Machines) -> smp.Machine:
     """A machine of two processors, shared by the tests of a module."""

@@ -306,7 +306,8 @@ def emulated(
     charges : Charges, optional
         Costs of primitives and copies, in ns of virtual time; by default the table of ``emulated.costs``.
     network : network, optional
-        Network that carries the messages, one of `smp.networks`; by default ``ideal()``, which takes no time.
+        Network that carries the messages, one of `smp.networks`; by default ``ideal()``, which takes no time.  A
+        network that takes time needs ``schedule="clock"``.
 
     Returns
     -------
@@ -344,7 +345,6 @@ def emulated(
     if charges is not None and not isinstance(charges, Charges):
         raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
     table = Charges() if charges is None else charges
-    made = EmulatedProcessors(
-        size, scheduler(schedule, seed), checked_limit(limit), trace, table, checked_network(network)
-    )
+    rule, by_clock = scheduler(schedule, seed), isinstance(schedule, str) and schedule == "clock"
+    made = EmulatedProcessors(size, rule, checked_limit(limit), trace, table, checked_network(network, by_clock))
     return Machine(made, team, checked_seed(seed))

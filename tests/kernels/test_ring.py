@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.machines import Emulated
+from support.machines import Emulated, Machines
 
 import smp
+from smp._runtime.program.messages.packets import encoded
 from smp.compiled import clock
 from smp.errors import ProcessorRaised
 from smp.kernels.messages import ring
-from smp.kernels.messages.congestion import Timing
+from smp.kernels.messages.mailbox import PIECE
 from smp.kernels.messages.ring import pass_tokens, tokens
 from smp.perturb import counted, treated
 
@@ -25,6 +26,7 @@ def checksums(p: int, rounds: int, load: int, likely: float, seed: int) -> list[
     return [int(number) for number in received + np.roll(received, -1)]
 
 
+@pytest.mark.parametrize("network", ["ideal", "congested"])
 @pytest.mark.parametrize("p", [1, 2, 3, 5])
 @settings(max_examples=8, deadline=None)
 @given(
@@ -36,13 +38,23 @@ def checksums(p: int, rounds: int, load: int, likely: float, seed: int) -> list[
     delays=st.dictionaries(st.sampled_from(PLACES), st.integers(0, 100_000).map("{}ns".format)),
 )
 def test_delays_do_not_change_the_checksums(
-    emulated: Emulated, p: int, rounds: int, load: int, words: int, likely: float, seed: int, delays: dict[str, str]
+    emulated: Emulated,
+    congested: Emulated,
+    network: str,
+    p: int,
+    rounds: int,
+    load: int,
+    words: int,
+    likely: float,
+    seed: int,
+    delays: dict[str, str],
 ) -> None:
+    machine = congested(p) if network == "congested" else emulated(p)
     with treated(delays):
-        run = emulated(p).run(pass_tokens, rounds, load=load, words=words, likely=likely, seed=seed)
-    assert [one["checksum"] for one in run.results] == checksums(p, rounds, load, likely, seed)
-    for one in run.results:
-        assert one["attempts"] == 2 * p * rounds + one["failures"]
+        run = machine.run(pass_tokens, rounds, load=load, words=words, likely=likely, seed=seed)
+    failures = int(run.network["failures"].sum())
+    of_all = {"attempts": 2 * p * rounds + failures, "failures": failures} if network == "congested" else {}
+    assert run.results == [{"checksum": one, **of_all} for one in checksums(p, rounds, load, likely, seed)]
 
 
 def test_tokens_are_multiplied_as_often_as_the_load_says() -> None:
@@ -64,11 +76,20 @@ def test_the_likely_branch_is_taken_with_its_probability() -> None:
     assert len(np.unique(found)) == found.size
 
 
-def test_the_host_and_random_schedules_give_the_same_checksums() -> None:
-    for machine in (smp.host(2), smp.emulated(2, seed=1), smp.emulated(2, seed=2)):
-        with machine:
-            run = machine.run(pass_tokens, 4, words=2, seed=9, timing=Timing(1_000, 0, 50_000))
-        assert [one["checksum"] for one in run.results] == checksums(2, 4, 10, 0.85, 9)
+@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("words", [2, PIECE, 2 * PIECE + 1])
+def test_every_kind_of_machine_gives_the_same_checksums(
+    machines: Machines, congested: Emulated, p: int, words: int
+) -> None:
+    """Messages of more than `PIECE` words take several of the machine's."""
+    expected = checksums(p, 4, 10, 0.85, 9)
+    for machine in (machines(p), congested(p)):
+        run = machine.run(pass_tokens, 4, words=words, seed=9)
+        assert [one["checksum"] for one in run.results] == expected
+    for seed in range(3):
+        with smp.emulated(p, seed=seed, network=smp.networks.ideal(room=1)) as machine:
+            run = machine.run(pass_tokens, 4, words=words, seed=9)
+            assert run.results == [{"checksum": one} for one in expected]
 
 
 def test_places_are_passed_as_often_as_the_figure_says(emulated: Emulated) -> None:
@@ -97,19 +118,27 @@ def timed(machine: smp.Machine, rounds: int, **options: Any) -> tuple[int, dict[
     return max(ns for ns, _ in results), results[0][1]
 
 
-def test_nodes_in_step_never_fail_and_a_round_takes_the_sum_of_its_parts(emulated: Emulated) -> None:
-    """With nothing to compute, a round is a transmission of each kind and three sleeps of some 3 us."""
-    options: dict[str, Any] = {"load": 0, "words": 30, "timing": Timing(50_000, 1_000, 400_000)}
-    (few, one), (many, other) = (timed(emulated(5), rounds, **options) for rounds in (5, 9))
+def words_of(length: int) -> int:
+    """Return the words of a message of a mailbox."""
+    return len(encoded((ring.MAIN, bytes(8 * length)))[1]) // 8
+
+
+def test_nodes_in_step_never_fail_and_a_round_takes_the_sum_of_its_parts() -> None:
+    """With nothing to compute, a round is a transmission of each kind, and at most three sleeps of some 3 us."""
+    network = smp.networks.congested(latency=50_000, per_word=1_000)
+    with smp.emulated(5, schedule="clock", network=network) as machine:
+        (few, one), (many, other) = (timed(machine, rounds, load=0, words=30) for rounds in (5, 9))
     assert one["failures"] == other["failures"] == 0
-    assert 0 < (many - few) / 4 - (80_000 + 51_000) < 3 * 3_500
+    sleeps = (many - few) / 4 - 2 * 50_000 - 1_000 * (words_of(30) + words_of(1))
+    assert 30 + 1 < words_of(30) + words_of(1) < 30 + 1 + 12
+    assert 0 < sleeps < 3 * 3_500
 
 
-def test_delays_that_keep_nodes_in_step_make_the_ring_faster(emulated: Emulated) -> None:
+def test_delays_that_keep_nodes_in_step_make_the_ring_faster(congested: Emulated) -> None:
     """The quick branch waits about as long as {code A} takes, and all nodes wait for the slowest before they send."""
-    before, plain = timed(emulated(16), 8, seed=5)
+    before, plain = timed(congested(16), 8, seed=5)
     with treated({"F2": "20us", "F4": "20us", "F5": "24us", "F6": "20us"}):
-        after, delayed = timed(emulated(16), 8, seed=5)
+        after, delayed = timed(congested(16), 8, seed=5)
     assert plain["failures"] > 30
     assert delayed["failures"] == 0
     assert before > 1.5 * after
@@ -124,7 +153,6 @@ def test_delays_that_keep_nodes_in_step_make_the_ring_faster(emulated: Emulated)
         ({"rounds": 1, "words": 0}, "words must be at least 1, not 0"),
         ({"rounds": 1, "likely": 1.5}, "likely must be a share from 0 to 1, not 1.5"),
         ({"rounds": 1.5}, "float"),
-        ({"rounds": 1, "timing": Timing(timeout=-1)}, "timeout must be at least 0, not -1"),
     ],
 )
 def test_invalid_options_are_refused(emulated: Emulated, options: dict[str, Any], message: str) -> None:

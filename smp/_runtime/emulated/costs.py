@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..loops import atomics
-from .networks import queues
+from .networks import congested, queues
 from .primitives import PRIMITIVES, meaning_of
 
 
@@ -85,7 +85,8 @@ class Charges:
         """Return the charge of each primitive that touches shared words, keyed by the primitive's Python body."""
         charges = {meaning_of(getattr(atomics, name)): getattr(self, name) for name in PRIMITIVES}
         looks = (queues.poll, queues.poll_for_loop, queues.room_for, queues.look)
-        return {**charges, queues.post: self.exchange, **dict.fromkeys(looks, self.load)}
+        changes = (queues.post, congested.transmit)
+        return {**charges, **dict.fromkeys(changes, self.exchange), **dict.fromkeys(looks, self.load)}
 
     def copying(self, nbytes: int) -> int:
         """Return the charge for copying the given number of bytes."""

@@ -46,7 +46,6 @@ from .costs import Charges
 from .emulator import Emulator, Step
 from .ending import Ending
 from .networks.kinds import Kind
-from .networks.network import QueueNetwork
 from .schedules import Schedule
 from .waiting_threads import InterpretedThreads
 
@@ -132,8 +131,8 @@ class EmulatedPort(SharedMemoryPort):
         self._processors.charge_copy(np.asarray(values).nbytes)
 
     def _make_network(self) -> SleepingNetwork:
-        memory, rank = self.memory, self.rank
-        return QueueNetwork(memory, rank, self._processors.queues, self.diagnosis.here, self._aborted)
+        made, queues = self._processors.network.of_a_processor(), self._processors.queues
+        return made(self.memory, self.rank, queues, self.diagnosis.here, self._aborted)
 
     def packets_left(self) -> bool:
         """See `Port.packets_left`; this look at the queues is not a step, which would be one more in each schedule."""
@@ -192,7 +191,7 @@ class EmulatedProcessors:
         self.ports = [EmulatedPort(self, rank) for rank in range(size)]
         self._allocations: list[tuple[Block, tuple[int, ...], np.dtype[Any]]] = []
         self._own: list[Block] = []
-        self.queues = network.queues(size)
+        self.network, self.queues = network, network.queues(size)
 
     def call(
         self, message: bytes, streams: int, ctrl_c: HeldBack, timeout: float | None, helpers: bool | None

@@ -23,6 +23,12 @@ class Interpreter(Protocol):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Advance virtual time by the cost of a loop over local data; return the arguments for its machine code."""
 
+    def time(self) -> int:
+        """Return the virtual time of the running stream, in ns."""
+
+    def pass_time(self, nanoseconds: int) -> None:
+        """Advance the virtual time of the running stream."""
+
 
 class _Here(threading.local):
     interpreter: Interpreter | None = None

@@ -28,7 +28,7 @@ class Run(Repeated):
     ----------
     results : list
         Values that the program returned, one per processor.
-    steps, collectives, states, seconds, wall, size, dropped
+    steps, collectives, states, network, seconds, wall, size, dropped
         See `Repeat`.
     repeats, warmup
         See `Repeated`.

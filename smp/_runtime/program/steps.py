@@ -94,6 +94,7 @@ class Packed(NamedTuple):
     hardware: Hardware | None
     placement: Placement
     states: PackedStates | None
+    transmissions: tuple[int, int] | None
 
 
 class Begun:
@@ -129,6 +130,8 @@ class Recorder:
     placement : Placement
     states : States or None
         The states of the processor, once the program has set one.
+    transmissions : tuple of int or None
+        Numbers of packets that were transmitted, and that failed, on a network on which that may happen.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -142,6 +145,7 @@ class Recorder:
         self.hardware: Hardware | None = None
         self.placement = (math.nan, math.nan)
         self.states: States | None = None
+        self.transmissions: tuple[int, int] | None = None
         self._rows = array("d")
         self._limit = limit * _COLUMNS
         self._exchanges: dict[tuple[str | None, str, int], list[float]] = {}
@@ -194,7 +198,8 @@ class Recorder:
         exchanges = [(*key, row) for key, row in self._exchanges.items()]
         supersteps = self._rows.tobytes(), list(self.labels), self.dropped
         states = None if self.states is None else self.states.packed()
-        return *supersteps, exchanges, self.seconds, self.stated, self.cells, self.hardware, self.placement, states
+        counts = self.stated, self.cells, self.hardware, self.placement
+        return *supersteps, exchanges, self.seconds, *counts, states, self.transmissions
 
 
 ORDER = np.dtype([("step", np.int64), ("label", "U32")])

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..loops.objects import type_offset
 from ..memory.nets import LoopNetwork
-from ..program.messages.network import Taken
+from ..program.messages.network import Taken, Transmissions
 from ..protocols import rings, wait
 from ..protocols.message_waits import (
     FENCE,
@@ -57,6 +57,7 @@ class SleepingNetwork:
     send_numbers: Callable[[int, int, int, tuple[Any, ...]], int]
     take: Callable[[int], Taken | None]
     take_soon: Callable[[int], Taken | None]
+    transmissions: Transmissions | None = None
 
     def __init__(self, here: Callable[[], object], aborted: Callable[[], object]) -> None:
         self._here, self._aborted = here, aborted

@@ -1,1 +1,1 @@
-"""Programs whose processors send data to each other: a mesh, a ring, and a network that congests."""
+"""Programs whose processors send data to each other: a mesh and a ring."""

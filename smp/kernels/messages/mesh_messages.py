@@ -1,4 +1,4 @@
-"""Mesh by messages: neighbours send their states to each other through a network that congests and retries.
+"""Mesh by messages: neighbours send their states to each other.
 
     a round     send: one's own state to the four neighbours ─▶ receive: theirs ─▶ update
 
@@ -9,7 +9,8 @@ rows the directions are kept apart.
 Places where perturbation tuning inserts delays: those of `relax_mesh`, but `send` and `receive` for each neighbour, so
 four times per round.
 
-Source: Synthetic-perturbation tuning of MIMD programs, section 4.2, example 3-DM.  The network is `congestion`.
+Source: Synthetic-perturbation tuning of MIMD programs, section 4.2, example 3-DM.  There messages congest, as they do
+on an emulated machine with the network `smp.networks.congested`.
 """
 
 from __future__ import annotations
@@ -21,33 +22,27 @@ from smp import GlobalArray, Processor
 from smp.compiled import delay
 
 from ..costs import Costs
-from .congestion import Network, Timing, network
+from .mailbox import Mailbox
 from .mesh import NEIGHBOURS, Shape, States, check_mesh, mesh_shape, neighbours, update
 from .mesh_cells import cost as cost_of_cells
 
 
-def send(net: Network, around: NDArray[np.int64], mine: States) -> None:
+def send(mailbox: Mailbox, around: NDArray[np.int64], mine: States) -> None:
     """Send a node's own state to its four neighbours: to the northern one as from the south, and so on."""
     for direction in range(NEIGHBOURS):
         delay("send")
-        net.send(int(around[direction]), direction ^ 1, mine)
+        mailbox.send(int(around[direction]), direction ^ 1, mine)
 
 
-def receive(net: Network, received: States) -> None:
+def receive(mailbox: Mailbox, received: States) -> None:
     """Wait for the states of the four neighbours and write them into ``received``."""
     for direction in range(NEIGHBOURS):
         delay("receive")
-        received[direction] = net.receive(direction)
+        received[direction] = mailbox.receive(direction, received.shape[1])
 
 
 def relax_mesh_messages(
-    proc: Processor,
-    state: GlobalArray,
-    *,
-    rounds: int,
-    grain: int = 1,
-    shape: Shape | None = None,
-    timing: Timing | None = None,
+    proc: Processor, state: GlobalArray, *, rounds: int, grain: int = 1, shape: Shape | None = None
 ) -> dict[str, int]:
     """Relax the states of a wrapped mesh whose nodes send each other messages (SPMD program).
 
@@ -55,13 +50,12 @@ def relax_mesh_messages(
     ----------
     proc, state, rounds, grain, shape
         As for `smp.kernels.messages.mesh.relax_mesh`; the result is the same, bit for bit.
-    timing : Timing, optional
-        Times of the network; by default those of `Timing`.
 
     Returns
     -------
     dict of str to int
-        ``attempts`` and ``failures``: number of transmissions of all nodes, and of those that had to be sent again.
+        On a network that congests, ``attempts`` and ``failures``: number of transmissions of all nodes, and of those
+        that had to be repeated.
 
     Raises
     ------
@@ -75,19 +69,19 @@ def relax_mesh_messages(
     """
     check_mesh(proc, state, rounds, grain)
     around = neighbours(proc.rank, mesh_shape(proc.size, shape))
-    net = network(proc, max(state.shape[1], 1), timing or Timing())
+    mailbox = Mailbox(proc)
     with proc.superstep("start") as step:
         mine = step.copy_in(state, proc.rank)
     received = np.empty((NEIGHBOURS, len(mine)))
     for _ in range(rounds):
         delay("main_loop")
-        send(net, around, mine)
-        receive(net, received)
+        send(mailbox, around, mine)
+        receive(mailbox, received)
         update(mine, received, grain)
     with proc.superstep("end") as step:
         step.compute()
         step.copy_out(state, proc.rank, mine)
-    return {"attempts": proc.reduce(net.attempts), "failures": proc.reduce(net.failures)}
+    return mailbox.transmissions()
 
 
 def cost(p: int, words: int) -> Costs:

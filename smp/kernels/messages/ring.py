@@ -19,12 +19,12 @@
 The letters are places for delays.  F1 to F6 are those of figure 2, a to h others spread through the loop, c in
 {code A}.
 
-A node sends again only after its successor has taken the message before.  Both kinds of messages arrive at one input,
-on a network that congests (`congestion`).  The token decides which branch a node takes, and how long {code A} is.  A
-node that is ready earlier than its successor finds the successor's input taken, and has to try again later.  Delays can
-keep nodes in step.
+A node sends again only after its successor has taken the message before.  The token decides which branch a node takes,
+and how long {code A} is.  On a machine whose network congests (`smp.networks.congested`), both kinds of messages arrive
+at one input.  A node that is ready earlier than its successor finds the successor's input taken, and has to try again
+later.  Delays can keep nodes in step.
 
-The computed values are the same with any delays and on any network; `tokens` computes them without a network.
+The computed values are the same with any delays and on any machine; `tokens` computes them without a network.
 
 Source: Synthetic-perturbation tuning of MIMD programs, section 3.2, example 2 and figure 2; there on 16 nodes of an
 iPSC-1.  The source does not say which node sends the secondary message, or what both messages hold.
@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from smp import Processor, local, stream
 from smp.compiled import delay
 
-from .congestion import Timing, network
+from .mailbox import Mailbox
 
 MAIN, SECONDARY = range(2)
 MULTIPLIER = 6_364_136_223_846_793_005  # of a linear congruential generator modulo 2^64
@@ -104,7 +104,6 @@ def pass_tokens(
     words: int = 64,
     likely: float = 0.85,
     seed: int = 0,
-    timing: Timing | None = None,
 ) -> dict[str, int]:
     """Pass tokens round a ring, with a processor for each node (SPMD program).
 
@@ -121,14 +120,12 @@ def pass_tokens(
         Share of the tokens with which {code A} is run.
     seed : int
         Seed of the first tokens.
-    timing : Timing, optional
-        Times of the network.
 
     Returns
     -------
     dict
-        ``checksum`` of all that this node has received.  For the whole ring, ``attempts`` is the number of
-        transmissions, and ``failures`` the number of those that failed.
+        ``checksum`` of all that this node has received.  On a network that congests, also those of the whole ring:
+        ``attempts``, the number of transmissions, and ``failures``, the number of those that failed.
 
     Raises
     ------
@@ -139,7 +136,7 @@ def pass_tokens(
     --------
     >>> import smp
     >>> from smp.kernels.messages.ring import pass_tokens
-    >>> with smp.emulated(4, schedule="clock") as machine:
+    >>> with smp.emulated(4, schedule="clock", network=smp.networks.congested()) as machine:
     ...     run = machine.run(pass_tokens, rounds=3)
     >>> run.results[0]["attempts"] - run.results[0]["failures"]  # 2 messages a round and node
     24
@@ -149,34 +146,33 @@ def pass_tokens(
             raise ValueError(f"{name} must be at least {least}, not {number}")
     if not 0 <= likely <= 1:
         raise ValueError(f"likely must be a share from 0 to 1, not {likely}")
-    net = network(proc, words, timing)
+    mailbox = Mailbox(proc)
     successor, predecessor = (proc.rank + 1) % proc.size, (proc.rank - 1) % proc.size
     values, checksum = np.empty(BLOCK, np.uint64), 0
-    net.send(successor, MAIN, np.full(words, first_tokens(proc.size, seed)[proc.rank]))
+    mailbox.send(successor, MAIN, np.full(words, first_tokens(proc.size, seed)[proc.rank]))
     for r in range(rounds):
         delay("a")
         delay("F1")
-        token = int(net.receive(MAIN)[-1])
+        token = int(mailbox.receive(MAIN, words)[-1])
         delay("F2")
         delay("b")
-        net.send(predecessor, SECONDARY, [token])
+        mailbox.send(predecessor, SECONDARY, [token])
         values.fill(token + proc.rank)
         if is_likely(token, likely):
             code_a(values, loops_of(token, load))
             delay("d")
             delay("F3")
-            leave = net.receive(SECONDARY)
+            leave = mailbox.receive(SECONDARY, 1)
             delay("F4")
         else:
             delay("e")
             delay("F5")
-            leave = net.receive(SECONDARY)
+            leave = mailbox.receive(SECONDARY, 1)
             delay("F6")
             delay("f")
         checksum += token + int(leave[0])
         delay("g")
         if r < rounds - 1:
-            net.send(successor, MAIN, np.full(words, drawn(int(values[-1]))))
+            mailbox.send(successor, MAIN, np.full(words, drawn(int(values[-1]))))
         delay("h")
-    attempts, failures = proc.reduce(net.attempts), proc.reduce(net.failures)
-    return {"checksum": checksum, "attempts": attempts, "failures": failures}
+    return {"checksum": checksum, **mailbox.transmissions()}

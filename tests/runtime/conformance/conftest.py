@@ -23,6 +23,19 @@ def machines(request: pytest.FixtureRequest) -> Iterator[Callable[[int], smp.Mac
         yield functools.cache(lambda p: stack.enter_context(KINDS[request.param](p)))
 
 
+NETWORKS: dict[str, Callable[[int], smp.Machine]] = {
+    **KINDS,
+    "congested": lambda p: smp.emulated(p, schedule="clock", network=smp.networks.congested()),
+}
+
+
+@pytest.fixture(scope="module", params=NETWORKS)
+def networks(request: pytest.FixtureRequest) -> Iterator[Callable[[int], smp.Machine]]:
+    """``networks(p)`` returns a machine as ``machines(p)`` does, with each kind and each network of messages."""
+    with contextlib.ExitStack() as stack:
+        yield functools.cache(lambda p: stack.enter_context(NETWORKS[request.param](p)))
+
+
 @pytest.fixture
 def kinds() -> dict[str, Callable[[int], smp.Machine]]:
     """Functions that open a machine, one for each kind."""

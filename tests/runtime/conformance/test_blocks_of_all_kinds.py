@@ -18,6 +18,12 @@ RECORD = np.dtype([("key", "i8"), ("value", "f4", 3), ("name", "S3")])
 DTYPES = ["?", "i1", "i2", "u4", "i8", "f2", "f8", "g", "c8", ">f8", "U2", "S5", "V7", "M8[s]", "V300", RECORD]
 
 
+@pytest.fixture(scope="module")
+def machines(networks: Machines) -> Machines:
+    """Each kind of machine, and each network."""
+    return networks
+
+
 def drawn(dtype: Any, n: int, seed: int) -> Any:
     """Return an array of random bytes."""
     octets = np.random.default_rng(seed).integers(0, 256, n * np.dtype(dtype).itemsize, np.uint8)

@@ -13,6 +13,14 @@ from smp._runtime.program.messages.handlers import Handler
 from smp.errors import CollectiveMismatch, ProcessorRaised, WaitTimeout
 
 Machines = Callable[[int], smp.Machine]
+WITH_ROOM = pytest.mark.parametrize("networks", ["host", "emulated", "messages"], indirect=True)
+"""Where a queue has room for several packets, and a packet for few words."""
+
+
+@pytest.fixture(scope="module")
+def machines(networks: Machines) -> Machines:
+    """Each kind of machine, and each network."""
+    return networks
 
 
 @pytest.mark.parametrize("processors", [1, 2, 3])
@@ -114,6 +122,7 @@ def test_long_messages_of_several_senders_do_not_mix(machines: Machines) -> None
     assert machines(3).run(program).results == [[True] * 60] * 3
 
 
+@WITH_ROOM
 def test_polls_take_what_they_are_asked_for(machines: Machines) -> None:
     """A processor sends to itself, so that it knows what lies in its networks."""
 
@@ -440,6 +449,7 @@ def test_quiet_waits_for_chains_of_messages(machines: Machines) -> None:
     assert sum(machines(3).run(program).results) == 3 * 45
 
 
+@WITH_ROOM
 @pytest.mark.parametrize(
     ("call", "said"),
     [

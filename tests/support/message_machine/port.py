@@ -55,6 +55,7 @@ class Mailbox:
 
     longest = 20
     loops = None
+    transmissions = None
 
     def __init__(self, port: "MessagePort", network: Network) -> None:
         self._port, self._network = port, network

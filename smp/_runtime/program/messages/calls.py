@@ -17,7 +17,7 @@ from ..port import Buffer, without_memory
 from .handlers import Handler
 from .logged import LoggedMessenger
 from .messenger import Messenger
-from .network import POSTED
+from .network import POSTED, Transmissions
 from .networks import BOTH, EITHER, EMPTY, LEFT, ONCE, RIGHT, How, On
 from .transfers import Transfers
 
@@ -58,6 +58,15 @@ class MessageCalls(CollectiveCalls):
 
             self._net = Net(network.loops, self.size, check)
         return self._net
+
+    @property
+    def transmissions(self) -> Transmissions | None:
+        """The packets that this processor has transmitted in this run, on a network on which that may fail.
+
+        They are counted as ``attempts``, of which ``failures`` were in vain (see `smp.networks.congested`).  None on
+        every other network.
+        """
+        return self._port.network.transmissions
 
     def handler(self, function: Callable[..., object], *, replies: bool = False) -> Handler:
         """Register a function that this processor runs on messages; all register the same ones in the same order.
@@ -260,6 +269,8 @@ class MessageCalls(CollectiveCalls):
         """Handle all messages before the program ends, if it has registered handlers or made ports."""
         if self._messenger is not None and (len(self._messenger.handlers) or self._transfers is not None):
             self.quiet()
+        if self._messenger is not None or self._net is not None:
+            self._recorder.transmissions = self.transmissions
 
     def _check_messages(self) -> None:
         """Raise an error if packets to this processor are left, when the programs of all have ended."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ...memory.nets import LoopNetwork
 from ...protocols.loop_packets import OF_LOOPS
@@ -20,6 +20,15 @@ A message of numbers has their tuple, and its head says nothing of their types. 
 POSTED, FULL, OTHER = 1, 0, -1
 
 
+class Transmissions(NamedTuple):
+    """Counts of a network on which the transmission of a packet may fail."""
+
+    attempts: int
+    """Number of transmissions."""
+    failures: int
+    """Number of those that failed, and were repeated or given up."""
+
+
 class Network(Protocol):
     """The two networks of a machine, 0 (LEFT) and 1 (RIGHT), as one processor uses them.
 
@@ -32,6 +41,10 @@ class Network(Protocol):
     """
 
     longest: int
+
+    @property
+    def transmissions(self) -> Transmissions | None:
+        """The transmissions of this processor so far; None if no transmission of this network fails."""
 
     @property
     def loops(self) -> LoopNetwork | None:

@@ -21,6 +21,7 @@ SPREAD = np.dtype(
 
 SOURCES = ("supersteps", "collectives", "cells", "stated")
 COUNTS = ["reads", "writes", "bytes_read", "bytes_written"]
+NETWORK = np.dtype([("rank", np.int32), ("attempts", np.int64), ("failures", np.int64)])
 ACCESSES = np.dtype([("rank", np.int32), ("source", "U12")] + [(name, np.int64) for name in COUNTS])
 
 
@@ -64,6 +65,10 @@ class Repeat:
         the clock of `timeline`, which ``proc.reset_clock`` does not change.  Empty if the program has set no state.
     dropped_states : int
         Largest number of changes of state of a processor that were not recorded.
+    network : structured array
+        A row for each processor on a network on which the transmission of a packet may fail: ``rank, attempts,
+        failures`` (see `Processor.transmissions`).  Empty for every other network, and if no processor
+        has used messages.
     """
 
     def __init__(self, packs: Sequence[tuple[Any, ...]], wall: float) -> None:
@@ -96,6 +101,13 @@ class Repeat:
     @cached_property
     def _joined_states(self) -> tuple[NDArray[np.void], int]:
         return joined_states([pack.states for pack in self.packs])
+
+    @property
+    def network(self) -> NDArray[np.void]:
+        counts = [pack.transmissions for pack in self.packs]
+        counted = any(count is not None for count in counts)
+        rows = [(rank, *(count or (0, 0))) for rank, count in enumerate(counts)] if counted else []
+        return np.array(rows, NETWORK)
 
     @property
     def collectives(self) -> NDArray[np.void]:
