@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..loops import atomics
-from .networks import congested, queues
+from .networks import congested, delays, queues
 from .primitives import PRIMITIVES, meaning_of
 
 
@@ -84,7 +84,7 @@ class Charges:
     def of_primitives(self) -> dict[Callable[..., Any], int]:
         """Return the charge of each primitive that touches shared words, keyed by the primitive's Python body."""
         charges = {meaning_of(getattr(atomics, name)): getattr(self, name) for name in PRIMITIVES}
-        looks = (queues.poll, queues.poll_for_loop, queues.room_for, queues.look)
+        looks = (queues.poll, queues.poll_for_loop, queues.room_for, queues.look, delays.deliver)
         changes = (queues.post, congested.transmit)
         return {**charges, **dict.fromkeys(changes, self.exchange), **dict.fromkeys(looks, self.load)}
 

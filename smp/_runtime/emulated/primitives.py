@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from ..loops import atomics
 from ..loops.atomics import Primitive
-from .networks import queues
+from .networks import delays, queues
 
 PRIMITIVES = (
     "load",
@@ -39,6 +39,8 @@ def changed(meaning: Callable[..., Any], args: tuple[Any, ...], result: Any) -> 
     """Return True if a primitive changed a word, or may have changed one."""
     if meaning in (queues.poll, queues.poll_for_loop):
         return result is not None
+    if meaning is delays.deliver:
+        return bool(result)
     if meaning is _exchange:
         return bool(result != args[2])
     if meaning is _compare_exchange:

@@ -37,7 +37,6 @@ from ..program.failures import Failure, RaisedBy, Unmatched, first
 from ..program.pickling import load_call
 from ..program.port import Mismatch, Output
 from ..protocols import entry_points, wait
-from ..protocols.message_waits import NETWORKS
 from ..shared_memory.layout import clear_messages, header, introduce
 from ..shared_memory.memory import ProcessorMemory
 from ..shared_memory.networks import SleepingNetwork
@@ -136,7 +135,7 @@ class EmulatedPort(SharedMemoryPort):
 
     def packets_left(self) -> bool:
         """See `Port.packets_left`; this look at the queues is not a step, which would be one more in each schedule."""
-        waiting = any(self._processors.queues.has_packet(network, self.rank) for network in range(NETWORKS))
+        waiting = self._processors.queues.packets_left(self.rank)
         return waiting or (self._network is not None and self._network.loops.kept() is not None)
 
     def _watch_cells(self) -> None:

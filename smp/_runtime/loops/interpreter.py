@@ -23,6 +23,9 @@ class Interpreter(Protocol):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Advance virtual time by the cost of a loop over local data; return the arguments for its machine code."""
 
+    def spawn(self, rank: int, function: Callable[[], object]) -> object:
+        """Add a stream to a processor."""
+
     def time(self) -> int:
         """Return the virtual time of the running stream, in ns."""
 

@@ -55,6 +55,8 @@ class Inputs(Queues):
         Times in ns; see `smp.networks.congested`.
     """
 
+    longest = 1 + LONGEST // 8  # so that every message is one packet
+
     def __init__(self, size: int, latency: int, per_word: int, timeout: int) -> None:
         self._latency, self._per_word, self._timeout = latency, per_word, timeout
         super().__init__(size, room=1)
@@ -104,7 +106,6 @@ class CongestedNetwork(QueueNetwork):
     """The inputs of all processors as one processor uses them; see `Network`."""
 
     _queues: Inputs
-    longest = 1 + LONGEST // 8  # so that every message is one packet
     transmissions = Transmissions(0, 0)
 
     def try_post(self, network: int, to: int, head: int, data: bytes) -> bool:

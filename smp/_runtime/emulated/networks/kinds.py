@@ -1,7 +1,8 @@
 """The networks that an emulated machine can have: which of them carries its messages.
 
-    smp.emulated(4, network=smp.networks.ideal(room=1))
-    smp.emulated(4, schedule="clock", network=smp.networks.congested())
+    ideal        a packet has come as soon as it is posted
+    delayed      a packet that is posted is in flight, and comes in a step of its own
+    congested    a packet to a busy processor fails, and is sent again after a time-out
 
 Source: E. A. Brewer, Portable High-Performance Supercomputing, chapter 6; of `congested`, see there.
 """
@@ -60,6 +61,28 @@ class Ideal:
         return QueueNetwork
 
 
+class Delayed:
+    """The network that `delayed` describes."""
+
+    timed = False
+
+    def __init__(self, room: int, ordered: bool) -> None:
+        self.room, self.ordered = room, ordered
+
+    def __repr__(self) -> str:
+        return f"delayed(room={self.room}, ordered={self.ordered})"
+
+    def queues(self, size: int) -> Queues:
+        from .delays import DelayedQueues
+
+        return DelayedQueues(size, self.room, self.ordered)
+
+    def of_a_processor(self) -> type[QueueNetwork]:
+        from .delays import DelayedNetwork
+
+        return DelayedNetwork
+
+
 class Congested:
     """The network that `congested` describes."""
 
@@ -112,6 +135,61 @@ def ideal(room: int = ROOM) -> Ideal:
     [True, False]
     """
     return Ideal(checked_room(room))
+
+
+def delayed(room: int = ROOM, ordered: bool = True) -> Delayed:
+    """Return a network on which a packet comes some time after it was posted, when the schedule chooses.
+
+    A message to one processor can therefore come later than another one that was sent because of it, over a third
+    processor.  No packet is lost.
+
+    Parameters
+    ----------
+    room : int
+        Packets that find room between two processors on each of LEFT and RIGHT: those in flight, and those that have
+        come and were not taken.
+    ordered : bool
+        Whether the packets of one sender to one receiver on one network come in the order in which they were posted, as
+        they do on every other machine.  If False, each comes by itself, which shows whether a program relies on that
+        order, also on that of `Processor.expect_at` and of blocks.  A message is then one packet, however long it is.
+
+    Returns
+    -------
+    Delayed
+        For ``network=`` of `smp.emulated`, `smp.explore` and `smp.replay`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``room`` is not a number of packets, or ``ordered`` is neither True nor False.
+
+    Notes
+    -----
+    The arrival of a packet is a step of the processor that has posted it, and has the charge of a load.  So a program
+    has more schedules than on `ideal`; give `smp.explore` a ``limit``.  It delays packets for long, while random
+    schedules seldom do.  A packet comes at the latest in the eighth poll of its network that would otherwise find
+    nothing, so no schedule goes on for ever while one is in flight.
+    Source: E. A. Brewer, Portable High-Performance Supercomputing, chapter 6, for networks that give up the order.
+
+    Examples
+    --------
+    >>> import smp
+    >>> def program(proc):
+    ...     came = []
+    ...     note = proc.handler(lambda message, k: came.append(k))
+    ...     for k in range(4):
+    ...         proc.send(proc.rank, note, k, on=smp.LEFT)
+    ...     proc.quiet()
+    ...     return came
+    >>> for ordered in (True, False):
+    ...     with smp.emulated(1, seed=8, network=smp.networks.delayed(ordered=ordered)) as machine:
+    ...         machine.run(program).results[0]
+    [0, 1, 2, 3]
+    [1, 3, 2, 0]
+    """
+    if not isinstance(ordered, bool):
+        raise TypeError(f"ordered must be True or False, not {ordered!r}")
+    return Delayed(checked_room(room), ordered)
 
 
 def congested(latency: int = 20_000, per_word: int = 1_000, timeout: int = 400_000) -> Congested:

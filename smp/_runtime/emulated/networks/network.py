@@ -12,7 +12,7 @@ from smp.errors import Unsupported
 from ...loops.atomics import load
 from ...loops.interpreter import here as running
 from ...program.messages.network import Packet, Plain
-from ...protocols import barriers, message_waits, rings, wait
+from ...protocols import barriers, message_waits, wait
 from ...protocols.inboxes import EVENTS, notify
 from ...protocols.loop_packets import OF_HANDLERS, OF_LOOPS, Polled
 from ...shared_memory.memory import ProcessorMemory
@@ -25,8 +25,6 @@ _WORDS = struct.Struct("=4q")  # of a packet of loops
 class QueueNetwork(SleepingNetwork):
     """The queues of one processor; see `Network`."""
 
-    longest = rings.PAYLOAD
-
     def __init__(
         self,
         memory: ProcessorMemory,
@@ -36,6 +34,7 @@ class QueueNetwork(SleepingNetwork):
         aborted: Callable[[], object],
     ) -> None:
         super().__init__(here, aborted)
+        self.longest = queues.longest
         self._memory, self._rank, self._queues = memory, rank, queues
         self.loops: QueueLoops = QueueLoops(self, rank, queues)
         plain = Plain(lambda networks: self.taken(poll, networks))
@@ -46,8 +45,16 @@ class QueueNetwork(SleepingNetwork):
         packet = (self._rank, head, data)
         if not _step(post, self._queues, network, to, packet):
             return False
-        notify(message_waits.inbox_of(self._memory.sync, to))
+        self._posted(network, to, packet)
         return True
+
+    def _posted(self, network: int, to: int, packet: Packet) -> None:
+        """Wake the receiver of a packet, which has come."""
+        self._wake(to)
+
+    def _wake(self, rank: int) -> None:
+        """Wake a processor if it sleeps in its inbox."""
+        notify(message_waits.inbox_of(self._memory.sync, rank))
 
     def taken(self, how: Callable[..., Any], networks: int) -> tuple[int, Packet] | None:
         """Poll in one step, and wake the sender of the packet if it may wait for room."""
@@ -56,7 +63,7 @@ class QueueNetwork(SleepingNetwork):
             return None
         network, packet, was_full = found
         if was_full:
-            notify(message_waits.inbox_of(self._memory.sync, packet[0]))
+            self._wake(packet[0])
         return network, packet
 
     def _asleep(self, networks: int, room: tuple[int, int], ticket: int, deadline: int) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...program.messages.network import Packet
+from ...protocols import rings
 from ...protocols.loop_packets import OF_LOOPS
 from ...protocols.message_waits import NETWORKS
 
@@ -23,6 +24,9 @@ class Queues:
     size, room : int
         Number of processors, and number of packets that each queue holds.
     """
+
+    longest = rings.PAYLOAD
+    """Words of the longest packet."""
 
     def __init__(self, size: int, room: int) -> None:
         self.size, self.room = size, room
@@ -40,8 +44,12 @@ class Queues:
         return self.room_for(network, sender, to) > 0
 
     def has_packet(self, network: int, to: int) -> bool:
-        """Return True if a packet waits for a processor."""
+        """Return True if a packet has come to a processor."""
         return any(self._queues[network][to])
+
+    def packets_left(self, to: int) -> bool:
+        """Return True if a packet to a processor was posted and not taken."""
+        return any(self.has_packet(network, to) for network in range(NETWORKS))
 
     def append(self, network: int, to: int, packet: Packet) -> bool:
         """Append a packet if there is room; return True if it was appended."""
@@ -72,7 +80,7 @@ class Queues:
                         return network, queue[0], False
                     if queue:
                         self._next[network, to] = (sender + 1) % self.size
-                        was_full = len(queue) == self.room
+                        was_full = not self.has_room(network, sender, to)
                         return network, queue.popleft(), was_full
         return None
 
