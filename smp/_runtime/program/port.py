@@ -36,9 +36,8 @@ from .answers import Done
 from .messages.network import Network
 from .place import Place
 from .records.log import Log
+from .shared import Buffer as Buffer
 from .shared import SharedMemory
-
-Buffer = bytes | memoryview
 
 
 class Mismatch(Aborted):

@@ -14,6 +14,8 @@ from ..memory.arrays import GlobalArray
 from ..memory.cells import Cells
 from ..memory.threads import Threads
 
+Buffer = bytes | memoryview
+
 
 class SlotSet(NamedTuple):
     """A slot of each processor: rows of bytes, and the kind of each processor's boundary (see ``segments``)."""
@@ -38,6 +40,18 @@ class Slots(Protocol):
         All processors call this for the same collectives.  They may read the slots after all have arrived, and until
         they have left the collective and at least two more have begun.
         """
+
+    def put(self, parts: Sequence[Buffer], kind: int = 0) -> int:
+        """Write bytes, given in parts, into this processor's slot of the next set; return the number of the set."""
+
+    def announce(self, turn: int, front: bytes, length: int) -> None:
+        """Write the first bytes of ``length`` into this processor's slot of a set; it writes the others by itself.
+
+        The kind is the number of these first bytes.
+        """
+
+    def of(self, turn: int, rank: int) -> tuple[int, memoryview]:
+        """Return the kind and the bytes of one processor in a set."""
 
 
 class SharedMemory(Protocol):

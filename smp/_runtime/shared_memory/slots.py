@@ -3,11 +3,11 @@
     set 0   │ slot of processor 0 │ slot of processor 1 │ ...        the collective of round k of the barrier takes
     set 1   │ slot of processor 0 │ slot of processor 1 │ ...        set k modulo SETS
     ...
-    slot    │ length, 8 bytes │ offset, 8 │ boundary, 1 │ unused │ the bytes, if they fit │
+    slot    │ length, 8 bytes │ offset, 8 │ boundary, 1 │ unused, 7 │ kind, 8 │ the bytes, if they fit │
 
 A slot is written by its processor, published by the arrival at the barrier, and read by all after they have left it.
 Bytes that do not fit into the slot go into a block of the processor's own, and the slot has the offset of that block.
-Each slot has at most one such block, which grows.
+Each slot has at most one such block, which grows.  ``kind`` is a word for those who write and read the bytes.
 
 Six sets are enough (SETS), because at most three rounds may be open.  A processor writes its slot of the set of round k
 again before it arrives in round k + 6, or in a later one.  By then it has left round k + 3, so all have arrived there,
@@ -29,6 +29,7 @@ from ..protocols.wait import ROUND
 from .layout import SETS, SLOT, slots_at
 
 BOUNDARY, HEADER = 16, 32
+_LENGTH, _OFFSET, _KIND = 0, 1, 3  # words of the header
 ROOM = SLOT - HEADER
 """Bytes that fit into a slot."""
 
@@ -52,7 +53,8 @@ class Slots:
         octets = np.frombuffer(segment.bytes_at(slots_at(size), SETS * size * SLOT), np.uint8)
         slots = octets.reshape(SETS, size, SLOT)
         self.sets = [SlotSet(each[:, HEADER:], each[:, BOUNDARY]) for each in slots]
-        self._numbers = [each[:, :BOUNDARY].view(np.int64) for each in slots]  # length and offset
+        self._headers = [[row[:HEADER].view(np.int64).data for row in each] for each in slots]
+        self._rows = [[row[HEADER:].data for row in each] for each in slots]
         self._segment, self._rank, self._words, self._ask = segment, rank, sync.data, ask
         self.new_run()
 
@@ -68,13 +70,13 @@ class Slots:
         """Return the set of the next round."""
         return self.sets[self.turn()]
 
-    def put(self, parts: Sequence[Buffer]) -> int:
+    def put(self, parts: Sequence[Buffer], kind: int = 0) -> int:
         """Write bytes, given in parts, into this processor's slot of the next set; return the number of the set."""
         views = [memoryview(part) for part in parts]
         length = sum(len(view) for view in views)
         turn, offset = self.turn(), 0
         if length <= ROOM:
-            place = self.sets[turn].octets[self._rank].data
+            place = self._rows[turn][self._rank]
         else:
             offset = self._block(turn, length)
             place = self._segment.bytes_at(offset, length)
@@ -82,8 +84,18 @@ class Slots:
         for view in views:
             place[at : at + len(view)] = view
             at += len(view)
-        self._numbers[turn][self._rank] = length, offset
+        header = self._headers[turn][self._rank]
+        header[_LENGTH], header[_OFFSET], header[_KIND] = length, offset, kind
         return turn
+
+    def announce(self, turn: int, front: bytes, length: int) -> None:
+        """Write the first bytes of ``length`` into this processor's slot, which writes the others by itself.
+
+        The kind is the number of these first bytes.
+        """
+        header = self._headers[turn][self._rank]
+        header[_LENGTH], header[_OFFSET], header[_KIND] = length, 0, len(front)
+        self._rows[turn][self._rank][: len(front)] = front
 
     def _block(self, turn: int, length: int) -> int:
         offset, room = self._own[turn]
@@ -94,7 +106,11 @@ class Slots:
 
     def get(self, turn: int) -> list[Buffer]:
         """Return the bytes of all processors, by rank, as views of shared memory; valid until the set is used again."""
-        found: list[Buffer] = []
-        for row, (length, offset) in zip(self.sets[turn].octets, self._numbers[turn].tolist(), strict=True):
-            found.append(self._segment.bytes_at(offset, length) if offset else row[:length].data)
-        return found
+        return [self.of(turn, rank)[1] for rank in range(len(self._rows[turn]))]
+
+    def of(self, turn: int, rank: int) -> tuple[int, memoryview]:
+        """Return the kind and the bytes of one processor; see `get`."""
+        header = self._headers[turn][rank]
+        length, offset = header[_LENGTH], header[_OFFSET]
+        block = self._segment.bytes_at(offset, length) if offset else self._rows[turn][rank][:length]
+        return header[_KIND], block

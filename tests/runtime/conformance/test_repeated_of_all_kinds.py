@@ -128,3 +128,36 @@ def test_the_accesses_of_all_repeats_are_counted(machines: Machines) -> None:
         return [int(row["times"]) for row in run.collectives if row["name"].startswith("reduce")]
 
     assert set(calls(machines(2).run(program))) == {TIMES}
+
+
+def sent(seed: int) -> tuple[int, Any]:
+    """Return a root and a value: a short or long array of one of a few dtypes and shapes, or an object."""
+    rng = np.random.default_rng(seed)
+    shape = [(), (8,), (2, 3), (0,), (9_000,), (8_000,)][int(rng.integers(6))]
+    dtype = ["f8", ">f8", "i4", "b1", "c8"][int(rng.integers(5))]
+    with np.errstate(all="ignore"):
+        array = np.asarray(rng.standard_normal(shape) * 100).astype(dtype)
+    return int(rng.integers(3)), [array, array, array, ("text", seed), seed, None][int(rng.integers(6))]
+
+
+def test_broadcasts_of_all_sizes_follow_each_other(machines: Machines) -> None:
+    def program(proc: smp.Processor) -> list[int]:
+        wrong, kept = [], []
+        for seed in range(120):
+            root, value = sent(seed)
+            if isinstance(value, np.ndarray) and seed % 3 == 0:
+                found = proc.broadcast(value if proc.rank == root else None, root, out=np.empty_like(value))
+            else:
+                found = proc.broadcast(value if proc.rank == root else None, root)
+            kept.append(found)
+            if seed % 7 == 0:
+                proc.reduce(np.full(8, -1.0))  # in the same slots
+        for seed, found in enumerate(kept):  # at the end: later broadcasts must not have changed them
+            value = sent(seed)[1]
+            array = isinstance(value, np.ndarray)
+            same = type(found) is type(value) and (np.array_equal(found, value) if array else found == value)
+            if not same or (array and found.dtype != value.dtype):
+                wrong.append(seed)
+        return wrong
+
+    assert machines(3).run(program).results == [[], [], []]

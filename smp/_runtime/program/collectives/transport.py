@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..port import Buffer
-from .exchange import Exchange
+from .exchange import WORD, Exchange
+from .in_slots import InSlots
 from .values import checked_out, filled, packed, unpacked
 
 
@@ -14,6 +15,9 @@ class Transport:
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
+        memory = exchange.port.memory
+        self._in_slots = None if memory is None else InSlots(exchange.port, memory)
+        self._names = [f"broadcast(root={root})" for root in range(exchange.size)]
 
     def broadcast(self, split: bool, value: Any, root: int, out: Any) -> Any:
         """Broadcast at once, or as a ticket if it is split; see `Processor.broadcast`."""
@@ -23,7 +27,10 @@ class Transport:
         checked_out("broadcast", out)
         if rank == root and out is not None:
             filled(out, value)
-        name, parts = f"broadcast(root={root})", packed(value) if rank == root else ()
+        name = self._names[root]
+        if self._in_slots is not None and not split:
+            return self._at_once(self._in_slots, name, value, root, out)
+        parts = packed(value) if rank == root else ()
 
         def received(blocks: list[Buffer]) -> Any:
             if rank == root:
@@ -31,6 +38,17 @@ class Transport:
             return unpacked(blocks[root], out)
 
         return exchange.split(name, parts, received) if split else received(exchange(name, parts))
+
+    def _at_once(self, slots: InSlots, name: str, value: Any, root: int, out: Any) -> Any:
+        exchange = self._exchange
+        began = exchange.begin()
+        if exchange.rank == root:
+            length = slots.send(name, value)
+            exchange.record(name, WORD, length, length, began)
+            return value if out is None else out
+        value, length = slots.receive(name, root, out)
+        exchange.record(name, WORD, length, 0, began)
+        return value
 
     def gather(self, value: Any) -> list[Any]:
         """Gather; see `Processor.gather`."""

@@ -27,11 +27,11 @@ def packed(value: Any) -> tuple[Buffer, ...]:
     """Return a value as the parts of a block."""
     if type(value) is not np.ndarray or value.dtype.kind not in "biufc":
         return _PICKLE, pickle.dumps(value) if type(value) in _SIMPLE else dumps(value)
-    return _front(value.dtype, value.shape), np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
+    return front_of(value.dtype, value.shape), np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
 
 
 @functools.lru_cache(maxsize=1000)
-def _front(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+def front_of(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
     """Return what precedes the elements of an array."""
     head = dumps((dtype, shape))
     front = _ARRAY + len(head).to_bytes(4, "little") + head
@@ -39,7 +39,7 @@ def _front(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
 
 
 @functools.lru_cache(maxsize=1000)
-def _read(front: bytes) -> tuple[np.dtype[Any], tuple[int, ...]]:
+def read_front(front: bytes) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Return the dtype and the shape, given what precedes the elements of an array."""
     found: tuple[np.dtype[Any], tuple[int, ...]] = loads(front[5:])  # the zeros after the pickle are not read
     return found
@@ -58,7 +58,7 @@ def unpacked(block: Buffer, out: Any = None) -> Any:
         value = loads(view[1:])
     else:
         start = -(-(5 + int.from_bytes(view[1:5], "little")) // _ALIGNED) * _ALIGNED
-        dtype, shape = _read(bytes(view[:start]))
+        dtype, shape = read_front(bytes(view[:start]))
         value = np.frombuffer(view[start:], dtype).reshape(shape)
         if out is None:
             return value.copy()
