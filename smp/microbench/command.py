@@ -31,7 +31,7 @@ from ..errors import ProfileError, SmpError
 from ..models.fit.fitting import ModelWarning
 from ..profiles.profile import Profile, ProfileWarning
 from ..profiles.published import PUBLISHED, PublishedProfile, opened
-from .calibration.kernels import KERNELS, Calibration
+from .calibration.kernels import KERNELS, NAMES, Calibration
 from .calibration.kernels import load as load_models
 from .campaign import Campaign, make_plan
 from .measuring import add_options, measure
@@ -57,6 +57,7 @@ examples:
   python -m smp.microbench --quick --json | jq .access.functions
   python -m smp.microbench --profile smp-report --csv > report.csv            its tables, with all digits
   python -m smp.microbench --calibrate         some minutes: the models by which sort, rank_list and relax choose
+  python -m smp.microbench --calibrate messages     about a minute: what collectives, messages and blocks cost
   python -m smp.microbench --models smp-report/calibration.json         print them again, measure nothing
 """
 
@@ -83,8 +84,8 @@ def _sections(text: str) -> tuple[str, ...]:
 def _kernels(text: str) -> tuple[str, ...]:
     names = tuple(part.strip() for part in text.split(","))
     for name in names:
-        if name not in KERNELS:
-            raise argparse.ArgumentTypeError(f"no kernel {name!r} to calibrate: choose from {', '.join(KERNELS)}")
+        if name not in NAMES:
+            raise argparse.ArgumentTypeError(f"no kernel {name!r} to calibrate: choose from {', '.join(NAMES)}")
     return names
 
 
@@ -183,7 +184,7 @@ def parser() -> argparse.ArgumentParser:
         const=tuple(KERNELS),
         metavar="NAMES",
         help="fit the models by which kernels choose their implementation: all, or only these, of "
-        f"{','.join(KERNELS)}; measure nothing else",
+        f"{','.join(KERNELS)}; or models of the runtime's own primitives, by the name messages; measure nothing else",
     )
     models.add_argument(
         "--compare",

@@ -1,4 +1,4 @@
-"""Calibrates a specification, or a library of implementations, by measuring it on this machine and fitting models.
+"""Calibrates a specification, a library or a suite by measuring it on this machine and fitting models.
 
     loop nest + random points kept apart  ->  rounds over all of them, in random order  ->  medians  ->  models
 
@@ -32,6 +32,7 @@ from ..models.fit.inputs import drawn, nest
 from ..models.fit.model import Model
 from ..models.fit.specification import Specification
 from .library import Library
+from .suite import Suite
 from .timings import FEWEST, Series, keep, take_up
 
 VERIFICATION = 20
@@ -61,22 +62,32 @@ def calibrate(
     resume: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Library: ...
-
-
+@overload
 def calibrate(
-    what: Specification | Library,
+    what: Suite,
     machine: Machine | None = None,
     *,
     verification: int = VERIFICATION,
     seed: int = 1,
     resume: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-) -> Model | Library:
-    """Measure a specification's task, or a library's implementations, and fit their models.
+) -> Suite: ...
+
+
+def calibrate(
+    what: Specification | Library | Suite,
+    machine: Machine | None = None,
+    *,
+    verification: int = VERIFICATION,
+    seed: int = 1,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Model | Library | Suite:
+    """Measure a specification's task, a library's implementations or a suite's tasks, and fit their models.
 
     Parameters
     ----------
-    what : Specification or Library
+    what : Specification, Library or Suite
     machine : Machine, optional
         Machine for tasks that are SPMD programs, which are then timed as ``machine.run(task, ...)``.  ``setup`` gets it
         as its first argument.
@@ -92,8 +103,8 @@ def calibrate(
 
     Returns
     -------
-    Model or Library
-        The model of a specification, or the library itself, whose models are replaced.
+    Model, Library or Suite
+        The model of a specification, or the library or suite itself, whose models are replaced.
 
     Raises
     ------
@@ -122,7 +133,7 @@ def calibrate(
     >>> model.predict(2_000_000) > model.predict(1_000_000)
     True
     """
-    specifications = list(what.specifications()) if isinstance(what, Library) else [what]
+    specifications = [what] if isinstance(what, Specification) else list(what.specifications())
     if not specifications:
         raise ModelError(f"the library {what.name} has no implementations to calibrate: add some")
     series = [_series(group, verification, seed) for group in _alike(specifications)]
@@ -140,10 +151,10 @@ def calibrate(
     }
     if kept is not None:
         kept.unlink(missing_ok=True)
-    if isinstance(what, Library):
-        what.use(models)
-        return what
-    return models[what.name]
+    if isinstance(what, Specification):
+        return models[what.name]
+    what.use(models)
+    return what
 
 
 def _alike(specifications: list[Specification]) -> list[list[Specification]]:

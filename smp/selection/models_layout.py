@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from .._computer.documents import Count, Record
 from ..models.fit.layout import ModelLayout
@@ -22,9 +24,18 @@ class LibraryLayout(Record):
     models: dict[str, LibraryModel]
 
 
-class CalibrationLayout(Record):
-    """The models of several libraries, by the libraries' names."""
+class SuiteLayout(Record):
+    """The models of a suite, by the names of the tasks."""
 
-    libraries: dict[str, LibraryLayout]
+    format: Literal["smp-suite"]
+    version: Literal[1]
+    name: str
+    models: dict[str, LibraryModel]
+
+
+class CalibrationLayout(Record):
+    """The models of several libraries and suites, by their names."""
+
+    libraries: dict[str, Annotated[LibraryLayout | SuiteLayout, Field(discriminator="format")]]
     interrupted: bool | None = None
     seed: Count | None = None

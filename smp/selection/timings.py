@@ -157,8 +157,8 @@ class Series:
             for task in [self.tasks[k] for k in rng.permutation(len(self.tasks))]:
                 if task.wants(point):
                     chosen = task.specification.task
-                    call = chosen if machine is None else partial(machine.run, chosen)
-                    task.raw[point].append(looker.time(partial(timed, partial(call, *arguments, **keywords))))
+                    call = partial(chosen if machine is None else partial(machine.run, chosen), *arguments, **keywords)
+                    task.raw[point].append(looker.time(call if task.specification.clocked else partial(timed, call)))
 
     def supplement(self, machine: Machine | None, rng: np.random.Generator) -> None:
         """Add random points for tasks whose conditions hold at too few points, once all points have been visited.

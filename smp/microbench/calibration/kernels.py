@@ -1,10 +1,11 @@
-"""The option ``--calibrate``: measure the kernels' libraries, keep them for this machine, and save them with samples.
+"""The option ``--calibrate``: measure libraries and suites, keep them for this machine, and save them with samples.
 
     calibration.json    every model with the timings it was made from, and whether the calibration is complete
     models.py  models.c the same models as functions, for other programs
 
-A library is a set of implementations of a kernel, each with a model of its time (`smp.selection.library`).  Each
-library is saved as soon as it is calibrated, and the same command resumes a calibration after any interruption.
+A library is a set of implementations of a kernel, each with a model of its time (`smp.selection.library`).  The
+primitives of the runtime form a suite (`smp.selection.suite`).  Each library or suite is saved as soon as it is
+calibrated, and the same command resumes a calibration after any interruption.
 
 Source: Brewer, Portable High-Performance Supercomputing, figure 3-1.
 """
@@ -24,24 +25,29 @@ from smp.models.fit.model import Model
 from smp.selection import kept
 from smp.selection.calibration import calibrate
 from smp.selection.library import Library
+from smp.selection.suite import Suite
+
+from .primitives.suite import NAME, suite_here
 
 KERNELS = {
     "sort": ("sorting.choice", "sorting.programs"),
     "lists": ("lists.choice",),
     "stencil": ("grids.choice",),
 }
-"""Kernels that can be calibrated, and the modules of `smp.kernels` whose ``libraries()`` returns their libraries."""
+"""Kernels that are calibrated by default, and the modules of `smp.kernels` whose ``libraries()`` returns theirs."""
+NAMES = (*KERNELS, NAME)
+"""All that can be calibrated: kernels, and the primitives of the runtime, which no kernel needs for its choices."""
 FILE, UNDER_WAY = "calibration.json", "calibration-under-way.json"
 
 Progress = Callable[[float, str], None]
 Data = dict[str, Any]
 
 
-def libraries(kernels: Sequence[str]) -> list[Library]:
-    """Return the libraries of kernels for this machine."""
-    names = (module for kernel in kernels for module in KERNELS[kernel])
-    modules = (importlib.import_module(f"smp.kernels.{name}") for name in names)
-    return [library for module in modules for library in module.libraries()]
+def libraries(names: Sequence[str]) -> list[Library | Suite]:
+    """Return the libraries of kernels, and the suite of the primitives, for this machine."""
+    modules = (importlib.import_module(f"smp.kernels.{module}") for name in names for module in KERNELS.get(name, ()))
+    found = [library for module in modules for library in module.libraries()]
+    return [*found, suite_here()] if NAME in names else found
 
 
 class Calibration:
@@ -49,8 +55,8 @@ class Calibration:
 
     Parameters
     ----------
-    kernels : sequence of str
-        Names in `KERNELS`.
+    names : sequence of str
+        Some of `NAMES`.
     folder : Path
         Folder in which it is saved, and in which an interrupted calibration is resumed.
     seed : int
@@ -61,15 +67,15 @@ class Calibration:
         Document that is saved.
     """
 
-    def __init__(self, kernels: Sequence[str], folder: Path, seed: int) -> None:
+    def __init__(self, names: Sequence[str], folder: Path, seed: int) -> None:
         self.folder, self._seed = folder, seed
-        self._libraries = libraries(kernels)
+        self._libraries = libraries(names)
         self.data = kept.document([])
         self.data |= {"created": _now(), "seed": seed, "interrupted": True}
         earlier = _earlier(folder / FILE)
         if earlier.get("interrupted") and earlier.get("seed") == seed:
-            names = {library.name for library in self._libraries}
-            self.data["libraries"] = {name: found for name, found in earlier["libraries"].items() if name in names}
+            wanted = {library.name for library in self._libraries}
+            self.data["libraries"] = {name: found for name, found in earlier["libraries"].items() if name in wanted}
 
     def measure(self, progress: Progress) -> None:
         """Calibrate the libraries that are not done yet, and save each together with those before it.

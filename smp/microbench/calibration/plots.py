@@ -1,7 +1,7 @@
 """The figures of a calibration: the implementation that is predicted to be fastest, and the errors of the models.
 
 choice-LIBRARY       after figures 4-7 and 4-14 of Brewer's thesis
-residuals-LIBRARY-IMPLEMENTATION
+residuals-LIBRARY-IMPLEMENTATION, and residuals-SUITE-TASK of each model of a suite with a large error
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from smp._output.drawing import save
 from smp._output.figure import Axis, Cells, Figure, Panel, Series
+from smp.models.fit.fitting import TOLERATED
 from smp.models.fit.inputs import Input
 from smp.models.fit.model import Model
+from smp.selection.suite import FORMAT as SUITE
 
 from ..output.format import Data
 from .residuals import residual_figure
@@ -32,9 +34,12 @@ def figures(data: Data) -> Iterator[Figure]:
     """Describe the figures of a calibration's document, one at a time."""
     for name, library in data["libraries"].items():
         found = {key: Model.from_json(model) for key, model in library["models"].items()}
-        if len(found) > 1:
+        suite = library["format"] == SUITE
+        if len(found) > 1 and not suite:
             yield choice(name, found)
         for key, model in found.items():
+            if suite and model.quality.mre <= TOLERATED:
+                continue  # of the many models of a suite, only those that the report recommends to look at
             figure = residuals(f"residuals-{_plain(name)}-{_plain(key)}", model)
             if figure is not None:
                 yield figure

@@ -1,4 +1,7 @@
-"""The report of a calibration: the error of each model, on points that it was not fitted to, and its formula."""
+"""The report of a calibration: the error of each model, on points that it was not fitted to, and its formula.
+
+Suites have a table of their own (``primitives.table``).
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,11 @@ import numpy as np
 from smp._output.table import Cell, Part, Table, counted, share, text
 from smp.models.fit.fitting import TOLERATED
 from smp.models.fit.model import Model
+from smp.selection.suite import FORMAT as SUITE
 
 from ..output.format import Data
 from .kernels import models
+from .primitives.table import of_suite
 
 COLUMNS = (
     *(text("implementation"), counted("points fitted"), share("error")),
@@ -23,7 +28,11 @@ MEANING = "error: the geometric mean of 1 + relative error, minus 1; medians of 
 
 def report(data: dict[str, Any]) -> list[Part]:
     """Return a summary of a calibration, and a part for each library."""
-    return [Part("", [Table(notes=[summary(data)])]), *map(_library, data["libraries"].items())]
+    parts = (
+        of_suite(name, found) if found["format"] == SUITE else _library(name, found)
+        for name, found in data["libraries"].items()
+    )
+    return [Part("", [Table(notes=[summary(data)])]), *parts]
 
 
 def summary(data: Data) -> str:
@@ -46,8 +55,7 @@ def summary(data: Data) -> str:
     return said
 
 
-def _library(named: tuple[str, Any]) -> Part:
-    name, library = named
+def _library(name: str, library: Any) -> Part:
     made = [Model.from_json(model) for model in library["models"].values()]
     rows: list[list[Cell]] = [
         [_short(model), one.count, one.mre_fit, one.verified, one.mre, one.worst]

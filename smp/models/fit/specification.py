@@ -54,6 +54,8 @@ class Specification:
         keywords must be among them.
     of : callable, with ``loops``
         Takes the arguments that ``setup`` returns, and returns their inputs in order, without the keywords.
+    clocked : bool
+        Whether the task has a clock of its own and returns the seconds to fit, so that its call is not timed.
 
     Raises
     ------
@@ -80,6 +82,7 @@ class Specification:
     points: int | None = None
     loops: Mapping[str, str] | None = None
     of: Callable[..., tuple[float, ...]] | None = None
+    clocked: bool = False
     ranges: tuple[Input, ...] = field(init=False, repr=False)
     nested: tuple[Input, ...] = field(init=False, repr=False)
     expressions: dict[str, Expression] = field(init=False, repr=False)

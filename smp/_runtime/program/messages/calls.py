@@ -17,7 +17,7 @@ from ..port import Buffer, without_memory
 from .handlers import Handler
 from .logged import LoggedMessenger
 from .messenger import Messenger
-from .network import POSTED, Transmissions
+from .network import OTHER, POSTED, Transmissions
 from .networks import BOTH, EITHER, EMPTY, LEFT, ONCE, RIGHT, How, On
 from .transfers import Transfers
 
@@ -132,7 +132,8 @@ class MessageCalls(CollectiveCalls):
         ValueError
             If there is no processor ``to``, the arguments are too long, or the networks could deadlock.
         """
-        if on is EITHER and polling is BOTH and how is EMPTY and self._sent(EITHER, to, handler, args, replies=False):
+        usual = on is EITHER and polling is BOTH and how is EMPTY
+        if usual and self._at_once(EITHER, to, handler, args, replies=False) == POSTED:
             return
         messenger = self._ready_to_send("send", handler, how)
         if handler.replies:
@@ -151,7 +152,7 @@ class MessageCalls(CollectiveCalls):
 
         Parameters, errors: see `send`.
         """
-        if how is EMPTY and self._sent(LEFT, to, handler, args):
+        if how is EMPTY and self._at_once(LEFT, to, handler, args) == POSTED:
             return
         messenger = self._ready_to_send("request", handler, how)
         messenger.send(self._processor(to), handler, args, LEFT, BOTH, how)
@@ -166,6 +167,10 @@ class MessageCalls(CollectiveCalls):
         on : On, optional
             Network; by default either, or LEFT if the handler replies.
         """
+        if on is None or on is LEFT:
+            status = self._at_once(EITHER if on is None else LEFT, to, handler, args, replies=on is LEFT)
+            if status != OTHER:
+                return status == POSTED
         messenger = self._ready_to_send("try_send", handler, EMPTY)
         if handler.replies and on not in (None, LEFT):
             raise ValueError(f"a request goes on smp.LEFT, not on {on!r}")
@@ -293,16 +298,17 @@ class MessageCalls(CollectiveCalls):
             self._refuse_on_a_stream(what)
         return self._messenger or self._messages()
 
-    def _sent(self, networks: On, to: int, handler: Handler, args: tuple[Any, ...], replies: bool = True) -> bool:
-        """Send a message of a few numbers if there is room, which is the usual case; return False if it is not that."""
-        messenger, port = self._messenger, self._port
-        return (
-            messenger is not None
-            and handler.__class__ is Handler
-            and (replies or not handler.replies)
-            and port.inside is None
-            and messenger.send_numbers(networks, to, handler.head, args) == POSTED
-        )
+    def _at_once(self, networks: On, to: int, handler: Handler, args: tuple[Any, ...], replies: bool = True) -> int:
+        """Send a message of a few numbers, the usual case, if there is room; return POSTED, FULL, or OTHER.
+
+        OTHER says that the caller has to look closer.  ``replies`` is False if a handler that replies is not allowed.
+        """
+        messenger = self._messenger
+        if messenger is None or handler.__class__ is not Handler or self._port.inside is not None:
+            return OTHER
+        if handler.replies and not replies:
+            return OTHER
+        return messenger.send_numbers(networks, to, handler.head, args)
 
     def _refuse_on_a_stream(self, what: str) -> None:
         if self._port.on_a_stream():

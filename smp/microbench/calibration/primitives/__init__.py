@@ -1,0 +1,1 @@
+"""The primitives of the runtime, whose times ``--calibrate messages`` measures."""
