@@ -123,7 +123,7 @@ def test_a_burst_does_its_calls(name: str, machine: smp.Machine) -> None:
 
 def test_long_vectors_take_two_barriers(machine: smp.Machine) -> None:
     for name in ("reduce", "scan", "exclusive scan", "segmented scan"):
-        assert machine.run(counted, ALL[name].make, {"length": 3000}).results[0][1] == 2 * CALLS
+        assert machine.run(counted, ALL[name].make, {"length": 9000}).results[0][1] == 2 * CALLS
 
 
 def test_log_print_and_state_are_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

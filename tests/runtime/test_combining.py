@@ -108,3 +108,19 @@ def test_the_traffic_of_long_arrays_is_recorded(pair: smp.Machine) -> None:
     for name, words in expected.items():
         assert (found[name]["times"], found[name]["reads"], found[name]["writes"]) == (1, *words)
     assert sum(row["times"] for row in found.values()) == 3
+
+
+@pytest.mark.parametrize("shift", [-3, 0, 3])
+@pytest.mark.parametrize("strided", [False, True])
+def test_the_result_may_lie_on_the_value(pair: smp.Machine, shift: int, strided: bool) -> None:
+    n = 3 * LEAST
+
+    def program(proc: smp.Processor) -> bool:
+        both = np.arange(2.0 * (n + 6)) * (proc.rank + 1)
+        part = both[::2] if strided else both[: n + 6]
+        value, out = part[3 : 3 + n], part[3 + shift : 3 + shift + n]
+        wanted = value.copy() / (proc.rank + 1) * 3
+        assert proc.reduce(value, out=out) is out
+        return bool(np.array_equal(out, wanted))
+
+    assert pair.run(program).results == [True, True]

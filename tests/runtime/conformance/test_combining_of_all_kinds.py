@@ -64,7 +64,7 @@ def test_every_operator_has_the_bits_of_a_fold_in_rank_order(machines: Machines,
 
 
 def test_lengths_around_the_limit_may_follow_one_another(machines: Machines) -> None:
-    lengths = [0, 1, LEAST // 16 - 1, LEAST // 16, LEAST // 16 + 1, 30_000, 5, 20_000, 30_001, LEAST // 16]
+    lengths = [0, 1, *(LEAST // 8 + k for k in (-5, -4, -3, -1, 0, 1)), 30_000, 5, 20_000, 30_001, LEAST // 8]
 
     def program(proc: smp.Processor) -> list[Any]:
         found = []

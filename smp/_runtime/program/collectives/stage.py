@@ -4,13 +4,15 @@ Of short arrays, every processor writes its own into its slot, and combines thos
 arrays, every processor stages its own, and combines a part of all:
 
     rows of the stage        reduce                                     scan
-    0 .. P - 1               copy the own array into the own row        the same
+    0 .. P - 1               copy the others' columns of the own array  the same; and then the own columns
+                             into the own row
                              ─ barrier ─                                ─ barrier ─
-    own columns of all rows  fold them into the result row              fold row r into row r + 1, from the first on
+    own columns of all rows  fold them into the result row, and copy    fold row r into row r + 1, from the first on
+                             them while they are in the cache
                              ─ barrier ─                                ─ barrier ─
-    the result               copy the result row                        copy the own row
+    the result               copy the others' columns of its row        copy the own row
 
-Each processor thus moves its array about three times, however many processors there are.  The columns are combined in
+Each processor thus moves its array two to three times, however many processors there are.  The columns are combined in
 the order of the ranks, so the result has the same bits as on machines that send whole arrays.  Only operators that
 combine element by element can be applied to columns: NumPy's ufuncs.
 
@@ -40,11 +42,13 @@ from .combination import Combination
 from .operators import folds, keeps_dtype
 from .segments import NONE
 
-LEAST = 1 << 15
-"""Bytes of all processors' arrays together from which it pays to stage them: it takes one more barrier."""
+LEAST = 1 << 16
+"""Bytes of the other processors' arrays together from which it pays to stage them: it takes one more barrier."""
 LINE = 64
 CHUNK = 1 << 15
 """Bytes of each row that are combined at a time, so that they stay in the cache, if the results are not their sums."""
+FOLDED = 1 << 18
+"""Bytes that are folded and copied at a time, while they are in the cache."""
 KEPT = 1000  # shapes whose views of the slots are kept
 
 
@@ -66,12 +70,19 @@ class Stage:
     def combines(self, asked: Combination) -> bool:
         """Return True if the arrays are long, and can be combined by columns."""
         port, mine = self._port, asked.mine
-        long = mine.nbytes * port.size >= LEAST and port.size > 1 and port.memory is not None
-        return long and mine.dtype.kind in "biufc" and keeps_dtype(asked.op, mine.dtype)
+        long = mine.nbytes * (port.size - 1) >= LEAST or not self.fits(asked)
+        return (
+            long
+            and port.size > 1
+            and port.memory is not None
+            and mine.dtype.kind in "biufc"
+            and keeps_dtype(asked.op, mine.dtype)
+        )
 
     def fits(self, asked: Combination) -> bool:
         """Return True if the processors share memory, and an array is short enough for a slot."""
-        return self._port.memory is not None and asked.mine.nbytes <= LEAST
+        memory = self._port.memory
+        return memory is not None and asked.mine.nbytes <= memory.slots.sets[0].octets.shape[1]
 
     def put(self, asked: Combination) -> InSlots:
         """Write a short array and the boundary into this processor's slot; return the slots of all."""
@@ -105,29 +116,32 @@ class Stage:
         port, size, mine = self._port, self._port.size, asked.mine
         assert port.memory is not None
         rows, result = self._next(description, mine)
-        rows[port.rank].reshape(mine.shape)[...] = mine
+        start, stop = (mine.size * part // size for part in (port.rank, port.rank + 1))
+        own, values = rows[port.rank], np.ascontiguousarray(mine).reshape(-1)
+        own[:start], own[stop:] = values[:start], values[stop:]
         boundaries = port.memory.slots.next().boundaries
         boundaries[port.rank] = asked.boundary
         votes = port.synchronise(description, vote=asked.boundary != NONE)
-        start, stop = (mine.size * part // size for part in (port.rank, port.rank + 1))
-        columns = rows[:, start:stop]
+        columns, made = rows[:, start:stop], _result_of(asked, values)
+        total = made.reshape(-1)
         with np.errstate(over="ignore"):  # integers wrap around, as NumPy's arrays do
-            if votes or asked.exclusive or asked.reverse:
-                _by_chunks(asked, columns, boundaries.tolist() if votes else None)
-            elif asked.scan:
-                for rank in range(1, size):
-                    asked.op(columns[rank - 1], columns[rank], out=columns[rank])  # type: ignore[call-arg]
+            if asked.scan or votes:
+                own[start:stop] = values[start:stop]
+                if votes or asked.exclusive or asked.reverse:
+                    _by_chunks(asked, columns, boundaries.tolist() if votes else None)
+                else:
+                    for rank in range(1, size):
+                        asked.op(columns[rank - 1], columns[rank], out=columns[rank])  # type: ignore[call-arg]
             else:
-                total = result[start:stop]
-                asked.op(columns[0], columns[1], out=total)  # type: ignore[call-arg]
-                for rank in range(2, size):
-                    asked.op(total, columns[rank], out=total)  # type: ignore[call-arg]
+                parts = [*columns]
+                parts[port.rank] = values[start:stop]
+                _folded_twice(asked.op, parts, result[start:stop], total[start:stop])
         port.synchronise(description)
-        combined = (rows[port.rank] if asked.scan or votes else result).reshape(mine.shape)
-        if asked.out is None or asked.out.dtype != mine.dtype:
-            return combined.copy()
-        asked.out[...] = combined
-        return asked.out
+        if asked.scan or votes:
+            total[:] = own
+        else:
+            total[:start], total[stop:] = result[:start], result[stop:]
+        return made
 
     def _next(self, description: str, array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the rows of all processors, and the result row, for arrays like this one."""
@@ -140,6 +154,27 @@ class Stage:
             self._rows = elements_of(rows).all
         arrays = self._rows[:, :nbytes].view(array.dtype)
         return arrays[:size], arrays[size]
+
+
+def _result_of(asked: Combination, values: NDArray[Any]) -> NDArray[Any]:
+    """Return the array that is filled: ``out`` if each of its elements lies on no other one of the values."""
+    out, mine = asked.out, asked.mine
+    if out is None or not out.flags.c_contiguous or out.dtype != mine.dtype:
+        return np.empty_like(mine, order="C")
+    same = out is mine or out.__array_interface__["data"] == values.__array_interface__["data"]
+    return out if same or not np.may_share_memory(out, values) else np.empty_like(mine, order="C")
+
+
+def _folded_twice(op: Any, parts: Sequence[NDArray[Any]], shared: NDArray[Any], own: NDArray[Any]) -> None:
+    """Fold arrays from the first to the last into both of two others, of which one may be one of the parts."""
+    step = max(1, FOLDED // shared.itemsize)
+    for at in range(0, len(shared), step):
+        first, second, *rest = (part[at : at + step] for part in parts)
+        total = shared[at : at + step]
+        op(first, second, out=total)
+        for part in rest:
+            op(total, part, out=total)
+        own[at : at + step] = total
 
 
 def _by_chunks(asked: Combination, columns: NDArray[Any], edges: Sequence[int] | None) -> None:

@@ -19,7 +19,7 @@ from .primitive import Burst, Primitive, repeated
 WORDS = {"length": "1..1e5 x 12"}
 UNTIMED = 4
 """Time of starts and waits together, in times of the starts."""
-STAGED = (f"(length * p >= {LEAST // 8})",)
+STAGED = (f"(length * (p - 1) >= {LEAST // 8})",)
 """Term for long vectors, which processors combine by parts, through memory for that; see ``collectives.stage``."""
 IN_A_BLOCK = (f"(length > {ROOM // 8})",)
 """Term for vectors that do not fit into the slot of a processor."""
