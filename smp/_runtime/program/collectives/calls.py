@@ -160,7 +160,7 @@ class CollectiveCalls(Connected):
 
         Notes
         -----
-        Processors that share memory combine long arrays by parts, if ``op`` is a ufunc: each moves its array about
+        Processors that share memory combine long arrays by parts, if ``op`` is a ufunc: each moves its array two to
         three times, whatever their number.
         """
         return self._combining.reduce(False, value, op, segments, out)
