@@ -7,8 +7,7 @@ import smp
 
 def by_requests(proc, part, width, places):
     """Ask the owners for one value after the other; `part` is this processor's part of the table, `width` values."""
-    part, values = part.tolist(), np.empty(len(places))
-    missing = len(places)
+    values, missing = np.empty(len(places)), len(places)
 
     def arrive(message, number, value):
         nonlocal missing
@@ -16,7 +15,7 @@ def by_requests(proc, part, width, places):
         missing -= 1
 
     def look_up(message, number, place):
-        message.reply(arrived, number, part[place])
+        message.reply(arrived, number, part.item(place))  # a number of Python
 
     arrived = proc.handler(arrive)
     looked_up = proc.handler(look_up, replies=True)

@@ -6,6 +6,7 @@
     sorting       sort  argsort           sort_radix  sort_sample  sort_column  sort_quick
     stencils      relax                   relax_red_black  relax_mesh  relax_mesh_cells  relax_mesh_messages
     a ring                                pass_tokens
+    transposes    transpose_schedule
 
 By default, a function chooses the fastest form and runs it on streams of the calling process.  The caller can also name
 an algorithm.  The module of each program that has supersteps also has a function ``cost``, which returns in closed form
@@ -23,6 +24,7 @@ from .lists.scan import scan_ranked
 from .lists.serial import rank_serial
 from .lists.wyllie import rank_wyllie
 from .messages.mesh import relax_mesh
+from .messages.transposes import transpose_schedule
 from .sorting.column import sort_column
 from .sorting.functions import argsort, sort
 from .sorting.radix import sort_radix
@@ -52,6 +54,7 @@ __all__ = [
     "sort_quick",
     "sort_radix",
     "sort_sample",
+    "transpose_schedule",
 ]
 
 __getattr__ = handed_on(

@@ -15,12 +15,12 @@ import pytest
 from smp._computer.limits import usable_cpus
 from smp.microbench.method.windows import Flag, per_operation
 from smp.microbench.sections.messages import mpi, under_mpiexec
-from smp.microbench.sections.messages.bursts import VECTORS, calls_of
+from smp.microbench.sections.messages.bursts import BLOCKS, VECTORS, calls_of
 from smp.microbench.sections.messages.mpi import NoMpiError, by_mpi, visit_by_mpi
 from smp.microbench.sections.messages.probe import PAIR
 from smp.microbench.sections.messages.tasks import Task
 
-TASKS = by_mpi([Task(what) for what in PAIR] + [Task(what, words) for what in VECTORS for words in (8, 2000)])
+TASKS = by_mpi([Task(what) for what in PAIR] + [Task(what, words) for what in VECTORS + BLOCKS for words in (8, 2000)])
 
 
 def executable(folder: Path, body: str) -> str:
@@ -93,12 +93,12 @@ class World:
 
     size = 2
 
-    def __init__(self, rank: int, shared: dict[Any, Any], gate: threading.Barrier) -> None:
-        self.rank, self._shared, self._gate = rank, shared, gate
+    def __init__(self, rank: int, nbytes: int, shared: dict[Any, Any], gate: threading.Barrier) -> None:
+        self.rank, self._nbytes, self._shared, self._gate = rank, nbytes, shared, gate
         self.sent, self.received, self.met = 0, 0, 0
 
     def Send(self, buffer: Any, to: int) -> None:
-        assert buffer.nbytes == 32
+        assert buffer.nbytes == self._nbytes
         self.sent += 1
         self._shared[to].put(buffer)
 
@@ -106,6 +106,10 @@ class World:
         assert source == 1 - self.rank
         self._shared[self.rank].get(timeout=10)
         self.received += 1
+
+    def Sendrecv(self, buffer: Any, to: int, recvbuf: Any, source: int) -> None:
+        self.Send(buffer, to)
+        self.Recv(recvbuf, source)
 
     def Isend(self, buffer: Any, to: int) -> Callable[[], None]:
         self.Send(buffer, to)
@@ -132,8 +136,8 @@ class World:
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: f"{task.what} {task.size or ''}".strip())
 def test_the_processes_of_mpi_do_the_operations_of_a_burst(task: Task) -> None:
     shared: dict[Any, Any] = {0: Queue(), 1: Queue()}
-    gate, times = threading.Barrier(2), mpi.COUNTS.get(task.what) or calls_of(task.size)
-    worlds = [World(rank, shared, gate) for rank in (0, 1)]
+    gate, times = threading.Barrier(2), mpi.COUNTS.get(task.what) or calls_of(task.what, task.size)
+    worlds = [World(rank, 8 * task.size or 32, shared, gate) for rank in (0, 1)]
     stamps: list[Any] = [None, None]
 
     def process(rank: int) -> None:
@@ -151,9 +155,9 @@ def test_the_processes_of_mpi_do_the_operations_of_a_burst(task: Task) -> None:
     taken = 3  # bursts, the first of which is left out
     assert [len(each) for each in stamps] == [taken - 1] * 2
     assert {stamp[3] for each in stamps for stamp in each} == {times}
-    if task.what == "request":
+    if task.what in ("request", "block both ways"):
         assert [first.sent, first.received, second.sent, second.received] == [taken * times] * 4
-    elif task.what == "message":
+    elif task.what in ("message", "block"):
         assert [first.sent, first.received, second.sent, second.received] == [0, taken * times, taken * times, 0]
     else:
         assert [first.met, second.met] == [taken * (1 + times)] * 2, "a barrier before each burst"

@@ -20,11 +20,11 @@ from smp.errors import ProcessorRaised
 from smp.microbench.method.plan import MODES, Plan
 from smp.microbench.method.windows import NO_FLAG, WINDOW, Flag, per_operation
 from smp.microbench.sections.messages import SECTION, bursts, probe, tasks
-from smp.microbench.sections.messages.bursts import VECTORS, Bursts, calls_of, sum_of
+from smp.microbench.sections.messages.bursts import BLOCKS, VECTORS, Bursts, calls_of, sum_of
 from smp.microbench.sections.messages.costs import Found, costs_of, over_mpi, ratios
 from smp.microbench.sections.messages.loops import drain, flow, trips
 from smp.microbench.sections.messages.mpi import NoMpiError, by_mpi
-from smp.microbench.sections.messages.probe import EFFORTS, OF_ALL, PAIR, Effort, stages_of
+from smp.microbench.sections.messages.probe import BLOCK_WORDS, EFFORTS, OF_ALL, PAIR, Effort, stages_of
 from smp.microbench.sections.messages.report import BY_MPI, OPERATIONS
 from smp.microbench.sections.messages.rows import Messages
 from smp.microbench.sections.messages.tasks import FEWEST_PAIRS, SHORT, Task, shared_of, visit, visits_of, windows_of
@@ -99,7 +99,7 @@ def test_a_loop_ends_when_the_partner_fails(machine: smp.Machine, loop: str, ran
 # --- bursts and visits
 
 EVERY = [Task(what) for what in PAIR] + [Task("poll", senders) for senders in (1, 2, 64)]
-EVERY += [Task(what, words) for what in VECTORS for words in (8, 2000)]
+EVERY += [Task(what, words) for what in (*VECTORS, *BLOCKS) for words in (8, 2000)]
 COUNTS = {"trip": 300, "one way": 4000, "both ways": 4000, "receive": 100, "poll": 2000, "compiled barrier": 300}
 COUNTS |= {"request": 30, "message": 500, "barrier": 30, "any": 30}
 """Operations of a burst."""
@@ -114,7 +114,7 @@ def test_a_visit_has_pairs_of_an_operation_and_its_floor(machine: smp.Machine, t
         assert set(windows["round"].tolist()) == {3}
         assert set(windows["rank"].tolist()) == {0}
         assert len(set(windows["operations"].tolist())) == 1
-    assert operation["operations"][0] == COUNTS.get(task.what, (task.size and calls_of(task.size)))
+    assert operation["operations"][0] == COUNTS.get(task.what, (task.size and calls_of(task.what, task.size)))
     assert (floor["wall_ns"] > 0).all()
 
 
@@ -126,20 +126,41 @@ def test_tasks_of_one_visit_do_not_disturb_each_other(machine: smp.Machine) -> N
         assert all(len(operation) == len(floor) >= 2 for operation, floor in found.values())
 
 
-def test_long_vectors_are_visited_together() -> None:
+@pytest.mark.parametrize("words", [8, *BLOCK_WORDS])
+def test_a_burst_of_blocks_sends_as_many_as_it_counts(machine: smp.Machine, words: int) -> None:
+    """The last expectation is fulfilled by the blocks of the other processor, and no element is left over."""
+
+    def program(proc: smp.Processor, rings: Any, what: str) -> tuple[int, int, list[int]]:
+        span = np.zeros(4, np.int64)
+        Bursts(proc, np.zeros(0, np.int64), rings.view, words)(what)(span)
+        (port,) = proc._ports.known
+        proc.quiet()
+        return int(span[3]), int(port.data.sum()), [port._missing, port.done]
+
+    for what in BLOCKS:
+        rings = ring_words(machine)
+        first, second = machine.run(program, rings, what).results
+        count = calls_of(what, words)
+        assert first == (count, words, [0, True])
+        assert second == ((count, words, [0, True]) if what == "block both ways" else (count, 0, [0, False]))
+
+
+def test_long_vectors_are_visited_together_and_blocks_too() -> None:
     visits = visits_of(EVERY)
     assert sorted(str(task) for tasks in visits for task in tasks) == sorted(map(str, EVERY))
-    assert [tasks for tasks in visits if len(tasks) > 1] == [tuple(Task(what, 2000) for what in VECTORS)]
+    blocks = tuple(Task(what, words) for what in BLOCKS for words in (8, 2000))
+    assert [tasks for tasks in visits if len(tasks) > 1] == [tuple(Task(what, 2000) for what in VECTORS), blocks]
     assert visits_of([Task("any")]) == [(Task("any"),)]
 
 
 def test_vectors_have_a_barrier_or_a_copy_as_floor() -> None:
     for what in VECTORS:
         assert [Task(what, words).floor for words in (1, SHORT, SHORT + 1)] == ["barrier", "barrier", "copy"]
+    assert {Task(what, words).floor for what in BLOCKS for words in (8, 2000)} == {"copy"}
     assert Task("poll", SHORT + 1).floor == "addition"
     ignored = {task.what: task.ignored for task in EVERY if task.size != 8}
     asleep = {what for what, flags in ignored.items() if flags}
-    assert asleep == {"message", *VECTORS}, "a wait for room, and one for a long vector, may sleep"
+    assert asleep == {"message", *VECTORS, *BLOCKS}, "a wait for room, and one for a long vector, may sleep"
 
 
 class Still:
@@ -290,7 +311,7 @@ def test_machines_have_two_processors_and_as_many_as_there_are_cpus_for(
 ) -> None:
     stages = stages_of(counts, cpus, (1, 8))
     assert [stage.p for stage in stages] == expected
-    single = [[task.what for task in stage.tasks if task.what not in VECTORS] for stage in stages]
+    single = [[task.what for task in stage.tasks if task.what not in VECTORS + BLOCKS] for stage in stages]
     if expected == [1]:
         assert [task for stage in stages for task in stage.tasks] == [Task("poll", 2), Task("poll", 64)]
         return
@@ -298,6 +319,9 @@ def test_machines_have_two_processors_and_as_many_as_there_are_cpus_for(
     assert senders == sorted({2, expected[-1], 64}), "of two, of all, and of many"
     assert set(single[0]) == {*PAIR, "poll"}
     assert single[1:] == [list(OF_ALL)] * (len(stages) - 1)
+    blocks = [[task.size for task in stage.tasks if task.what == "block"] for stage in stages]
+    pairs = [list(BLOCK_WORDS) if stage.p == 2 else [] for stage in stages]
+    assert blocks == pairs, "blocks go between two processors"
     for stage in stages:
         sized = [task for task in stage.tasks if task.what in VECTORS]
         assert all(task.size >= stage.p for task in sized if task.what == "transpose"), "a word for each processor"

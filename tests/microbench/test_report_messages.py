@@ -31,6 +31,8 @@ def data(with_mpi: bool) -> dict[str, Any]:
             row(what, 4000 * k, "barrier", 2000, words=8, over_mpi=1.5 * k if with_mpi else None),
             row(what, 900_000 * k, "copy", 300_000, words=1_000_000, over_mpi=0.75 * k if with_mpi else None),
         ]
+    for k, what in enumerate(("block", "block both ways"), 1):
+        rows.append(row(what, 400 * k, "copy", 200, words=512, over_mpi=0.5 * k if with_mpi else None))
     kept = ("what", "processors", "words", "minimum_ns", "p95_ns", "windows", "valid")
     theirs = [
         {"ns": each["ns"] / each["over_mpi"], **{key: each[key] for key in kept if key in each}}
@@ -75,6 +77,15 @@ def test_tables_of_vectors_have_a_line_for_each_size() -> None:
         ["3.00 [2.7, 3.6]", "6.00 [5.4, 7.2]"],
         ["0.75", "1.50"],
     ]
+
+
+@pytest.mark.parametrize("with_mpi", [False, True])
+def test_blocks_are_shown_by_their_speed_next_to_a_copy_and_to_mpi(with_mpi: bool) -> None:
+    text = section_text("messages", data(with_mpi), 120)
+    theirs = [["5.12", "2.00"], ["5.12", "1.00"]] if with_mpi else [[], []]
+    assert cells(text, "block") == [["4", "10.2", "20.5", "0.500", "0.417", "0.556", *theirs[0]]]
+    assert cells(text, "block each way at once") == [["4", "5.12", "20.5", "0.250", "0.208", "0.278", *theirs[1]]]
+    assert ("MPI: Send and Recv for a block" in text) == with_mpi
 
 
 def test_the_line_of_the_first_screen() -> None:

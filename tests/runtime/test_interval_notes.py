@@ -98,7 +98,7 @@ def test_counts_that_differ_between_repeats_are_noted() -> None:
 
 
 def gathering(proc: smp.Processor, data: smp.GlobalArray) -> None:
-    mine = np.ones(8_000)
+    mine = np.ones(9_000)
     with proc.superstep("in copy-in") as step:
         step.copy_in(data, proc.block(len(data)))
         proc.reduce(mine)
@@ -114,8 +114,8 @@ def gathering(proc: smp.Processor, data: smp.GlobalArray) -> None:
 def test_words_moved_by_collectives_count_in_the_phase_that_has_their_time(opened: Any) -> None:
     with opened(2) as machine:
         run = machine.run(gathering, machine.zeros(10))
-        assert run.steps[["reads", "writes"]].tolist() == [(5 + 16_000, 12_000)] * 2 + [(0, 0)] * 2
-        assert run.steps["bytes_read"].tolist() == [8 * 16_005] * 2 + [0] * 2
+        assert run.steps[["reads", "writes"]].tolist() == [(5 + 9_000, 9_000)] * 2 + [(0, 0)] * 2
+        assert run.steps["bytes_read"].tolist() == [8 * 9_005] * 2 + [0] * 2
         rows = run.collectives
         assert rows["rank"].tolist() == [0] * 3 + [1] * 3
         assert [row.item()[:3] for row in rows[:3]] == [
@@ -123,14 +123,14 @@ def test_words_moved_by_collectives_count_in_the_phase_that_has_their_time(opene
             ("outside", "", "reduce(add)"),
             ("outside", "", "gather"),
         ]
-        assert rows[["times", "reads", "writes"]].tolist()[:2] == [(2, 32_000, 24_000), (1, 2, 1)]
-        assert rows["bytes_written"].tolist()[:2] == [192_000, 8]
+        assert rows[["times", "reads", "writes"]].tolist()[:2] == [(2, 18_000, 18_000), (1, 2, 1)]
+        assert rows["bytes_written"].tolist()[:2] == [144_000, 8]
         assert 100 <= rows["bytes_written"][2] <= 200  # a pickle
         assert rows["writes"][2] == -(-rows["bytes_written"][2] // 8)
         assert (rows["seconds"] > 0).all()
         lines = str(run).splitlines()
         shown = next(line for line in lines if "compute of 'in compute'" in line)
-        assert shown.split()[-6:-2] == ["2", "32,000", "24,000", "112,000"]
+        assert shown.split()[-6:-2] == ["2", "18,000", "18,000", "72,000"]
         (note,) = (note for note in run.interval(linear(run.kind)).notes if "collectives" in note)
         assert note.startswith(
             "collectives outside of copies are not counted in h_r, h_w, M: reduce(add) (compute of 'in compute'"

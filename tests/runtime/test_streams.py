@@ -21,6 +21,9 @@ from support.machines import CPUS, Machines, guarded
 
 import smp
 from smp._computer.limits import usable_cpus
+from smp._runtime.loops.atomics import words_at
+from smp._runtime.protocols.stream_slots import FREE, TEAM_WORDS
+from smp._runtime.protocols.waiters import TEAM, record_at
 from smp.compiled import exchange, fetch_add, load, pause, readfe, store, writeef
 from smp.errors import NotPicklable, ProcessorRaised, WaitTimeout
 
@@ -694,6 +697,24 @@ def test_plain_python_threads_all_finish(one: smp.Machine) -> None:
 
     assert alone(one, program) == [sum(range(20_000))] * 8
     assert sys.version_info >= (3, 11)
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_a_stream_that_was_at_a_vote_holds_a_stream_again(machines: Machines, split: bool) -> None:
+    """It gives its stream up in the wait.  If it did not take it back, more threads than streams would run later."""
+
+    def program(proc: smp.Processor) -> tuple[int, ...]:
+        def vote() -> int:
+            return proc.split.count(True).wait() if split else proc.count(True)
+
+        def free() -> int:
+            return int(words_at(record_at(proc._port.memory.threads.own().address)[TEAM], TEAM_WORDS)[FREE])
+
+        with proc.streams(2) as pool:
+            return pool.start(lambda: (vote(), free(), vote(), free())).result()
+
+    with guarded(machines(2)) as machine:
+        assert machine.run(program).results == [(2, 1, 2, 1)] * 2
 
 
 def test_collectives_belong_to_the_processors_first_thread(machines: Machines) -> None:

@@ -47,7 +47,10 @@ def passed(address: int, k: int) -> int:
 
 
 def leave(address: int, k: int, deadline: int) -> int:
-    return _barrier.leave(words_at(address, wait.PRIVATE_WORDS), k, deadline)
+    """Return the number of votes, or the negative status if there is none."""
+    sync = words_at(address, wait.PRIVATE_WORDS)
+    status = _barrier.leave(sync, k, deadline)
+    return _barrier.votes(sync, k) if status == wait.OK else -status
 
 
 def synchronise(address: int, sign: int, vote: int, deadline: int) -> int:

@@ -10,6 +10,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -24,7 +25,7 @@ from ..program.port import Buffer, Mismatch, Output, must_agree
 from ..program.processor import share
 from ..program.records.log import Log
 from ..protocols import wait as _wait
-from ..protocols.barriers import signature, votes
+from ..protocols.barriers import signature
 from ..protocols.entry_points import core
 from .diagnosis import BoardDiagnosis
 from .memory import ProcessorMemory
@@ -49,7 +50,7 @@ class SharedMemoryPort:
         self.log: Log | None = None
         self.core: Any = core() if entries is None else entries
         self.diagnosis = BoardDiagnosis(memory, rank, self.core)
-        self._address = memory.sync.ctypes.data
+        self._address, self._words = memory.sync.ctypes.data, memory.sync.data
         self._main = threading.get_ident()  # the thread that runs the program
         self.doing = ""
         self._sets: dict[int, int] = {}  # sets of slots of the collectives with blocks that are open, by ticket
@@ -130,7 +131,8 @@ class SharedMemoryPort:
         """Do nothing: stored values are in place already, and a barrier publishes them."""
 
     def arrive(self, description: str, vote: bool = False, block: Sequence[Buffer] | None = None) -> int:
-        self._refuse_inside(description)
+        if self.inside is not None:
+            self._refuse_inside(description)
         if self._overdue is not None:
             raise WaitTimeout(
                 f"processor {self.rank} timed out at {self.doing!r}, where its arrival still counts, and now comes to "
@@ -143,7 +145,7 @@ class SharedMemoryPort:
         if self.memory.shared[_wait.ABORT]:  # see `barriers.synchronise`
             self._ended(_wait.ABORTED, None)
         turn = None if block is None else self.memory.slots.put(block)
-        ticket = int(self.core.arrive(self._address, signature(description), int(vote)))
+        ticket: int = self.core.arrive(self._address, signature(description), vote)
         if turn is not None:
             self._sets[ticket] = turn
         return ticket
@@ -159,24 +161,27 @@ class SharedMemoryPort:
         return False
 
     def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
-        sync, self.doing = self.memory.sync, description
-        if sync[_wait.LEFT] > ticket + _wait.TURNS:
+        self.doing, left = description, self._words[_wait.LEFT]
+        if left > ticket + _wait.TURNS:
             raise PhaseError(
-                f"the result of {description!r} is lost, because {sync[_wait.LEFT] - ticket - 1} barriers in compiled "
+                f"the result of {description!r} is lost, because {left - ticket - 1} barriers in compiled "
                 f"loops or supersteps have followed it, more than {_wait.TURNS - 1}: wait for a ticket before them"
             )
         self.diagnosis.here()
         if self.log is not None:
             self.log.waits(description)
-        deadline = self.deadline(timeout)
-        if self.serve is None or self.on_a_stream():
-            status = self._on_any_thread(lambda: self.core.leave(self._address, ticket, deadline))
+        deadline = 0 if timeout is None else self.deadline(timeout)
+        if self.on_a_stream():
+            found = self._on_a_stream(partial(self.core.leave, self._address, ticket, deadline))
+        elif self.serve is not None:
+            found = self._leave_and_serve(self.serve, ticket, deadline)
         else:
-            status = self._leave_and_serve(self.serve, ticket, deadline)
-        self._ended(status, timeout)
+            found = self.core.leave(self._address, ticket, deadline)
+        if found < 0:
+            self._ended(-found, timeout)
         if self.log is not None:
             self.log.passed(description)
-        return votes(sync, ticket)
+        return found
 
     def _leave_and_serve(self, serve: Callable[[], object], ticket: int, deadline: int) -> int:
         """Leave a round as `leave` does, and run the handlers of messages until it has passed."""
@@ -186,7 +191,7 @@ class SharedMemoryPort:
                 return int(self.core.leave(self._address, ticket, deadline))
             status = self.network.wait_for_all(self.doing, BOTH, (0, 0), ticket, deadline)
             if status != _wait.OK:
-                return status
+                return -status
 
     def synchronise(self, description: str, timeout: float | None = None, vote: bool = False) -> int:
         if timeout is not None or self._overdue is not None or self.serve is not None:
@@ -197,26 +202,26 @@ class SharedMemoryPort:
             self.log.waits(description)
         sign = signature(description)
         if self.on_a_stream():
-            found = self._on_any_thread(lambda: self.core.synchronise(self._address, sign, vote, 0))
+            found = self._on_a_stream(partial(self.core.synchronise, self._address, sign, vote, 0))
         else:
             found = self.core.synchronise(self._address, sign, vote, 0)
         if found < 0:
             self._ended(-found, timeout)
         if self.log is not None:
             self.log.passed(description)
-        return int(found)
+        return found
 
     def on_a_stream(self) -> bool:
         return threading.get_ident() != self._main
 
-    def _on_any_thread(self, wait: Callable[[], int]) -> int:
-        """Wait for the processor; another of its threads than that of the program gives up its stream meanwhile."""
-        if not self.on_a_stream():
-            return wait()
+    def _on_a_stream(self, wait: Callable[[], int]) -> int:
+        """Wait on another thread than the program's, which gives up its stream meanwhile; return what it found."""
         own = self.memory.threads.own()
         self.memory.threads.release(own)
         self.memory.sync_here()
-        return int(wait() or self.memory.threads.acquire(own))
+        found = wait()
+        status = _wait.ABORTED if found == -_wait.ABORTED else self.memory.threads.acquire(own)
+        return found if status == _wait.OK else -status
 
     def _within(self, timeout: float | None, description: str, vote: bool) -> int:
         """Synchronise in time, or leave the arrival for the next call, which goes on waiting."""

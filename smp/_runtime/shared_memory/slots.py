@@ -53,8 +53,8 @@ class Slots:
         octets = np.frombuffer(segment.bytes_at(slots_at(size), SETS * size * SLOT), np.uint8)
         slots = octets.reshape(SETS, size, SLOT)
         self.sets = [SlotSet(each[:, HEADER:], each[:, BOUNDARY]) for each in slots]
-        self._headers = [[row[:HEADER].view(np.int64).data for row in each] for each in slots]
-        self._rows = [[row[HEADER:].data for row in each] for each in slots]
+        self._all, self._size = slots, size
+        self._used: dict[tuple[int, int], tuple[memoryview, memoryview]] = {}  # headers and bytes of slots
         self._segment, self._rank, self._words, self._ask = segment, rank, sync.data, ask
         self.new_run()
 
@@ -76,7 +76,7 @@ class Slots:
         length = sum(len(view) for view in views)
         turn, offset = self.turn(), 0
         if length <= ROOM:
-            place = self._rows[turn][self._rank]
+            place = self._slot(turn, self._rank)[1]
         else:
             offset = self._block(turn, length)
             place = self._segment.bytes_at(offset, length)
@@ -84,7 +84,7 @@ class Slots:
         for view in views:
             place[at : at + len(view)] = view
             at += len(view)
-        header = self._headers[turn][self._rank]
+        header, _ = self._slot(turn, self._rank)
         header[_LENGTH], header[_OFFSET], header[_KIND] = length, offset, kind
         return turn
 
@@ -93,9 +93,17 @@ class Slots:
 
         The kind is the number of these first bytes.
         """
-        header = self._headers[turn][self._rank]
+        header, row = self._slot(turn, self._rank)
         header[_LENGTH], header[_OFFSET], header[_KIND] = length, 0, len(front)
-        self._rows[turn][self._rank][: len(front)] = front
+        row[: len(front)] = front
+
+    def _slot(self, turn: int, rank: int) -> tuple[memoryview, memoryview]:
+        """Return the header of a slot as words, and its bytes."""
+        found = self._used.get((turn, rank))
+        if found is None:
+            row = self._all[turn, rank]
+            found = self._used[turn, rank] = row[:HEADER].view(np.int64).data, row[HEADER:].data
+        return found
 
     def _block(self, turn: int, length: int) -> int:
         offset, room = self._own[turn]
@@ -106,11 +114,11 @@ class Slots:
 
     def get(self, turn: int) -> list[Buffer]:
         """Return the bytes of all processors, by rank, as views of shared memory; valid until the set is used again."""
-        return [self.of(turn, rank)[1] for rank in range(len(self._rows[turn]))]
+        return [self.of(turn, rank)[1] for rank in range(self._size)]
 
     def of(self, turn: int, rank: int) -> tuple[int, memoryview]:
         """Return the kind and the bytes of one processor; see `get`."""
-        header = self._headers[turn][rank]
+        header, row = self._slot(turn, rank)
         length, offset = header[_LENGTH], header[_OFFSET]
-        block = self._segment.bytes_at(offset, length) if offset else self._rows[turn][rank][:length]
+        block = self._segment.bytes_at(offset, length) if offset else row[:length]
         return header[_KIND], block

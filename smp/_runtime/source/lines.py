@@ -20,6 +20,8 @@ from typing import Any, TypeVar
 from . import titles
 
 F = TypeVar("F", bound=Callable[..., Any])
+Instruction = tuple[CodeType, int] | None
+"""A code and the place of an instruction in it, of which `line_of` finds the line."""
 
 _ours: tuple[str, ...] = (str(Path(__file__).absolute().parents[2]) + os.sep,)  # the whole of smp
 _LIBRARIES = tuple(
@@ -110,11 +112,20 @@ def where(frame: FrameType | None) -> str:
     return titles.place(file, line) if file else ""
 
 
-def users_line(frame: FrameType | None) -> tuple[str, int]:
-    """Return the file and line of the innermost frame that is not smp's own; it is quicker than `where`."""
+def users_instruction(frame: FrameType | None) -> Instruction:
+    """Return where the innermost frame that is not smp's own is; it is quicker than `where`."""
     while frame is not None and is_ours(frame.f_code.co_filename):
         frame = frame.f_back
-    return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
+    return (frame.f_code, frame.f_lasti) if frame is not None else None
+
+
+def line_of(instruction: Instruction) -> tuple[str, int]:
+    """Return the file and line of an instruction; an empty name and 0 if there is none."""
+    if instruction is None:
+        return "", 0
+    code, at = instruction
+    lines = [line for first, end, line in code.co_lines() if first <= at < end]
+    return code.co_filename, lines[0] or code.co_firstlineno
 
 
 def operation(frame: FrameType | None) -> str:

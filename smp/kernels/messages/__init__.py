@@ -1,1 +1,1 @@
-"""Programs whose processors send data to each other: a mesh and a ring."""
+"""Programs whose processors send data to each other: a mesh, a ring, and the choice of a transpose's schedule."""

@@ -33,6 +33,7 @@ KERNELS = {
     "sort": ("sorting.choice", "sorting.programs"),
     "lists": ("lists.choice",),
     "stencil": ("grids.choice",),
+    "transpose": ("messages.transposes",),
 }
 """Kernels that are calibrated by default, and the modules of `smp.kernels` whose ``libraries()`` returns theirs."""
 NAMES = (*KERNELS, NAME)

@@ -485,7 +485,7 @@ def test_an_expectation_of_a_sender_while_one_is_open_is_an_error_that_names_bot
 
 FORBIDDEN: dict[str, Callable[[smp.Processor, Any, Any], object]] = {
     "proc.port": lambda proc, port, transfer: proc.port(3),
-    "proc.send_block": lambda proc, port, transfer: proc.send_block(0, port, [1.0]),
+    "proc.send_block": lambda proc, port, transfer: proc.send_block(0, port, np.ones(1)),
     "proc.start_block": lambda proc, port, transfer: proc.start_block(0, port, [1.0]),
     "proc.serve_blocks": lambda proc, port, transfer: proc.serve_blocks(),
     "proc.expect_at": lambda proc, port, transfer: proc.expect_at(0, port, 1),
@@ -518,7 +518,7 @@ def test_a_port_of_another_run_is_refused(machines: Machines) -> None:
         kept = vars(sys).setdefault("_port_of_a_test", [])  # a process runs several programs
         kept.append(proc.port(3))
         if len(kept) == 2:
-            proc.send_block(0, kept.pop(0), [1.0])
+            proc.send_block(0, kept.pop(0), np.ones(1))
 
     machine = machines(1)
     try:

@@ -1,7 +1,9 @@
 """Collectives that are begun now and waited for later, on all kinds of machines."""
 
+import functools
 import gc
 import random
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -121,9 +123,34 @@ def test_a_dropped_ticket_is_reported_at_the_next_collective(machines: Machines)
         elif then == "split":
             proc.split.barrier()
 
+    line = program.__code__.co_firstlineno + 1
     for then in ("reduce", "split", "end"):
-        with pytest.raises(ProcessorRaised, match=r"the ticket for 'barrier', begun at .*:\d+ was dropped"):
+        with pytest.raises(
+            ProcessorRaised, match=rf"the ticket for 'barrier', begun at .*kinds\.py:{line} was dropped"
+        ):
             machines(2).run(program, then)
+
+
+def test_the_line_of_a_ticket_is_that_of_the_call(machines: Machines) -> None:
+    """It is found from the instruction, also if the call takes several lines or a library makes it."""
+
+    def program(proc: smp.Processor) -> list[str]:
+        tickets = [
+            proc.split.barrier(),
+            proc.split.scan(
+                1,
+            ),
+            functools.reduce(lambda one, other: proc.split.count(True), [1, 2]),
+        ]
+        said = [repr(ticket) for ticket in tickets]
+        for ticket in tickets:
+            ticket.wait()
+        return said
+
+    first = program.__code__.co_firstlineno
+    for said in machines(2).run(program).results:
+        lines = [int(re.search(r"kinds\.py:(\d+)", each)[1]) for each in said]  # type: ignore[index]
+        assert lines == [first + 2, first + 3, first + 6]
 
 
 def test_no_superstep_begins_while_a_collective_is_open(machines: Machines) -> None:

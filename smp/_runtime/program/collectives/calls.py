@@ -50,7 +50,8 @@ class CollectiveCalls(Connected):
             that catches the error must call ``barrier`` again, which goes on waiting here, before any other
             collective.
         """
-        self._tickets.settle(timeout)
+        if self._tickets.open:
+            self._tickets.settle(timeout)
         self._port.synchronise("barrier", timeout)
 
     def any(self, x: bool, timeout: float | None = None) -> bool:
@@ -81,8 +82,9 @@ class CollectiveCalls(Connected):
         return self._count("count", x, timeout)
 
     def _count(self, what: str, x: bool, timeout: float | None) -> int:
-        vote = truth(what, x)
-        self._tickets.settle(timeout)
+        vote = x if x is True or x is False else truth(what, x)
+        if self._tickets.open:
+            self._tickets.settle(timeout)
         return self._port.synchronise(what, timeout, vote)
 
     def flag(self, up: bool) -> bool:

@@ -100,8 +100,9 @@ class Combining:
         elif self.stage.combines(asked):
             began = exchange.begin()
             total = self.stage.combine(agreed, asked)
-            part = mine.nbytes if asked.scan else mine.nbytes // exchange.size
-            exchange.record(asked.name, mine.itemsize, 2 * mine.nbytes, mine.nbytes + part, began)
+            own = 0 if asked.scan else mine.nbytes // exchange.size  # bytes that are not read from shared memory
+            written = 2 * mine.nbytes if asked.scan else mine.nbytes
+            exchange.record(asked.name, mine.itemsize, 2 * (mine.nbytes - own), written, began)
         else:
             total = self._of_blocks(asked, exchange(asked.description, _block(asked), agreed, mine.itemsize))
         return asked.given_back(total)

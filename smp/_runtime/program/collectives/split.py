@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..port import Buffer
 from .combine import Combining
 from .operators import Operator
 from .segments import Boundary
 from .tickets import Ticket, Tickets, truth
 from .transport import Transport
+
+
+def _no_result(votes: int, blocks: list[Buffer]) -> None:
+    """Return the result of a barrier."""
 
 
 class Split:
@@ -27,7 +32,7 @@ class Split:
 
     def barrier(self) -> Ticket:
         """Begin a barrier; the result is None."""
-        return self._begin("barrier", lambda votes, _: None)
+        return self._begin("barrier", _no_result)
 
     def any(self, x: bool) -> Ticket:
         """Begin a vote; the result is True if ``x`` is true on at least one processor."""

@@ -22,7 +22,7 @@ import numpy as np
 from smp.errors import PhaseError
 
 from ...protocols.barriers import OPEN
-from ...source.lines import users_line
+from ...source.lines import Instruction, line_of, users_instruction
 from ...source.titles import place
 from ..port import Buffer, Port
 
@@ -32,13 +32,14 @@ Finish = Callable[[int, list[Buffer]], Any]
 class _Round:
     """A round that this processor has begun: its number, the collective, where it was begun, and its result."""
 
-    def __init__(self, number: int, description: str, line: tuple[str, int], finish: Finish, brings: bool) -> None:
-        self.number, self.description, self._line = number, description, line
+    ended = False
+    result: Any = None
+    error: Exception | None = None  # of the operator, for example
+    ticket: Callable[[], Ticket | None]
+
+    def __init__(self, number: int, description: str, begun: Instruction, finish: Finish, brings: bool) -> None:
+        self.number, self.description, self._begun = number, description, begun
         self.finish, self.brings = finish, brings
-        self.ended = False
-        self.result: Any = None
-        self.error: Exception | None = None  # of the operator, for example
-        self.ticket: Callable[[], Ticket | None] = lambda: None
 
     def end(self, votes: int, blocks: list[Buffer]) -> None:
         """Make the result: what the others have brought may be overwritten later."""
@@ -49,11 +50,13 @@ class _Round:
         self.ended = True
 
     def __str__(self) -> str:
-        return f"{self.description!r}, begun at {place(*self._line)}"
+        return f"{self.description!r}, begun at {place(*line_of(self._begun))}"
 
 
 class Ticket:
     """A collective that this processor has begun with ``proc.split``; wait for it before dropping the ticket."""
+
+    __slots__ = ("__weakref__", "_round", "_tickets")
 
     def __init__(self, tickets: Tickets, begun: _Round) -> None:
         self._tickets, self._round = tickets, begun
@@ -83,11 +86,12 @@ class Ticket:
         CollectiveMismatch
             Ends the run, if another processor has begun another collective.
         """
-        if not self._round.ended:
-            self._tickets.leave(self._round, timeout)
-        if self._round.error is not None:
-            raise self._round.error
-        return self._round.result
+        begun = self._round
+        if not begun.ended:
+            self._tickets.leave(begun, timeout)
+        if begun.error is not None:
+            raise begun.error
+        return begun.result
 
     def __repr__(self) -> str:
         return f"<ticket for {self._round}, {'waited for' if self._round.ended else 'open'}>"
@@ -116,9 +120,10 @@ class Tickets:
         block : sequence of buffers, optional
             What this processor brings, in parts, if every processor brings something.
         """
-        self.check_room(description)
+        if self.open:
+            self.check_room(description)
         number = self._port.arrive(description, vote, block)
-        begun = _Round(number, description, users_line(sys._getframe(1)), finish, block is not None)
+        begun = _Round(number, description, users_instruction(sys._getframe(2)), finish, block is not None)
         self.open.append(begun)
         ticket = Ticket(self, begun)
         begun.ticket = weakref.ref(ticket)
@@ -149,11 +154,11 @@ class Tickets:
 
     def leave(self, last: _Round, timeout: float | None) -> None:
         """Leave all open rounds up to one of them, and make their results."""
-        while self.open and self.open[0].number <= last.number:
-            first = self.open[0]
-            votes = self._port.leave(first.number, first.description, timeout)
-            first.end(votes, self._port.blocks(first.number) if first.brings else [])
-            del self.open[0]
+        port, rounds = self._port, self.open
+        while rounds and (first := rounds[0]).number <= last.number:
+            votes = port.leave(first.number, first.description, timeout)
+            first.end(votes, port.blocks(first.number) if first.brings else [])
+            del rounds[0]
 
     def settle(self, timeout: float | None = None) -> None:
         """Leave all open rounds, before a collective that is not split."""

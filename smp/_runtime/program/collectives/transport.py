@@ -17,7 +17,7 @@ class Transport:
         self._exchange = exchange
         memory = exchange.port.memory
         self._in_slots = None if memory is None else InSlots(exchange.port, memory)
-        self._names = [f"broadcast(root={root})" for root in range(exchange.size)]
+        self._names: dict[int, str] = {}  # by root
 
     def broadcast(self, split: bool, value: Any, root: int, out: Any) -> Any:
         """Broadcast at once, or as a ticket if it is split; see `Processor.broadcast`."""
@@ -27,7 +27,7 @@ class Transport:
         checked_out("broadcast", out)
         if rank == root and out is not None:
             filled(out, value)
-        name = self._names[root]
+        name = self._names.get(root) or self._names.setdefault(root, f"broadcast(root={root})")
         if self._in_slots is not None and not split:
             return self._at_once(self._in_slots, name, value, root, out)
         parts = packed(value) if rank == root else ()

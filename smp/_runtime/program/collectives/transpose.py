@@ -5,36 +5,52 @@
     processor 1     b0  b1  b2                  processor 1      a1  b1  c1
     processor 2     c0  c1  c2                  processor 2      a2  b2  c2
 
-Processors that share memory pass the parts on as `relay` describes.  On other machines every processor gets the parts
-of all, by the port's ``exchange``; a table of their lengths comes before parts of different lengths.
+Unless the caller names a schedule, processors that share memory pass the parts on as `relay` describes.  On other
+machines every processor gets the parts of all, by the port's ``exchange``; a table of their lengths comes before parts
+of different lengths.  The schedules that send blocks are in `messages.schedules`.
 
 Source: MPI, A Message-Passing Interface Standard, section "All-to-All Scatter/Gather", for the operations.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from smp.errors import Unsupported
+
+from ..messages.block_calls import BlockCalls
+from ..messages.schedules import ByBlocks, InRounds, Interleaved, Landing
 from ..port import Port
 from ..steps import Recorder
-from .calls import CollectiveCalls
 from .combination import check_out
+from .patterns import rounds
 from .relay import Relay, octets
 
+SCHEDULES = ("copies", "rounds", "interleaved")
 
-class TransposeCalls(CollectiveCalls):
+
+class TransposeCalls(BlockCalls):
     """The transpose of a processor."""
 
     def __init__(self, port: Port, recorder: Recorder) -> None:
         super().__init__(port, recorder)
         self._passing = ByExchange(port) if port.memory is None else Relay(port, port.memory)
 
-    def transpose(self, data: ArrayLike | Sequence[NDArray[Any]], out: NDArray[Any] | None = None) -> Any:
+    def transpose(
+        self,
+        data: ArrayLike | Sequence[NDArray[Any]],
+        out: NDArray[Any] | None = None,
+        *,
+        schedule: Literal["copies", "rounds", "interleaved"] | None = None,
+        barriers: int | None = None,
+    ) -> Any:
         """Send part j of ``data`` to processor j, and return the parts from all processors, by rank.
 
         Parameters
@@ -46,6 +62,14 @@ class TransposeCalls(CollectiveCalls):
         out : ndarray, optional
             Receives the result; an array like ``data``, which may be ``data`` itself.  It saves a new array, whose
             pages the system would have to map and clear.  It cannot be given with a list.
+        schedule : {"copies", "rounds", "interleaved"}, optional
+            The way of the parts, the same on all processors.  With "copies", each processor copies its parts out of
+            shared memory.  With "rounds", blocks are sent in rounds, in each of which every processor sends to one and
+            receives from one.  With "interleaved", a processor sends parts of the blocks for all others in turn.
+            By default, processors that share memory take "copies", and on other machines each gets the parts of all.
+        barriers : int, optional
+            With "rounds", the number of rounds between two barriers, the same on all processors; 0 for no barrier.  By
+            default, it is 512 divided by the bytes of the longest part, rounded up.
 
         Returns
         -------
@@ -56,7 +80,11 @@ class TransposeCalls(CollectiveCalls):
         ------
         TypeError, ValueError
             If there is not one part for each processor, the parts hold Python objects or differ in more than n, or
-            ``out`` does not fit.
+            ``out`` does not fit; if there is no such schedule, or ``barriers`` is not for it.
+        Unsupported
+            If the schedule is "copies" and the processors share no memory.
+        CollectiveMismatch
+            Ends the run, if the processors name different schedules.
 
         Notes
         -----
@@ -65,6 +93,10 @@ class TransposeCalls(CollectiveCalls):
         otherwise one for about every 512 KiB that a processor sends.  On other machines, every processor receives the
         parts of all.
 
+        "rounds" and "interleaved" poll, so handlers may run, and begin with one barrier.  The parts land in a port that
+        has room for all parts of a processor and lasts until the run ends.  "interleaved" also sends the blocks that
+        `start_block` has queued.
+
         Examples
         --------
         >>> import numpy as np, smp
@@ -72,8 +104,9 @@ class TransposeCalls(CollectiveCalls):
         ...     machine.run(lambda proc: proc.transpose(np.array([0, 1]) + 10 * proc.rank).tolist()).results
         [[0, 10], [1, 11]]
         """
+        name, passing = self._passing_by(schedule, barriers)
         if isinstance(data, list | tuple):
-            return self._unequal(data, out)
+            return self._unequal(data, out, name, passing)
         mine = np.asarray(data)
         _check(mine)
         if mine.ndim == 0 or len(mine) != self.size:
@@ -83,14 +116,46 @@ class TransposeCalls(CollectiveCalls):
             )
         if out is not None:
             check_out("transpose", mine, out)
-        return self._equal(np.ascontiguousarray(mine), out)
+        return self._equal(np.ascontiguousarray(mine), out, name, passing)
 
-    def _equal(self, mine: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
+    def _passing_by(self, schedule: str | None, barriers: int | None) -> tuple[str, Passing]:
+        """Return the name of a transpose by a schedule, on which all must agree, and the way of its parts."""
+        if schedule is not None and schedule not in SCHEDULES:
+            raise ValueError(f"schedule must be one of {', '.join(map(repr, SCHEDULES))}, or None, not {schedule!r}")
+        if barriers is not None and (schedule != "rounds" or operator.index(barriers) < 0):
+            raise ValueError(
+                f"barriers={barriers!r} with schedule={schedule!r}: barriers is the number of rounds between two "
+                'barriers, 0 or more, of schedule="rounds"'
+            )
+        if schedule is None or schedule == "copies":
+            if schedule is not None and self._port.memory is None:
+                raise Unsupported(
+                    'schedule="copies" needs memory that all processors share, but those of this machine share none: '
+                    'take "rounds" or "interleaved", or name no schedule'
+                )
+            return "transpose", self._passing
+        self._ready("proc.transpose")
+        if schedule == "rounds":
+            in_turn = InRounds(self, self._targets, barriers)
+            said = "" if barriers is None else f", barriers={barriers}"
+            return f"transpose(schedule='rounds'{said})", ByBlocks(self, in_turn, self._landing)
+        return "transpose(schedule='interleaved')", ByBlocks(self, Interleaved(self), self._landing)
+
+    @functools.cached_property
+    def _landing(self) -> Landing:
+        return Landing(self)
+
+    @functools.cached_property
+    def _targets(self) -> list[int]:
+        """Receiver of this processor in each round."""
+        return [int(targets[self.rank]) for targets in rounds(self.size)[1:]]
+
+    def _equal(self, mine: NDArray[Any], out: NDArray[Any] | None, name: str, passing: Passing) -> NDArray[Any]:
         received = np.empty(mine.shape, mine.dtype) if out is None or not out.flags.c_contiguous else out
         if np.may_share_memory(mine, received) and mine.ctypes.data != received.ctypes.data:
             mine = mine.copy()
         began = self._exchange.begin()
-        self._passing.equal(self._exchange.agreed("transpose", mine), mine, received)
+        passing.equal(self._exchange.agreed(name, mine), mine, received)
         others = mine.nbytes - mine.nbytes // self.size
         self._exchange.record("transpose", mine.itemsize, others, others, began)
         if out is None or out is received:
@@ -98,7 +163,7 @@ class TransposeCalls(CollectiveCalls):
         out[...] = received
         return out
 
-    def _unequal(self, data: Sequence[Any], out: object) -> list[NDArray[Any]]:
+    def _unequal(self, data: Sequence[Any], out: object, name: str, passing: Passing) -> list[NDArray[Any]]:
         if out is not None:
             raise TypeError("out= of transpose goes with an array; for a list it returns a list of new arrays")
         if len(data) != self.size:
@@ -117,8 +182,8 @@ class TransposeCalls(CollectiveCalls):
                     f"{first.dtype}{list(first.shape)}"
                 )
         began = self._exchange.begin()
-        description = f"transpose of parts of {first.dtype}{list(first.shape[1:])}"
-        received = self._passing.unequal(description, [np.ascontiguousarray(part) for part in parts])
+        description = f"{name} of parts of {first.dtype}{list(first.shape[1:])}"
+        received = passing.unequal(description, [np.ascontiguousarray(part) for part in parts])
         read, written = (sum(part.nbytes for part in each) - parts[self.rank].nbytes for each in (received, parts))
         self._exchange.record("transpose", first.itemsize, read, written, began)
         return received
@@ -147,6 +212,9 @@ class ByExchange:
             mine = block[start : start + int(theirs[rank]) * row]
             received.append(np.frombuffer(mine, dtype).reshape(theirs[rank], *shape).copy())
         return received
+
+
+Passing = Relay | ByExchange | ByBlocks
 
 
 def _check(array: NDArray[Any]) -> None:

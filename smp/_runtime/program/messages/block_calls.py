@@ -119,8 +119,24 @@ class BlockCalls(MessageCalls):
         The blocks and expectations that one processor sends to another one come in order; those that are queued by
         `start_block` do not.
         """
-        self._ready("proc.send_block")
-        self._delivery.send(self._block("send_block", to, port, np.asarray(data, order="C"), at))
+        machine = self._port
+        if (  # the usual case, which can be sent as it is; the calls below would look at it for twice as long
+            isinstance(data, np.ndarray)
+            and isinstance(port, BlockPort)
+            and port._ports is self._ports
+            and data.dtype == port.data.dtype
+            and data.ndim == 1
+            and data.flags.c_contiguous
+            and type(to) is type(at) is int
+            and 0 <= to < self.size
+            and 0 <= at <= port.data.size - len(data)
+            and machine.inside is None
+            and not machine.on_a_stream()
+        ):
+            self._delivery.send(to, port, data, at)
+        else:
+            self._ready("proc.send_block")
+            self._delivery.send(*self._block("send_block", to, port, data, at))
 
     def expect_at(self, to: int, port: BlockPort, n: int, then: Handler | None = None) -> None:
         """State for a processor how many elements are to come to its port, as its ``port.expect`` does.
@@ -245,17 +261,17 @@ class BlockCalls(MessageCalls):
                 f"the targets of permute must be a permutation of the ranks of {self.size} processors, not {target!r}"
             )
         to = self._processor(targets[self.rank] if targets.ndim else target)
-        block = self._block("permute", to, port, np.asarray(data, order="C"), 0)
+        block = self._block("permute", to, port, data, 0)
         port._check_closed("permute cannot use")
         self._tickets.settle()
-        mine = _ROUND.pack(to, len(block.octets) // port.data.itemsize)
+        mine = _ROUND.pack(to, len(block[2]))
         found = [_ROUND.unpack(each) for each in self._port.exchange(f"permute at {port!r}", mine)]
         senders = [rank for rank, (each, _) in enumerate(found) if each == self.rank]
         if not is_permutation([each for each, _ in found]):
             raise ValueError(f"permute needs a permutation, but the processors send to {[each for each, _ in found]}")
         count = found[senders[0]][1]
         port.expect(count)
-        self._delivery.send(block)
+        self._delivery.send(*block)
         port.wait()
         return port.data.reshape(-1)[:count]
 
@@ -305,20 +321,22 @@ class BlockCalls(MessageCalls):
             raise TypeError(f"then must be a function of a transfer, not {then!r}")
         array = np.asarray(data, order="C")
         block = self._block(what, to, port, array, at)
-        return Transfer(self._queued(), block, array, operator.index(at), then)
+        return Transfer(self._queued(), Block(*block), array, block[3], then)
 
-    def _block(self, what: str, to: int, port: BlockPort, data: NDArray[Any], at: int) -> Block:
-        """Return a block, or raise an error if it cannot be sent."""
+    def _block(
+        self, what: str, to: int, port: BlockPort, data: ArrayLike, at: int
+    ) -> tuple[int, BlockPort, NDArray[Any], int]:
+        """Return the receiver, the port, the elements in a row, and the place; raise an error if one is wrong."""
         self._own(what, port)
-        dtype, start = port.data.dtype, operator.index(at)
-        if data.dtype != dtype:
-            raise TypeError(f"proc.{what} to {port!r} needs data of {dtype}, not of {data.dtype}")
-        if start < 0 or start + data.size > port.data.size:
+        elements, memory, start = np.asarray(data, order="C").ravel(), port.data, operator.index(at)
+        if elements.dtype != memory.dtype:
+            raise TypeError(f"proc.{what} to {port!r} needs data of {memory.dtype}, not of {elements.dtype}")
+        if not 0 <= start <= memory.size - elements.size:
             raise ValueError(
-                f"a block of {data.size:,} elements from place {start:,} on does not fit into {port!r}, which has "
-                f"{port.data.size:,} elements"
+                f"a block of {elements.size:,} elements from place {start:,} on does not fit into {port!r}, which has "
+                f"{memory.size:,} elements"
             )
-        return Block(self._processor(to), port, data.reshape(-1).view(np.uint8), start * dtype.itemsize)
+        return self._processor(to), port, elements, start
 
     def _own(self, what: str, port: BlockPort) -> Ports:
         """Return the ports of this processor, or raise an error if a port is not one of them."""

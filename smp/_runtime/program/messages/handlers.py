@@ -35,12 +35,15 @@ class Handler:
         Name of the function.
     replies : bool
         Whether it may send replies.
+    own : bool
+        Whether it is smp's own.  Its function then gets the sender in place of a message.
     """
 
-    __slots__ = ("function", "head", "name", "number", "replies")
+    __slots__ = ("function", "head", "name", "number", "own", "replies")
 
     def __init__(self, number: int, function: Callable[..., object], replies: bool, name: str = "") -> None:
         self.number, self.function, self.replies = number, function, replies
+        self.own = number >= HANDLERS - OWN
         self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
         self.head = head_of(number, _hash(self.name, replies))
 
@@ -83,7 +86,10 @@ class Handlers:
         return handler
 
     def reserve(self, name: str, function: Callable[..., object]) -> Handler:
-        """Register a function of smp itself, with a number that does not depend on the handlers of the program."""
+        """Register a function of smp itself, with a number that does not depend on the handlers of the program.
+
+        It is called as ``function(source, *args)``, calls nothing of the program, and sends nothing.
+        """
         handler = Handler(HANDLERS - 1 - len(self._own), function, replies=False, name=name)
         self._own[handler.number] = self.by_head[handler.head] = handler
         return handler

@@ -242,8 +242,9 @@ class Messenger:
             taken += self._run_due()
         take = self._next
         if how is ONCE:
-            for network in (LEFT, RIGHT):
-                while network & networks and (found := take(network)) is not None:
+            polled = int(networks)
+            for network in (1, 2):
+                while network & polled and (found := take(network)) is not None:
                     if self._took(found):
                         taken += 1
                         break
@@ -352,6 +353,10 @@ class Messenger:
         return self.sent + self._network.sent_numbers() + sent, self.handled + handled
 
     def _run(self, handler: Handler, source: int, args: tuple[Any, ...]) -> None:
+        if handler.own:
+            self.handled += 1
+            handler.function(source, *args)
+            return
         message = Message(self, handler, source)
         running, port = self._running, self._port
         running.append(message)

@@ -34,7 +34,7 @@ from smp.errors import WaitTimeout
 from ...memory.shared_elements import elements_of
 from ..port import Port
 from .handlers import SAME, Handler, HandlerMismatch
-from .messenger import Message, Messenger
+from .messenger import Messenger
 from .networks import BOTH, ONCE
 
 LINE = 64
@@ -61,12 +61,15 @@ class BlockPort:
         self, ports: Ports, number: int, data: NDArray[Any], rows: NDArray[np.uint8] | None, then: Handler | None
     ) -> None:
         self.number, self.data, self.done = number, data, False
-        self._ports, self._rows, self._then = ports, rows, then
+        self._ports, self._then = ports, then
+        self._rows = rows  # the memory of all processors, as bytes and as elements, where they share memory
+        self._places = None if rows is None else rows.view(data.dtype)
         self._handlers = len(ports.messenger.handlers)
         self._missing = 0  # bytes; negative if they came before they were expected
         self._expected: int | None = None  # bytes of the expectation that is open
         self._runs: Handler | None = None  # handler of that expectation
         self._last = ports.machine.rank  # processor from which data came last
+        self._awaited = f"blocks at {self!r}"
 
     def expect(self, n: int) -> None:
         """State how many elements are to come.  When they are all there, the port's ``then`` runs, in a poll.
@@ -83,9 +86,10 @@ class BlockPort:
         ValueError
             If the last expectation is not fulfilled yet, or more than ``n`` elements have come since then.
         """
-        if operator.index(n) < 0:
+        count = operator.index(n)
+        if count < 0:
             raise ValueError(f"the number of elements must be 0 or more, not {n}")
-        self._state(operator.index(n) * self.data.itemsize, self._then, "the program")
+        self._state(count * self.data.itemsize, self._then, "the program")
 
     def wait(self, timeout: float | None = None) -> None:
         """Poll until the expectation that was stated last is fulfilled, or the first one if none was stated.
@@ -105,7 +109,7 @@ class BlockPort:
         ports = self._ports
         messenger, deadline = ports.ready("port.wait"), ports.machine.deadline(timeout)
         messenger.poll(BOTH, ONCE)  # runs handlers of expectations that were fulfilled when they were stated
-        if not messenger.wait(f"blocks at {self!r}", lambda: self.done, deadline):
+        if not messenger.wait(self._awaited, lambda: self.done, deadline):
             raise WaitTimeout(f"processor {ports.machine.rank} waited {timeout} s at {self!r}: {self._progress()}")
 
     def _progress(self) -> str:
@@ -119,7 +123,8 @@ class BlockPort:
 
     def _state(self, nbytes: int, runs: Handler | None, by: str) -> None:
         """Open an expectation."""
-        self._check_closed(f"{by} expects {self._elements(nbytes)} elements at")
+        if self._expected is not None:
+            self._check_closed(f"{by} expects {self._elements(nbytes)} elements at")
         self._expected, self._runs, self.done = nbytes, runs, False
         self._missing += nbytes
         self._check()
@@ -136,7 +141,8 @@ class BlockPort:
         """Count bytes that have come from a processor."""
         self._last = source
         self._missing -= nbytes
-        self._check()
+        if self._missing <= 0:
+            self._check()
 
     def _check(self) -> None:
         """Close the expectation that is open if it is fulfilled."""
@@ -167,19 +173,21 @@ class Ports:
         The messages of the processor.
     ready : callable
         ``ready(call)`` returns the messenger, or raises an error if the program may not make that call now.
+
+    Attributes
+    ----------
+    known : list of BlockPort
+        The ports by their numbers.
     """
 
     def __init__(self, machine: Port, messenger: Messenger, ready: Callable[[str], Messenger]) -> None:
         self.machine, self.messenger, self.ready = machine, messenger, ready
-        self._known: list[BlockPort] = []
+        self.known: list[BlockPort] = []
         self._expectation = messenger.handlers.reserve("expectation", self._stated)
-
-    def __getitem__(self, number: int) -> BlockPort:
-        return self._known[number]
 
     def make(self, shape: tuple[int, ...], dtype: np.dtype[Any], then: Callable[..., object] | None) -> BlockPort:
         """Make a port, together with all other processors; see `Processor.port`."""
-        number, machine, memory = len(self._known), self.machine, self.machine.memory
+        number, machine, memory = len(self.known), self.machine, self.machine.memory
         if number == PORTS:
             raise ValueError(f"a program can make at most {PORTS:,} ports")
         handler = None if then is None else Handler(_UNNUMBERED, then, replies=False)
@@ -192,17 +200,17 @@ class Ports:
             memory.touch(array)
             rows = elements_of(array).all[:, :nbytes]
             data = rows[machine.rank].view(dtype).reshape(shape)
-        self._known.append(BlockPort(self, number, data, rows, handler))
+        self.known.append(BlockPort(self, number, data, rows, handler))
         machine.synchronise("end of allocation")
-        return self._known[number]
+        return self.known[number]
 
     def expect_at(self, to: int, port: BlockPort, n: int, then: Handler | None) -> None:
         """Send an expectation; see `Processor.expect_at`."""
         words = _EXPECTATION.pack(port.number, n * port.data.itemsize, -1 if then is None else then.head)
         self.messenger.send_words(to, self._expectation, words)
 
-    def _stated(self, message: Message, number: int, nbytes: int, head: int) -> None:
-        port, source = self._known[number], message.source
+    def _stated(self, source: int, number: int, nbytes: int, head: int) -> None:
+        port = self.known[number]
         runs = port._then if head < 0 else self.messenger.handlers.named(head, source)
         if runs is None and head >= 0:
             raise HandlerMismatch(

@@ -20,13 +20,14 @@ from .loops import Words, drain, flow, trips
 
 TRIPS, PACKETS, POLLS, ADDITIONS = 300, 4000, 1000, 5000
 """Operations in a burst of a compiled loop."""
-REQUESTS, SENDS, CALLS = 30, 500, 30
-"""Operations in a burst from Python; of collectives of long vectors there are fewer."""
+REQUESTS, SENDS, CALLS, BLOCKS_SENT = 30, 500, 30, 300
+"""Operations in a burst from Python; of collectives of long vectors, and of long blocks, there are fewer."""
 CALLED_WORDS, COPIED_WORDS = 100_000, 1_000_000
 """Words that the collectives, or the copies, of a burst pass on at most, if there is more than one."""
 WAITING, LOOKS = 100, 10
 """Packets that wait, half of them on each network, and polls until empty, in a burst of receiving."""
 VECTORS = ("reduce", "scan", "exclusive scan", "broadcast", "transpose")
+BLOCKS = ("block", "block both ways")
 FOR_EVER = 60.0
 """Seconds that end the loops of other sections, which take one burst here and end before."""
 
@@ -44,7 +45,7 @@ class Bursts:
     rings : int64 array
         Shared words of two networks of rings.
     size : int
-        Words of the vectors, or senders of the rings of a poll.
+        Words of the vectors or blocks, or senders of the rings of a poll.
     """
 
     def __init__(self, proc: Processor, words: Words, rings: Words, size: int) -> None:
@@ -54,7 +55,7 @@ class Bursts:
     def __call__(self, what: str) -> Burst:
         """Return the burst of an operation or of a floor, by name."""
         if what in VECTORS:
-            return self._repeated(self._vector(what), calls_of(self.size))
+            return self._repeated(self._vector(what), calls_of(what, self.size))
         made: dict[str, Callable[[], Burst]] = {
             "line": self._line,
             "addition": self._addition,
@@ -67,6 +68,8 @@ class Bursts:
             "poll": self._poll,
             "request": self._requests,
             "message": self._messages,
+            "block": self._blocks,
+            "block both ways": self._blocks_both_ways,
             "barrier": lambda: self._repeated(self.proc.barrier, CALLS),
             "any": lambda: self._repeated(lambda: self.proc.any(False), CALLS),
         }
@@ -91,7 +94,11 @@ class Bursts:
 
     def _copy(self) -> Burst:
         mine, other = np.ones((2, self.size))
-        return self._repeated(lambda: np.copyto(other, mine), max(1, COPIED_WORDS // self.size))
+
+        def copy() -> None:
+            other[...] = mine
+
+        return self._repeated(copy, max(1, COPIED_WORDS // self.size))
 
     def _barriers(self) -> Burst:
         def burst(span: Words) -> None:
@@ -193,6 +200,26 @@ class Bursts:
 
         return lambda span: _stamp(messages, every, span)
 
+    def _blocks(self) -> Burst:
+        return self._sent(send=self.proc.rank == 1, receive=self.proc.rank == 0)
+
+    def _blocks_both_ways(self) -> Burst:
+        return self._sent(send=self.proc.rank < 2, receive=self.proc.rank < 2)
+
+    def _sent(self, send: bool, receive: bool) -> Burst:
+        proc, data, times = self.proc, np.ones(self.size), calls_of("block", self.size)
+        port = proc.port(self.size)
+
+        def blocks() -> None:
+            if send:
+                for _ in range(times):
+                    proc.send_block(1 - proc.rank, port, data)
+            if receive:
+                port.expect(times * self.size)
+                port.wait()
+
+        return lambda span: _stamp(blocks, times, span)
+
     def _vector(self, what: str) -> Callable[[], object]:
         proc, p, n = self.proc, self.p, self.size
         if what == "transpose":
@@ -214,8 +241,10 @@ class Bursts:
         return lambda span: _stamp(calls, times, span)
 
 
-def calls_of(words: int) -> int:
-    """Return the number of calls in a burst of a collective of vectors."""
+def calls_of(what: str, words: int) -> int:
+    """Return the number of calls in a burst of a collective of vectors, or of blocks."""
+    if what in BLOCKS:
+        return max(1, min(BLOCKS_SENT, COPIED_WORDS // words))
     return max(1, min(CALLS, CALLED_WORDS // words))
 
 

@@ -13,7 +13,7 @@ from smp.microbench.method.rows import row
 from smp.microbench.method.windows import Flag, Windows, mark_moved, per_operation
 from smp.models.placement_log import PlacementLog
 
-from .bursts import VECTORS
+from .bursts import BLOCKS, VECTORS
 from .rows import Cost
 from .tasks import LIMITS, Task
 
@@ -80,5 +80,7 @@ def summary(side: str, task: Task, p: int, windows: Windows) -> Result:
 
 def sized(task: Task, p: int) -> dict[str, Any]:
     """Return the fields of a row that name its operation."""
-    size = {"words": task.size} if task.what in VECTORS else {"senders": task.size} if task.what == "poll" else {}
+    size = (
+        {"words": task.size} if task.what in VECTORS + BLOCKS else {"senders": task.size} if task.what == "poll" else {}
+    )
     return {"what": task.what, "processors": p, **size}

@@ -16,12 +16,12 @@ import numpy as np
 from smp.errors import SmpError
 from smp.microbench.method.windows import Windows
 
-from .bursts import CALLS, REQUESTS, SENDS, VECTORS, calls_of
+from .bursts import BLOCKS, CALLS, REQUESTS, SENDS, VECTORS, calls_of
 from .tasks import Task, windows_of
 
 PROGRAM = Path(__file__).with_name("under_mpiexec.py")
 COUNTS = {"request": REQUESTS, "message": SENDS, "barrier": CALLS, "any": CALLS}
-"""Operations in a burst of the operations that MPI has, too; next to those of vectors."""
+"""Operations in a burst of the operations that MPI has, too; next to those of vectors and blocks."""
 START_SECONDS = 1.0
 """Seconds that MPI's processes take to start and to end."""
 LONGEST, GRACE = 10.0, 2.0
@@ -50,7 +50,7 @@ def mpiexec() -> str:
 
 def by_mpi(tasks: Sequence[Task]) -> list[Task]:
     """Return the tasks that MPI has, too."""
-    return [task for task in tasks if task.what in VECTORS or task.what in COUNTS]
+    return [task for task in tasks if task.what in VECTORS + BLOCKS or task.what in COUNTS]
 
 
 def visit_by_mpi(
@@ -70,7 +70,7 @@ def visit_by_mpi(
     NoMpiError
         If MPI does not run.
     """
-    counts = [COUNTS.get(task.what) or calls_of(task.size) for task in tasks]
+    counts = [COUNTS.get(task.what) or calls_of(task.what, task.size) for task in tasks]
     listed = [(task.what, task.size, count) for task, count in zip(tasks, counts, strict=True)]
     job = json.dumps({"cpus": list(cpus), "seconds": seconds, "tasks": listed})
     command = [mpiexec(), "-n", str(len(cpus)), sys.executable, "-P", str(PROGRAM), job]

@@ -11,6 +11,7 @@ from smp._output.numbers import fixed
 from smp.microbench.output import cm5
 from smp.microbench.output.curves import BAND, SPREAD, Samples, column, curve, doubted, nth, reasons, select
 
+from .bursts import VECTORS
 from .report import FLOORS, OPERATIONS, THERE, name_of
 from .rows import ByMpi, Cost, Messages
 
@@ -21,7 +22,7 @@ AROUND = 1.5
 def figures(found: Messages, samples: Samples = None) -> Iterator[Figure]:
     """Describe the figure of single operations, and that of vectors if there is one with a size."""
     yield costs(found)
-    if any(row.words for row in found.rows):
+    if any(row.what in VECTORS for row in found.rows):
         yield collectives(found)
 
 
@@ -60,14 +61,13 @@ def costs(found: Messages) -> Figure:
 
 def collectives(found: Messages) -> Figure:
     """Return a figure of the time of collectives by words, with their floors; below, over MPI's if it was measured."""
-    panels, measured = [], sorted({row.processors for row in found.rows if row.words})
+    vectors = [row for row in found.rows if row.what in VECTORS]
+    panels, measured = [], sorted({row.processors for row in vectors})
     for p in measured:
-        rows = [row for row in found.rows if row.words and row.processors == p]
-        panels.append(_times(p, rows))
+        panels.append(_times(p, [row for row in vectors if row.processors == p]))
     for p in measured if found.mpi else ():
-        rows = [row for row in found.rows if row.words and row.processors == p and row.over_mpi]
-        panels.append(_over_mpi(rows))
-    longest = max(row.words or 0 for row in found.rows)
+        panels.append(_over_mpi([row for row in vectors if row.processors == p and row.over_mpi]))
+    longest = max(row.words or 0 for row in vectors)
     most = [
         row for row in found.rows if row.words == longest and row.what == "reduce" and row.processors == measured[-1]
     ]

@@ -1,6 +1,6 @@
 """Messages and collectives: the time of each operation next to that of its floor, and next to MPI.
 
-    machine of 2 processors    all operations
+    machine of 2 processors    all operations, and blocks
     machine of the most        those in which all take part: from all to one, each to the next, collectives
 
     round      every task is visited once, in random order; then MPI visits the same tasks, in some rounds
@@ -28,7 +28,7 @@ from smp.microbench.method.result import Result
 from smp.microbench.method.rows import complaints, judged, key_of, row, stack
 from smp.models.placement_log import PlacementLog
 
-from .bursts import VECTORS
+from .bursts import BLOCKS, VECTORS
 from .costs import Found, costs_of, sized, summary
 from .mpi import START_SECONDS as MPI_START_SECONDS
 from .mpi import NoMpiError, by_mpi, mpiexec, visit_by_mpi
@@ -44,6 +44,8 @@ PAIR = ("trip", "one way", "both ways", "receive", "compiled barrier", "request"
 """Operations without a size, of two processors."""
 OF_ALL = ("one way", "both ways", "compiled barrier", "message", "barrier", "any")
 """Those of more processors."""
+BLOCK_WORDS = (4 << 7, 64 << 7, 1024 << 7)
+"""Words of the blocks: 4 KiB, 64 KiB and 1 MiB."""
 COMPILED = ("trip", "one way", "poll", "compiled barrier")
 """Operations that load all compiled loops before anything is timed."""
 MANY_SENDERS = 64
@@ -61,7 +63,7 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(2.0, (8, 10_000, 1_000_000), 3, 1),
+    "quick": Effort(1.7, (8, 10_000, 1_000_000), 3, 1),
     "default": Effort(15.0, (1, 8, 100, 10_000, 1_000_000), 5, 5),
     "full": Effort(58.0, (1, 8, 100, 1000, 10_000, 100_000, 1_000_000), 8, 8),
 }
@@ -144,7 +146,9 @@ def stages_of(counts: tuple[int, ...], cpus: int, words: tuple[int, ...]) -> lis
         return [Stage(1, polls)]
     stages = []
     for p in sorted({2, most}):
-        sized = (Task(what, n) for what in VECTORS for n in words if what != "transpose" or n >= p)
+        sized = [Task(what, n) for what in VECTORS for n in words if what != "transpose" or n >= p]
+        if p == 2:
+            sized += [Task(what, n) for what in BLOCKS for n in BLOCK_WORDS]
         single = (*(Task(what) for what in PAIR), *polls) if p == 2 else tuple(Task(what) for what in OF_ALL)
         stages.append(Stage(p, (*single, *sized)))
     return stages

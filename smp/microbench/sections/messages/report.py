@@ -13,6 +13,7 @@ from smp.microbench.output import cm5
 from smp.microbench.output.format import by_placement, flagged, judged
 from smp.profiles.profile import Profile
 
+from .bursts import BLOCKS, VECTORS
 from .rows import ByMpi, Cost, Messages
 
 OPERATIONS = {
@@ -24,6 +25,8 @@ OPERATIONS = {
     "compiled barrier": "barrier in a compiled loop",
     "request": "request and reply, Python",
     "message": "message handled, Python",
+    "block": "block",
+    "block both ways": "block each way at once",
     "barrier": "barrier, Python",
     "any": "any, Python",
     "reduce": "reduce",
@@ -46,6 +49,8 @@ BY_MPI = {
     "message": "window of 64",
     "barrier": "Barrier",
     "any": "Allreduce",
+    "block": "Send and Recv",
+    "block both ways": "Sendrecv",
     "reduce": "Allreduce",
     "scan": "Scan",
     "exclusive scan": "Exscan",
@@ -99,9 +104,11 @@ def tables(found: Messages, profile: Profile) -> Iterator[Table]:
     """Yield the tables of a profile in which messages were measured."""
     single = sorted((row for row in found.rows if not row.words), key=lambda row: list(OPERATIONS).index(row.what))
     yield _single(single, found)
-    for p in sorted({row.processors for row in found.rows if row.words}):
-        mine = [row for row in found.rows if row.words and row.processors == p]
-        theirs = [row for row in found.mpi if row.words and row.processors == p]
+    if blocks := [row for row in found.rows if row.what in BLOCKS]:
+        yield _blocks(blocks, [row for row in found.mpi if row.what in BLOCKS])
+    for p in sorted({row.processors for row in found.rows if row.what in VECTORS}):
+        mine = [row for row in found.rows if row.what in VECTORS and row.processors == p]
+        theirs = [row for row in found.mpi if row.what in VECTORS and row.processors == p]
         yield from _vectors(p, mine, theirs)
     for many, states in (found.placement or {}).items():
         named = [
@@ -141,6 +148,23 @@ def _of_mpi(row: Cost, by_mpi: ByMpi | None, why: str) -> list[Cell]:
         missing = "not installed" if "installed" in why else "did not run"
         return [name, row.processors, missing, *[""] * 6]
     return [judged(name, by_mpi), row.processors, by_mpi.ns, "", "", row.over_mpi, *[""] * 3]
+
+
+def _blocks(rows: Sequence[Cost], by_mpi: Sequence[ByMpi]) -> Table:
+    """Return the table of blocks: speeds, and the ratios to a private copy and to MPI."""
+    known, shown = {(row.what, row.words): row for row in by_mpi}, list[Row]()
+    for row in rows:
+        nbytes, mpi = 8 * (row.words or 0), known.get((row.what, row.words))
+        speeds: list[Cell] = [judged(OPERATIONS[row.what], row), nbytes / 1024, nbytes / row.ns, nbytes / row.floor_ns]
+        quartiles: list[Cell] = [1 / ratio for ratio in (row.ratio, row.ratio_high, row.ratio_low)]
+        theirs: list[Cell] = [judged(nbytes / mpi.ns, mpi), 1 / row.over_mpi] if mpi and row.over_mpi else []
+        shown.append([*speeds, *quartiles, *theirs])
+    columns = [text("from Python, p = 2"), counted("KiB"), Column("", "GB/s"), Column("copy", "GB/s"), *QUARTILES]
+    notes = ["each way, until the last block is counted; ratio: speed over that of a private copy", _pairs(rows)]
+    if by_mpi:
+        columns += [Column("MPI", "GB/s"), ratio("over MPI")]
+        notes.append(f"MPI: {', '.join(f'{BY_MPI[what]} for a {OPERATIONS[what]}' for what in BLOCKS)}")
+    return Table("Speed of blocks", columns, shown, (*notes, flagged([*rows, *by_mpi])))
 
 
 def _vectors(p: int, rows: Sequence[Cost], by_mpi: Sequence[ByMpi]) -> Iterator[Table]:

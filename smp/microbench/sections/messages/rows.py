@@ -16,6 +16,8 @@ What = Literal[
     "compiled barrier",
     "request",
     "message",
+    "block",
+    "block both ways",
     "barrier",
     "any",
     "reduce",
@@ -33,7 +35,7 @@ class Cost(Visited):
     what: What
     processors: Processors
     words: Size | None = None
-    """Words of a vector on each processor, for collectives of vectors."""
+    """Words of a vector on each processor, for collectives of vectors, or of a block."""
     senders: Size | None = None
     """Number of rings that a poll looks at."""
     cycles: Number

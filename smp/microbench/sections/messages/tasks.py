@@ -15,9 +15,11 @@ The ratio of neighbouring bursts does not.
     barrier                             from Python                                      compiled barrier
     any, vectors of up to SHORT words   from Python                                      barrier
     vectors of more words               from Python                                      private copy of as many bytes
+    block, block both ways              from Python, until the last one is counted       private copy of as many bytes
 
 The cost of receiving is measured as its source does: the time of polls with and without waiting packets, over their
-number.  Long vectors are visited together, in one run, because a run maps its buffers at their first use.
+number.  Long vectors are visited together, in one run, because a run maps its buffers at their first use.  So are
+blocks, in another run, because barriers take longer in a run that has ports.
 
 Source of the method of receiving: E. A. Brewer, Portable High-Performance Supercomputing, section 6.1.3.
 """
@@ -42,7 +44,7 @@ from smp.microbench.method.overlaps import SPAN, together
 from smp.microbench.method.windows import NO_FLAG, Flag, Limits, Windows
 from smp.microbench.sections.synchronisation.loops import SHARED_WORDS as FLOOR_WORDS
 
-from .bursts import VECTORS, Bursts
+from .bursts import BLOCKS, VECTORS, Bursts
 from .rows import Floor
 
 SHORT = 1000
@@ -71,7 +73,7 @@ LIMITS = Limits(overlap=0.75, spread=1.5)
 
 @dataclass(frozen=True)
 class Task:
-    """One operation, and the words of its vector or the senders of its rings; 0 if it has neither."""
+    """One operation, and the words of its vector or block or the senders of its rings; 0 if it has neither."""
 
     what: str
     size: int = 0
@@ -79,6 +81,8 @@ class Task:
     @property
     def floor(self) -> Floor:
         """Name of the operation's floor."""
+        if self.what in BLOCKS:
+            return "copy"
         if self.what in VECTORS:
             return "copy" if self.size > SHORT else "barrier"
         return FLOORS[self.what]
@@ -107,10 +111,11 @@ def shared_of(machine: Machine, p: int) -> Shared:
 
 
 def visits_of(tasks: Iterable[Task]) -> list[tuple[Task, ...]]:
-    """Return the tasks of each visit: those with long vectors together, and each of the others alone."""
+    """Return the tasks of each visit: long vectors together, blocks together, and each of the others alone."""
     every = list(tasks)
-    long = tuple(task for task in every if task.floor == "copy")
-    return [*((task,) for task in every if task not in long), *([long] if long else [])]
+    blocks = tuple(task for task in every if task.what in BLOCKS)
+    long = tuple(task for task in every if task.floor == "copy" and task not in blocks)
+    return [*((task,) for task in every if task not in long + blocks), *(group for group in (long, blocks) if group)]
 
 
 def visit(

@@ -40,6 +40,14 @@ def burst_of(mpi: Any, what: str, words: int, times: int) -> Any:
                 mpi.Request.Waitall(waiting)
 
         return messages
+    if what in ("block", "block both ways"):  # one way: from process 1 to process 0
+        data, port = np.ones((2, words))
+        if me > 1:
+            return lambda: None
+        if what == "block both ways":
+            return lambda: [world.Sendrecv(data, 1 - me, recvbuf=port, source=1 - me) for _ in range(times)]
+        move, array = (world.Recv, port) if me == 0 else (world.Send, data)
+        return lambda: [move(array, 1 - me) for _ in range(times)]
     mine, out = np.ones((2, max(1, words)))
     flag, any_flag = np.zeros((2, 1), np.int32)
     parts, transposed = np.ones((2, p, max(1, words // p)))
