@@ -395,7 +395,7 @@ def test_only_models_with_large_errors_are_drawn(tmp_path: Path) -> None:
 
 
 def test_the_primitives_are_calibrated_only_on_request() -> None:
-    assert command.parser().parse_args(["--calibrate"]).calibrate == ("sort", "lists", "stencil")
+    assert command.parser().parse_args(["--calibrate"]).calibrate == ("sort", "lists", "stencil", "transpose")
     assert command.parser().parse_args(["--calibrate", "messages"]).calibrate == ("messages",)
     with pytest.raises(SystemExit):
         command.parser().parse_args(["--calibrate", "nothing"])
