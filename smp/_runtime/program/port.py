@@ -7,7 +7,7 @@ interfaces, and know nothing of its views, its segment or its kind:
                                       global arrays      allocate, fill, get, put, fence
                                       synchronisation    synchronise, exchange; arrive, passed, leave, blocks
                                       a loop             call
-    Network          every kind       try_post, try_poll, wait (in ``messages.network``)
+    Network          every kind       try_post, take, wait (in ``messages.network``)
     SharedMemory     kinds with it    words for compiled loops, flags, cells, streams, pages (in ``shared``)
     Diagnosis        as far as a      begin, mark, place          where the processor is
                      kind can         fail, cause, counters       how the run ends, and what waits have cost

@@ -45,6 +45,11 @@ class Slots:
         The processor's own words (see ``wait``), with the number of the next round.
     ask : callable
         ``ask(nbytes) -> offset`` asks the parent for a block of memory.
+
+    Attributes
+    ----------
+    sets : list of SlotSet
+        The sets, which lie at equal distances.
     """
 
     def __init__(

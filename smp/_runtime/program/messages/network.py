@@ -8,6 +8,9 @@ from typing import Any, NamedTuple, Protocol
 from ...memory.nets import LoopNetwork
 from ...protocols.loop_packets import OF_LOOPS
 from ...protocols.packet_heads import PARTIAL, PICKLED, TYPES
+from ...protocols.python_messages import FULL as FULL
+from ...protocols.python_messages import OTHER as OTHER
+from ...protocols.python_messages import POSTED as POSTED
 from .packets import decoded
 
 Packet = tuple[int, int, bytes | memoryview]
@@ -17,7 +20,6 @@ Taken = tuple[int, int, int, Any]
 
 A message of numbers has their tuple, and its head says nothing of their types.  Any other packet has words, as bytes.
 """
-POSTED, FULL, OTHER = 1, 0, -1
 
 
 class Transmissions(NamedTuple):
