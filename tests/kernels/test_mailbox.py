@@ -58,6 +58,18 @@ def test_every_array_arrives_in_the_order_of_its_kind(
     assert arrived.tolist() == [messages for _, messages in run.results]
 
 
+def test_senders_that_fail_together_move_apart() -> None:
+    plan: Plan = [  # with time-outs that stay the same, the packets to processor 2 fail for ever
+        [(4, 1, 240), (0, 1, 719)],
+        [(3, 1, 7)],
+        [(1, 0, 240), (0, 0, 719)],
+        [(0, 0, 1), (2, 0, 240), (4, 0, 7), (3, 1, 1)],
+        [(1, 1, 241), (0, 1, 240)],
+    ]
+    with smp.emulated(5, schedule="clock", network=smp.networks.congested(), limit=300_000) as machine:
+        assert right(machine.run(exchanged, plan), plan)
+
+
 PLAN = [[(1, 0, 4), (2, 1, 500), (1, 1, 0)], [(2, 0, 2), (0, 0, 3)], [(0, 1, 700), (2, 0, 4)]]
 
 

@@ -10,7 +10,8 @@
     input          free, unless a packet is arriving, or is in the buffer, or a failed transmission is still going on;
                    so failures cause more failures
     time-out       begins at the end of a failed transmission; until it has passed, its sender transmits nothing to
-                   this input, which counts as no room
+                   this input, which counts as no room.  After EQUAL failures in a row it doubles with each
+                   further one, so senders that disturb each other move apart, and at last one finds the input free
     processor      takes packets out of its buffer when it polls, thus while it waits for a message or for a time-out;
                    while it computes or sends, the buffer stays full.  A sleeping processor takes a moment to wake, so a
                    second packet right after the first fails
@@ -43,6 +44,11 @@ from ...protocols.message_waits import NETWORKS
 from .network import QueueNetwork
 from .queues import Queues
 
+EQUAL = 8
+"""Failures in a row after which the time-outs are equal."""
+DOUBLINGS = 16
+"""Number of times that a time-out doubles at most: it is then far longer than all transmissions that collide with it."""
+
 
 class Inputs(Queues):
     """The inputs of all processors, which are queues for one packet from any sender.
@@ -66,6 +72,7 @@ class Inputs(Queues):
         self._arriving = np.zeros((NETWORKS, self.size), bool)
         self._noise = np.zeros((NETWORKS, self.size), np.int64)  # when the last failed transmission ends
         self._again = np.zeros((NETWORKS, self.size, self.size), np.int64)  # by sender: when its time-out has passed
+        self._failed = np.zeros((NETWORKS, self.size, self.size), np.int64)  # by sender: its failures in a row
 
     def transmit(self, network: int, sender: int, to: int, words: int) -> tuple[bool, int] | None:
         """Begin a transmission; return whether it will arrive, and when it ends; None if a time-out has not passed."""
@@ -76,10 +83,15 @@ class Inputs(Queues):
         free = not (self._arriving[network, to] or self._noise[network, to] > now or self.has_packet(network, to))
         if free:
             self._arriving[network, to] = True
+            self._failed[network, sender, to] = 0
         else:
             self._noise[network, to] = max(self._noise[network, to], end)
-            self._again[network, sender, to] = end + self._timeout
+            self._again[network, sender, to] = end + self._time_out(int(self._failed[network, sender, to]))
+            self._failed[network, sender, to] += 1
         return free, end
+
+    def _time_out(self, failures: int) -> int:
+        return self._timeout << min(max(0, failures - EQUAL + 1), DOUBLINGS)
 
     def append(self, network: int, to: int, packet: Packet) -> bool:
         self._arriving[network, to] = False

@@ -207,8 +207,9 @@ def congested(latency: int = 20_000, per_word: int = 1_000, timeout: int = 400_0
     per_word : int
         Additional time for each word of the message, in ns.  A message is one packet, also if it is a pickle.
     timeout : int
-        Time from the end of a failed transmission to the sender's next one to the same input, in ns.  If it is longer
-        than all other transmissions together that may be sent to the same input, one of them is certain to arrive.
+        Time from the end of a failed transmission to the sender's next one to the same input, in ns.  After 8
+        failures in a row it doubles with each further one, up to 16 times.  If it is above 0, every packet to a
+        processor that polls arrives at last.
 
     Returns
     -------
