@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,11 +23,14 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from support.machines import ROOT, Emulated, Machines, Script, state
+from support.profiles import charging
 
 import smp
-from smp._runtime.host import launcher, looking
+from smp._runtime.host import helpers, launcher, looking
 
-pytest_plugins = ["support.background"]
+MAIN = threading.main_thread().ident
+RUNNERS = frozenset(sys._current_frames()) - {MAIN}
+"""Threads of the test runner: one that gets its orders, if the tests run in several processes."""
 os.environ["SMP_DATA_DIR"] = tempfile.mkdtemp(prefix="smp-tests-")
 """A folder for the tests, so that no test reads or replaces the user's own profile or models."""
 
@@ -50,6 +54,24 @@ def _still() -> Iterator[None]:
     """Prevent timings from being repeated because the host of this computer has moved its CPUs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(looking, "look", lambda: math.nan)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_runner() -> Iterator[None]:
+    """Leave the runner's threads out where a run looks for threads of the parent that may help; users have none."""
+    found = helpers.frames
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(helpers, "frames", lambda: {i: f for i, f in found().items() if i not in RUNNERS})
+        yield
+
+
+@pytest.fixture(scope="module")
+def profiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A profile of this computer in the folder of data, from which intervals are predicted."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SMP_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+        charging().keep()
         yield
 
 

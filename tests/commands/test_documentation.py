@@ -6,9 +6,8 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
-from support.background import Background
 from support.machines import ROOT
-from support.pages import blocks_of
+from support.pages import blocks_of, run_page
 
 from smp.microbench.sections import SECTIONS
 
@@ -69,10 +68,10 @@ def resolved(name: str) -> bool:
 
 
 @pytest.mark.parametrize("job", PROGRAMS)
-def test_every_program_runs_and_prints_what_the_page_shows(job: str, background: Background) -> None:
+def test_every_program_runs_and_prints_what_the_page_shows(job: str, profiled: None, tmp_path: Path) -> None:
     """Of the output of a measurement only the columns and labels are compared."""
     shown = re.split(r"^```python\n", (ROOT / job).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    for block, output in zip(shown, background.result(job), strict=True):
+    for block, output in zip(shown, run_page(ROOT / job, tmp_path), strict=True):
         if found := re.search(r"<!-- output(.*) -->\n\n((?:    .*\n|\n(?=    ))+)", block):
             printed_there = "".join(line.removeprefix("    ") + "\n" for line in found[2].rstrip().splitlines())
             compared = columns_of if found[1] else str.rstrip
@@ -90,7 +89,7 @@ def test_the_readme_is_short_and_shows_the_first_measurement_and_how_to_run_the_
     assert len(text.splitlines()) <= 100
     lines = [line.strip() for line in text.splitlines() if line.startswith("    ")]
     assert any(line.endswith("python -m smp.microbench --quick") for line in lines)
-    assert any(line.endswith("python -m pytest") for line in lines)
+    assert any("python -m pytest" in line for line in lines)
 
 
 def test_the_page_on_microbenchmarks_lists_the_sections_in_order() -> None:

@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from support.background import Background
 from support.machines import ROOT
+from support.pages import output_of
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -21,8 +21,8 @@ LONG = ("perturb_mesh", "perturb_quicksort", "perturb_ring")
         for path in EXAMPLES
     ],
 )
-def test_each_example_prints_the_contents_of_its_text_file(job: str, background: Background) -> None:
-    assert background.result(job) == (ROOT / job).with_suffix(".txt").read_text()
+def test_each_example_prints_the_contents_of_its_text_file(job: str, profiled: None) -> None:
+    assert output_of(ROOT / job) == (ROOT / job).with_suffix(".txt").read_text()
 
 
 def test_every_benchmark_can_be_imported_and_finds_its_libraries() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import struct
 from pathlib import Path
@@ -96,7 +97,8 @@ def test_page_faults_are_counted_if_the_system_allows_it() -> None:
     if counters.missing:
         pytest.skip(counters.missing["cycles"])
     counters.start()
-    assert len(bytearray(1 << 24)) == 1 << 24
+    with mmap.mmap(-1, 1 << 24) as fresh:
+        fresh.write(b"1" * (1 << 24))
     found = counters.stop()
     counters.close()
     assert found["cycles"] == found["instructions"] > 0

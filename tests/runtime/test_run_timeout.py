@@ -28,7 +28,7 @@ def machine(request: pytest.FixtureRequest, machines: Machines) -> Iterator[smp.
             yield emulated
 
 
-def ended(machine: smp.Machine, program: Any, *args: Any, timeout: float = 0.5, again: bool = True) -> str:
+def ended(machine: smp.Machine, program: Any, *args: Any, timeout: float = 1.0, again: bool = True) -> str:
     """Run a program that does not end; return the text of the error."""
     began = time.monotonic()
     with pytest.raises(WaitTimeout, match=f"the run has not ended within {timeout:g} s") as caught:

@@ -1,4 +1,4 @@
-"""Runs the Python blocks of a page of documentation in order, as one program."""
+"""Runs programs of the documentation: the Python blocks of a page in order, as one program, and examples."""
 
 import json
 import os
@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+
+from support.machines import ROOT
 
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
 """Pattern of a Python block. Blocks in comments, which readers do not see, prepare the others."""
@@ -47,3 +49,22 @@ def outputs_of(page: str, folder: Path | None = None, **environment: str) -> lis
     )
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout.splitlines()[-1]))
+
+
+def output_of(example: Path) -> str:
+    """Run an example in a fresh process; return its output.
+
+    Raises
+    ------
+    AssertionError
+        If it fails; the message has its traceback.
+    """
+    done = subprocess.run([sys.executable, example], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def run_page(page: Path, folder: Path) -> list[str]:
+    """Run the blocks of a page in a folder from which they find the stored results of examples; see `outputs_of`."""
+    (folder / "examples").symlink_to(ROOT / "examples")
+    return outputs_of(page.read_text(encoding="utf-8"), folder)

@@ -44,6 +44,11 @@ class Threads(NamedTuple):
     open: list[str]
 
 
+def frames() -> dict[int, FrameType]:
+    """Return the innermost frame of each thread of this process."""
+    return sys._current_frames()
+
+
 def threads(segment: Segment, streams: Sequence[Waiter]) -> Threads:
     """Return the threads that may change a cell of the machine, and those that are open.
 
@@ -55,7 +60,7 @@ def threads(segment: Segment, streams: Sequence[Waiter]) -> Threads:
     """
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     found = Threads([], [])
-    for ident, frame in sys._current_frames().items():
+    for ident, frame in frames().items():
         name = names.get(ident, f"thread {ident}")
         own = [stream for stream in streams if stream.thread == ident]
         if ident == threading.get_ident() or name.startswith(OURS) or any(s.words[waiters.OP] != 0 for s in own):

@@ -65,7 +65,7 @@ def placement(processors: int | None = None, seconds: float = 1.0) -> PlacementN
     Examples
     --------
     >>> import smp
-    >>> seen = smp.placement(2, seconds=0.1)
+    >>> seen = smp.placement(2)
     >>> seen.states[0].ns > 0
     True
     """
