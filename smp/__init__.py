@@ -33,8 +33,9 @@ from ._computer import commands as commands  # the first: it handles Ctrl-C whil
 from ._computer.lazy import handed_on
 from ._computer.version import VERSION
 from ._runtime.emulated.networks import kinds as networks
+from ._runtime.kinds import emulated, host, mpi
 from ._runtime.loops.compiler import inline, local, stream
-from ._runtime.machine import Machine, current_machine, emulated, host
+from ._runtime.machine import Machine, current_machine
 from ._runtime.memory.arrays import GlobalArray
 from ._runtime.memory.cells import Cells
 from ._runtime.program.collectives import patterns
@@ -152,6 +153,7 @@ __all__ = [
     "inline",
     "last_entries",
     "local",
+    "mpi",
     "networks",
     "patterns",
     "placement",

@@ -26,7 +26,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from .._computer.commands import interruptible
 from .._computer.data import write
 from .._computer.version import VERSION
-from .._runtime.machine import Machine, emulated, host
+from .._runtime.kinds import emulated, host
+from .._runtime.machine import Machine
 from ..errors import SmpError
 from .analysis.report import places_table
 from .designs.by_name import design as design_of

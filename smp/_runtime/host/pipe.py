@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import pickle
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+DESCRIPTORS = 8
+"""Number of descriptors that can be sent at once."""
 _HEAD = 8
 _SMALL = 1 << 16  # bytes up to which head and body are sent together
 
@@ -27,6 +30,11 @@ class Allocate:
     """Message of a worker that asks for a block."""
 
     nbytes: int
+
+
+@dataclass(frozen=True)
+class Idle:
+    """Message of a worker that has closed its machine, and waits for the next one."""
 
 
 class Line:
@@ -89,6 +97,14 @@ class Line:
         while (message := self.take(wait=True)) is None:
             pass
         return message
+
+    def send_fds(self, fds: Sequence[int]) -> None:
+        """Send descriptors, between two messages; the other end is a Unix socket in a process of this computer."""
+        socket.send_fds(self._socket, [b"d"], list(fds))
+
+    def take_fds(self) -> list[int]:
+        """Wait for descriptors, and return them; none if the other end is closed."""
+        return list(socket.recv_fds(self._socket, 1, DESCRIPTORS)[1])
 
     def close(self) -> None:
         """Close this end."""

@@ -1,4 +1,4 @@
-"""Worker process of the host machine: it waits for a call, runs the program as one processor, and answers.
+"""Worker process of a machine: it waits for a call, runs the program as one processor, and answers.
 
     parent ──▶ worker    spec, once                            worker ──▶ parent  Ready
                          ("run", call or its place,                               Allocate
@@ -56,35 +56,49 @@ def prepare() -> None:
 def start(server: int, fds: Sequence[int]) -> NoReturn:
     """Run as a worker, in a process of its own.
 
-    ``server`` is the process id of the fork server.  ``fds`` are the descriptors of the worker's line, of the segment,
-    of the box (a file for the traceback of a crash), and of standard output and error output.
+    ``server`` is the process id of the fork server.  ``fds`` are the descriptors of the worker's line, and those for
+    `opened`.
     """
     die_with(server)
-    for number in (signal.SIGINT, signal.SIGPIPE):  # the parent handles Ctrl-C
-        signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.set_wakeup_fd(-1)
+    prepare_signals()
     status = 1
     try:
-        line_fd, segment_fd, box_fd, *outputs = fds
-        for fd, output in enumerate(outputs, start=1):  # the fork server's may be older than the parent's present ones
-            os.dup2(output, fd)
-            os.close(output)
-        line = Line(socket.socket(fileno=line_fd))
-        spec = line.receive()
-        _settle(spec)
-        box = os.fdopen(box_fd, "w")
-        faulthandler.enable(box)  # a crash leaves its traceback in the box, which the parent reads
-        faulthandler.register(signal.SIGTERM, box, all_threads=False, chain=True)
-        attached.clear()  # a copy of the parent maps segments of its other machines, which are not ours
-        Worker(line, Segment(segment_fd), spec["rank"], spec["size"], spec["retries"]).serve()
+        line_fd, *passed = fds
+        opened(Line(socket.socket(fileno=line_fd)), passed).serve()
         status = 0
     except (EOFError, ConnectionError):  # the parent is gone
         pass
     except BaseException:
         traceback.print_exc()
     finally:
-        _leave(status)
+        leave(status)
+
+
+def prepare_signals() -> None:
+    """Leave Ctrl-C to the parent, and handle other signals as a fresh process does."""
+    for number in (signal.SIGINT, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.set_wakeup_fd(-1)
+
+
+def opened(line: Line, fds: Sequence[int]) -> Worker:
+    """Return the worker that this process now is.
+
+    ``fds`` are the descriptors of the segment, of the box (a file for the traceback of a crash), and of standard output
+    and error output.
+    """
+    segment_fd, box_fd, *outputs = fds
+    for fd, output in enumerate(outputs, start=1):  # those of this process may be older than the parent's present ones
+        os.dup2(output, fd)
+        os.close(output)
+    spec = line.receive()
+    _settle(spec)
+    box = os.fdopen(box_fd, "w")
+    faulthandler.enable(box)  # a crash leaves its traceback in the box, which the parent reads
+    faulthandler.register(signal.SIGTERM, box, all_threads=False, chain=True)
+    attached.clear()  # a copy of the parent maps segments of its other machines, which are not ours
+    return Worker(line, Segment(segment_fd), spec["rank"], spec["size"], spec["retries"])
 
 
 def _settle(spec: dict[str, Any]) -> None:
@@ -107,7 +121,8 @@ def _settle(spec: dict[str, Any]) -> None:
         sys.modules["numpy.random"].seed()
 
 
-def _leave(status: int) -> NoReturn:
+def leave(status: int) -> NoReturn:
+    """End this process at once, with its outputs flushed."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
@@ -175,4 +190,4 @@ class Worker:
         if os.getpid() != self.pid:
             if sys.exc_info()[0] not in (None, SystemExit):
                 traceback.print_exc()
-            _leave(1 if sys.exc_info()[0] else 0)
+            leave(1 if sys.exc_info()[0] else 0)

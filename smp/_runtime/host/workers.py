@@ -1,6 +1,6 @@
-"""The parent's side of the host machine: its workers, one call at a time, and the handling of failures.
+"""The parent's side of a machine of worker processes: one call at a time, and the handling of failures.
 
-    call ─▶ every worker          answers come back on the workers' lines, deaths on the fork server's channel
+    call ─▶ every worker          answers come back on the workers' lines, deaths as events
     first failure, or Ctrl-C      the abort word is set, and every wait in the machine ends
     from then on                  STOP interrupts the programs' plain Python code
     GRACE later                   each worker that has not answered yet is killed, and the machine is closed
@@ -23,7 +23,7 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ from .deadlock import ProgressCheck
 from .launcher import PATIENCE
 from .pipe import Allocate, Ready
 from .printed import Console
-from .processes import WorkerProcesses
+from .processes import Processes
 from .surroundings import specification
 from .worker import STOP
 
@@ -66,10 +66,12 @@ class Workers:
 
     Parameters
     ----------
+    kind : str
+        Name of the kind of machine; the function ``smp.KIND`` opens one.
+    processes : callable
+        Returns the processes.
     cpus : sequence of int or None
         CPU of each worker; None for a worker that may move.
-    method : str
-        Start method: "forkserver", "spawn" or "fork".
     spin : bool
         Whether waits spin before they block.
 
@@ -79,11 +81,10 @@ class Workers:
         If the workers do not start.
     """
 
-    kind = "host"
     first_touch = True
 
-    def __init__(self, cpus: Sequence[int | None], method: str, spin: bool) -> None:
-        self.size, self.closed = len(cpus), ""  # closed: the reason, once it is
+    def __init__(self, kind: str, processes: Callable[[], Processes], cpus: Sequence[int | None], spin: bool) -> None:
+        self.kind, self.size, self.closed = kind, len(cpus), ""  # closed: the reason, once it is
         self._owner = os.getpid()
         self._pending: set[int] = set()  # ranks that have not answered yet
         self._stopped = False
@@ -91,7 +92,7 @@ class Workers:
         core()  # on first use, compile it once here and not in every worker
         try:
             with HeldBack() as ctrl_c:
-                self._workers = WorkerProcesses(method)
+                self._workers = processes()
                 self._come_up(cpus, spin, ctrl_c)
         except BaseException as error:
             self.close("it did not start", patience=0.0)
@@ -101,6 +102,8 @@ class Workers:
             raise
 
     def _come_up(self, cpus: Sequence[int | None], spin: bool, ctrl_c: HeldBack) -> None:
+        deadline = time.monotonic() + START
+        self._workers.prepare(ctrl_c, deadline)
         self.segment = Segment(header=header(self.size), pool=True)
         self.pages: str = self.segment.pages
         self._words = self.segment.words(0, wait.SHARED_WORDS)
@@ -113,7 +116,7 @@ class Workers:
             self._workers.start(rank, self.segment, spec)
         self._poll, self._sources = self._workers.polled()
         try:
-            up, _ = self._collect(ctrl_c, time.monotonic() + START)
+            up, _ = self._collect(ctrl_c, deadline)
             self._processes = {os.getpid(), *(ready.pid for ready in up)}
         except ProgramError as error:
             raise MachineError(f"the processors did not start: {error}") from error
@@ -182,13 +185,13 @@ class Workers:
         return self.segment.allocate(nbytes)
 
     def trace(self) -> Sequence[tuple[int, int, str, str]]:
-        """Raise `Unsupported`: the host keeps no steps."""
-        why = "the processors of the host run at the same time, so there is no list of steps"
+        """Raise `Unsupported`: no steps are kept."""
+        why = f"the processors of the {self.kind} machine run at the same time, so there is no list of steps"
         raise Unsupported(f"{why}; smp.emulated(..., trace=True) keeps one")
 
     def _must_be_open(self) -> None:
         if self.closed:
-            raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.host()")
+            raise MachineClosed(f"this machine is closed: {self.closed}; open a new one with smp.{self.kind}()")
         if os.getpid() != self._owner:
             raise MachineError(
                 f"this machine belongs to process {self._owner}; a process forked from it must open its own machine"
@@ -297,8 +300,8 @@ class Workers:
         return None
 
     def _event(self) -> Failure:
-        """Take one event of the fork server, the end of a worker, and return the failure."""
-        event = self._workers.channel.receive()
+        """Take one event, the end of a worker, and return the failure."""
+        event = self._workers.event()
         if event is None:
             raise MachineError("the process that starts the processors was killed, and the processors ended with it")
         what, rank, code = event
@@ -343,15 +346,14 @@ class Workers:
             if self.closed:
                 return
             self.closed = why
-            if hasattr(self, "_workers"):  # otherwise there is no fork server yet
+            if hasattr(self, "_workers"):  # otherwise there are no processes yet
                 if os.getpid() != self._owner:
-                    self._workers.channel.forget()
+                    self._workers.forget()
                 else:
                     try:
                         self._workers.bury(patience, self._kill)
                     finally:
-                        self._workers.channel.close()
-                self._workers.close()
+                        self._workers.close()
             if hasattr(self, "segment"):
                 self.segment.close()
                 core().abort(self.segment.address, wait.INTERRUPTED, -1)  # for threads that wait in this process

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from smp._computer.limits import usable_cpus
 from smp._output.drawing import save
 from smp._output.figure import Figure
-from smp._runtime.machine import host
+from smp._runtime.kinds import host
 from smp._runtime.program.processor import Processor
 from smp.errors import MachineError
 

@@ -47,7 +47,7 @@ from .queues import Queues
 EQUAL = 8
 """Failures in a row after which the time-outs are equal."""
 DOUBLINGS = 16
-"""Number of times that a time-out doubles at most: it is then far longer than all transmissions that collide with it."""
+"""Number of times that a time-out doubles at most: it is then longer than all transmissions that collide with it."""
 
 
 class Inputs(Queues):

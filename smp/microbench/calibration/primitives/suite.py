@@ -10,7 +10,8 @@ import functools
 from collections.abc import Callable, Sequence
 
 from smp._computer.limits import usable_cpus
-from smp._runtime.machine import Machine, host
+from smp._runtime.kinds import host
+from smp._runtime.machine import Machine
 from smp.models.fit.specification import Specification
 from smp.selection.suite import Suite
 

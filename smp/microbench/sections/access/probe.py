@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._computer.limits import usable_cpus
+from smp._runtime.kinds import host
 from smp._runtime.loops.compiler import local
-from smp._runtime.machine import Machine, host
+from smp._runtime.machine import Machine
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.processor import Processor
 from smp._runtime.program.run import Run

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from smp._computer.limits import usable_cpus
 from smp._computer.system import memory
-from smp._runtime.machine import host
+from smp._runtime.kinds import host
 from smp.microbench.method.clocks import clock_rate
 from smp.microbench.method.placement import elsewhere_ns, records
 from smp.microbench.method.plan import Measurement, Plan, Tick

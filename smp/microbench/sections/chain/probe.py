@@ -19,7 +19,7 @@ from itertools import product
 import numpy as np
 
 from smp._computer.limits import usable_cpus
-from smp._runtime.machine import host
+from smp._runtime.kinds import host
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor

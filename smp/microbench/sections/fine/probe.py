@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._computer.limits import usable_cpus
-from smp._runtime.machine import Machine, host
+from smp._runtime.kinds import host
+from smp._runtime.machine import Machine
 from smp.kernels.lists.lists import random_list
 from smp.kernels.lists.serial import rank_here
 from smp.microbench.method.others import Others

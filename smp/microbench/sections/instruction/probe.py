@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._computer.limits import usable_cpus
+from smp._runtime.kinds import host
 from smp._runtime.loops.atomics import clock as read_clock
 from smp._runtime.loops.atomics import thread_clock
 from smp._runtime.loops.compiler import stream
-from smp._runtime.machine import host
 from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor
 from smp._runtime.program.streams import Pool

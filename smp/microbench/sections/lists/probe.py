@@ -16,7 +16,8 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._runtime.machine import Machine, host
+from smp._runtime.kinds import host
+from smp._runtime.machine import Machine
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.run import Run
 from smp.errors import SmpError

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from smp._computer.limits import usable_cpus
 from smp._computer.system import Stolen
-from smp._runtime.machine import host
+from smp._runtime.kinds import host
 from smp._runtime.program.processor import Processor
 from smp._runtime.protocols.placement import UNKNOWN
 from smp._runtime.protocols.wait import RETRIES

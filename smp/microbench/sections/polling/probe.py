@@ -32,9 +32,10 @@ from numpy.typing import NDArray
 
 from smp._computer.limits import usable_cpus
 from smp._computer.system import stolen_ns
+from smp._runtime.kinds import host
 from smp._runtime.loops.atomics import fetch_add, load
 from smp._runtime.loops.compiler import stream
-from smp._runtime.machine import Machine, host
+from smp._runtime.machine import Machine
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor

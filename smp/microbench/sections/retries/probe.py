@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from smp._runtime.kinds import host
 from smp._runtime.loops.compiler import stream
-from smp._runtime.machine import host
 from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor
 from smp.compiled import readff

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smp._runtime.machine import Machine, host
+from smp._runtime.kinds import host
+from smp._runtime.machine import Machine
 from smp._runtime.program.run import Run
 from smp.errors import SmpError
 from smp.kernels.in_process import streams_for

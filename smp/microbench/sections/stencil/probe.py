@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._computer.limits import available_memory
-from smp._runtime.machine import Machine, host
+from smp._runtime.kinds import host
+from smp._runtime.machine import Machine
 from smp._runtime.memory.arrays import GlobalArray
 from smp._runtime.program.run import Run
 from smp.errors import SmpError

@@ -24,7 +24,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from smp._computer.limits import usable_cpus
-from smp._runtime.machine import host
+from smp._runtime.kinds import host
 from smp.microbench.method.clocks import clock_rate, timer_cost
 from smp.microbench.method.placement import elsewhere_ns, records
 from smp.microbench.method.plan import Measurement, Plan, Tick

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smp._computer.limits import usable_cpus
-from smp._runtime.machine import host
+from smp._runtime.kinds import host
 from smp._runtime.memory.cells import Cells
 from smp._runtime.program.processor import Processor
 from smp._runtime.program.streams import Pool, Thread

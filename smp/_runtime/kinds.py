@@ -1,0 +1,226 @@
+"""The kinds of machines: `host`, `emulated` and `mpi` open one.  This is the only module that names the kinds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .._computer.limits import places_of, usable_cpus
+from ..errors import Unsupported
+from .emulated.networks.kinds import Kind, checked_network
+from .machine import Machine
+from .program.processor import checked_number
+from .program.records.repeats import checked_seed
+from .source.lines import in_a_program
+
+if TYPE_CHECKING:
+    from .emulated.costs import Charges
+
+
+def host(
+    processors: int | None = None,
+    streams: int = 1,
+    *,
+    start: str | None = None,
+    pin: bool | Sequence[int] | None = None,
+) -> Machine:
+    """Open this computer as a shared-memory machine, with processes as its processors.
+
+    Parameters
+    ----------
+    processors : int, optional
+        Number of processors; by default one for each CPU that this process may use.  More than these take turns.
+    streams : int
+        Number of streams of each processor's team, ``proc.team``: how many of its threads run at once (see `smp.Pool`).
+    start : {"forkserver", "spawn", "fork"}, optional
+        How the worker processes are started.  ``forkserver``, the default, forks them from a fresh process that has
+        imported the modules that they need.  It is safe with threads and takes about 20 ms for each machine after the
+        first.  ``spawn`` starts a fresh interpreter for each worker.  ``fork`` copies this process as it is, with its
+        modules, which is unsafe while other threads run.
+    pin : bool or sequence of int, optional
+        Whether each processor stays on a CPU of its own; by default if there are enough.  A sequence names the CPUs.
+
+    Returns
+    -------
+    Machine
+        The open machine.  Use it in a ``with`` block, or close it.
+
+    Raises
+    ------
+    TypeError, ValueError, MachineError
+        If a number of processors or streams is not valid, or if the processors do not start.
+
+    Examples
+    --------
+    >>> import smp
+    >>> with smp.host(2) as machine:
+    ...     machine.run(lambda proc: (proc.rank, proc.size)).results
+    [(0, 2), (1, 2)]
+    """
+    cpus = usable_cpus()
+    size = len(cpus) if processors is None else checked_number("processors", processors)
+    team = checked_number("streams", streams)
+    places = places_of(size, cpus, pin)
+    roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
+    from .host.processes import WorkerProcesses
+    from .host.workers import Workers
+
+    method = "forkserver" if start is None else start
+    return Machine(Workers("host", lambda: WorkerProcesses(method), places, roomy), team)
+
+
+def mpi(
+    processors: int | None = None,
+    streams: int = 1,
+    *,
+    hosts: str | None = None,
+    launcher: Sequence[str] | None = None,
+    pin: bool | Sequence[int] | None = None,
+) -> Machine:
+    """Open a machine whose processors are ranks of MPI.
+
+    Programs, arrays, cells, results and errors are those of `host`, at the same speed.  In a script or notebook, the
+    call starts the ranks with ``mpiexec``.  In a script that a launcher runs (``mpiexec -n 4 python program.py``), rank
+    0 goes on with the script and is the parent of the machine.  The other ranks stay in their first call of this
+    function: they serve all machines that the script opens, one after another, and end when it ends.  What stands
+    before that call runs on every rank; ``mpiexec -n 4 python -m smp program.py`` runs the whole script on rank 0 only.
+
+    Parameters
+    ----------
+    processors : int, optional
+        Number of processors; by default one for each CPU that this process may use.  In a job of a launcher it is the
+        number of ranks.
+    streams : int
+        Number of streams of each processor's team, as for `host`.
+    hosts : str, optional
+        Computers, each with its number of ranks, for the launcher: "a:8,b:8".
+    launcher : sequence of str, optional
+        Words that take the place of ``mpiexec``, such as ``["srun"]``.
+    pin : bool or sequence of int, optional
+        As for `host`.
+
+    Returns
+    -------
+    Machine
+        The open machine.  Use it in a ``with`` block, or close it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number of processors or streams is not valid, or is not the number of ranks of the launcher's job.
+    MachineError
+        If MPI is not installed, or the ranks do not come up.
+    Unsupported
+        In a program, on a processor.
+
+    Notes
+    -----
+    It takes about a second to open.  All ranks must be on one computer.  If the process of a rank dies, MPI ends the
+    others: the run then ends with `ProcessorDied`, and the machine is closed.  In a script that a launcher runs, the
+    launcher ends the script as well.
+
+    Examples
+    --------
+    A job of two ranks, with MPI installed (``pip install 'smp-runtime[mpi]'``)::
+
+        with smp.mpi(2) as machine:
+            print(machine.run(lambda proc: proc.reduce(proc.rank)).results)
+    """
+    if in_a_program(sys._getframe(1)):
+        raise Unsupported("smp.mpi() was called by a program, on a processor: open smp.host() there")
+    from .host.workers import Workers
+    from .mpi.jobs import job_command, place_in_job
+    from .mpi.ranks import RankProcesses, ranks_of_job
+    from .mpi.world import World
+
+    cpus, job, team = usable_cpus(), place_in_job(), checked_number("streams", streams)
+    by_default = len(cpus) if job is None else job.size
+    size = by_default if processors is None else checked_number("processors", processors)
+    if job is not None and size != job.size:
+        raise ValueError(f"smp.mpi({size}) in a job of {job.size} ranks: leave the number out, or start {size} ranks")
+    places = places_of(size, cpus, pin)
+    roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
+    command = [] if job is not None else job_command(size, hosts, launcher)
+
+    def ranks() -> RankProcesses:
+        return RankProcesses(World(size, command, joined=False)) if job is None else ranks_of_job(job)
+
+    return Machine(Workers("mpi", ranks, places, roomy), team)
+
+
+def emulated(
+    processors: int,
+    streams: int = 1,
+    *,
+    seed: int = 0,
+    schedule: str | Sequence[int] = "seeded",
+    trace: bool = False,
+    limit: int | None = None,
+    charges: Charges | None = None,
+    network: Kind | None = None,
+) -> Machine:
+    """Open a machine whose processors take turns in this process, one step at a time, in virtual time.
+
+    Programs, arrays, supersteps, collectives, results and errors are the same as on the host.  A step is one
+    primitive (a load, a store, ...) on shared words.  Barriers, cells and `smp.stream` loops are interpreted from the
+    same source that is compiled on the host.  The same schedule therefore always gives the same run, step by step.
+
+    Parameters
+    ----------
+    processors, streams : int
+        Number of processors, and number of streams of each processor's team, as for `host`.
+    seed : int
+        Seed of the random schedule, and of ``proc.random``.  The same seed gives the same run.
+    schedule : {"seeded", "clock"} or sequence of int
+        Rule that chooses the stream of the next step.  ``seeded`` draws it at random.  ``clock`` takes the
+        earliest stream in virtual time; use it for timings.  A sequence lists the choices (see `smp.explore`).
+    trace : bool
+        Whether runs keep their steps, for ``machine.trace``.
+    limit : int, optional
+        Number of steps after which a run ends with `LivelockError`; by default 10 million.
+    charges : Charges, optional
+        Costs of primitives and copies, in ns of virtual time; by default the table of ``emulated.costs``.
+    network : network, optional
+        Network that carries the messages, one of `smp.networks`; by default ``ideal()``, which takes no time.  A
+        network that takes time needs ``schedule="clock"``.
+
+    Returns
+    -------
+    Machine
+        The open machine.  Use it in a ``with`` block, or close it.  Only one thread at a time may use it.  Its
+        processors share this process, so the objects in an importable module are the same for all of them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number of processors or streams, the schedule or another option is not valid.
+
+    Notes
+    -----
+    Each stream has a clock of its own in virtual nanoseconds.  ``charges`` gives the cost of each primitive and of
+    each byte.  A stream that is woken is at least as late as the stream that wakes it.  ``run.steps`` and
+    `smp.compiled.clock` report virtual time.  Only under ``schedule="clock"`` do the clocks agree about the order of
+    events.  Plain Python code, with its reads and writes of shared memory, belongs to the step before it, and costs
+    nothing.  Primitives return NumPy's numbers, which wrap around as those of compiled loops do.
+    When every stream waits and none has a deadline, the run ends with `DeadlockError`.
+
+    Examples
+    --------
+    >>> import smp
+    >>> with smp.emulated(3, seed=7) as machine:
+    ...     machine.run(lambda proc, x: proc.reduce(x * proc.rank), 21).results
+    [63, 63, 63]
+    """
+    from .emulated.costs import Charges
+    from .emulated.processors import EmulatedProcessors, checked_limit
+    from .emulated.schedules import scheduler
+
+    size = checked_number("processors", processors)
+    team = checked_number("streams", streams)
+    if charges is not None and not isinstance(charges, Charges):
+        raise TypeError(f"charges must be an object of the class Charges, not {charges!r}")
+    table = Charges() if charges is None else charges
+    rule, by_clock = scheduler(schedule, seed), isinstance(schedule, str) and schedule == "clock"
+    made = EmulatedProcessors(size, rule, checked_limit(limit), trace, table, checked_network(network, by_clock))
+    return Machine(made, team, checked_seed(seed))

@@ -1,0 +1,102 @@
+"""A rank of MPI: it connects to the parent and is a worker of the machines that the parent opens, one after another.
+
+    parent ──▶ rank    descriptors, then all messages of a worker up to ("close", None)      one machine
+    parent ◀── rank    Idle
+    parent ──▶ rank    the end of the line: finalise MPI, and end with status 0
+
+MPI starts the processes and says which of them are on one node.  If the parent dies, its lines close.  A rank that
+waits for messages then ends; one that runs a program is ended by a thread that watches the line.  The launcher ends
+the others.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import sys
+import threading
+import traceback
+from typing import Any, NoReturn
+
+from smp._computer.processes import die_with
+
+from ..host import worker
+from ..host.pipe import Idle, Line
+from .jobs import place_in_job
+from .world import PARENT, Hello
+
+
+def main() -> NoReturn:
+    """Run as a rank, in a process of its own."""
+    die_with(os.getppid())
+    worker.prepare_signals()
+    try:
+        Rank(_mpi()).serve()
+    except BaseException as error:
+        if not isinstance(error, EOFError | ConnectionError):  # the parent is not just gone
+            traceback.print_exc()
+        worker.leave(1)  # without finalisation: the launcher then ends the others
+    sys.exit(0)  # MPICH says goodbye to its launcher in a function that it has registered with the C library's exit
+
+
+class Rank:
+    """One rank.
+
+    Parameters
+    ----------
+    mpi : module
+        ``mpi4py.MPI``.
+    """
+
+    def __init__(self, mpi: Any) -> None:
+        self._mpi, self._serving = mpi, False
+        comm = mpi.COMM_WORLD
+        node = comm.Split_type(mpi.COMM_TYPE_SHARED)
+        first = node.bcast(comm.rank, 0)
+        node.Free()
+        name = comm.bcast(os.environ.get(PARENT), 0)
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect("\0" + name)
+        self._line = Line(connection)
+        self._line.send(Hello(comm.rank, comm.size, first, mpi.Get_library_version().splitlines()[0].strip("\0")))
+        threading.Thread(target=self._watch, name="smp parent", daemon=True).start()
+
+    def serve(self) -> None:
+        """Serve machines until the parent closes the line."""
+        worker.prepare()
+        while fds := self._line.take_fds():
+            self._serving = True
+            worker.opened(self._line, fds).serve()
+            self._serving = False
+            self._line.send(Idle())
+        self._mpi.Finalize()
+
+    def _watch(self) -> None:
+        """End this process when the line closes while a machine is open."""
+        poll = select.poll()
+        poll.register(self._line, select.POLLRDHUP)
+        poll.poll()
+        if self._serving:
+            os._exit(1)
+
+
+def _mpi() -> Any:
+    """Initialise MPI and return its module; end this process if that cannot work."""
+    import mpi4py
+
+    mpi4py.rc.thread_level = "multiple"
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        sys.exit(f"mpi4py cannot load a library of MPI: {error}")
+    library = MPI.Get_library_version().splitlines()[0].strip("\0")
+    if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
+        sys.exit(f"{library} does not let several threads of a rank call it (MPI_THREAD_MULTIPLE)")
+    place = place_in_job()
+    if place is not None and place.size != MPI.COMM_WORLD.size:
+        sys.exit(
+            f"the launcher has started {place.size} ranks, but for {library} they are {MPI.COMM_WORLD.size}: the "
+            "launcher belongs to another library of MPI"
+        )
+    return MPI

@@ -1,0 +1,149 @@
+"""The ranks of MPI as the worker processes of a machine, and the way of a process into its job.
+
+In a job of a launcher, the first process goes on with the user's script and is the parent of all machines, one after
+another.  The others become ranks, and end when the script of the first ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NoReturn
+
+from smp._computer.interrupt import HeldBack
+from smp.errors import MachineError
+
+from ..host.pipe import Idle
+from ..host.processes import Processes
+from .jobs import Place, rank_command
+from .world import KILLED, World, join
+
+_joined: World | None = None
+_serving = False  # whether the ranks of this job serve a machine
+
+
+class RankProcesses(Processes):
+    """The ranks of a job as the processes of one machine.
+
+    Parameters
+    ----------
+    world : World
+        They may be on their way; `prepare` waits for them.
+    """
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+        self._broken = False  # whether a rank has died: the others may hang
+        self._died: dict[int, int] | None = None  # exit status of each rank, once one has ended
+        self._ends = select.epoll()
+
+    def prepare(self, ctrl_c: HeldBack, deadline: float) -> None:
+        if not self._world.lines:
+            self._world.connect(ctrl_c, deadline)
+        self.lines = list(self._world.lines)
+        for fd in self._world.pidfds:
+            self._ends.register(fd, select.EPOLLIN)
+
+    def _start(self, rank: int, fds: Sequence[int]) -> None:
+        self.lines[rank].send_fds(fds)
+
+    def ends(self) -> int:
+        return self._ends.fileno()
+
+    def event(self) -> tuple[Any, ...] | None:
+        ready = [self._world.pidfds.index(fd) for fd, _ in self._ends.poll(0)]
+        if not ready:
+            return None
+        rank = ready[0]
+        if self._died is None:
+            self._broken = True
+            rank, status = self._world.first_death(rank)
+            self._died = {rank: status}
+        with contextlib.suppress(OSError):
+            self._ends.unregister(self._world.pidfds[rank])
+        return "ended", rank, self._died.get(rank, KILLED)
+
+    def signal(self, ranks: Collection[int], number: int) -> None:
+        for rank in ranks:
+            with contextlib.suppress(ProcessLookupError, IndexError):
+                signal.pidfd_send_signal(self._world.pidfds[rank], number)
+
+    def bury(self, patience: float, kill: Callable[[int], None]) -> None:
+        """Wait until the ranks are idle; one that is not idle in time is killed, and the others with it."""
+        for rank in self.alive:
+            self.send(rank, ("close", None))
+        poll, _ = self.polled()
+        waiting, deadline = set(self.alive), time.monotonic() + patience
+        while waiting and not self._broken:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self._broken = True
+                for rank in waiting:
+                    kill(rank)
+            for fd, _ in poll.poll(max(0.0, left) * 1000 + 1):
+                self._broken |= fd == self.ends()
+                waiting -= {rank for rank in waiting if fd == self.lines[rank].fileno() and self._idle(rank)}
+
+    def _idle(self, rank: int) -> bool:
+        """Take what a rank sends; return True if it has closed its machine."""
+        try:
+            return isinstance(self.lines[rank].take(), Idle)
+        except Exception:  # the end of the line, or bytes that are no message
+            self._broken = True
+            return True
+
+    def close(self) -> None:
+        global _serving
+        self._ends.close()
+        for box in self._boxes:
+            box.close()
+        if self._world.joined:
+            _serving = False
+        else:
+            self._world.end(at_once=self._broken)
+
+    def forget(self) -> None:
+        self._ends.close()
+        super().forget()
+        self._world.forget()
+
+
+def ranks_of_job(place: Place) -> RankProcesses:
+    """Return the ranks of the job to which this process belongs, for one machine; only its first process returns.
+
+    Raises
+    ------
+    MachineError
+        If the ranks serve a machine already, or this process has initialised MPI itself.
+    """
+    global _joined, _serving
+    if "mpi4py.MPI" in sys.modules:
+        raise MachineError(
+            "this script has imported mpi4py.MPI, so it is a rank of MPI itself, and smp cannot start the rank in its "
+            "place: call smp.mpi() without that import, or start the script without a launcher"
+        )
+    if place.rank > 0:
+        become_a_rank()
+    if _serving:
+        raise MachineError("the ranks of this job of MPI already serve an open machine; close it first")
+    if _joined is None:
+        _joined = join(place.size)
+        atexit.register(_joined.end)
+    _serving = True
+    return RankProcesses(_joined)
+
+
+def become_a_rank() -> NoReturn:
+    """Replace the program of this process by that of a rank."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    command = rank_command()
+    os.execv(command[0], command)

@@ -1,0 +1,215 @@
+"""The ranks of one job of MPI, as the process sees them that is their parent.
+
+    parent ── starts ──▶ launcher ──▶ ranks              a job of its own: `launch`
+    parent ── starts ──▶ rank 0                          in a job whose launcher has started the parent: `join`;
+                                                         the launcher has started the other ranks
+    parent ◀── line ──── each rank                       Hello; after that see ``rank``
+
+The parent itself stays outside of MPI, so the end of a rank is an event for it and not its own end.  Each rank connects
+to a socket whose random name rank 0 gets from the parent, and the others from rank 0 by a broadcast of MPI.  Only
+processes of the same user are let in, which the kernel vouches for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import secrets
+import select
+import signal
+import socket
+import struct
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from smp._computer.interrupt import HeldBack
+from smp.errors import MachineError
+
+from ..host.pipe import Line
+from .jobs import rank_command, shown
+
+PARENT = "SMP_MPI_PARENT"
+"""Variable of the environment with the name of the parent's socket."""
+PATIENCE = 2.0
+"""Seconds that a launcher gets to end by itself, and a rank to say who it is."""
+KILLED = -signal.SIGKILL
+LINES = 6
+"""Lines of a launcher's last words that an error shows."""
+_DEATHS = (
+    re.compile(r"PID (?P<pid>\d+) RUNNING AT .*?EXIT CODE: (?P<code>\d+)(?:.*?\(signal (?P<signal>\d+)\))?", re.S),
+    re.compile(r"PID (?P<pid>\d+) on node \S+ exited on signal (?P<signal>\d+)"),
+)
+"""Last words of MPICH's launcher, and of Open MPI's."""
+
+
+@dataclass(frozen=True)
+class Hello:
+    """First message of a rank: its number and that of all ranks, its node, and the name of its library."""
+
+    rank: int
+    size: int
+    node: int
+    library: str
+
+
+class World:
+    """The ranks of one job.
+
+    Parameters
+    ----------
+    size : int
+        Number of ranks.
+    command : sequence of str
+        Command of the launcher, or of rank 0 if the other ranks run already.
+    joined : bool
+        Whether the other ranks run already.
+
+    Attributes
+    ----------
+    lines : list of Line
+        Lines to the ranks, once they are connected.
+    pidfds : list of int
+        Descriptors of the ranks' processes.
+    """
+
+    def __init__(self, size: int, command: Sequence[str], joined: bool) -> None:
+        self.size, self.joined, self._command = size, joined, list(command)
+        self.lines: list[Line] = []
+        self.pidfds: list[int] = []
+        self._pids: list[int] = []
+        self._words = io.FileIO(os.memfd_create("smp-launcher"), "r+")
+        self._listener = socket.socket(socket.AF_UNIX)
+        name = f"smp-mpi-{secrets.token_hex(16)}"
+        self._listener.bind("\0" + name)  # in no file system: nothing is left behind
+        self._listener.listen(size)
+        environment = {**os.environ, PARENT: name}
+        if joined:  # what the launcher left open for rank 0 must stay open
+            self._starter = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment, close_fds=False)
+        else:
+            self._starter = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=self._words,
+                stderr=self._words,
+                env=environment,
+                start_new_session=True,  # Ctrl-C is for the parent
+            )
+        self.starter = os.pidfd_open(self._starter.pid)
+
+    def connect(self, ctrl_c: HeldBack, deadline: float) -> None:
+        """Wait until all ranks are connected.
+
+        Raises
+        ------
+        MachineError
+            If they do not come in time, or not as one job.
+        """
+        poll = select.poll()
+        for fd in (self._listener.fileno(), self.starter):
+            poll.register(fd, select.POLLIN)
+        came: dict[int, tuple[Line, int]] = {}
+        while len(came) < self.size:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise MachineError(f"{len(came)} of {self.size} ranks of MPI have come up in time{self._said()}")
+            for fd, _ in ctrl_c.poll(poll, left * 1000 + 1):
+                if fd == self.starter:
+                    raise MachineError(self._why_not())
+                self._accept(came)
+            if ctrl_c.presses:
+                raise KeyboardInterrupt
+        self.lines = [came[rank][0] for rank in range(self.size)]
+        self._pids = [came[rank][1] for rank in range(self.size)]
+        self.pidfds = [os.pidfd_open(pid) for pid in self._pids]
+
+    def _accept(self, came: dict[int, tuple[Line, int]]) -> None:
+        connection, _ = self._listener.accept()
+        asked = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        pid, user, _ = struct.unpack("3i", asked)
+        connection.settimeout(PATIENCE)
+        line = Line(connection)
+        try:
+            if user != os.getuid():
+                raise PermissionError
+            hello: Hello = line.receive()
+        except (OSError, EOFError):
+            line.close()
+            return
+        connection.settimeout(None)
+        if hello.size != self.size or hello.rank in came:
+            raise MachineError(
+                f"{shown(self._command) or 'the launcher'} started {self.size} ranks, but MPI says that they are "
+                f"{hello.size}: the launcher does not belong to the library of MPI, {hello.library}"
+            )
+        came[hello.rank] = (line, pid)
+
+    def _why_not(self) -> str:
+        status = self._starter.wait()
+        if self.joined:
+            return f"rank 0 of MPI ended with status {status} before it was connected; see its message above"
+        hint = "" if self._said() else ", without a message: does it belong to the library of MPI that mpi4py loads?"
+        return f"{shown(self._command)} ended with status {status} before its ranks were connected{hint}{self._said()}"
+
+    def _said(self) -> str:
+        """Return the last lines that the launcher has printed, each on a line of its own."""
+        text = os.pread(self._words.fileno(), 1 << 16, 0).decode(errors="replace")
+        lines = [line.rstrip() for line in text.splitlines() if line.strip(" =|\t")]
+        return "".join(f"\n  {line}" for line in lines[-LINES:])
+
+    def first_death(self, seen: int) -> tuple[int, int]:
+        """Return the rank that ended first, and its exit status, negative for a signal.
+
+        When a rank ends early, the launcher ends the others and then itself.  It names a rank that a signal has ended,
+        and takes over the status of a rank that has ended by itself, which is the one that was ``seen`` to be gone.
+        """
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._starter.wait(PATIENCE)
+        if self.joined:  # it is rank 0 itself
+            return (seen, KILLED) if self._starter.returncode is None else (0, self._starter.returncode)
+        text = os.pread(self._words.fileno(), 1 << 16, 0).decode(errors="replace")
+        for pattern in _DEATHS:
+            found = pattern.search(text)
+            if found is not None and int(found["pid"]) in self._pids:
+                by_signal = found["signal"]
+                return self._pids.index(int(found["pid"])), -int(by_signal) if by_signal else int(found["code"])
+        status = self._starter.returncode
+        return seen, KILLED if status is None else status
+
+    def end(self, at_once: bool = False) -> None:
+        """End the ranks and the launcher, and wait for them.
+
+        ``at_once`` says that ranks may hang, because another has died for example.
+        """
+        for line in self.lines:
+            line.close()  # an idle rank takes this as the end of its work
+        self._listener.close()
+        if at_once:
+            self._starter.terminate()  # a launcher ends its ranks then
+        try:
+            self._starter.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            for pidfd in self.pidfds:
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            self._starter.kill()
+            self._starter.wait()
+        self.forget()
+
+    def forget(self) -> None:
+        """Close what this process holds of the ranks, which go on."""
+        for line in self.lines:
+            line.close()
+        for fd in (*self.pidfds, self.starter):
+            os.close(fd)
+        self._listener.close()
+        self._words.close()
+        self.lines, self.pidfds = [], []
+
+
+def join(size: int) -> World:
+    """Return the world of the job to which this process belongs as its first process, with rank 0 as its child."""
+    return World(size, rank_command(), joined=True)
