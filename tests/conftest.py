@@ -38,7 +38,7 @@ os.environ["SMP_DATA_DIR"] = tempfile.mkdtemp(prefix="smp-tests-")
 def pytest_configure(config: pytest.Config) -> None:
     """Give tests of properties half of the usual number of inputs, unless campaigns are run."""
     settings.register_profile("ordinary", max_examples=50)
-    if config.option.markexpr == "not slow":
+    if "not slow" in config.option.markexpr:
         settings.load_profile("ordinary")
 
 

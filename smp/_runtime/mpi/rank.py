@@ -11,6 +11,7 @@ the others.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -36,7 +37,7 @@ def main() -> NoReturn:
     except BaseException as error:
         if not isinstance(error, EOFError | ConnectionError):  # the parent is not just gone
             traceback.print_exc()
-        worker.leave(1)  # without finalisation: the launcher then ends the others
+        _leave()
     sys.exit(0)  # MPICH says goodbye to its launcher in a function that it has registered with the C library's exit
 
 
@@ -59,7 +60,7 @@ class Rank:
         connection = socket.socket(socket.AF_UNIX)
         connection.connect("\0" + name)
         self._line = Line(connection)
-        self._line.send(Hello(comm.rank, comm.size, first, mpi.Get_library_version().splitlines()[0].strip("\0")))
+        self._line.send(Hello(comm.rank, comm.size, first, _library(mpi), _shared_files()))
         threading.Thread(target=self._watch, name="smp parent", daemon=True).start()
 
     def serve(self) -> None:
@@ -78,7 +79,25 @@ class Rank:
         poll.register(self._line, select.POLLRDHUP)
         poll.poll()
         if self._serving:
-            os._exit(1)
+            _leave()
+
+
+def _leave() -> NoReturn:
+    """End this process without finalising MPI, so that the launcher ends the others."""
+    for file in _shared_files():
+        with contextlib.suppress(OSError):
+            os.unlink(file)
+    worker.leave(1)
+
+
+def _library(mpi: Any) -> str:
+    return str(mpi.Get_library_version()).splitlines()[0].strip("\0")
+
+
+def _shared_files() -> list[str]:
+    """Return the files of shared memory that this process maps."""
+    with open("/proc/self/maps") as maps:
+        return sorted({line.split(maxsplit=5)[-1].strip() for line in maps if " /dev/shm/" in line})
 
 
 def _mpi() -> Any:
@@ -90,7 +109,7 @@ def _mpi() -> Any:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         sys.exit(f"mpi4py cannot load a library of MPI: {error}")
-    library = MPI.Get_library_version().splitlines()[0].strip("\0")
+    library = _library(MPI)
     if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
         sys.exit(f"{library} does not let several threads of a rank call it (MPI_THREAD_MULTIPLE)")
     place = place_in_job()

@@ -64,8 +64,10 @@ class RankProcesses(Processes):
         rank = ready[0]
         if self._died is None:
             self._broken = True
-            rank, status = self._world.first_death(rank)
-            self._died = {rank: status}
+            first = self._world.first_death(rank)
+            if first is None:
+                return None
+            self._died, rank = dict([first]), first[0]
         with contextlib.suppress(OSError):
             self._ends.unregister(self._world.pidfds[rank])
         return "ended", rank, self._died.get(rank, KILLED)

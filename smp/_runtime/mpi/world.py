@@ -48,12 +48,23 @@ _DEATHS = (
 
 @dataclass(frozen=True)
 class Hello:
-    """First message of a rank: its number and that of all ranks, its node, and the name of its library."""
+    """First message of a rank.
+
+    Attributes
+    ----------
+    rank, size, node : int
+        Its number, the number of all ranks, and the lowest number on its node.
+    library : str
+        Name of its library of MPI.
+    files : list of str
+        Files of shared memory that the library has made.  The library leaves them behind when a rank dies.
+    """
 
     rank: int
     size: int
     node: int
     library: str
+    files: list[str]
 
 
 class World:
@@ -81,6 +92,7 @@ class World:
         self.lines: list[Line] = []
         self.pidfds: list[int] = []
         self._pids: list[int] = []
+        self._files: set[str] = set()
         self._words = io.FileIO(os.memfd_create("smp-launcher"), "r+")
         self._listener = socket.socket(socket.AF_UNIX)
         name = f"smp-mpi-{secrets.token_hex(16)}"
@@ -140,6 +152,7 @@ class World:
             line.close()
             return
         connection.settimeout(None)
+        self._files |= set(hello.files)
         if hello.size != self.size or hello.rank in came:
             raise MachineError(
                 f"{shown(self._command) or 'the launcher'} started {self.size} ranks, but MPI says that they are "
@@ -160,11 +173,12 @@ class World:
         lines = [line.rstrip() for line in text.splitlines() if line.strip(" =|\t")]
         return "".join(f"\n  {line}" for line in lines[-LINES:])
 
-    def first_death(self, seen: int) -> tuple[int, int]:
+    def first_death(self, seen: int) -> tuple[int, int] | None:
         """Return the rank that ended first, and its exit status, negative for a signal.
 
-        When a rank ends early, the launcher ends the others and then itself.  It names a rank that a signal has ended,
-        and takes over the status of a rank that has ended by itself, which is the one that was ``seen`` to be gone.
+        Return None if the launcher was killed, and the ranks have ended with it.  When a rank ends early, the launcher
+        ends the others and then itself.  It names a rank that a signal has ended, and takes over the status of a rank
+        that has ended by itself, which is the one that was ``seen`` to be gone.
         """
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._starter.wait(PATIENCE)
@@ -177,6 +191,8 @@ class World:
                 by_signal = found["signal"]
                 return self._pids.index(int(found["pid"])), -int(by_signal) if by_signal else int(found["code"])
         status = self._starter.returncode
+        if status is not None and status < 0:
+            return None
         return seen, KILLED if status is None else status
 
     def end(self, at_once: bool = False) -> None:
@@ -197,6 +213,9 @@ class World:
                     signal.pidfd_send_signal(pidfd, signal.SIGKILL)
             self._starter.kill()
             self._starter.wait()
+        for file in self._files:
+            with contextlib.suppress(OSError):
+                os.unlink(file)
         self.forget()
 
     def forget(self) -> None:

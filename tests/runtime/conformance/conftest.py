@@ -2,7 +2,8 @@
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import pytest
 from support.message_machine import message_machine
@@ -15,12 +16,20 @@ KINDS: dict[str, Callable[[int], smp.Machine]] = {
     "messages": message_machine,
 }
 
+MPI = {"mpi": smp.mpi}
+"""Kinds that need MPI.  Their tests have a marker of their own."""
 
-@pytest.fixture(scope="module", params=KINDS)
+
+def marked(kinds: Iterable[str]) -> list[Any]:
+    """Return the names of kinds as parameters, with those that need MPI and their marker."""
+    return [*kinds, *(pytest.param(kind, marks=pytest.mark.mpi) for kind in MPI)]
+
+
+@pytest.fixture(scope="module", params=marked(KINDS))
 def machines(request: pytest.FixtureRequest) -> Iterator[Callable[[int], smp.Machine]]:
     """``machines(p)`` returns a machine of p processors; the tests run with each kind in turn."""
     with contextlib.ExitStack() as stack:
-        yield functools.cache(lambda p: stack.enter_context(KINDS[request.param](p)))
+        yield functools.cache(lambda p: stack.enter_context({**KINDS, **MPI}[request.param](p)))
 
 
 NETWORKS: dict[str, Callable[[int], smp.Machine]] = {
@@ -29,11 +38,11 @@ NETWORKS: dict[str, Callable[[int], smp.Machine]] = {
 }
 
 
-@pytest.fixture(scope="module", params=NETWORKS)
+@pytest.fixture(scope="module", params=marked(NETWORKS))
 def networks(request: pytest.FixtureRequest) -> Iterator[Callable[[int], smp.Machine]]:
     """``networks(p)`` returns a machine as ``machines(p)`` does, with each kind and each network of messages."""
     with contextlib.ExitStack() as stack:
-        yield functools.cache(lambda p: stack.enter_context(NETWORKS[request.param](p)))
+        yield functools.cache(lambda p: stack.enter_context({**NETWORKS, **MPI}[request.param](p)))
 
 
 @pytest.fixture
