@@ -4,7 +4,7 @@
     parent ◀── rank    Idle
     parent ──▶ rank    the end of the line: finalise MPI, and end with status 0
 
-MPI starts the processes and says which of them are on one node.  If the parent dies, its lines close.  A rank that
+MPI starts the processes, and passes on the name of the parent's socket.  If the parent dies, its lines close.  A rank that
 waits for messages then ends; one that runs a program is ended by a thread that watches the line.  The launcher ends
 the others.
 """
@@ -35,7 +35,9 @@ def main() -> NoReturn:
     try:
         Rank(_mpi()).serve()
     except BaseException as error:
-        if not isinstance(error, EOFError | ConnectionError):  # the parent is not just gone
+        if isinstance(error, SystemExit):
+            print(error, file=sys.stderr)
+        elif not isinstance(error, EOFError | ConnectionError):  # the parent is not just gone
             traceback.print_exc()
         _leave()
     sys.exit(0)  # MPICH says goodbye to its launcher in a function that it has registered with the C library's exit
@@ -53,14 +55,15 @@ class Rank:
     def __init__(self, mpi: Any) -> None:
         self._mpi, self._serving = mpi, False
         comm = mpi.COMM_WORLD
-        node = comm.Split_type(mpi.COMM_TYPE_SHARED)
-        first = node.bcast(comm.rank, 0)
-        node.Free()
         name = comm.bcast(os.environ.get(PARENT), 0)
         connection = socket.socket(socket.AF_UNIX)
-        connection.connect("\0" + name)
+        try:
+            connection.connect(f"\0{name}")
+        except ConnectionRefusedError:
+            computer = socket.gethostname()
+            sys.exit(f"rank {comm.rank} on {computer} cannot reach the parent: all ranks must be on its computer")
         self._line = Line(connection)
-        self._line.send(Hello(comm.rank, comm.size, first, _library(mpi), _shared_files()))
+        self._line.send(Hello(comm.rank, comm.size, _library(mpi), _shared_files()))
         threading.Thread(target=self._watch, name="smp parent", daemon=True).start()
 
     def serve(self) -> None:

@@ -52,8 +52,8 @@ class Hello:
 
     Attributes
     ----------
-    rank, size, node : int
-        Its number, the number of all ranks, and the lowest number on its node.
+    rank, size : int
+        Its number, and the number of all ranks.
     library : str
         Name of its library of MPI.
     files : list of str
@@ -62,7 +62,6 @@ class Hello:
 
     rank: int
     size: int
-    node: int
     library: str
     files: list[str]
 
