@@ -4,9 +4,9 @@
     parent ◀── rank    Idle
     parent ──▶ rank    the end of the line: finalise MPI, and end with status 0
 
-MPI starts the processes, and passes on the name of the parent's socket.  If the parent dies, its lines close.  A rank that
-waits for messages then ends; one that runs a program is ended by a thread that watches the line.  The launcher ends
-the others.
+MPI starts the processes, and passes on the name of the parent's socket.  If the parent dies, its lines close.  A rank
+that waits for messages then ends; one that runs a program is ended by a thread that watches the line.  The launcher
+ends the others.
 """
 
 from __future__ import annotations
