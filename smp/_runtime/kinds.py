@@ -80,7 +80,7 @@ def mpi(
 ) -> Machine:
     """Open a machine whose processors are ranks of MPI.
 
-    Programs, arrays, cells, results and errors are those of `host`, at the same speed.  In a script or notebook, the
+    Programs, arrays, cells, results and errors are those of `host`.  In a script or notebook, the
     call starts the ranks with ``mpiexec``.  In a script that a launcher runs (``mpiexec -n 4 python program.py``), rank
     0 goes on with the script and is the parent of the machine.  The other ranks stay in their first call of this
     function: they serve all machines that the script opens, one after another, and end when it ends.  What stands
