@@ -129,24 +129,16 @@ def mpi(
     """
     if in_a_program(sys._getframe(1)):
         raise Unsupported("smp.mpi() was called by a program, on a processor: open smp.host() there")
-    from .host.workers import Workers
     from .mpi.jobs import job_command, place_in_job
-    from .mpi.ranks import RankProcesses, ranks_of_job
-    from .mpi.world import World
+    from .mpi.opened import opened
 
-    cpus, job, team = usable_cpus(), place_in_job(), checked_number("streams", streams)
-    by_default = len(cpus) if job is None else job.size
+    job, team = place_in_job(), checked_number("streams", streams)
+    by_default = len(usable_cpus()) if job is None else job.size
     size = by_default if processors is None else checked_number("processors", processors)
     if job is not None and size != job.size:
         raise ValueError(f"smp.mpi({size}) in a job of {job.size} ranks: leave the number out, or start {size} ranks")
-    places = places_of(size, cpus, pin)
-    roomy = size <= len(cpus) and len(set(places)) in (1 if places[0] is None else size, size)
     command = [] if job is not None else job_command(size, hosts, launcher)
-
-    def ranks() -> RankProcesses:
-        return RankProcesses(World(size, command, joined=False)) if job is None else ranks_of_job(job)
-
-    return Machine(Workers("mpi", ranks, places, roomy), team)
+    return Machine(opened(size, job, command, hosts is not None or launcher is not None, pin), team)
 
 
 def emulated(

@@ -15,6 +15,7 @@ from smp._computer.limits import usable_cpus
 from smp._runtime.emulated.networks import network as networks
 from smp._runtime.program.messages import messenger
 from smp._runtime.protocols import message_waits
+from smp._runtime.shared_memory import networks as networks_in_memory
 from smp.errors import DeadlockError, ProcessorDied, ProcessorRaised
 
 
@@ -273,10 +274,18 @@ def flood(proc: smp.Processor, requests: int) -> tuple[int, int, int]:
     return sums[0], sums[1], proc._messenger.deepest
 
 
-@pytest.mark.parametrize("options", [{"processors": 4 * CPUS}, {"processors": 3, "pin": (usable_cpus()[0],) * 3}])
+@pytest.mark.parametrize(
+    "options",
+    [{"processors": 4 * CPUS}, {"processors": 4, "pin": False}, {"processors": 4, "pin": (usable_cpus()[0],) * 4}],
+    ids=["oversubscribed", "four", "four on one CPU"],
+)
+@pytest.mark.parametrize("slots", [2, 64])
 @pytest.mark.parametrize("requests", [1_500, pytest.param(1_000_000, marks=pytest.mark.slow)])
-def test_a_flood_of_requests_ends(machines: Machines, options: dict[str, Any], requests: int) -> None:
-    with guarded(machines(**options), 60.0 + requests / 2_000) as machine:
+def test_a_flood_of_requests_ends(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], slots: int, requests: int
+) -> None:
+    monkeypatch.setattr(networks_in_memory.rings, "slots_for", lambda processors: slots)  # forked workers see it too
+    with guarded(machines(**options, start="fork"), 60.0 + requests / 2_000) as machine:
         results = machine.run(flood, requests).results
         size = machine.size
     assert [mine for mine, _, _ in results] == [requests * (requests - 1) // 2] * size

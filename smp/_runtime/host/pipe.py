@@ -48,6 +48,10 @@ class Line:
         """Return the descriptor, for polling."""
         return self._socket.fileno()
 
+    def is_local(self) -> bool:
+        """Return True if the other end is on this computer for sure."""
+        return self._socket.family == socket.AF_UNIX
+
     def _begin(self, part: bytearray, head: bool) -> None:
         self._part, self._filled, self._is_head = part, 0, head
 
@@ -99,12 +103,18 @@ class Line:
         return message
 
     def send_fds(self, fds: Sequence[int]) -> None:
-        """Send descriptors, between two messages; the other end is a Unix socket in a process of this computer."""
-        socket.send_fds(self._socket, [b"d"], list(fds))
+        """Send descriptors, or none, between two messages; with some, the other end is in a process of this computer."""
+        if fds:
+            socket.send_fds(self._socket, [b"d"], list(fds))
+        else:
+            self._socket.sendall(b"d")
 
-    def take_fds(self) -> list[int]:
-        """Wait for descriptors, and return them; none if the other end is closed."""
-        return list(socket.recv_fds(self._socket, 1, DESCRIPTORS)[1])
+    def take_fds(self) -> list[int] | None:
+        """Wait for descriptors, and return them; None if the other end is closed."""
+        if not self.is_local():
+            return [] if self._socket.recv(1) else None
+        data, fds, _, _ = socket.recv_fds(self._socket, 1, DESCRIPTORS)
+        return list(fds) if data else None
 
     def close(self) -> None:
         """Close this end."""

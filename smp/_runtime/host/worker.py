@@ -114,11 +114,16 @@ def _settle(spec: dict[str, Any]) -> None:
             os.environ[name] = value
     with contextlib.suppress(OSError, AttributeError):
         os.sched_setaffinity(0, spec["cpus"])
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(line_buffering=True, write_through=False)  # lines come out whole, and before a crash
+    settle_outputs()
     if "numpy.random" in sys.modules:  # otherwise all copies of one process would draw the same numbers
         sys.modules["numpy.random"].seed()
+
+
+def settle_outputs() -> None:
+    """Have lines come out whole, and before a crash."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True, write_through=False)
 
 
 def leave(status: int) -> NoReturn:

@@ -1,6 +1,7 @@
 """A rank of MPI: it connects to the parent and is a worker of the machines that the parent opens, one after another.
 
-    parent ──▶ rank    descriptors, then all messages of a worker up to ("close", None)      one machine
+    parent ──▶ rank    descriptors, then all messages of a worker up to ("close", None)      one machine, on one node
+    parent ──▶ rank    no descriptors, and the same with messages of ``nodes.worker``        one machine, on several
     parent ◀── rank    Idle
     parent ──▶ rank    the end of the line: finalise MPI, and end with status 0
 
@@ -24,8 +25,11 @@ from smp._computer.processes import die_with
 
 from ..host import worker
 from ..host.pipe import Idle, Line
+from ..nodes.worker import NodesWorker
+from .addresses import PARENT, Address, connected
 from .jobs import place_in_job
-from .world import PARENT, Hello
+from .mail import MPIMail
+from .world import Hello
 
 
 def main() -> NoReturn:
@@ -54,27 +58,45 @@ class Rank:
 
     def __init__(self, mpi: Any) -> None:
         self._mpi, self._serving = mpi, False
-        comm = mpi.COMM_WORLD
-        name = comm.bcast(os.environ.get(PARENT), 0)
-        connection = socket.socket(socket.AF_UNIX)
+        parent = Address.of(mpi.COMM_WORLD.bcast(os.environ.get(PARENT), 0))
+        of_node = mpi.COMM_WORLD.Split_type(mpi.COMM_TYPE_SHARED)
+        node = of_node.bcast(mpi.COMM_WORLD.rank)  # the lowest rank on it
+        self._place = of_node.rank
+        self._comm = mpi.COMM_WORLD.Split(0, node)  # the ranks of a node are neighbours
+        of_node.Free()
         try:
-            connection.connect(f"\0{name}")
-        except ConnectionRefusedError:
+            connection = connected(parent, here=node == 0)
+        except OSError as error:
             computer = socket.gethostname()
-            sys.exit(f"rank {comm.rank} on {computer} cannot reach the parent: all ranks must be on its computer")
+            sys.exit(f"rank {mpi.COMM_WORLD.rank} on {computer} cannot reach the parent: {error}")
         self._line = Line(connection)
-        self._line.send(Hello(comm.rank, comm.size, _library(mpi), _shared_files()))
+        who = Hello(self._comm.rank, self._comm.size, node, os.getpid(), _library(mpi), _shared_files())
+        self._line.send(who)
+        self._mail = MPIMail(mpi, self._comm)  # all ranks do this together
         threading.Thread(target=self._watch, name="smp parent", daemon=True).start()
 
     def serve(self) -> None:
         """Serve machines until the parent closes the line."""
         worker.prepare()
-        while fds := self._line.take_fds():
+        while (fds := self._line.take_fds()) is not None:
             self._serving = True
-            worker.opened(self._line, fds).serve()
+            (worker.opened(self._line, fds) if fds else self._opened_on_nodes()).serve()
             self._serving = False
             self._line.send(Idle())
+        self._mail.close()
+        self._comm.Free()
         self._mpi.Finalize()
+
+    def _opened_on_nodes(self) -> NodesWorker:
+        """Return the processor, of a machine of several nodes, that this process now is."""
+        spec = self._line.receive()
+        sys.path[:] = spec["path"]
+        worker.settle_outputs()
+        with contextlib.suppress(OSError):
+            os.chdir(spec["cwd"])
+        if spec["pin"] is not None:
+            os.sched_setaffinity(0, [spec["pin"]])
+        return NodesWorker(self._line, self._mail, spec["key"], spec["spin"])
 
     def _watch(self) -> None:
         """End this process when the line closes while a machine is open."""

@@ -45,11 +45,35 @@ class RankProcesses(Processes):
         self._ends = select.epoll()
 
     def prepare(self, ctrl_c: HeldBack, deadline: float) -> None:
+        if self.lines:  # it was called when it was not yet known on how many nodes the ranks are
+            return
         if not self._world.lines:
             self._world.connect(ctrl_c, deadline)
         self.lines = list(self._world.lines)
-        for fd in self._world.pidfds:
+        for fd in filter(None, self._world.pidfds):
             self._ends.register(fd, select.EPOLLIN)
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Return the node of each rank, from 0, and its place among the ranks of the node."""
+        return self._world.places
+
+    def start_on_nodes(self, rank: int, specification: dict[str, Any]) -> None:
+        """Have a rank begin as a processor of a machine of several nodes."""
+        self.alive.add(rank)
+        self.lines[rank].send_fds(())
+        self.send(rank, specification)
+
+    def lost(self, rank: int) -> tuple[Any, ...] | None:
+        """Return the event, as `event` does, when the line of a rank has ended."""
+        self._broken = True
+        if self._died is None:
+            first = self._world.first_death(rank)
+            if first is None:
+                return None
+            self._died = dict([first])
+            rank = first[0]
+        return "ended", rank, self._died.get(rank, KILLED)
 
     def _start(self, rank: int, fds: Sequence[int]) -> None:
         self.lines[rank].send_fds(fds)
@@ -61,21 +85,19 @@ class RankProcesses(Processes):
         ready = [self._world.pidfds.index(fd) for fd, _ in self._ends.poll(0)]
         if not ready:
             return None
-        rank = ready[0]
-        if self._died is None:
-            self._broken = True
-            first = self._world.first_death(rank)
-            if first is None:
-                return None
-            self._died, rank = dict([first]), first[0]
-        with contextlib.suppress(OSError):
-            self._ends.unregister(self._world.pidfds[rank])
-        return "ended", rank, self._died.get(rank, KILLED)
+        event = self.lost(ready[0])
+        pidfd = None if event is None else self._world.pidfds[event[1]]
+        if pidfd is not None:
+            with contextlib.suppress(OSError):
+                self._ends.unregister(pidfd)
+        return event
 
     def signal(self, ranks: Collection[int], number: int) -> None:
         for rank in ranks:
-            with contextlib.suppress(ProcessLookupError, IndexError):
-                signal.pidfd_send_signal(self._world.pidfds[rank], number)
+            pidfd = self._world.pidfds[rank] if self._world.pidfds else None
+            if pidfd is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(pidfd, number)
 
     def bury(self, patience: float, kill: Callable[[int], None]) -> None:
         """Wait until the ranks are idle; one that is not idle in time is killed, and the others with it."""

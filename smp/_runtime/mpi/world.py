@@ -6,8 +6,8 @@
     parent ◀── line ──── each rank                       Hello; after that see ``rank``
 
 The parent itself stays outside of MPI, so the end of a rank is an event for it and not its own end.  Each rank connects
-to a socket whose random name rank 0 gets from the parent, and the others from rank 0 by a broadcast of MPI.  Only
-processes of the same user are let in, which the kernel vouches for.
+to a socket of the parent, whose address rank 0 gets from the parent, and the others from rank 0 by a broadcast of MPI (see
+``addresses``).
 """
 
 from __future__ import annotations
@@ -16,11 +16,8 @@ import contextlib
 import io
 import os
 import re
-import secrets
 import select
 import signal
-import socket
-import struct
 import subprocess
 import time
 from collections.abc import Sequence
@@ -30,12 +27,9 @@ from smp._computer.interrupt import HeldBack
 from smp.errors import MachineError
 
 from ..host.pipe import Line
+from .addresses import PARENT, PATIENCE, Listener
 from .jobs import rank_command, shown
 
-PARENT = "SMP_MPI_PARENT"
-"""Variable of the environment with the name of the parent's socket."""
-PATIENCE = 2.0
-"""Seconds that a launcher gets to end by itself, and a rank to say who it is."""
 KILLED = -signal.SIGKILL
 LINES = 6
 """Lines of a launcher's last words that an error shows."""
@@ -54,6 +48,10 @@ class Hello:
     ----------
     rank, size : int
         Its number, and the number of all ranks.
+    node : int
+        Number of its node.
+    pid : int
+        Its process.
     library : str
         Name of its library of MPI.
     files : list of str
@@ -62,6 +60,8 @@ class Hello:
 
     rank: int
     size: int
+    node: int
+    pid: int
     library: str
     files: list[str]
 
@@ -77,27 +77,29 @@ class World:
         Command of the launcher, or of rank 0 if the other ranks run already.
     joined : bool
         Whether the other ranks run already.
+    far : bool
+        Whether ranks may be on other computers.
 
     Attributes
     ----------
     lines : list of Line
         Lines to the ranks, once they are connected.
-    pidfds : list of int
-        Descriptors of the ranks' processes.
+    pidfds : list of int or None
+        Descriptors of the ranks' processes; None for one that is connected by TCP.
+    places : list of (int, int)
+        Node of each rank, from 0, and its place among the ranks of the node.
     """
 
-    def __init__(self, size: int, command: Sequence[str], joined: bool) -> None:
+    def __init__(self, size: int, command: Sequence[str], joined: bool, far: bool) -> None:
         self.size, self.joined, self._command = size, joined, list(command)
         self.lines: list[Line] = []
-        self.pidfds: list[int] = []
+        self.pidfds: list[int | None] = []
+        self.places: list[tuple[int, int]] = []
         self._pids: list[int] = []
         self._files: set[str] = set()
         self._words = io.FileIO(os.memfd_create("smp-launcher"), "r+")
-        self._listener = socket.socket(socket.AF_UNIX)
-        name = f"smp-mpi-{secrets.token_hex(16)}"
-        self._listener.bind("\0" + name)  # in no file system: nothing is left behind
-        self._listener.listen(size)
-        environment = {**os.environ, PARENT: name}
+        self._listener = Listener(size, far)
+        environment = {**os.environ, PARENT: str(self._listener.address)}
         if joined:  # what the launcher left open for rank 0 must stay open
             self._starter = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment, close_fds=False)
         else:
@@ -120,9 +122,9 @@ class World:
             If they do not come in time, or not as one job.
         """
         poll = select.poll()
-        for fd in (self._listener.fileno(), self.starter):
+        for fd in (*(each.fileno() for each in self._listener.sockets), self.starter):
             poll.register(fd, select.POLLIN)
-        came: dict[int, tuple[Line, int]] = {}
+        came: dict[int, tuple[Line, Hello]] = {}
         while len(came) < self.size:
             left = deadline - time.monotonic()
             if left <= 0:
@@ -130,22 +132,23 @@ class World:
             for fd, _ in ctrl_c.poll(poll, left * 1000 + 1):
                 if fd == self.starter:
                     raise MachineError(self._why_not())
-                self._accept(came)
+                self._accept(fd, came)
             if ctrl_c.presses:
                 raise KeyboardInterrupt
         self.lines = [came[rank][0] for rank in range(self.size)]
-        self._pids = [came[rank][1] for rank in range(self.size)]
-        self.pidfds = [os.pidfd_open(pid) for pid in self._pids]
+        hellos = [came[rank][1] for rank in range(self.size)]
+        self._pids = [hello.pid for hello in hellos]
+        self.pidfds = [os.pidfd_open(hello.pid) if self.lines[hello.rank].is_local() else None for hello in hellos]
+        nodes = [hello.node for hello in hellos]
+        self.places = [(sorted(set(nodes)).index(node), nodes[:rank].count(node)) for rank, node in enumerate(nodes)]
 
-    def _accept(self, came: dict[int, tuple[Line, int]]) -> None:
-        connection, _ = self._listener.accept()
-        asked = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        pid, user, _ = struct.unpack("3i", asked)
+    def _accept(self, fd: int, came: dict[int, tuple[Line, Hello]]) -> None:
+        connection = self._listener.let_in(fd)
+        if connection is None:
+            return
         connection.settimeout(PATIENCE)
         line = Line(connection)
         try:
-            if user != os.getuid():
-                raise PermissionError
             hello: Hello = line.receive()
         except (OSError, EOFError):
             line.close()
@@ -157,7 +160,7 @@ class World:
                 f"{shown(self._command) or 'the launcher'} started {self.size} ranks, but MPI says that they are "
                 f"{hello.size}: the launcher does not belong to the library of MPI, {hello.library}"
             )
-        came[hello.rank] = (line, pid)
+        came[hello.rank] = (line, hello)
 
     def _why_not(self) -> str:
         status = self._starter.wait()
@@ -207,7 +210,7 @@ class World:
         try:
             self._starter.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            for pidfd in self.pidfds:
+            for pidfd in filter(None, self.pidfds):
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(pidfd, signal.SIGKILL)
             self._starter.kill()
@@ -221,7 +224,7 @@ class World:
         """Close what this process holds of the ranks, which go on."""
         for line in self.lines:
             line.close()
-        for fd in (*self.pidfds, self.starter):
+        for fd in (*filter(None, self.pidfds), self.starter):
             os.close(fd)
         self._listener.close()
         self._words.close()
@@ -230,4 +233,4 @@ class World:
 
 def join(size: int) -> World:
     """Return the world of the job to which this process belongs as its first process, with rank 0 as its child."""
-    return World(size, rank_command(), joined=True)
+    return World(size, rank_command(), joined=True, far=True)

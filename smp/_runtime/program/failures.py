@@ -79,18 +79,21 @@ class RaisedBy(Failure):
 
 
 class Death(Failure):
-    """A processor's process ended; ``code`` is its exit status, negative for a signal, None if it hung."""
+    """A processor's process ended; ``code`` is its exit status, negative for a signal, None if it hung.
+
+    ``place`` is where it was seen last, None if that is not known.
+    """
 
     kind = wait.DIED
 
-    def __init__(self, rank: int, code: int | None, place: Place, box: str = "") -> None:
+    def __init__(self, rank: int, code: int | None, place: Place | None, box: str = "") -> None:
         super().__init__(str(code))
         self.rank, self._code, self._box = rank, code, box
-        self._place = _innermost(box, place)
+        self._place = None if place is None else _innermost(box, place)
 
     def error(self, answers: Mapping[int, Answer], size: int) -> ProgramError:
         who = f"processor {self.rank} of {size}"
-        seen = f"; last seen at {self._place}" if str(self._place) else "; it was idle"
+        seen = "" if self._place is None else f"; last seen at {self._place}" if str(self._place) else "; it was idle"
         if self._code is None:
             message = f"{who} did not answer and was killed{seen}"
         elif self._code < 0:

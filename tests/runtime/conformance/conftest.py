@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.message_machine import message_machine
+from support.nodes import ON_NODES
 
 import smp
 
@@ -16,7 +17,7 @@ KINDS: dict[str, Callable[[int], smp.Machine]] = {
     "messages": message_machine,
 }
 
-MPI = {"mpi": smp.mpi}
+MPI: dict[str, Callable[[int], smp.Machine]] = {"mpi": smp.mpi, **ON_NODES}
 """Kinds that need MPI.  Their tests have a marker of their own."""
 
 

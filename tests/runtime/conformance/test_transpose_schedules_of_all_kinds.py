@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.nodes import ON_NODES
 
 import smp
 from smp.errors import CollectiveMismatch, ProcessorRaised, Unsupported
@@ -27,7 +28,8 @@ schedules = st.sampled_from(BY_BLOCKS)
 @pytest.fixture
 def ways(request: pytest.FixtureRequest) -> list[dict[str, Any]]:
     """The keywords of all schedules that a kind of machine has."""
-    shared = [] if request.node.callspec.params["machines"] == "messages" else [{"schedule": "copies"}]
+    share_nothing = request.node.callspec.params["machines"] in ("messages", *ON_NODES)
+    shared = [] if share_nothing else [{"schedule": "copies"}]
     return [{}, *shared, *BY_BLOCKS]
 
 

@@ -1,0 +1,240 @@
+"""Port of a processor of a machine of several nodes: it reaches all others by messages."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smp.errors import Aborted, HandlerError, WaitTimeout
+
+from ..memory.arrays import GlobalArray
+from ..program.place import Place
+from ..program.port import Buffer, Diagnosis, Mismatch, Output, must_agree, without_memory
+from ..program.processor import share
+from ..program.records.log import Log
+from ..protocols import wait
+from ..protocols.barriers import signature
+from .arrays import elements_of, holders, in_parts
+from .indices import Selected
+from .mail import Mail
+from .network import CreditedNetwork
+from .parts import Name, Parts
+from .progress import Progress
+from .rounds import Brought, Rounds
+
+BOTH = 3  # networks
+
+
+class Noted(Diagnosis):
+    """Diagnosis that notes where the processor is, in its own memory."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._place = progress, Place()
+
+    def begin(self, program: Callable[..., object]) -> None:
+        code = getattr(program, "__code__", None)
+        if code is not None:
+            self._place = Place(file=code.co_filename, line=code.co_firstlineno)
+
+    def mark(self, step: int, phase: int, label: str) -> None:
+        self._place = Place(step, label, phase, self._place.file, self._place.line)
+
+    def place(self) -> Place:
+        return self._place
+
+    def fail(self) -> None:
+        self._progress.cause = self._progress.cause or wait.RAISED  # the parent tells the others
+
+    def cause(self) -> int:
+        return self._progress.cause
+
+
+class NodesPort:
+    """One processor's connection to a machine of several nodes; see `Port`.
+
+    Parameters
+    ----------
+    mail : Mail
+    key : str
+        Name of the machine, the same in all its processes.
+    output : Output
+        Shows the lines that the processor prints.
+    spin : bool
+        See `Progress`.
+    """
+
+    memory = None
+
+    def __init__(self, mail: Mail, key: str, output: Output, spin: bool) -> None:
+        self.rank, self.size, self.key, self.output = mail.rank, mail.size, key, output
+        self.progress = Progress(mail, spin)
+        self.progress.go_on = self._go_on
+        self.parts = Parts(self.progress, self.rank, self.size)
+        self._rounds = Rounds(self.progress, self.rank, self.size)
+        self.network = CreditedNetwork(self.progress, self.size)
+        self.diagnosis = Noted(self.progress)
+        self.log: Log | None = None
+        self.serve: Callable[[], object] | None = None
+        self.inside: Callable[[], str] | None = None
+        self.doing = ""
+        self._main = threading.get_ident()  # the thread that runs the program
+        self._left: dict[int, list[Brought]] = {}  # what all have brought to the collective that was left last
+        self._overdue: int | None = None  # ticket of a collective at which a wait timed out: the arrival still counts
+        holders[key] = self
+
+    def new_run(self, run: int) -> None:
+        """Forget the previous run."""
+        self._run, self._made = run, 0
+        self.serve = self.inside = self._overdue = None
+        self._left.clear()
+        self._rounds.begin_run()
+        self.network.begin_run()
+        self.progress.begin_run(run)
+
+    def packets_left(self) -> bool:
+        return self.network.used
+
+    def on_a_stream(self) -> bool:
+        return threading.get_ident() != self._main
+
+    def deadline(self, timeout: float | None) -> int:
+        return wait.deadline_after(timeout, time.monotonic_ns())
+
+    def clock(self) -> float:
+        return time.perf_counter()
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
+        self._made += 1
+        name = Name(self._run, self._made)
+        self.parts.make(name, int(np.prod(shape)), dtype)
+        self.synchronise(f"allocation of {dtype}{list(shape)}")
+        return in_parts(self, name, shape, dtype)
+
+    def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
+        mine, part = share(array.size, self.rank, self.size), self.parts.own(elements_of(array).name)
+        part[...] = np.broadcast_to(values, array.shape).flat[mine]
+
+    def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
+        self._refuse_inside("copy_in")
+        if out is not None:
+            must_agree(np.shape(array.stand_in()[index]), np.asarray(array.stand_in()[index]).dtype, out)
+        found: NDArray[Any] = elements_of(array).read(index, out)
+        return found
+
+    def put(self, array: GlobalArray, index: Any, values: Any) -> None:
+        self._refuse_inside("copy_out")
+        elements_of(array).write(index, values)
+
+    def fence(self) -> None:
+        self.parts.fence()
+
+    def attached(self, name: Name, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
+        """Return the array of a name; see `Holder`."""
+        return in_parts(self, name, shape, dtype)
+
+    def read(self, name: Name, length: int, found: Selected, into: NDArray[Any]) -> None:
+        """Read elements of any processors; see `Holder`."""
+        self.parts.read(name, length, found, into)
+
+    def write(self, name: Name, length: int, found: Selected, values: NDArray[Any], field: Any) -> None:
+        """Write elements of any processors; see `Holder`."""
+        self.parts.write(name, length, found, values, field)
+
+    def synchronise(self, description: str, timeout: float | None = None, vote: bool = False) -> int:
+        ticket, again = self._overdue, self._overdue is not None and description == self.doing
+        if not again or ticket is None:
+            ticket = self._arrive(description, vote)
+        self._overdue = ticket
+        try:
+            votes = self.leave(ticket, description, timeout)
+        except Aborted:
+            self._overdue = None
+            raise
+        self._overdue = None
+        return votes
+
+    def arrive(self, description: str, vote: bool = False, block: Sequence[Buffer] | None = None) -> int:
+        if self.log is not None:
+            self.log.begins(description)
+        return self._arrive(description, vote, block)
+
+    def _arrive(self, description: str, vote: bool = False, block: Sequence[Buffer] | None = None) -> int:
+        self._refuse_inside(description)
+        if self._overdue is not None:
+            raise WaitTimeout(
+                f"processor {self.rank} timed out at {self.doing!r}, where its arrival still counts, and now comes to "
+                f"{description!r}; first call the earlier collective again, which goes on waiting"
+            )
+        self.doing = description
+        self._go_on()
+        return self._rounds.arrive(Brought(signature(description), vote, b"".join(block or ())))
+
+    def passed(self, ticket: int) -> bool:
+        self.progress.look()
+        if self._rounds.passed(ticket):
+            return True
+        self._go_on()
+        return False
+
+    def leave(self, ticket: int, description: str, timeout: float | None = None) -> int:
+        self.doing = description
+        if self.log is not None:
+            self.log.waits(description)
+        deadline = 0 if timeout is None else self.deadline(timeout)
+        if not self._until_passed(ticket, deadline):
+            if self.log is not None:
+                self.log.timed_out(description)
+            raise WaitTimeout(
+                f"processor {self.rank} waited {timeout} s at {description!r} and not all of the {self.size} processors "
+                "arrived; give it longer, or call it again, which goes on waiting"
+            )
+        came = self._rounds.taken(ticket)
+        if len({brought.sign for brought in came}) > 1:
+            self.progress.cause = self.progress.cause or wait.MISMATCHED
+            raise Mismatch(description)
+        self._left = {ticket: came}
+        if self.log is not None:
+            self.log.passed(description)
+        return sum(brought.vote for brought in came)
+
+    def _until_passed(self, ticket: int, deadline: int) -> bool:
+        serve = self.serve if not self.on_a_stream() else None
+
+        def ready() -> bool:
+            return self._rounds.passed(ticket)
+
+        if serve is None:
+            return self.progress.until(ready, deadline)
+        while not ready():
+            serve()
+            if not self.progress.until(lambda: ready() or self.network.waiting(BOTH), deadline):
+                return False
+        return True
+
+    def blocks(self, ticket: int) -> list[Buffer]:
+        return [brought.block for brought in self._left.pop(ticket)]
+
+    def exchange(self, description: str, *parts: Buffer) -> list[Buffer]:
+        ticket = self._arrive(description, block=parts)
+        self.leave(ticket, description)
+        return self.blocks(ticket)
+
+    def call(self, loop: Callable[..., Any], arrays: Sequence[GlobalArray], args: Sequence[Any]) -> Any:
+        raise without_memory("a loop on global arrays")
+
+    def _go_on(self) -> None:
+        """Raise an error if the run ends."""
+        if self.progress.cause == wait.MISMATCHED:
+            raise Mismatch(self.doing)
+        if self.progress.cause:
+            raise Aborted
+
+    def _refuse_inside(self, what: str) -> None:
+        """Raise an error if a handler of a message runs."""
+        if self.inside is not None:
+            raise HandlerError(f"{self.inside()} called {what!r}, which no handler may do")
