@@ -13,7 +13,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NoReturn
 
 from smp._computer.interrupt import HeldBack
@@ -48,7 +48,9 @@ class RankProcesses(Processes):
         if self.lines:  # it was called when it was not yet known on how many nodes the ranks are
             return
         if not self._world.lines:
+            self._broken = True  # until all are connected
             self._world.connect(ctrl_c, deadline)
+            self._broken = False
         self.lines = list(self._world.lines)
         for fd in filter(None, self._world.pidfds):
             self._ends.register(fd, select.EPOLLIN)
@@ -63,6 +65,10 @@ class RankProcesses(Processes):
         self.alive.add(rank)
         self.lines[rank].send_fds(())
         self.send(rank, specification)
+
+    def printed(self) -> Iterator[tuple[str, bool]]:
+        """Yield what ranks have printed to their own outputs since the last call, and whether they are errors."""
+        return self._world.printed()
 
     def lost(self, rank: int) -> tuple[Any, ...] | None:
         """Return the event, as `event` does, when the line of a rank has ended."""

@@ -20,7 +20,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from smp._computer.interrupt import HeldBack
@@ -31,6 +31,10 @@ from .addresses import PARENT, PATIENCE, Listener
 from .jobs import rank_command, shown
 
 KILLED = -signal.SIGKILL
+UNTOLD = 255
+"""Status of MPICH's launcher if a signal has ended a rank on one of several nodes; its number is the exit code then."""
+LAST = 1 << 16
+"""Bytes of a launcher's last words."""
 LINES = 6
 """Lines of a launcher's last words that an error shows."""
 _DEATHS = (
@@ -97,7 +101,9 @@ class World:
         self.places: list[tuple[int, int]] = []
         self._pids: list[int] = []
         self._files: set[str] = set()
-        self._words = io.FileIO(os.memfd_create("smp-launcher"), "r+")
+        self._words = [io.FileIO(os.memfd_create(f"smp-launcher-{name}"), "r+") for name in ("output", "errors")]
+        self._shown = [0, 0]  # bytes of these that the user has seen
+        self._rest: list[tuple[str, bool]] = []  # what is not shown yet when they are closed
         self._listener = Listener(size, far)
         environment = {**os.environ, PARENT: str(self._listener.address)}
         if joined:  # what the launcher left open for rank 0 must stay open
@@ -106,8 +112,8 @@ class World:
             self._starter = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                stdout=self._words,
-                stderr=self._words,
+                stdout=self._words[0],
+                stderr=self._words[1],
                 env=environment,
                 start_new_session=True,  # Ctrl-C is for the parent
             )
@@ -171,9 +177,28 @@ class World:
 
     def _said(self) -> str:
         """Return the last lines that the launcher has printed, each on a line of its own."""
-        text = os.pread(self._words.fileno(), 1 << 16, 0).decode(errors="replace")
-        lines = [line.rstrip() for line in text.splitlines() if line.strip(" =|\t")]
+        lines = [line.rstrip() for line in self._text().splitlines() if line.strip(" =|\t")]
         return "".join(f"\n  {line}" for line in lines[-LINES:])
+
+    def _text(self) -> str:
+        """Return the last words of the launcher and the ranks."""
+        ends = [max(0, os.fstat(words.fileno()).st_size - LAST) for words in self._words]
+        text = b"\n".join(os.pread(words.fileno(), LAST, at) for words, at in zip(self._words, ends, strict=True))
+        return text.decode(errors="replace")
+
+    def printed(self) -> Iterator[tuple[str, bool]]:
+        """Yield what ranks have printed to the launcher's outputs since the last call, and whether they are errors."""
+        while self._rest:
+            yield self._rest.pop(0)
+        for number, words in enumerate(self._words):
+            if words.closed:
+                return
+            size, seen = os.fstat(words.fileno()).st_size, self._shown[number]
+            new = os.pread(words.fileno(), size - seen, seen)
+            end = new.rfind(b"\n") + 1
+            self._shown[number] += end
+            if end:
+                yield new[:end].decode(errors="replace"), number == 1
 
     def first_death(self, seen: int) -> tuple[int, int] | None:
         """Return the rank that ended first, and its exit status, negative for a signal.
@@ -186,12 +211,12 @@ class World:
             self._starter.wait(PATIENCE)
         if self.joined:  # it is rank 0 itself
             return (seen, KILLED) if self._starter.returncode is None else (0, self._starter.returncode)
-        text = os.pread(self._words.fileno(), 1 << 16, 0).decode(errors="replace")
+        text = self._text()
         for pattern in _DEATHS:
             found = pattern.search(text)
             if found is not None and int(found["pid"]) in self._pids:
-                by_signal = found["signal"]
-                return self._pids.index(int(found["pid"])), -int(by_signal) if by_signal else int(found["code"])
+                number = found["signal"] or (found["code"] if self._starter.returncode == UNTOLD else None)
+                return self._pids.index(int(found["pid"])), -int(number) if number else int(found["code"])
         status = self._starter.returncode
         if status is not None and status < 0:
             return None
@@ -218,6 +243,7 @@ class World:
         for file in self._files:
             with contextlib.suppress(OSError):
                 os.unlink(file)
+        self._rest = list(self.printed())
         self.forget()
 
     def forget(self) -> None:
@@ -227,7 +253,8 @@ class World:
         for fd in (*filter(None, self.pidfds), self.starter):
             os.close(fd)
         self._listener.close()
-        self._words.close()
+        for words in self._words:
+            words.close()
         self.lines, self.pidfds = [], []
 
 

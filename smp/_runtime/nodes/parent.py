@@ -18,6 +18,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,7 @@ class NodesParent:
                 if self.closed:  # by a signal handler, during the poll
                     raise MachineClosed(f"this machine was closed while its program ran: {self.closed}")
                 failure = self._take(self._sources[fd], answers, probed)
+                self._show_printed()
                 if failure is not None:
                     failures.append(failure)
             if ctrl_c.presses > presses:
@@ -176,15 +178,20 @@ class NodesParent:
             raise self._error(failures, answers)
         return [answers[rank] for rank in range(self.size)]
 
+    def _show_printed(self) -> None:
+        """Show what programs have printed to their own outputs, which the launcher collects."""
+        for text, error in self._processes.printed():
+            show(text, error)
+
     def _take(self, rank: int | None, answers: dict[int, Answer | Ready], probed: ProbedRun | None) -> Failure | None:
         """Take what has come from a processor, or the news of an end; return the failure, if it is one."""
         if rank is None:
-            return self._ended(self._processes.event())
+            return self._ended(self._processes.event)
         try:
             message = self._processes.lines[rank].take()
         except Exception:  # the end of the line, or bytes that are no message
             self._poll.unregister(self._processes.lines[rank].fileno())
-            return self._ended(self._processes.lost(rank)) if rank in self._processes.alive else None
+            return self._ended(partial(self._processes.lost, rank)) if rank in self._processes.alive else None
         if isinstance(message, Probed):
             if probed is not None:
                 probed.came(rank, message)
@@ -207,7 +214,13 @@ class NodesParent:
         self._pending.discard(rank)
         return None
 
-    def _ended(self, event: tuple[Any, ...] | None) -> Failure:
+    def _ended(self, report: Callable[[], tuple[Any, ...] | None]) -> Failure:
+        """Return the failure that a processor has ended.
+
+        The others leave, because the launcher may say which has ended, and how, only after all have.
+        """
+        self._tell(("leave",))
+        event = report()
         if event is None:
             raise MachineError("the launcher of the ranks was killed, and the ranks ended with it")
         _, rank, code = event
@@ -331,3 +344,5 @@ class NodesParent:
                 self._processes.bury(patience, self._kill)
             finally:
                 self._processes.close()
+            if patience:  # none has died: there are no last words of the launcher
+                self._show_printed()

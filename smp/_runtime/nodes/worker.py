@@ -7,7 +7,7 @@
         abort                       the run ends; waits see it, and STOP ends plain Python code
         probe                       whether the program waits, and the numbers of messages, for the deadlock check
         shown                       lines that this processor has printed were shown
-        kill                        end this process
+        leave, kill                 end this process, because another has ended or this one does not stop
 
     service thread      see ``progress``
 """
@@ -120,6 +120,7 @@ class NodesWorker:
             "abort": self._abort,
             "probe": self._probe,
             "shown": self.port.output.were_shown,  # type: ignore[attr-defined]
+            "leave": lambda: leave(0),
             "kill": lambda: os.kill(self.pid, signal.SIGKILL),
         }
         try:

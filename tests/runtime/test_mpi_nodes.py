@@ -1,0 +1,417 @@
+"""Machines of MPI over several nodes: what crosses the network, arrays, failures, and what they leave behind."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from support.machines import HARD, ROOT, Script, gone
+from support.nodes import NETWORK, on_nodes
+
+import smp
+from smp._runtime.mpi import addresses, jobs
+from smp._runtime.program.processor import share
+from smp.errors import (
+    CollectiveMismatch,
+    DeadlockError,
+    MachineClosed,
+    MachineError,
+    ProcessorDied,
+    ProcessorRaised,
+    Unsupported,
+    WaitTimeout,
+)
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.fixture(scope="module")
+def four() -> Iterator[smp.Machine]:
+    """Two nodes of two processors each."""
+    with on_nodes(2, 2) as machine:
+        yield machine
+
+
+def together(proc: smp.Processor) -> int:
+    return int(proc.reduce(proc.rank))
+
+
+def node_of(proc: smp.Processor) -> tuple[int, int]:
+    """Return the lowest rank of MPI on this processor's node, and its own rank of MPI."""
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED).bcast(MPI.COMM_WORLD.rank), MPI.COMM_WORLD.rank
+
+
+def test_processors_of_a_node_are_neighbours_wherever_the_launcher_puts_ranks() -> None:
+    words = [jobs.mpiexec(), "-launcher", "fork", "-hosts", "a:1,b:1", *NETWORK]
+    with smp.mpi(4, launcher=words) as machine:
+        assert machine.run(node_of).results == [(0, 0), (0, 2), (1, 1), (1, 3)]
+        assert machine.run(together).results == [6] * 4
+
+
+def loopback() -> int:
+    """Return the bytes that the loopback has carried."""
+    line = next(line for line in Path("/proc/net/dev").read_text().splitlines() if line.strip().startswith("lo:"))
+    return int(line.split(":")[1].split()[0])
+
+
+def test_elements_of_another_node_cross_the_network(four: smp.Machine) -> None:
+    """Otherwise these tests would test nothing: the library would pass all messages through memory."""
+    n = 1 << 22
+
+    def program(proc: smp.Processor, array: smp.GlobalArray) -> float:
+        with proc.superstep() as step:
+            mine = step.copy_in(array) if proc.rank == 0 else np.zeros(0)
+        return float(mine.sum())
+
+    array = four.zeros(n)
+    before = loopback()
+    four.run(program, array)
+    assert 8 * n // 2 <= loopback() - before <= 8 * n
+
+
+def test_arrays_live_as_long_as_they_are_used(four: smp.Machine) -> None:
+    def make(proc: smp.Processor, keep: bool) -> Any:
+        array = proc.array(np.arange(10))
+        return array if keep else array.shape
+
+    def parts(proc: smp.Processor) -> int:
+        return len(proc._port.parts._parts)  # type: ignore[attr-defined]
+
+    begin = four.run(parts).results[0]
+    kept = four.run(make, True).results[2]
+    four.run(make, False)
+    given = four.array(np.arange(5.0))
+    assert four.run(parts).results == [begin + 2] * 4
+    assert kept[:].tolist() == list(range(10))
+    assert four.run(lambda proc, array: array.shape, kept).results == [(10,)] * 4
+    del kept, given
+    assert four.run(parts).results == [begin] * 4
+
+
+def test_elements_are_found_by_any_index(four: smp.Machine) -> None:
+    whole = np.arange(7 * 5 * 3).reshape(7, 5, 3)
+    indices: list[Any] = [
+        ...,
+        2,
+        (slice(None), 1),
+        (slice(5, None, -2), slice(None), [0, 2]),
+        whole % 7 == 0,
+        ([6, 0, 6], [1, 2, 1]),
+        (np.newaxis, 3, ..., -1),
+        slice(3, 3),
+    ]
+
+    def program(proc: smp.Processor, array: smp.GlobalArray) -> list[Any]:
+        found = []
+        for k, index in enumerate(indices):
+            with proc.superstep() as step:
+                found.append(step.copy_in(array, index))
+                step.compute()
+                if proc.rank == k % proc.size:
+                    step.copy_out(array, index, -found[-1])
+            with proc.superstep() as step:
+                found.append(step.copy_in(array, index))
+                step.compute()
+                if proc.rank == k % proc.size:
+                    step.copy_out(array, index, -found[-1])
+        return found
+
+    array = four.array(whole)
+    for mine in four.run(program, array).results:
+        for k, index in enumerate(indices):
+            np.testing.assert_array_equal(mine[2 * k], whole[index])
+            np.testing.assert_array_equal(mine[2 * k + 1], -whole[index])
+    for index in indices:
+        np.testing.assert_array_equal(array[index], whole[index])
+        array[index] = whole[index] + 1
+        np.testing.assert_array_equal(array[index], whole[index] + 1)
+        array[...] = whole
+
+
+def test_results_and_counts_are_those_of_the_host(four: smp.Machine) -> None:
+    def program(proc: smp.Processor, a: smp.GlobalArray, b: smp.GlobalArray) -> float:
+        mine = share(len(a), proc.rank, proc.size)
+        with proc.superstep("transpose") as step:
+            rows = step.copy_in(a, (slice(None), mine))
+            step.compute()
+            step.copy_out(b, mine, rows.T)
+        return float(proc.reduce(rows.sum() / 3))
+
+    found = []
+    with smp.host(4) as host:
+        for machine in (host, four):
+            a, b = machine.array(np.random.default_rng(1).random((12, 12))), machine.zeros((12, 12))
+            run = machine.run(program, a, b)
+            counts = run.summary()[["step", "label", "hr", "hw", "m", "hr_bytes", "hw_bytes", "m_bytes"]].tolist()
+            found.append((run.results, counts, b[:].tobytes()))
+    assert found[0] == found[1]
+
+
+def test_both_print_and_proc_print_are_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    def program(proc: smp.Processor) -> None:
+        print(f"plain {proc.rank}")
+        print(f"error {proc.rank}", file=sys.stderr)
+        proc.print(f"shown {proc.rank}")
+
+    with on_nodes(1, 1) as machine:
+        machine.run(program)
+    out, err = capfd.readouterr()
+    assert sorted(out.splitlines()) == [f"{word} {rank}" for word in ("plain", "shown") for rank in range(2)]
+    assert sorted(err.splitlines()) == ["error 0", "error 1"]
+
+
+# Failures.
+
+
+def test_an_exception_ends_the_run_and_the_machine_goes_on(four: smp.Machine) -> None:
+    def program(proc: smp.Processor, when: str, rank: int) -> None:
+        array = proc.zeros(100)
+        with proc.superstep() as step:
+            if when == "copy-in" and proc.rank == rank:
+                raise ArithmeticError("mine")
+            step.copy_in(array)
+            step.compute()
+            if when == "compute" and proc.rank == rank:
+                raise ArithmeticError("mine")
+            step.copy_out(array, share(100, proc.rank, proc.size), 1.0)
+        if proc.rank == rank:
+            raise ArithmeticError("mine")
+        proc.reduce(1)
+
+    for when in ("copy-in", "compute", "end"):
+        for rank in range(4):
+            began = time.monotonic()
+            with pytest.raises(ProcessorRaised, match=f"processor {rank} of 4 raised ArithmeticError: mine"):
+                four.run(program, when, rank)
+            assert time.monotonic() - began < HARD
+            assert four.run(together).results == [6] * 4
+
+
+def test_plain_python_code_of_others_is_ended(four: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> None:
+        if proc.rank == 3:
+            raise ArithmeticError
+        while True:
+            pass
+
+    with pytest.raises(ProcessorRaised, match="processor 3"):
+        four.run(program)
+    assert four.run(together).results == [6] * 4
+
+
+def test_different_collectives_are_reported(four: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> None:
+        if proc.rank == 2:
+            proc.barrier()
+        else:
+            proc.reduce(1.0)
+
+    with pytest.raises(CollectiveMismatch, match=r"processor 2: barrier at .*test_mpi_nodes.py:\d+"):
+        four.run(program)
+    assert four.run(together).results == [6] * 4
+
+
+def test_a_deadlock_is_reported_with_what_each_processor_waits_for(four: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> None:
+        come: list[int] = []
+        proc.handler(print)
+        if proc.rank == 1:
+            proc.wait_until(lambda: come)
+        else:
+            proc.barrier()
+
+    began = time.monotonic()
+    with pytest.raises(DeadlockError, match="all 4 streams wait") as caught:
+        four.run(program)
+    assert time.monotonic() - began < HARD
+    assert str(caught.value).count("barrier") == 3
+    assert re.search(r"1 +0 +a message", str(caught.value)), str(caught.value)
+    assert four.run(together).results == [6] * 4
+
+
+def test_processors_that_exchange_messages_for_long_are_not_deadlocked(four: smp.Machine) -> None:
+    """All wait nearly all the time, and one message goes round."""
+
+    def program(proc: smp.Processor) -> int:
+        came: list[int] = []
+        passed = proc.handler(lambda message, n: came.append(n))
+        if proc.rank == 0:
+            proc.send(1, passed, 0)
+        n = 0
+        while n < 200:
+            proc.wait_until(lambda: came)
+            n = came.pop() + 1
+            time.sleep(0.005)
+            proc.send((proc.rank + 1) % proc.size, passed, n)
+            if n >= 197:
+                break
+        proc.quiet()
+        return n
+
+    assert min(four.run(program).results) >= 197
+
+
+def test_a_run_ends_when_its_time_is_over(four: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> None:
+        if proc.rank:
+            proc.barrier()
+        while True:
+            time.sleep(0.01)
+
+    with pytest.raises(WaitTimeout, match=r"not ended within 0.3 s") as caught:
+        four.run(program, timeout=0.3)
+    assert str(caught.value).count("barrier") == 3
+    assert four.run(together).results == [6] * 4
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGSEGV", "exit"])
+def test_a_processor_that_dies_ends_the_run_and_closes_the_machine(nothing_left: None, how: str, rank: int) -> None:
+    def program(proc: smp.Processor) -> None:
+        proc.barrier()
+        if proc.rank == rank:
+            if how == "exit":
+                os._exit(3)
+            os.kill(os.getpid(), getattr(signal, how))
+        proc.barrier()
+
+    with on_nodes(2, 2) as machine:
+        machine.run(together)
+        began = time.monotonic()
+        with pytest.raises(ProcessorDied, match=f"processor {rank} of 4") as caught:
+            machine.run(program)
+        assert time.monotonic() - began < HARD
+        assert ("ended with status 3" if how == "exit" else how) in str(caught.value)
+        with pytest.raises(MachineClosed, match=f"processor {rank} of 4"):
+            machine.run(together)
+
+
+def test_ctrl_c_ends_the_run_and_the_machine_goes_on(nothing_left: None) -> None:
+    with on_nodes(1, 1) as machine:
+        machine.run(together)
+        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            machine.run(lambda proc: proc.barrier() if proc.rank else time.sleep(60))
+        assert machine.run(together).results == [1, 1]
+
+
+ENDLESS = """
+    import sys, time
+    sys.path[:0] = [{tests!r}]
+    import smp
+    from support.nodes import on_nodes
+    import os
+    with on_nodes(2, 2) as machine:
+        print(*machine.run(lambda proc: os.getpid()).results, flush=True)
+        machine.run(lambda proc: proc.barrier() if proc.rank else time.sleep(60))
+"""
+
+
+def test_no_process_is_left_when_the_parent_is_killed(script: Script) -> None:
+    process = script(ENDLESS.format(tests=str(ROOT / "tests")))
+    assert process.stdout is not None
+    pids = [int(word) for word in process.stdout.readline().split()]
+    assert len(pids) == 4
+    time.sleep(0.3)
+    process.kill()
+    process.wait()
+    assert all(gone(pid, 3.0) for pid in pids)
+
+
+def test_the_launcher_may_be_killed(nothing_left: None) -> None:
+    before = set(psutil.Process().children())
+    with on_nodes(1, 1) as machine:
+        machine.run(together)
+        launcher = next(child for child in psutil.Process().children() if child not in before)
+        threading.Timer(0.3, launcher.kill).start()
+        with pytest.raises((MachineError, ProcessorDied)):
+            machine.run(lambda proc: time.sleep(60))
+
+
+# Ways to start.
+
+
+def test_a_script_under_a_launcher_may_be_on_several_nodes(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import smp\n"
+        "for _ in range(2):\n"
+        "    with smp.mpi() as machine:\n"
+        "        print(machine.run(lambda proc: proc.reduce(proc.rank)).results, flush=True)\n"
+    )
+    words = [jobs.mpiexec(), "-launcher", "fork", "-hosts", "a:2,b:2", *NETWORK, "-n", "4"]
+    done = subprocess.run(
+        [*words, sys.executable, "-m", "smp", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["[6, 6, 6, 6]"] * 2
+
+
+UNSUPPORTED: dict[str, Callable[[smp.Processor, smp.GlobalArray], Any]] = {
+    "cells": lambda proc, array: proc.cells(3),
+    "a pool of streams": lambda proc, array: proc.streams(2),
+    "array.view": lambda proc, array: array.view,
+    "proc.sync": lambda proc, array: proc.sync,
+}
+
+
+@pytest.mark.parametrize("what", UNSUPPORTED)
+def test_operations_that_need_one_memory_are_refused_with_a_way_out(four: smp.Machine, what: str) -> None:
+    with pytest.raises(ProcessorRaised) as caught:
+        four.run(UNSUPPORTED[what], four.zeros(3))
+    assert isinstance(caught.value.__cause__, Unsupported)
+    assert what in str(caught.value.__cause__)
+
+
+# Connections.
+
+
+def test_only_those_who_know_the_key_are_let_in() -> None:
+    listener = addresses.Listener(1, far=True)
+    try:
+        right = listener.address._replace(name="none", hosts=("127.0.0.1",))
+        for address in (right._replace(key="wrong"), right):
+            came: list[Any] = []
+
+            def connect(address: addresses.Address = address, came: list[Any] = came) -> None:
+                try:
+                    came.append(addresses.connected(address, here=False))
+                except OSError as error:
+                    came.append(error)
+
+            thread = threading.Thread(target=connect)
+            thread.start()
+            let_in = listener.let_in(listener.sockets[1].fileno())
+            thread.join()
+            if address is right:
+                assert let_in is not None
+                let_in.sendall(b"hello")
+                assert came[0].recv(5) == b"hello"
+                let_in.close()
+                came[0].close()
+            else:
+                assert let_in is None
+                assert "127.0.0.1 port" in str(came[0])
+    finally:
+        listener.close()
+
+
+def test_an_address_survives_its_text() -> None:
+    for hosts in ((), ("10.0.0.1", "127.0.0.1")):
+        address = addresses.Address("name", "key", 7 * len(hosts), hosts)
+        assert addresses.Address.of(str(address)) == address
