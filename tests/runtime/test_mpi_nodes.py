@@ -171,6 +171,68 @@ def test_both_print_and_proc_print_are_shown(capfd: pytest.CaptureFixture[str]) 
     assert sorted(err.splitlines()) == ["error 0", "error 1"]
 
 
+# The memory of a node.
+
+
+def test_each_node_has_its_part_of_an_array_in_its_memory(four: smp.Machine) -> None:
+    """The processors of a node see the same elements, and copies from the own node cross no border."""
+
+    @smp.stream
+    def doubled(elements: Any, first: int, last: int) -> int:
+        for k in range(first, last):
+            elements[k] *= 2
+        return last - first
+
+    def program(proc: smp.Processor, array: smp.GlobalArray) -> Any:
+        start, mine = proc.node_block(array)
+        if proc.rank % 2 == 0:
+            doubled(mine, 0, len(mine) // 2)
+        proc.barrier()
+        far = proc._port.parts.far_reads  # type: ignore[attr-defined]
+        with proc.superstep() as step:
+            found = step.copy_in(array, slice(start, start + len(mine)))
+        return start, found.tolist(), proc._port.parts.far_reads - far  # type: ignore[attr-defined]
+
+    array = four.array(np.arange(10))
+    expected = [[0, 2, 4, 3, 4, 5], [12, 14, 8, 9]]
+    assert four.run(program, array).results == [(6 * (k // 2), expected[k // 2], 0) for k in range(4)]
+    assert array[:].tolist() == sum(expected, [])
+
+
+def test_streams_of_a_processor_work_as_on_the_host(four: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> list[int]:
+        with proc.streams(3) as pool:
+            return [future.result() for future in [pool.start(pow, k, 2) for k in range(10)]]
+
+    def fails(proc: smp.Processor) -> None:
+        with proc.streams(2) as pool:
+            pool.start(lambda: 1 // (proc.rank - 2))
+            proc.barrier()
+
+    assert four.run(program).results == [[k * k for k in range(10)]] * 4
+    for _ in range(2):
+        with pytest.raises(ProcessorRaised, match="processor 2 of 4 raised ZeroDivisionError"):
+            four.run(fails)
+        assert four.run(program).results == [[k * k for k in range(10)]] * 4
+
+
+def test_a_stream_that_waits_for_ever_is_a_deadlock(four: smp.Machine) -> None:
+    def program(proc: smp.Processor) -> None:
+        if proc.rank == 1:
+            with proc.streams(2) as pool:
+                known, futures = threading.Event(), []
+                futures += [pool.start(lambda: (known.wait(), futures[1].result()))]
+                futures += [pool.start(lambda: futures[0].result())]
+                known.set()
+                futures[0].result()
+        proc.barrier()
+
+    with pytest.raises(DeadlockError) as caught:
+        four.run(program)
+    assert str(caught.value).count("barrier") == 3
+    assert four.run(together).results == [6] * 4
+
+
 # Failures.
 
 
@@ -364,7 +426,6 @@ def test_a_script_under_a_launcher_may_be_on_several_nodes(tmp_path: Path) -> No
 
 UNSUPPORTED: dict[str, Callable[[smp.Processor, smp.GlobalArray], Any]] = {
     "cells": lambda proc, array: proc.cells(3),
-    "a pool of streams": lambda proc, array: proc.streams(2),
     "array.view": lambda proc, array: array.view,
     "proc.sync": lambda proc, array: proc.sync,
 }

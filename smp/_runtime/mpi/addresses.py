@@ -83,9 +83,7 @@ class Listener:
         connection, _ = next(each for each in self.sockets if each.fileno() == fd).accept()
         try:
             if connection.family == socket.AF_UNIX:
-                asked = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-                if struct.unpack("3i", asked)[1] != os.getuid():
-                    raise PermissionError
+                check_user(connection)
             else:
                 _prove(connection, self._key, first=True)
         except (OSError, EOFError, AuthenticationError):
@@ -97,6 +95,13 @@ class Listener:
         """Let nobody in any more."""
         for each in self.sockets:
             each.close()
+
+
+def check_user(connection: socket.socket) -> None:
+    """Raise `PermissionError` unless the other end of a Unix socket is a process of the same user."""
+    asked = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    if struct.unpack("3i", asked)[1] != os.getuid():
+        raise PermissionError("a process of another user has connected")
 
 
 def connected(address: Address, here: bool) -> socket.socket:

@@ -11,6 +11,7 @@ from smp._computer.interrupt import HeldBack
 from smp._computer.limits import places_of, usable_cpus
 
 from ..host.workers import START, Workers
+from ..nodes.layout import Nodes
 from ..nodes.parent import NodesParent
 from ..program.port import Processors
 from .jobs import Place
@@ -42,7 +43,7 @@ def opened(
         try:
             ranks.prepare(ctrl_c, time.monotonic() + START)
             if ranks.places[-1][0] > 0:
-                return _on_nodes(ranks, size, pin, ctrl_c)
+                return _on_nodes(ranks, pin, ctrl_c)
             places = places_of(size, cpus, pin)
         except BaseException:
             ranks.close()
@@ -51,15 +52,22 @@ def opened(
     return Workers("mpi", lambda: ranks, places, roomy)
 
 
-def _on_nodes(ranks: RankProcesses, size: int, pin: bool | Sequence[int] | None, ctrl_c: HeldBack) -> NodesParent:
-    cpus = usable_cpus()
+def _on_nodes(ranks: RankProcesses, pin: bool | Sequence[int] | None, ctrl_c: HeldBack) -> NodesParent:
+    cpus, nodes = usable_cpus(), Nodes([node for node, _ in ranks.places])
     crowded = max(place for _, place in ranks.places) >= len(cpus)
 
     def start(rank: int, key: str) -> None:
         place = ranks.places[rank][1]
         given = None if not pin else cpus[place % len(cpus)] if pin is True else pin[rank]
         path = [entry for entry in sys.path if isinstance(entry, str)]
-        specification = {"key": key, "path": path, "cwd": os.getcwd(), "pin": given, "spin": not crowded}
+        specification = {
+            "key": key,
+            "nodes": nodes.of,
+            "path": path,
+            "cwd": os.getcwd(),
+            "pin": given,
+            "spin": not crowded,
+        }
         ranks.start_on_nodes(rank, specification)
 
-    return NodesParent(ranks, size, start, ctrl_c)
+    return NodesParent(ranks, nodes, start, ctrl_c)

@@ -25,10 +25,12 @@ from smp._computer.processes import die_with
 
 from ..host import worker
 from ..host.pipe import Idle, Line
+from ..nodes.layout import Nodes
 from ..nodes.worker import NodesWorker
 from .addresses import PARENT, Address, connected
 from .jobs import place_in_job
 from .mail import MPIMail
+from .node_segment import shared_in
 from .world import Hello
 
 
@@ -61,9 +63,8 @@ class Rank:
         parent = Address.of(mpi.COMM_WORLD.bcast(os.environ.get(PARENT), 0))
         of_node = mpi.COMM_WORLD.Split_type(mpi.COMM_TYPE_SHARED)
         node = of_node.bcast(mpi.COMM_WORLD.rank)  # the lowest rank on it
-        self._place = of_node.rank
+        self._of_node = of_node
         self._comm = mpi.COMM_WORLD.Split(0, node)  # the ranks of a node are neighbours
-        of_node.Free()
         try:
             connection = connected(parent, here=node == 0)
         except OSError as error:
@@ -85,6 +86,7 @@ class Rank:
             self._line.send(Idle())
         self._mail.close()
         self._comm.Free()
+        self._of_node.Free()
         self._mpi.Finalize()
 
     def _opened_on_nodes(self) -> NodesWorker:
@@ -96,7 +98,8 @@ class Rank:
             os.chdir(spec["cwd"])
         if spec["pin"] is not None:
             os.sched_setaffinity(0, [spec["pin"]])
-        return NodesWorker(self._line, self._mail, spec["key"], spec["spin"])
+        segment = shared_in(self._of_node)
+        return NodesWorker(self._line, self._mail, Nodes(spec["nodes"]), segment, spec["key"], spec["spin"])
 
     def _watch(self) -> None:
         """End this process when the line closes while a machine is open."""

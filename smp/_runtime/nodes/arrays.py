@@ -34,10 +34,10 @@ class Holder(Protocol):
     def attached(self, name: Name, shape: tuple[int, ...], dtype: Dtype) -> GlobalArray:
         """Return the array of a name that came from another process."""
 
-    def read(self, name: Name, length: int, found: Selected, into: NDArray[Any]) -> None:
+    def read(self, name: Name, shape: tuple[int, ...], found: Selected, into: NDArray[Any]) -> None:
         """Read the selected elements into a contiguous array."""
 
-    def write(self, name: Name, length: int, found: Selected, values: NDArray[Any], field: Any) -> None:
+    def write(self, name: Name, shape: tuple[int, ...], found: Selected, values: NDArray[Any], field: Any) -> None:
         """Write contiguous values to the selected elements, or to a field of them."""
 
 
@@ -67,7 +67,7 @@ class ElementsInParts:
         found = selected(self._shape, index)
         straight = out is not None and field is None and out.flags.c_contiguous
         came = out if straight and out is not None else np.empty(found.shape, self._dtype)
-        self._holder.read(self.name, int(np.prod(self._shape)), found, came)
+        self._holder.read(self.name, self._shape, found, came)
         came = came if field is None else came[field]
         if out is None:
             return came if field is None else came.copy()
@@ -84,7 +84,7 @@ class ElementsInParts:
         if given.shape != found.shape or given.dtype != dtype or not given.flags.c_contiguous:
             given = np.empty(found.shape, dtype)
             given[...] = values
-        self._holder.write(self.name, int(np.prod(self._shape)), found, given, field)
+        self._holder.write(self.name, self._shape, found, given, field)
 
     def pickled(self, shape: tuple[int, ...], dtype: Dtype) -> tuple[Callable[..., GlobalArray], Any]:
         return _attached, (self._holder.key, self.name, shape, dtype)

@@ -48,8 +48,9 @@ from ..protocols import wait
 from .arrays import ElementsInParts, holders, in_parts
 from .deadlock import ProbedRun
 from .indices import Selected
+from .layout import Nodes, pieces
 from .messages import Did, Printed, Probed
-from .parts import Dtype, Name, cut
+from .parts import Dtype, Name
 
 
 class _Hold:
@@ -68,6 +69,8 @@ class NodesParent:
     ----------
     processes : Processes
         Their processes, of which each has a line already.
+    nodes : Nodes
+        The nodes of the processors.
     start : callable
         ``start(rank, key)`` has a process begin as a processor of the machine with this key.
 
@@ -82,8 +85,11 @@ class NodesParent:
     pages = ""
     rank = None
 
-    def __init__(self, processes: Processes, size: int, start: Callable[[int, str], object], ctrl_c: HeldBack) -> None:
-        self.size, self.closed, self.key = size, "", secrets.token_hex(8)
+    def __init__(
+        self, processes: Processes, nodes: Nodes, start: Callable[[int, str], object], ctrl_c: HeldBack
+    ) -> None:
+        self.size, self.closed, self.key = len(nodes.of), "", secrets.token_hex(8)
+        self._nodes, self._failed = nodes, False  # failed: whether the last run has
         self._owner, self._processes = os.getpid(), processes
         self._pending: set[int] = set()
         self._stopped, self._calling = False, threading.Lock()
@@ -92,7 +98,7 @@ class NodesParent:
         self._holds: weakref.WeakSet[_Hold] = weakref.WeakSet()
         holders[self.key] = self
         try:
-            for rank in range(size):
+            for rank in range(self.size):
                 start(rank, self.key)
             self._poll, self._sources = processes.polled()
             self._collect(ctrl_c, time.monotonic() + START, None, None)
@@ -109,14 +115,18 @@ class NodesParent:
         """Have every processor run a pickled call; see `Processors`."""
         with self._calling:
             self._must_be_open()
+            if self._failed:
+                self._ask({rank: ("clear",) for rank in self._nodes.first})
             self._keep()
-            self._run += 1
+            self._run, self._failed = self._run + 1, True
             hold = _Hold(self._run)
             self._holds.add(hold)
             why = "an exception interrupted a run"
             try:
                 probed = ProbedRun(self.size, self._probe, timeout)
-                return self._collect(ctrl_c, None, ("run", message, streams, self._run), probed), hold
+                answers = self._collect(ctrl_c, None, ("run", message, streams, self._run), probed)
+                self._failed = False
+                return answers, hold
             except (ProgramError, WaitTimeout) as error:
                 if self._stopped:
                     why = "close() was called while its program ran"
@@ -253,7 +263,10 @@ class NodesParent:
             self._must_be_open()
             self._keep()
             name = Name(0, next(self._numbers))
-            self._ask({rank: ("make", name, math.prod(shape), dtype) for rank in range(self.size)})
+            what, nodes = (name, math.prod(shape), dtype), self._nodes
+            offsets = self._ask({rank: ("make", *what) for rank in nodes.first})
+            others = set(range(self.size)) - set(nodes.first)
+            self._ask({rank: ("place", *what, offsets[nodes.first[nodes.of[rank]]]) for rank in others})
         return self.attached(name, shape, dtype)
 
     def attached(self, name: Name, shape: tuple[int, ...], dtype: Dtype) -> GlobalArray:
@@ -262,22 +275,24 @@ class NodesParent:
         self._made.add(array._elements)  # type: ignore[arg-type]
         return array
 
-    def read(self, name: Name, length: int, found: Selected, into: NDArray[Any]) -> None:
+    def read(self, name: Name, shape: tuple[int, ...], found: Selected, into: NDArray[Any]) -> None:
         """Read elements between runs; see `Holder`."""
+        of = {self._nodes.first[piece.node]: piece for piece in pieces(found, self._nodes.bounds(math.prod(shape)))}
         with self._calling:
             self._must_be_open()
-            pieces = {piece.owner: piece for piece in cut(found, length, self.size)}
-            came = self._ask({rank: ("read", name, piece) for rank, piece in pieces.items()})
-        for rank, piece in pieces.items():
+            came = self._ask({rank: ("read", name, piece) for rank, piece in of.items()})
+        for rank, piece in of.items():
             into.reshape(-1)[piece.chosen] = came[rank]
 
-    def write(self, name: Name, length: int, found: Selected, values: NDArray[Any], field: Any) -> None:
+    def write(
+        self, name: Name, shape: tuple[int, ...], found: Selected, values: NDArray[Any], field: Any
+    ) -> None:
         """Write elements between runs; see `Holder`."""
+        of = {self._nodes.first[piece.node]: piece for piece in pieces(found, self._nodes.bounds(math.prod(shape)))}
         flat = values.reshape(-1)
         with self._calling:
             self._must_be_open()
-            pieces = cut(found, length, self.size)
-            self._ask({piece.owner: ("write", name, piece, flat[piece.chosen], field) for piece in pieces})
+            self._ask({rank: ("write", name, piece, flat[piece.chosen], field) for rank, piece in of.items()})
 
     def _ask(self, orders: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Send orders to processors that are idle; return what each has found."""

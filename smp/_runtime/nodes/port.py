@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -19,8 +20,11 @@ from ..program.processor import share
 from ..program.records.log import Log
 from ..protocols import wait
 from ..protocols.barriers import signature
+from ..protocols.entry_points import core
+from ..shared_memory.memory import ProcessorMemory
 from .arrays import elements_of, holders, in_parts
 from .indices import Selected
+from .layout import Nodes
 from .mail import Mail
 from .network import CreditedNetwork
 from .parts import Name, Parts
@@ -48,7 +52,7 @@ class Noted(Diagnosis):
         return self._place
 
     def fail(self) -> None:
-        self._progress.cause = self._progress.cause or wait.RAISED  # the parent tells the others
+        self._progress.end(wait.RAISED)  # the parent tells the others
 
     def cause(self) -> int:
         return self._progress.cause
@@ -60,6 +64,9 @@ class NodesPort:
     Parameters
     ----------
     mail : Mail
+    nodes : Nodes
+    node_memory : ProcessorMemory
+        The memory that the processors of its node share.
     key : str
         Name of the machine, the same in all its processes.
     output : Output
@@ -70,11 +77,14 @@ class NodesPort:
 
     memory = None
 
-    def __init__(self, mail: Mail, key: str, output: Output, spin: bool) -> None:
+    def __init__(
+        self, mail: Mail, nodes: Nodes, node_memory: ProcessorMemory, key: str, output: Output, spin: bool
+    ) -> None:
         self.rank, self.size, self.key, self.output = mail.rank, mail.size, key, output
+        self.node_memory, self._nodes = node_memory, nodes
         self.progress = Progress(mail, spin)
-        self.progress.go_on = self._go_on
-        self.parts = Parts(self.progress, self.rank, self.size)
+        self.progress.go_on, self.progress.ended = self._go_on, self._end_waits
+        self.parts = Parts(self.progress, self.rank, nodes, node_memory.segment)
         self._rounds = Rounds(self.progress, self.rank, self.size)
         self.network = CreditedNetwork(self.progress, self.size)
         self.diagnosis = Noted(self.progress)
@@ -90,6 +100,7 @@ class NodesPort:
     def new_run(self, run: int) -> None:
         """Forget the previous run."""
         self._run, self._made = run, 0
+        self.node_memory.new_run()
         self.serve = self.inside = self._overdue = None
         self._left.clear()
         self._rounds.begin_run()
@@ -110,14 +121,17 @@ class NodesPort:
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
         self._made += 1
-        name = Name(self._run, self._made)
-        self.parts.make(name, int(np.prod(shape)), dtype)
-        self.synchronise(f"allocation of {dtype}{list(shape)}")
+        name, first = Name(self._run, self._made), self._nodes.first[self.parts.node]
+        offset = self.parts.make(name, math.prod(shape), dtype) if self.rank == first else 0
+        blocks = self.exchange(f"allocation of {dtype}{list(shape)}", offset.to_bytes(8, "little"))
+        if self.rank != first:
+            self.parts.place(name, math.prod(shape), dtype, int.from_bytes(blocks[first], "little"))
         return in_parts(self, name, shape, dtype)
 
     def fill(self, array: GlobalArray, values: NDArray[Any]) -> None:
-        mine, part = share(array.size, self.rank, self.size), self.parts.own(elements_of(array).name)
-        part[...] = np.broadcast_to(values, array.shape).flat[mine]
+        mine, at = share(array.size, self.rank, self.size), self.parts.range(array.size).start
+        part = self.parts.own(elements_of(array).name)
+        part[mine.start - at : mine.stop - at] = np.broadcast_to(values, array.shape).flat[mine]
 
     def get(self, array: GlobalArray, index: Any, out: NDArray[Any] | None) -> NDArray[Any]:
         self._refuse_inside("copy_in")
@@ -130,6 +144,9 @@ class NodesPort:
         self._refuse_inside("copy_out")
         elements_of(array).write(index, values)
 
+    def node_block(self, array: GlobalArray) -> tuple[int, NDArray[Any]]:
+        return self.parts.range(array.size).start, self.parts.own(elements_of(array).name)
+
     def fence(self) -> None:
         self.parts.fence()
 
@@ -137,13 +154,13 @@ class NodesPort:
         """Return the array of a name; see `Holder`."""
         return in_parts(self, name, shape, dtype)
 
-    def read(self, name: Name, length: int, found: Selected, into: NDArray[Any]) -> None:
+    def read(self, name: Name, shape: tuple[int, ...], found: Selected, into: NDArray[Any]) -> None:
         """Read elements of any processors; see `Holder`."""
-        self.parts.read(name, length, found, into)
+        self.parts.read(name, shape, found, into)
 
-    def write(self, name: Name, length: int, found: Selected, values: NDArray[Any], field: Any) -> None:
+    def write(self, name: Name, shape: tuple[int, ...], found: Selected, values: NDArray[Any], field: Any) -> None:
         """Write elements of any processors; see `Holder`."""
-        self.parts.write(name, length, found, values, field)
+        self.parts.write(name, shape, found, values, field)
 
     def synchronise(self, description: str, timeout: float | None = None, vote: bool = False) -> int:
         ticket, again = self._overdue, self._overdue is not None and description == self.doing
@@ -195,7 +212,7 @@ class NodesPort:
             )
         came = self._rounds.taken(ticket)
         if len({brought.sign for brought in came}) > 1:
-            self.progress.cause = self.progress.cause or wait.MISMATCHED
+            self.progress.end(wait.MISMATCHED)
             raise Mismatch(description)
         self._left = {ticket: came}
         if self.log is not None:
@@ -233,6 +250,10 @@ class NodesPort:
             raise Mismatch(self.doing)
         if self.progress.cause:
             raise Aborted
+
+    def _end_waits(self, cause: int) -> None:
+        """End the waits of the threads of this node: of the streams of its processors."""
+        core().abort(self.node_memory.segment.address, cause, self.rank)
 
     def _refuse_inside(self, what: str) -> None:
         """Raise an error if a handler of a message runs."""

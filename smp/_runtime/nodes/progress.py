@@ -51,6 +51,8 @@ class Progress:
         Number of waits of the program.
     go_on : callable
         Raises an error if the run ends.
+    ended : callable
+        Called with the cause when the run ends.
     """
 
     def __init__(self, mail: Mail, spin: bool) -> None:
@@ -67,6 +69,7 @@ class Progress:
         self._waits_for: Ready | None = None
         self._in_wait = self._closed = False
         self.go_on: Callable[[], object] = self._go_on
+        self.ended: Callable[[int], object] = lambda cause: None
         self._service = threading.Thread(target=self._serve, name="smp messages", daemon=True)
 
     def _go_on(self) -> None:
@@ -77,7 +80,7 @@ class Progress:
         """Begin to look for messages."""
         self._service.start()
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Look for messages no more."""
         self._closed = True
         self._service.join()
@@ -91,7 +94,9 @@ class Progress:
     def begin_run(self, run: int) -> None:
         """Drop what is left of earlier runs, and carry out what has come for this one."""
         with self.lock:
-            self._run, self.cause = run, self._aborted.pop(run, 0)
+            self._run, self.cause = run, 0
+            if run in self._aborted:
+                self.end(self._aborted.pop(run))
             early, self._early = self._early, []
             for source, message in early:
                 self._act(source, message)
@@ -102,7 +107,14 @@ class Progress:
             if run > self._run:
                 self._aborted[run] = cause
             elif run == self._run:
-                self.cause = self.cause or cause
+                self.end(cause)
+
+    def end(self, cause: int) -> None:
+        """End the run that goes on, for a cause, unless it ends already."""
+        with self.lock:
+            if not self.cause:
+                self.cause = cause
+                self.ended(cause)
 
     def send(self, to: int, kind: str, *content: Any) -> None:
         """Send a message, of this run if messages of its kind are."""

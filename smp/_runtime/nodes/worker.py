@@ -3,9 +3,10 @@
     program's thread    runs the calls that the parent sends, one after another
     line's thread       reads what else the parent sends, also while a program runs:
 
-        make, keep, read, write     arrays of the parent, and their elements
+        make, place, keep, read, write     arrays of the parent, and their elements
         abort                       the run ends; waits see it, and STOP ends plain Python code
         probe                       whether the program waits, and the numbers of messages, for the deadlock check
+        clear                       the next run may begin, after one that has failed
         shown                       lines that this processor has printed were shown
         leave, kill                 end this process, because another has ended or this one does not stop
 
@@ -20,26 +21,30 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from functools import partial
 from types import FrameType
 from typing import Any
 
 from numpy.typing import NDArray
 
-from smp.errors import Aborted
+from smp.errors import Aborted, OutOfSharedMemory
 
 from ..host.pipe import Line, Ready
 from ..host.worker import STOP, leave
 from ..loops import compiler
+from ..memory.segment import Segment
 from ..program.answering import answer
 from ..program.answers import Answer, packed
 from ..program.pickling import Call, load_call
 from ..program.port import Output
+from ..protocols import wait
 from ..source.lines import in_a_program, operation, where
+from .layout import Nodes, Piece
 from .mail import Mail
+from .memory import memory_of
 from .messages import Did, Printed, Probed
-from .parts import Cut, Dtype, Name, put
+from .parts import Dtype, Name
 from .port import NodesPort
+from .stuck import standing
 
 
 class SentOutput(Output):
@@ -64,10 +69,13 @@ class SentOutput(Output):
 class NodesWorker:
     """The main loop of one processor; see the module."""
 
-    def __init__(self, line: Line, mail: Mail, key: str, spin: bool) -> None:
+    def __init__(self, line: Line, mail: Mail, nodes: Nodes, segment: Segment, key: str, spin: bool) -> None:
         self._line, self._sending, self.pid = line, threading.Lock(), os.getpid()
         output = SentOutput(self._send, lambda: None)
-        self.port = NodesPort(mail, key, output, spin)
+        node = nodes.of[mail.rank]
+        place, count = mail.rank - nodes.first[node], nodes.count[node]
+        memory = memory_of(segment, mail.rank, place, count, spin)
+        self.port = NodesPort(mail, nodes, memory, key, output, spin)
         output.go_on = self.port.progress.go_on
         self._calls: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._main = threading.get_ident()
@@ -82,7 +90,7 @@ class NodesWorker:
         while (call := self._calls.get()) is not None:
             self._send(packed(self._run(*call)))
         reader.join()
-        self.port.progress.end()
+        self.port.progress.close()
 
     def _run(self, data: bytes, streams: int, run: int) -> Answer:
         def loaded() -> Call:
@@ -114,6 +122,8 @@ class NodesWorker:
         orders: dict[str, Callable[..., object]] = {
             "run": lambda *call: self._calls.put(call),
             "make": self._make,
+            "place": self._place,
+            "clear": self._clear,
             "keep": self.port.parts.keep,
             "read": self._read_elements,
             "write": self._write_elements,
@@ -131,21 +141,24 @@ class NodesWorker:
         self._calls.put(None)
 
     def _make(self, ticket: int, name: Name, length: int, dtype: Dtype) -> None:
-        self._reply(ticket, partial(self.port.parts.make, name, length, dtype))
-
-    def _read_elements(self, ticket: int, name: Name, piece: Cut) -> None:
-        self._reply(ticket, lambda: piece.of(self.port.parts.own(name)))
-
-    def _write_elements(self, ticket: int, name: Name, piece: Cut, values: NDArray[Any], field: Any) -> None:
-        self._reply(ticket, lambda: put(self.port.parts.own(name), piece, values, field))
-
-    def _reply(self, ticket: int, do: Callable[[], Any]) -> None:
         try:
-            found = do()
-        except MemoryError as error:
-            self._send(Did(ticket, None, str(error) or "no memory is left"))
-        else:
-            self._send(Did(ticket, found, ""))
+            self._send(Did(ticket, self.port.parts.make(name, length, dtype), ""))
+        except OutOfSharedMemory as error:
+            self._send(Did(ticket, None, str(error)))
+
+    def _place(self, ticket: int, name: Name, length: int, dtype: Dtype, offset: int) -> None:
+        self._send(Did(ticket, self.port.parts.place(name, length, dtype, offset), ""))
+
+    def _clear(self, ticket: int) -> None:
+        """Let waits of the streams of this node go on again, after a run that has failed."""
+        self.port.node_memory.shared[wait.ABORT] = 0
+        self._send(Did(ticket, None, ""))
+
+    def _read_elements(self, ticket: int, name: Name, piece: Piece) -> None:
+        self._send(Did(ticket, self.port.parts.own(name)[piece.index], ""))
+
+    def _write_elements(self, ticket: int, name: Name, piece: Piece, values: NDArray[Any], field: Any) -> None:
+        self._send(Did(ticket, piece.put(self.port.parts.own(name), values, field), ""))
 
     def _abort(self, run: int, cause: int) -> None:
         self.port.progress.abort(run, cause)
@@ -155,6 +168,7 @@ class NodesWorker:
         progress = self.port.progress
         frame = sys._current_frames().get(self._main)
         with progress.lock:
-            counts = progress.stuck(), progress.waits, progress.sent, progress.got
-        self._send(Probed(wave, *counts, operation(frame), where(frame)))
+            now = standing(progress, self.port.node_memory.threads.streams, self._main)
+            counts = progress.sent, progress.got
+        self._send(Probed(wave, *now, *counts, operation(frame), where(frame)))
 

@@ -69,8 +69,8 @@ def answer(
         still_here()
         processor._finish()
         recorder.seconds = port.clock() - began
-        if port.memory is not None:
-            recorder.cells = port.memory.operations()
+        if port.node_memory is not None:
+            recorder.cells = port.node_memory.operations()
         sent = _sent(result)
         port.diagnosis.begin(program)
         port.synchronise(RETURN)
@@ -93,8 +93,8 @@ def answer(
                 report(raised(port, failure))
             elif cause == wait.MISMATCHED:  # raised by a compiled loop
                 report(_mismatched(port, "barrier in a compiled loop", error))
-        if port.memory is not None:
-            port.memory.operations()  # discarded, so that they do not count for the next run
+        if port.node_memory is not None:
+            port.node_memory.operations()  # discarded, so that they do not count for the next run
         return _STOPPED
     finally:
         port.log = None

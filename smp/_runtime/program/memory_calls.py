@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from ..memory.arrays import GlobalArray, Shape, checked
 from ..memory.cells import Cells, checked_cells, make_full
 from .connected import Connected
+from .superstep import checked_array
 
 
 class MemoryCalls(Connected):
@@ -64,6 +65,26 @@ class MemoryCalls(Connected):
         """Make a global array with a copy of ``data``, which must be the same on all processors; see `empty`."""
         local = np.asarray(data)
         return self._filled(self.empty(local.shape, local.dtype), local)
+
+    def node_block(self, array: GlobalArray) -> tuple[int, NDArray[Any]]:
+        """Return the elements of a global array that are in the memory of this processor's node, without a copy.
+
+        Accesses through them are not counted, as those through ``array.view``.  Compiled loops may be called with
+        them.
+
+        Returns
+        -------
+        start : int
+            Number of the first of these elements in the flat array.
+        elements : ndarray of shape (n,)
+            All elements, if the machine has one node.  On several nodes, each has a part of the flat array.
+
+        Raises
+        ------
+        Unsupported
+            On a machine whose processors share no memory.
+        """
+        return self._port.node_block(checked_array(array))
 
     def _filled(self, array: GlobalArray, values: NDArray[Any]) -> GlobalArray:
         self._port.fill(array, values)

@@ -37,7 +37,7 @@ from .messages.network import Network
 from .place import Place
 from .records.log import Log
 from .shared import Buffer as Buffer
-from .shared import SharedMemory
+from .shared import NodeMemory, SharedMemory
 
 
 class Mismatch(Aborted):
@@ -156,6 +156,10 @@ class Port(Protocol):
     def memory(self) -> SharedMemory | None:
         """The memory that all processors share; None if they share none."""
 
+    @property
+    def node_memory(self) -> NodeMemory | None:
+        """The memory that the processors of this one's node share; None if they share none."""
+
     def clock(self) -> float:
         """Return the seconds of a clock that all processors share."""
 
@@ -170,6 +174,9 @@ class Port(Protocol):
 
     def put(self, array: GlobalArray, index: Any, values: NDArray[Any]) -> None:
         """Set ``array[index]``, at the latest in `fence`; the index and the values have been checked."""
+
+    def node_block(self, array: GlobalArray) -> tuple[int, NDArray[Any]]:
+        """Return the elements of an array in the memory of this node, as a flat view, and the number of the first."""
 
     def fence(self) -> None:
         """Complete this processor's `put` calls: all their values are in place when this returns."""

@@ -15,7 +15,7 @@ from .collectives.statistic_calls import StatisticCalls
 from .collectives.transpose import TransposeCalls
 from .memory_calls import MemoryCalls
 from .messages.block_calls import BlockCalls
-from .port import Port
+from .port import Port, without_memory
 from .printing import PrintingCalls
 from .states import StateCalls
 from .steps import Recorder
@@ -88,7 +88,9 @@ class Processor(StatisticCalls, TransposeCalls, BlockCalls, MemoryCalls, TimingC
             raise ValueError(f"a pool of {least} streams cannot have a ceiling of {most}")
         if retire is not None and not retire >= 0:
             raise ValueError(f"retire must be a number of seconds, 0 or more, not {retire}")
-        pool = Pool(self._shared_memory("a pool of streams").threads, least, most, retire, crowded=self.size * least)
+        if self._port.node_memory is None:
+            raise without_memory("a pool of streams")
+        pool = Pool(self._port.node_memory.threads, least, most, retire, crowded=self.size * least)
         self._pools.append(pool)
         return pool
 
@@ -109,7 +111,7 @@ class Processor(StatisticCalls, TransposeCalls, BlockCalls, MemoryCalls, TimingC
         """End the streams of a failed program; return the exception of a thread that was not requested, or None."""
         for pool in self._pools:
             pool.dismiss()
-        memory = self._port.memory
+        memory = self._port.node_memory
         if memory is not None:
             memory.threads.join_all()
         self._end_lines()

@@ -54,20 +54,38 @@ class Slots(Protocol):
         """Return the kind and the bytes of one processor in a set."""
 
 
-class SharedMemory(Protocol):
-    """The memory that a processor shares with all others, as this processor uses it.
+class NodeMemory(Protocol):
+    """The memory that a processor shares with the others of its node, as this processor uses it.
 
     Attributes
     ----------
     threads : Threads
         Threads of this processor: its streams.
+    """
+
+    threads: Threads
+
+    def faults(self) -> int:
+        """Return the page faults of the calling thread so far; 0 if time is virtual or they are not counted."""
+
+    def hardware(self) -> Counters:
+        """Return counters of the calling thread and of the threads that it starts."""
+
+    def operations(self) -> tuple[int, int, int]:
+        """Return the reads and writes of cells since the last call, and the calls of loops that got cells."""
+
+
+class SharedMemory(NodeMemory, Protocol):
+    """The memory that a processor shares with all others, as this processor uses it.
+
+    Attributes
+    ----------
     slots : Slots
         Memory in which processors leave what they bring to a collective.
     fold : callable or None
         ``fold(plan, turn)`` folds slots by machine code (see ``protocols.folds``); None on an emulated machine.
     """
 
-    threads: Threads
     fold: Callable[[int, int], int] | None
 
     @property
@@ -79,15 +97,6 @@ class SharedMemory(Protocol):
 
     def touch(self, array: GlobalArray) -> None:
         """Touch this processor's share of the pages of a new array, so that they lie in its own memory."""
-
-    def faults(self) -> int:
-        """Return the page faults of the calling thread so far; 0 if time is virtual or they are not counted."""
-
-    def hardware(self) -> Counters:
-        """Return counters of the calling thread and of the threads that it starts."""
-
-    def operations(self) -> tuple[int, int, int]:
-        """Return the reads and writes of cells since the last call, and the calls of loops that got cells."""
 
     def placement(self) -> float:
         """Return the time in ns in which a cache line passes to a neighbour's CPU.

@@ -91,7 +91,7 @@ class Superstep(Begun):
         self._phase += 1
 
     def _faults(self) -> int:
-        memory = self._port.memory
+        memory = self._port.node_memory
         return 0 if memory is None else memory.faults()
 
     def _look(self, phase: int, nbytes: int) -> None:
@@ -130,8 +130,8 @@ class Superstep(Begun):
             If NumPy does not accept the index, or if ``out`` does not fit.
         """
         self._must_be(COPY_IN, "copy_in")
-        self._look(COPY_IN, _global(array).nbytes if out is None else getattr(out, "nbytes", 0))
-        local = self._port.get(_global(array), index, out)
+        self._look(COPY_IN, checked_array(array).nbytes if out is None else getattr(out, "nbytes", 0))
+        local = self._port.get(checked_array(array), index, out)
         self._touched[id(array)] = array.nbytes
         self._reads += local.size
         self._bytes_read += local.nbytes
@@ -198,7 +198,7 @@ class Superstep(Begun):
             At once, if the index or the values do not fit.
         """
         self._must_be(COMPUTE, "copy_out")
-        shape, dtype = _target(_global(array), index)
+        shape, dtype = _target(checked_array(array), index)
         local = _fitting(values, shape, dtype)
 
         def write() -> None:
@@ -260,7 +260,8 @@ class Superstep(Begun):
         self._recorder.add(self._step, self._label, counts, self._stamps, seen)
 
 
-def _global(array: GlobalArray) -> GlobalArray:
+def checked_array(array: GlobalArray) -> GlobalArray:
+    """Return a global array; raise `TypeError` if it is none."""
     if not isinstance(array, GlobalArray):
         raise TypeError(
             f"the array must be a global array, not a {type(array).__name__}; make one with machine.array or proc.array"
@@ -270,7 +271,7 @@ def _global(array: GlobalArray) -> GlobalArray:
 
 def _several(array: Arrays) -> tuple[GlobalArray, ...]:
     arrays = array if isinstance(array, tuple) else (array,)
-    return tuple(_global(a) for a in arrays)
+    return tuple(checked_array(a) for a in arrays)
 
 
 def _counted(count: Any, verb: str) -> int:

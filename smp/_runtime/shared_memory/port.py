@@ -60,6 +60,10 @@ class SharedMemoryPort:
         self._overdue: int | None = None  # ticket of a barrier at which a wait timed out: the arrival still counts
 
     @property
+    def node_memory(self) -> ProcessorMemory:
+        return self.memory
+
+    @property
     def network(self) -> SleepingNetwork:
         if self._network is None:
             self._network = self._make_network()
@@ -126,6 +130,9 @@ class SharedMemoryPort:
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
         self._refuse_inside("copy_out")
         elements_of(array).all[index] = values
+
+    def node_block(self, array: GlobalArray) -> tuple[int, NDArray[Any]]:
+        return 0, array.view.reshape(-1)
 
     def fence(self) -> None:
         """Do nothing: stored values are in place already, and a barrier publishes them."""

@@ -115,6 +115,7 @@ class MessagePort(Client):
     """Port of a processor for one run; see `smp._runtime.program.port.Port`."""
 
     memory = None
+    node_memory = None
     serve: Callable[[], object] | None = None
     inside: Callable[[], str] | None = None
     log: Log | None
@@ -172,6 +173,9 @@ class MessagePort(Client):
     def put(self, array: GlobalArray, index: Any, values: Any) -> None:
         self._refuse_inside("copy_out")
         self.write(parts_of(array), index, values)
+
+    def node_block(self, array: GlobalArray) -> tuple[int, NDArray[Any]]:
+        raise without_memory("array.view")
 
     def synchronise(self, description: str, timeout: float | None = None, vote: bool = False) -> int:
         return sum(block == b"1" for block in self._together(description, b"01"[vote : vote + 1], timeout))

@@ -12,7 +12,7 @@ class WithCounters(Enclosing):
     """Counts events from the program's call to its return, including those of the threads that it starts."""
 
     def __call__(self, proc: Processor, *args: Any, **kwargs: Any) -> Any:
-        memory = proc._port.memory
+        memory = proc._port.node_memory
         if memory is None:
             return called(self.program, proc, *args, **kwargs)
         counters = memory.hardware()

@@ -1,0 +1,92 @@
+"""The nodes of a machine, and the parts of arrays that they hold.
+
+    processors    0   1  │  2   3   4  │  5   6      neighbours share a node
+    elements      ───────┼─────────────┼───────      a node holds the shares of its processors, one after another
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..program.processor import share
+from .indices import Positions, Selected
+
+
+class Piece(NamedTuple):
+    """The part of a selection that one node holds.
+
+    Attributes
+    ----------
+    node : int
+    chosen : slice or array of intp
+        Places in the selection.
+    start, count : int
+        The elements in the node's part, if they follow one another.
+    positions : array of intp or None
+        Their positions there, if they do not.
+    """
+
+    node: int
+    chosen: slice | Positions
+    start: int
+    count: int
+    positions: Positions | None
+
+    @property
+    def index(self) -> slice | Positions:
+        """The index of the elements in the node's part."""
+        return slice(self.start, self.start + self.count) if self.positions is None else self.positions
+
+    def put(self, part: NDArray[Any], values: NDArray[Any], field: Any = None) -> None:
+        """Set the elements in the node's part, or a field of them."""
+        (part if field is None else part[field])[self.index] = values
+
+
+class Nodes:
+    """The nodes of a machine.
+
+    Parameters
+    ----------
+    nodes : sequence of int
+        Node of each processor, from 0, ascending.
+
+    Attributes
+    ----------
+    of : list of int
+        Node of each processor.
+    first, count : list of int
+        First processor and number of processors of each node.
+    """
+
+    def __init__(self, nodes: Sequence[int]) -> None:
+        self.of = list(nodes)
+        self.first = [self.of.index(node) for node in range(self.of[-1] + 1)]
+        self.count = [self.of.count(node) for node in range(self.of[-1] + 1)]
+
+    def bounds(self, length: int) -> NDArray[np.intp]:
+        """Return the first element of each node's part of an array of a length, and then the length."""
+        return np.array([*(share(length, rank, len(self.of)).start for rank in self.first), length], np.intp)
+
+    def server(self, node: int, rank: int) -> int:
+        """Return the processor of a node that serves the accesses of a processor of another node."""
+        place = rank - self.first[self.of[rank]]
+        return self.first[node] + place % self.count[node]
+
+
+def pieces(found: Selected, bounds: NDArray[np.intp]) -> Iterator[Piece]:
+    """Yield the parts of a selection, by node, without those that are empty."""
+    if found.positions is None:
+        first, end = found.start, found.start + found.size
+        for node in range(len(bounds) - 1):
+            start, stop = max(int(bounds[node]), first), min(int(bounds[node + 1]), end)
+            if start < stop:
+                yield Piece(node, slice(start - first, stop - first), start - int(bounds[node]), stop - start, None)
+        return
+    holders = np.searchsorted(bounds, found.positions, side="right") - 1
+    for node in np.unique(holders).tolist():
+        chosen = np.flatnonzero(holders == node)
+        yield Piece(node, chosen, 0, len(chosen), found.positions[chosen] - bounds[node])
